@@ -1,0 +1,1 @@
+"""What `reactant demo` runs."""
