@@ -1,6 +1,7 @@
 """Lloyd's k-means, stopping when the centres rest.
 
-Each turn gives every point to its nearest centre, |x|^2 - 2 x.c + |c|^2, and moves each centre to the mean of its points.
+Each turn gives every point to the centre where |x|^2 - 2 x.c + |c|^2 is least, and moves each centre to the mean of
+its points.
 """
 import numpy as np
 

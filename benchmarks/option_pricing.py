@@ -1,11 +1,11 @@
-"""Monte Carlo price of an Asian call under Heston's stochastic volatility, knocked out at a barrier; with standard error.
+"""Monte Carlo price of an Asian call under Heston's stochastic volatility, knocked out at a barrier.
 
     dv = kappa (theta - v) dt + xi sqrt(v) dZ2,    dS = S (r dt + sqrt(v) dZ1),    corr(dZ1, dZ2) = rho
     payoff = max(mean(S) - strike, 0) unless some S > barrier
 
 Euler steps with full truncation of the variance. The normal variates come in as an argument, drawn with a seed, so that
-every run sees the same paths. Source: R. Lord, R. Koekkoek and D. van Dijk, A comparison of biased simulation schemes for
-stochastic volatility models (2010).
+every run sees the same paths.
+Source: Lord, Koekkoek and van Dijk, A comparison of biased simulation schemes for stochastic volatility models.
 """
 import numpy as np
 

@@ -92,7 +92,8 @@ def show(rows, failures, console):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
-    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=PROGRAMS, metavar="NAME", help=", ".join(PROGRAMS))
+    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=PROGRAMS, metavar="NAME",
+                        help=", ".join(PROGRAMS))
     parser.add_argument("--repeats", type=int, default=7, help="rounds of interleaved runs (default 7)")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)

@@ -4,7 +4,7 @@
 
 Products are formed on the grid, derivatives in Fourier space, the upper third of the wave numbers is cut (dealiasing),
 time stepping is Heun's with the viscous term integrated exactly. Numba has no FFT, so there is no twin.
-Source: S. A. Orszag, Elimination of aliasing in finite-difference schemes by filtering high-wavenumber components (1971).
+Source: S. A. Orszag, Elimination of aliasing in finite-difference schemes by filtering high-wavenumber components.
 """
 import numpy as np
 

@@ -1,0 +1,36 @@
+"""The `reactant` command: one module a subcommand, each with `HELP`, `add_arguments` and `run`.
+
+Whatever is heavy (jax, MLIR, scikit-image) is imported inside `run`, so that `reactant --help` answers at once. A mistake
+of the user is a `UsageError`: one line on standard error, exit status 2.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from reactant.cli import demo, info, opt, patterns, run
+from reactant.cli.usage import UsageError
+
+_COMMANDS = {"demo": demo, "opt": opt, "run": run, "patterns": patterns, "info": info}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="reactant", description="NumPy programs in, fast XLA programs out.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, module in _COMMANDS.items():
+        module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line `arguments` (default: the process's own); returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _COMMANDS[options.command].run(options)
+    except UsageError as error:
+        print(f"reactant {options.command}: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
+        sys.stderr.close()
+        return 0
