@@ -1,0 +1,1 @@
+"""Running StableHLO modules: executables, device arrays, devices, and the memory behind results."""

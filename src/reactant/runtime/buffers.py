@@ -1,0 +1,105 @@
+"""NumPy memory as XLA buffers and XLA buffers as NumPy arrays, without copying, on CPU.
+
+Ownership rules, which make it safe:
+
+- A *borrowed* view keeps the array it looks into alive for as long as XLA holds the view, and is only made for the length
+  of a call that blocks: the caller cannot change the array while a program reads it.
+- An *owned* result is the only array over its XLA buffer. When the last NumPy view of it is gone the buffer goes to the
+  pool (`reactant.runtime.pool`), which donates it to a later call.
+"""
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+
+from reactant.runtime.program import ALIGNMENT, Array, padding
+
+PAGE = mmap.PAGESIZE
+BIG = 1 << 20
+"""Bytes from which an argument is borrowed and a result recycled; below it copying costs less than the bookkeeping.
+
+Measured on one core of an EPYC 9005: a copy of 1 MiB takes 30-60 us, borrowing and recycling together about 10 us a call.
+"""
+HUGE_PAGE = 2 << 20
+
+
+class Lease:
+    """Exclusive hold of a result's XLA buffer, the base of the NumPy array over it; gives the buffer back at the end."""
+
+    __slots__ = ("__array_interface__", "_give_back", "buffer")
+
+    def __init__(self, buffer: jax.Array, interface: dict[str, Any], give_back: Callable[[jax.Array], None]) -> None:
+        self.buffer = buffer
+        self._give_back = give_back
+        self.__array_interface__ = interface
+
+    def __del__(self) -> None:
+        self._give_back(self.buffer)
+
+
+def owned_array(buffer: jax.Array, array: Array, give_back: Callable[[jax.Array], None]) -> np.ndarray:
+    """A writable ndarray over the memory of `buffer`, which must be finished, on CPU, and of no other owner."""
+    interface = {"data": (buffer.unsafe_buffer_pointer(), False), "shape": array.shape, "typestr": array.dtype.str,
+                 "version": 3}
+    return np.asarray(Lease(buffer, interface, give_back))
+
+
+@cache
+def _memory_type(nbytes: int) -> Any:
+    """A ctypes array type of `nbytes`; its instances carry the owner of the memory as an attribute."""
+    return type("BorrowedMemory", (ctypes.c_char * nbytes,), {})
+
+
+def borrowed_view(given: np.ndarray, array: Array) -> tuple[np.ndarray, int] | None:
+    """The flat aligned buffer around C-contiguous `given`, and the element at which `given` starts in it.
+
+    The buffer starts at the last multiple of 64 bytes at or before the array and has `padding(array)` elements more than
+    it. Both ends lie on pages that the array itself touches, so that nothing unmapped is ever addressed; `None` where that
+    cannot be (the elements are not at multiples of their own size, or the end would cross into another page).
+    """
+    address = given.__array_interface__["data"][0]
+    shift = address % ALIGNMENT
+    offset, remainder = divmod(shift, array.dtype.itemsize)
+    if remainder:
+        return None
+    start = address - shift
+    extent = (array.size + padding(array)) * array.dtype.itemsize
+    last = address + array.nbytes - 1
+    if (start + extent - 1) // PAGE != last // PAGE and start + extent > last + 1:
+        return None
+    memory = _memory_type(extent).from_address(start)
+    memory.owner = given
+    return np.ndarray((array.size + padding(array),), array.dtype, memory), offset
+
+
+def aligned_memory(nbytes: int) -> np.ndarray:
+    """Zeroed bytes XLA takes without a copy: a mapping of their own, advised to use huge pages."""
+    memory = mmap.mmap(-1, max(nbytes, 1))
+    if nbytes >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.ndarray((nbytes,), np.uint8, memory)
+
+
+def advise_huge_pages(buffer: jax.Array) -> None:
+    """Ask for huge pages under an XLA buffer before it is first written; a no-op where the system has none."""
+    libc = _libc()
+    if libc is None:
+        return
+    address = buffer.unsafe_buffer_pointer()
+    first = -(-address // PAGE) * PAGE
+    length = (address + buffer.nbytes - first) // PAGE * PAGE
+    if length >= HUGE_PAGE:
+        libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(length), mmap.MADV_HUGEPAGE)
+
+
+@cache
+def _libc() -> Any:
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return None
+    return ctypes.CDLL(None)

@@ -1,0 +1,175 @@
+"""A compiled module and the ways to call it.
+
+`Executable(...)(arguments)` is the NumPy way: NumPy arrays in, writable NumPy arrays out, finished when it returns. On CPU
+big arguments are read where they are and big results are written once, into memory that stays theirs
+(`reactant.runtime.buffers`). `on_device` takes and returns `jax.Array`, asynchronously. `traced` puts the module into the
+program an outer `jax.jit` is tracing.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.runtime import arguments as host_arguments
+from reactant.runtime import buffers
+from reactant.runtime.compile_options import options_for
+from reactant.runtime.jax_internals import X64, restore_x64, swap_x64
+from reactant.runtime.pool import POOL, SCRATCH
+from reactant.runtime.program import Array, Program, Variant, body_of, run_module
+
+
+class Executable:
+    """One StableHLO module, compiled for one device.
+
+    module: public `@main` over statically shaped tensors; it is copied, later changes to it have no effect.
+    name: what profilers and HLO dumps call it.
+    xla_options: XLA compile options that override the ones chosen for the module (`reactant.runtime.compile_options`).
+    donate: indices of arguments `on_device` may overwrite; the NumPy way never overwrites an argument.
+    device: where it runs; jax's default device when None.
+
+    Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
+    """
+
+    def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
+                 donate: Sequence[int] = (), device: jax.Device | None = None) -> None:
+        self._body = body_of(module, name)
+        self.name = name
+        self.device = device
+        target = device if device is not None else _default_device()
+        self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
+        facts = host_arguments.facts_of(module)
+        self.xla_options = {**options_for(facts, target.platform), **(xla_options or {})}
+        on_cpu = target.platform == "cpu"
+        self._big_inputs = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= buffers.BIG
+                                 and host_arguments.native(a.dtype))
+        recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu and POOL.limit >= a.nbytes >= buffers.BIG
+                         and host_arguments.native(a.dtype))
+        borrowed = tuple(i for i in self._big_inputs if facts.sliceable[i])
+        self._host = Variant(borrowed, recycled)
+        self._device = Variant(donated=tuple(sorted(donate)))
+        self._plain_host = not self._big_inputs and not recycled
+        self._programs: dict[Variant, Program] = {}
+        self._lock = threading.Lock()
+        self._run_host: Any = None
+        self._run_device: Any = None
+
+    @property
+    def inputs(self) -> tuple[Array, ...]:
+        """Shape and dtype of each argument."""
+        return self._body.inputs
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        """Shape and dtype of each result."""
+        return self._body.outputs
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds spent in lowering and XLA so far."""
+        return sum(program.seconds for program in self._programs.values())
+
+    def compile(self, *, on_device: bool = False) -> Executable:
+        """Compile the NumPy way (or the device way) now; returns itself."""
+        self._program(self._device if on_device else self._host)
+        return self
+
+    def __call__(self, arguments: Sequence[Any], write_back: Mapping[int, np.ndarray] | None = None) -> list[np.ndarray]:
+        """Run on NumPy arrays (or scalars, or anything `np.asarray` takes); writable arrays of our own come back.
+
+        write_back: result index -> ndarray of the same shape and dtype (any strides) that receives the result; the
+        returned list has that very ndarray in its place.
+        Raises `TypeError` where an argument does not have the module's shape and dtype.
+        """
+        run = self._run_host
+        if run is None:
+            run = self._run_host = self._program(self._host).run
+        if self._plain_host:
+            before = swap_x64(True)
+            try:
+                results = run(*arguments)
+            except TypeError:
+                results = run(*host_arguments.converted(arguments, self.inputs, self.name))
+            finally:
+                restore_x64(before)
+            results = [np.array(result) for result in results]
+        else:
+            results = self._run_borrowing(run, arguments)
+        if write_back:
+            for index, destination in write_back.items():
+                np.copyto(destination, results[index], casting="no")
+                results[index] = destination
+        return results
+
+    def _run_borrowing(self, run: Any, arguments: Sequence[Any]) -> list[np.ndarray]:
+        variant = self._host
+        given = host_arguments.converted(arguments, self.inputs, self.name)
+        scratch: list[np.ndarray] = []
+        offsets = host_arguments.lend(given, self.inputs, self._big_inputs, variant.borrowed, scratch)
+        destinations = [POOL.take(self.outputs[index]) for index in variant.recycled]
+        with X64():
+            results = run(*given, *offsets, *destinations)
+        jax.block_until_ready(results)
+        SCRATCH.give_back(scratch)
+        recycled = variant.recycled
+        return [buffers.owned_array(result, array, POOL.give_back) if index in recycled else np.array(result)
+                for index, (result, array) in enumerate(zip(results, self.outputs, strict=True))]
+
+    def on_device(self, arguments: Sequence[Any]) -> list[jax.Array]:
+        """Run on `jax.Array` arguments (NumPy arrays and scalars are put on the device); results stay there.
+
+        Returns before the results are computed, as jax does, unless an argument is a NumPy array: its memory may be read
+        in place, so the call finishes first.
+        """
+        run = self._run_device
+        if run is None:
+            run = self._run_device = self._program(self._device).run
+        before = swap_x64(True)
+        try:
+            try:
+                results: list[jax.Array] = run(*arguments)
+            except TypeError:
+                results = run(*host_arguments.converted(arguments, self.inputs, self.name))
+        finally:
+            restore_x64(before)
+        for argument in arguments:
+            if type(argument) is not jax.Array and isinstance(argument, np.ndarray):
+                jax.block_until_ready(results)
+                break
+        return results
+
+    def traced(self, arguments: Sequence[Any]) -> list[Any]:
+        """The module as part of what an outer `jax.jit` (or `jax.eval_shape`, ...) is tracing."""
+        with X64():
+            return run_module.bind(*arguments, body=self._body)
+
+    def as_text(self, *, on_device: bool = False) -> str:
+        """XLA's HLO after its optimisations."""
+        return str(self._program(self._device if on_device else self._host).compiled.as_text())
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's own estimate: flops, bytes accessed, transcendentals."""
+        found = self._program(self._host).compiled.cost_analysis()
+        return dict(found[0] if isinstance(found, list) else found or {})
+
+    def memory_analysis(self) -> Any:
+        """XLA's sizes in bytes of arguments, results, temporaries and code."""
+        return self._program(self._host).compiled.memory_analysis()
+
+    def _program(self, variant: Variant) -> Program:
+        with self._lock:
+            found = self._programs.get(variant)
+            if found is None:
+                found = self._programs[variant] = Program(self._body, variant, self.xla_options, self._sharding)
+            return found
+
+    def __repr__(self) -> str:
+        return f"<Executable {self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
+
+
+def _default_device() -> jax.Device:
+    return jax.config.jax_default_device or jax.devices()[0]

@@ -1,0 +1,188 @@
+"""Result buffers that were dropped, kept for later calls to write into.
+
+Fresh memory costs a page fault for every 4 KiB, which takes longer than most memory-bound programs: a new buffer of
+288 MB costs 50 ms to touch for the first time, writing to it again 8 ms. So a buffer whose NumPy array has died comes
+here, and a later call with a result of the same shape and dtype donates it. New buffers are advised to use huge pages before
+anything touches them.
+
+The pool is one per process. It holds at most `REACTANT_POOL_BYTES` bytes (environment; default an eighth of the
+machine's memory; 0 turns recycling off) and drops the least recently used beyond. `release_memory()` empties it.
+"""
+from __future__ import annotations
+
+import collections
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from functools import cache
+
+import jax
+import numpy as np
+
+from reactant.runtime.buffers import advise_huge_pages, aligned_memory
+from reactant.runtime.jax_internals import X64
+from reactant.runtime.program import Array
+
+_Key = tuple[tuple[int, ...], np.dtype]
+
+
+def _default_limit() -> int:
+    named = os.environ.get("REACTANT_POOL_BYTES")
+    if named is not None:
+        try:
+            return int(named)
+        except ValueError:
+            raise ValueError(f"REACTANT_POOL_BYTES is {named!r}; it must be a whole number of bytes.") from None
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
+    except (ValueError, OSError):  # pragma: no cover - systems that do not tell
+        return 1 << 30
+
+
+class Pool:
+    """Free CPU buffers by shape and dtype, at most `limit` bytes of them, oldest dropped first.
+
+    `give_back` runs in finalisers, so at any point of any thread, even inside another method of the pool: it only
+    appends to a deque, and takes the lock when that is free.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._returned: collections.deque[jax.Array] = collections.deque()
+        self._free: collections.OrderedDict[int, jax.Array] = collections.OrderedDict()  # by age, keyed by id
+        self._by_key: dict[_Key, list[int]] = {}
+        self._held = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the free buffers."""
+        with self._lock:
+            self._collect()
+            return self._held
+
+    def give_back(self, buffer: jax.Array) -> None:
+        """Take the buffer of a result nobody looks at any more."""
+        self._returned.append(buffer)
+        while self._returned and self._lock.acquire(blocking=False):
+            try:
+                self._collect()
+            finally:
+                self._lock.release()
+
+    def take(self, array: Array) -> jax.Array:
+        """A buffer to donate: recycled if there is one, else new, uninitialised and advised to use huge pages."""
+        with self._lock:
+            self._collect()
+            stack = self._by_key.get((array.shape, array.dtype))
+            if stack:
+                buffer = self._free.pop(stack.pop())
+                self._held -= buffer.nbytes
+                return buffer
+        return fresh_buffer(array)
+
+    def release(self) -> int:
+        """Drop every free buffer; the bytes there were."""
+        with self._lock:
+            self._collect()
+            dropped, self._held = self._held, 0
+            self._free.clear()
+            self._by_key.clear()
+        return dropped
+
+    def _collect(self) -> None:
+        """Shelve what was given back and enforce the limit. The lock is held."""
+        while True:
+            try:
+                buffer = self._returned.popleft()
+            except IndexError:
+                break
+            if buffer.is_deleted() or buffer.nbytes > self.limit:
+                continue
+            self._free[id(buffer)] = buffer
+            self._by_key.setdefault((buffer.shape, buffer.dtype), []).append(id(buffer))
+            self._held += buffer.nbytes
+        while self._held > self.limit:
+            oldest, buffer = self._free.popitem(last=False)
+            self._by_key[buffer.shape, buffer.dtype].remove(oldest)
+            self._held -= buffer.nbytes
+
+
+class Scratch:
+    """Aligned memory for copies of arguments XLA cannot read in place, kept between calls, within the same limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._free: list[np.ndarray] = []
+        self._held = 0
+
+    def take(self, nbytes: int) -> np.ndarray:
+        """Aligned bytes of undefined contents: exactly `nbytes`, nobody else's until `give_back`."""
+        with self._lock:
+            for position in range(len(self._free) - 1, -1, -1):
+                if self._free[position].nbytes == nbytes:
+                    self._held -= nbytes
+                    return self._free.pop(position)
+        return aligned_memory(nbytes)
+
+    def give_back(self, memory: Sequence[np.ndarray]) -> None:
+        """Keep memory for later calls; nothing may read it any more."""
+        with self._lock:
+            for piece in memory:
+                self._free.append(piece)
+                self._held += piece.nbytes
+            while self._held > self.limit:
+                self._held -= self._free.pop(0).nbytes
+
+    def release(self) -> int:
+        """Drop all of it; the bytes there were."""
+        with self._lock:
+            dropped, self._held = self._held, 0
+            self._free.clear()
+        return dropped
+
+
+POOL = Pool(_default_limit())
+SCRATCH = Scratch(POOL.limit // 4)
+
+
+def release_memory() -> int:
+    """Give the memory kept for later results back to the system; returns the number of bytes.
+
+    Arrays the program still holds are untouched, and so is the memory of device arrays.
+    """
+    return POOL.release() + SCRATCH.release()
+
+
+@cache
+def _maker(shape: tuple[int, ...], dtype: np.dtype) -> jax.stages.Compiled:
+    """A program whose result is an uninitialised XLA buffer.
+
+    Only XLA's own buffers can be donated. Its custom call does nothing: the target is the C library's `labs`, which is
+    handed the pointers the old custom-call interface passes, (result, operands), and looks at none of the memory.
+    """
+    target = "reactant_uninitialised"
+    _register(target)
+    call = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), custom_call_api_version=2)
+    with X64(), jax.default_device(jax.devices("cpu")[0]):
+        return jax.jit(lambda: call()).lower().compile()
+
+
+@cache
+def _register(target: str) -> None:
+    capsule_of = ctypes.pythonapi.PyCapsule_New
+    capsule_of.restype, capsule_of.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    function = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p)
+    jax.ffi.register_ffi_target(target, capsule_of(function, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu",
+                                api_version=0)
+
+
+def fresh_buffer(array: Array) -> jax.Array:
+    """A new CPU buffer of undefined contents."""
+    with X64():
+        buffer: jax.Array = _maker(array.shape, array.dtype)()
+    buffer.block_until_ready()
+    advise_huge_pages(buffer)
+    return buffer

@@ -1,0 +1,175 @@
+"""One StableHLO module as one jax primitive, and the compiled variants of it.
+
+jax sees a single primitive whose lowering inlines the module, so its dispatch, donation, sharding, compile cache and outer
+`jax.jit` all apply. A *variant* says how the arguments and results are held in memory:
+
+- a *borrowed* argument is NumPy's own memory at any alignment. XLA wants 64-byte aligned buffers and copies others, so the
+  program takes the enclosing aligned flat buffer and slices the array out of it at a run-time offset; XLA fuses that slice
+  into element-wise consumers.
+- a *recycled* result is written into a buffer given (donated) by the caller.
+"""
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+from jax.extend.core import Primitive
+from jax.interpreters import mlir as jax_mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func as func_dialect
+
+from reactant.ir import context, types
+from reactant.runtime.jax_internals import X64
+
+ALIGNMENT = 64
+"""What XLA:CPU requires of a buffer's address, in bytes."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """Shape and dtype of one argument or result of `@main`."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return types.size(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a dense array."""
+        return self.size * self.dtype.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A frozen module: identity is the key, so jax never hashes or compares the bytes."""
+
+    bytecode: bytes
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How one compiled form holds its arguments and results; see the module's docstring."""
+
+    borrowed: tuple[int, ...] = ()
+    recycled: tuple[int, ...] = ()
+    donated: tuple[int, ...] = ()
+
+
+def body_of(module: ir.Module, name: str) -> Body:
+    """Freeze `module`, whose public `@main` takes and returns statically shaped tensors.
+
+    Raises `ValueError` where there is no such function.
+    """
+    with context.building():
+        mains = [op for op in module.body.operations
+                 if isinstance(op, func_dialect.FuncOp) and op.sym_name.value == "main"]
+        if len(mains) != 1:
+            raise ValueError(f"The module {name!r} has {len(mains)} functions named @main; one is run.")
+        kind = mains[0].type
+        buffer = _BytesSink()
+        module.operation.write_bytecode(buffer)
+        return Body(buffer.value(), name, tuple(_array(t, name) for t in kind.inputs),
+                    tuple(_array(t, name) for t in kind.results))
+
+
+def _array(type_: ir.Type, name: str) -> Array:
+    if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
+        raise ValueError(f"@main of {name!r} has the type {type_}: only tensors of static shape can be run.")
+    shape, dtype = types.shape_and_dtype(type_)
+    return Array(tuple(shape), dtype)
+
+
+class _BytesSink:
+    """The file-like object `write_bytecode` wants."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, part: bytes) -> None:
+        self._parts.append(bytes(part))
+
+    def value(self) -> bytes:
+        return b"".join(self._parts)
+
+
+run_module = Primitive("reactant_module")
+run_module.multiple_results = True
+
+
+@run_module.def_abstract_eval
+def _abstract(*_: Any, body: Body) -> list[Any]:
+    return [jax.core.ShapedArray(a.shape, a.dtype) for a in body.outputs]
+
+
+@run_module.def_impl
+def _evaluate(*arguments: Any, body: Body) -> list[Any]:
+    with X64():
+        return jax.jit(lambda *inner: run_module.bind(*inner, body=body))(*arguments)
+
+
+def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
+    destination = ctx.module_context.module
+    source = ir.Module.parse(body.bytecode, context=destination.context)
+    results = next(list(op.type.results) for op in source.body.operations
+                   if isinstance(op, func_dialect.FuncOp) and op.sym_name.value == "main")
+    name = jax_mlir.merge_mlir_modules(destination, body.name, source, dst_symtab=ctx.module_context.symbol_table)
+    return func_dialect.CallOp(results, ir.FlatSymbolRefAttr.get(name), list(arguments)).results
+
+
+jax_mlir.register_lowering(run_module, _lower)
+
+
+def padding(array: Array) -> int:
+    """Elements by which a borrowed argument's flat buffer exceeds the array."""
+    return ALIGNMENT // array.dtype.itemsize - 1
+
+
+def parameters_of(body: Body, variant: Variant) -> list[Array]:
+    """The arguments of the compiled form: the module's, then the offsets of the borrowed ones, then the buffers."""
+    own = [Array((a.size + padding(a),), a.dtype) if i in variant.borrowed else a for i, a in enumerate(body.inputs)]
+    offsets = [Array((len(variant.borrowed),), np.dtype(np.int64))] if variant.borrowed else []
+    return own + offsets + [body.outputs[i] for i in variant.recycled]
+
+
+class Program:
+    """A compiled variant: `program(*parameters)` takes what `parameters_of` lists and returns a list of `jax.Array`."""
+
+    def __init__(self, body: Body, variant: Variant, options: Mapping[str, Any],
+                 sharding: jax.sharding.Sharding | None) -> None:
+        begun = time.perf_counter()
+        parameters = parameters_of(body, variant)
+        first_buffer = len(parameters) - len(variant.recycled)
+        donated = variant.donated + tuple(range(first_buffer, len(parameters)))
+
+        def whole(*given: Any) -> list[Any]:
+            inner = list(given[:len(body.inputs)])
+            for position, index in enumerate(variant.borrowed):
+                array = body.inputs[index]
+                flat = lax.dynamic_slice(inner[index], (given[len(body.inputs)][position],), (array.size,))
+                inner[index] = lax.reshape(flat, array.shape)
+            return run_module.bind(*inner, body=body)
+
+        whole.__name__ = whole.__qualname__ = body.name
+        placed = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
+        with X64():
+            lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
+                *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
+            self.compiled = lowered.compile(compiler_options=dict(options) or None)
+        self.variant = variant
+        self.seconds = time.perf_counter() - begun
+        self.run = self.compiled.__call__
