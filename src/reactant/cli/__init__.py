@@ -1,11 +1,12 @@
 """The `reactant` command: one module a subcommand, each with `HELP`, `add_arguments` and `run`.
 
-Whatever is heavy (jax, MLIR, scikit-image) is imported inside `run`, so that `reactant --help` answers at once. A mistake
-of the user is a `UsageError`: one line on standard error, exit status 2.
+Whatever is heavy (jax, MLIR, scikit-image) is imported inside `run`, so that `reactant --help` answers at once. A
+mistake of the user is a `UsageError`: one line on standard error, exit status 2.
 """
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -27,10 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own); returns the exit status."""
     options = _parser().parse_args(arguments)
     try:
-        return _COMMANDS[options.command].run(options)
+        status = _COMMANDS[options.command].run(options)
+        sys.stdout.flush()
+        return status
     except UsageError as error:
         print(f"reactant {options.command}: error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
-        sys.stderr.close()
-        return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
+        return 1

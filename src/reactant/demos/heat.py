@@ -32,7 +32,7 @@ def script() -> ModuleType:
 
 
 def run(output: Path, console: Console, repeats: int = 5, size: int = 128, steps: int = 10_000) -> Comparison:
-    """Compare plain and compiled, print the table (with the compile time of a 100 times shorter run), write the picture."""
+    """Compare plain and compiled, print the table (and the compile time of a shorter run), draw the picture."""
     import reactant
 
     user = script()

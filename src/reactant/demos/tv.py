@@ -1,7 +1,7 @@
 """scikit-image's own total-variation denoiser on the photograph that scikit-image ships, not a line of it changed.
 
-`skimage.restoration.denoise_tv_chambolle` is imported from the installed package: its `while` loop, its `break` on a value
-known only at run time, its lists of slices and its in-place updates are what is traced.
+`skimage.restoration.denoise_tv_chambolle` is imported from the installed package: its `while` loop, its `break` on a
+value known only at run time, its lists of slices and its in-place updates are what is traced.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUTPUT = Path("denoised.png")
 
 
 def noisy_photograph(size: int | None = None, noise: float = 0.1, seed: int = 0) -> np.ndarray:
-    """The astronaut, (512, 512, 3) float64 in about [0, 1], with Gaussian noise; only a `size` x `size` part if given."""
+    """The astronaut, (512, 512, 3) float64 in about [0, 1], with Gaussian noise; `size`: only that much of a corner."""
     photograph = data.astronaut()[:size, :size] / 255.0
     return photograph + noise * np.random.default_rng(seed).standard_normal(photograph.shape)
 

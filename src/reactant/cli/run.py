@@ -1,0 +1,81 @@
+"""`reactant run`: compile a StableHLO module as it stands, call it once, print the results."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reactant.cli.usage import UsageError, parse
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from reactant.runtime.program import Array
+
+HELP = "run @main of a StableHLO file on random, zero or given inputs and print the results"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="StableHLO text; - reads standard input")
+    parser.add_argument("--inputs", nargs="+", type=Path, metavar="FILE.npy", help="one .npy file for each argument")
+    parser.add_argument("--zeros", action="store_true", help="all arguments zero (default: random numbers)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random arguments (default 0)")
+
+
+def run(options: argparse.Namespace) -> int:
+    from reactant.runtime.executable import Executable
+
+    module = parse(options.file)
+    try:
+        executable = Executable(module)
+    except (ValueError, KeyError) as error:
+        raise UsageError(f"cannot run '{options.file}': {' '.join(str(error).split())}") from None
+    arguments = _arguments(executable.inputs, options)
+    for index, result in enumerate(executable(arguments)):
+        print(f"result {index}: {executable.outputs[index]}\n{result}")
+    return 0
+
+
+def _arguments(wanted: tuple[Array, ...], options: argparse.Namespace) -> list[np.ndarray]:
+    import numpy as np
+
+    if options.inputs is not None:
+        return _read(wanted, options.inputs)
+    if options.zeros:
+        return [np.zeros(array.shape, array.dtype) for array in wanted]
+    source = np.random.default_rng(options.seed)
+    return [_random(array, source) for array in wanted]
+
+
+def _read(wanted: tuple[Array, ...], files: list[Path]) -> list[np.ndarray]:
+    import numpy as np
+
+    if len(files) != len(wanted):
+        raise UsageError(f"@main takes {len(wanted)} arguments, {len(files)} files are given")
+    arguments = []
+    for index, (file, array) in enumerate(zip(files, wanted, strict=True)):
+        try:
+            value = np.load(file, allow_pickle=False)
+        except OSError as error:
+            raise UsageError(f"cannot read '{file}': {error.strerror or error}") from None
+        except (ValueError, EOFError) as error:
+            raise UsageError(f"'{file}' is not an .npy file: {error}") from None
+        if not isinstance(value, np.ndarray) or value.shape != array.shape or value.dtype != array.dtype:
+            have = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else "an archive"
+            raise UsageError(f"argument {index} of @main is {array}, '{file}' holds {have}")
+        arguments.append(value)
+    return arguments
+
+
+def _random(array: Array, source: Any) -> np.ndarray:
+    """Standard normal numbers, integers from 0 to 9 (within the type's range), fair coins."""
+    import numpy as np
+
+    dtype = array.dtype
+    if dtype.kind == "b":
+        return source.random(array.shape) < 0.5
+    if dtype.kind in "iu":
+        return source.integers(0, min(10, np.iinfo(dtype).max), array.shape, dtype=dtype)
+    if dtype.kind == "c":
+        return (source.standard_normal(array.shape) + 1j * source.standard_normal(array.shape)).astype(dtype)
+    return np.asarray(source.standard_normal(array.shape)).astype(dtype)

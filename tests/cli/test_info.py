@@ -1,0 +1,35 @@
+import platform
+from importlib import metadata
+
+import pytest
+
+from reactant.__main__ import main
+from reactant.cli import info
+
+
+def test_prints_versions_devices_and_settings(capsys):
+    assert main(["info"]) == 0
+    printed = capsys.readouterr().out
+    for expected in (platform.python_version(), metadata.version("jax"), "cpu:0", "transparent huge pages"):
+        assert expected in printed
+
+
+def test_a_missing_package_is_said(monkeypatch):
+    def missing(package):
+        raise metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    assert info.facts()["numba"] == "not installed"
+
+
+@pytest.mark.parametrize(("content", "expected"), [
+    ("always [madvise] never\n", "madvise"),
+    ("[always] madvise never", "always"),
+    (None, "no such setting on this system"),
+])
+def test_huge_pages(monkeypatch, tmp_path, content, expected):
+    file = tmp_path / "enabled"
+    if content is not None:
+        file.write_text(content)
+    monkeypatch.setattr(info, "_HUGE_PAGES", file)
+    assert info.facts()["transparent huge pages"] == expected

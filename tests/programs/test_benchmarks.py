@@ -1,0 +1,94 @@
+"""The benchmark programs at their smallest size: they run, their Numba twins and compiled forms agree with them."""
+import copy
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+run = load("run")
+
+
+@pytest.mark.parametrize("name", run.PROGRAMS)
+def test_compiled_program_agrees(agree, name):
+    function, arguments = run.load(name).make("tiny")
+    agree(function, lambda: copy.deepcopy(arguments))
+
+
+@pytest.mark.parametrize("name", run.PROGRAMS)
+def test_full_size_is_larger_than_tiny(name):
+    def elements(arguments):
+        return sum(np.size(argument) for argument in arguments)
+
+    module = run.load(name)
+    tiny, full = (module.make(size)[1] for size in ("tiny", "full"))
+    assert elements(full) > elements(tiny)
+    assert module.__doc__
+
+
+@pytest.mark.parametrize("name", run.PROGRAMS)
+def test_numba_twin_agrees(name):
+    pytest.importorskip("numba")
+    from reactant.demos.measure import largest_difference
+
+    module = run.load(name)
+    twin = run.numba_twin(module, "tiny")
+    if twin is None:
+        assert name in ("spectral", "image_filters")  # Numba has no FFT, no np.pad
+        return
+    function, arguments = module.make("tiny")
+    plain, mine = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    assert largest_difference((twin(*mine), mine), (function(*plain), plain)) < 1e-10
+
+
+def test_driver_prints_a_table_and_writes_json(tmp_path, capsys):
+    file = tmp_path / "figures.json"
+    assert run.main(["--tiny", "--only", "floyd_warshall", "lu", "--repeats", "2", "--json", str(file)]) == 0
+    assert "geometric mean" in capsys.readouterr().out
+    figures = json.loads(file.read_text())
+    assert [row["program"] for row in figures["programs"]] == ["floyd_warshall", "lu"]
+    assert figures["failures"] == {}
+    row = figures["programs"][0]
+    assert row["over_numpy"] == pytest.approx(row["numpy"] / row["compiled"])
+
+
+def test_driver_reports_a_failing_program_and_still_shows_the_others(monkeypatch, capsys):
+    import reactant
+
+    def refuse_lu(function):
+        if function.__name__ == "solve":
+            raise RuntimeError("not today")
+        return function
+
+    monkeypatch.setattr(reactant, "jit", refuse_lu)
+    assert run.main(["--tiny", "--only", "lu", "floyd_warshall", "--repeats", "1"]) == 1
+    printed = capsys.readouterr().out
+    assert "lu failed: RuntimeError: not today" in printed
+    assert "floyd_warshall" in printed
+
+
+def test_denoiser_by_hand_agrees_with_the_library():
+    pytest.importorskip("skimage")
+    from reactant.demos import tv
+
+    image = tv.noisy_photograph(24)
+    np.testing.assert_allclose(load("tv_by_hand").denoise(image), tv.denoise(image), rtol=1e-10, atol=1e-12)
+
+
+def test_import_time_is_measured(capsys):
+    import_time = load("import_time")
+    assert import_time.main(["--repeats", "1", "--limit", "100000"]) == 0
+    assert "difference" in capsys.readouterr().out

@@ -1,0 +1,30 @@
+"""Every Python snippet in README.md and docs/ runs; the snippets of one file share their names, from top to bottom."""
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FENCE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def snippets(page):
+    """(line of the first statement, source) of each ```python fence."""
+    text = page.read_text()
+    return [(text.count("\n", 0, match.start(1)), match[1]) for match in FENCE.finditer(text)]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
+def test_snippets_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "snippets"}
+    for position, (line, source) in enumerate(snippets(page)):
+        # A real file, padded to the page's line numbers: tracing reads sources, and errors name the page's own line.
+        file = tmp_path / f"{page.stem}_{position}.py"
+        file.write_text("\n" * line + source)
+        exec(compile(file.read_text(), str(file), "exec"), namespace)
+
+
+def test_readme_has_snippets():
+    assert snippets(ROOT / "README.md")

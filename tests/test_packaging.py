@@ -1,0 +1,82 @@
+"""What is declared about the package is true: commands, extras, layers, the continuous integration script."""
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+README = (ROOT / "README.md").read_text()
+
+
+def shell_commands(text):
+    return [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+
+
+def test_readme_has_the_two_commands_and_continuous_integration_runs_the_second():
+    first, second = shell_commands(README)[:2]
+    assert first == 'pip install ".[demo]" && reactant demo'
+    install, test = second.split(" && ")
+    script = (ROOT / ".ci" / "run").read_text()
+    assert install.removeprefix("pip install ") in script
+    assert test in script
+
+
+def test_continuous_integration_is_executable_and_has_no_syntax_error():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_continuous_integration_says_when_no_python_fits(tmp_path):
+    for tool in ("dirname",):
+        (tmp_path / tool).symlink_to(subprocess.run(["which", tool], capture_output=True, text=True).stdout.strip())
+    done = subprocess.run(["/bin/bash", ROOT / ".ci" / "run"], capture_output=True, text=True,
+                          env={"PATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert "no Python 3.11, 3.12 or 3.13 found" in done.stderr
+
+
+def test_supported_versions_are_the_same_everywhere():
+    assert PROJECT["project"]["requires-python"] == ">=3.11,<3.14"
+    assert "Python 3.11, 3.12 or 3.13" in README
+    assert sys.version_info[:2] in ((3, 11), (3, 12), (3, 13))
+
+
+def test_all_holds_every_extra():
+    extras = dict(PROJECT["project"]["optional-dependencies"])
+    (everything,) = extras.pop("all")
+    assert set(re.search(r"\[(.*)\]", everything)[1].split(",")) == set(extras)
+
+
+@pytest.mark.parametrize("package", ["jax", "numpy", "diastatic-malt", "rich"])
+def test_every_dependency_is_imported_somewhere(package):
+    module = {"diastatic-malt": "malt"}.get(package, package)
+    pattern = re.compile(rf"^\s*(?:import|from) {module}\b", re.M)
+    assert any(pattern.search(file.read_text()) for file in (ROOT / "src").rglob("*.py"))
+
+
+def test_every_room_has_its_layer():
+    (contract,) = (each for each in PROJECT["tool"]["importlinter"]["contracts"] if each["type"] == "layers")
+    layered = {name.strip(" ()") for layer in contract["layers"] for name in re.split("[|:]", layer)}
+    present = {path.stem for path in (ROOT / "src" / "reactant").iterdir()
+               if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert present - layered == {"__init__"}
+
+
+def test_optional_packages_are_not_imported_at_the_top_of_the_library():
+    heavy = re.compile(r"^(?:import|from) (?:skimage|PIL|numba|matplotlib|scipy)\b", re.M)
+    library = [file for file in (ROOT / "src").rglob("*.py") if "demos" not in file.parts]
+    assert not [file for file in library if heavy.search(file.read_text())]
+
+
+def test_entry_point_is_the_command():
+    from importlib import metadata
+
+    (script,) = metadata.entry_points(group="console_scripts", name="reactant")
+    assert script.value == "reactant.__main__:main"
+    assert callable(script.load())
