@@ -91,7 +91,7 @@ def _converted(argument: Any, array: Array, index: int, name: str) -> Any:
 
 def lend(given: list[Any], inputs: Sequence[Array], big: Sequence[int], borrowed: Sequence[int],
          scratch: list[np.ndarray]) -> list[np.ndarray]:
-    """Replace the big arguments in `given` by memory XLA reads in place; returns the offsets parameter, if there is one.
+    """Replace the big arguments in `given` by memory XLA reads in place; returns the offsets parameter (or nothing).
 
     Aligned copies, where one is needed, come from the scratch memory and are appended to `scratch`.
     """

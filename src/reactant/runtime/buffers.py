@@ -2,8 +2,8 @@
 
 Ownership rules, which make it safe:
 
-- A *borrowed* view keeps the array it looks into alive for as long as XLA holds the view, and is only made for the length
-  of a call that blocks: the caller cannot change the array while a program reads it.
+- A *borrowed* view keeps the array it looks into alive for as long as XLA holds the view, and is only made for the
+  length of a call that blocks: the caller cannot change the array while a program reads it.
 - An *owned* result is the only array over its XLA buffer. When the last NumPy view of it is gone the buffer goes to the
   pool (`reactant.runtime.pool`), which donates it to a later call.
 """
@@ -24,13 +24,14 @@ PAGE = mmap.PAGESIZE
 BIG = 1 << 20
 """Bytes from which an argument is borrowed and a result recycled; below it copying costs less than the bookkeeping.
 
-Measured on one core of an EPYC 9005: a copy of 1 MiB takes 30-60 us, borrowing and recycling together about 10 us a call.
+Measured on one core of an EPYC 9005: a copy of 1 MiB takes 30-60 us, borrowing and recycling together about 10 us a
+call.
 """
 HUGE_PAGE = 2 << 20
 
 
 class Lease:
-    """Exclusive hold of a result's XLA buffer, the base of the NumPy array over it; gives the buffer back at the end."""
+    """Exclusive hold of a result's XLA buffer: the base of the NumPy array over it, and at its end the giver back."""
 
     __slots__ = ("__array_interface__", "_give_back", "buffer")
 
@@ -59,9 +60,10 @@ def _memory_type(nbytes: int) -> Any:
 def borrowed_view(given: np.ndarray, array: Array) -> tuple[np.ndarray, int] | None:
     """The flat aligned buffer around C-contiguous `given`, and the element at which `given` starts in it.
 
-    The buffer starts at the last multiple of 64 bytes at or before the array and has `padding(array)` elements more than
-    it. Both ends lie on pages that the array itself touches, so that nothing unmapped is ever addressed; `None` where that
-    cannot be (the elements are not at multiples of their own size, or the end would cross into another page).
+    The buffer starts at the last multiple of 64 bytes at or before the array and has `padding(array)` elements more
+    than it. Both ends lie on pages that the array itself touches, so that nothing unmapped is ever addressed; `None`
+    where that cannot be (the elements are not at multiples of their own size, or the end would cross into another
+    page).
     """
     address = given.__array_interface__["data"][0]
     shift = address % ALIGNMENT

@@ -1,9 +1,9 @@
 """A compiled module and the ways to call it.
 
-`Executable(...)(arguments)` is the NumPy way: NumPy arrays in, writable NumPy arrays out, finished when it returns. On CPU
-big arguments are read where they are and big results are written once, into memory that stays theirs
-(`reactant.runtime.buffers`). `on_device` takes and returns `jax.Array`, asynchronously. `traced` puts the module into the
-program an outer `jax.jit` is tracing.
+`Executable(...)(arguments)` is the NumPy way: NumPy arrays in, writable NumPy arrays out, finished when it returns.
+On CPU big arguments are read where they are and big results are written once, into memory that stays theirs
+(`reactant.runtime.buffers`). `on_device` takes and returns `jax.Array`, asynchronously. `traced` puts the module into
+the program an outer `jax.jit` is tracing.
 """
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class Executable:
         self._program(self._device if on_device else self._host)
         return self
 
-    def __call__(self, arguments: Sequence[Any], write_back: Mapping[int, np.ndarray] | None = None) -> list[np.ndarray]:
+    def __call__(self, arguments: Sequence[Any],
+                 write_back: Mapping[int, np.ndarray] | None = None) -> list[np.ndarray]:
         """Run on NumPy arrays (or scalars, or anything `np.asarray` takes); writable arrays of our own come back.
 
         write_back: result index -> ndarray of the same shape and dtype (any strides) that receives the result; the
@@ -122,8 +123,8 @@ class Executable:
     def on_device(self, arguments: Sequence[Any]) -> list[jax.Array]:
         """Run on `jax.Array` arguments (NumPy arrays and scalars are put on the device); results stay there.
 
-        Returns before the results are computed, as jax does, unless an argument is a NumPy array: its memory may be read
-        in place, so the call finishes first.
+        Returns before the results are computed, as jax does, unless an argument is a NumPy array: its memory may be
+        read in place, so the call finishes first.
         """
         run = self._run_device
         if run is None:

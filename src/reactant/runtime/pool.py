@@ -2,8 +2,8 @@
 
 Fresh memory costs a page fault for every 4 KiB, which takes longer than most memory-bound programs: a new buffer of
 288 MB costs 50 ms to touch for the first time, writing to it again 8 ms. So a buffer whose NumPy array has died comes
-here, and a later call with a result of the same shape and dtype donates it. New buffers are advised to use huge pages before
-anything touches them.
+here, and a later call with a result of the same shape and dtype donates it. New buffers are advised to use huge pages
+before anything touches them.
 
 The pool is one per process. It holds at most `REACTANT_POOL_BYTES` bytes (environment; default an eighth of the
 machine's memory; 0 turns recycling off) and drops the least recently used beyond. `release_memory()` empties it.

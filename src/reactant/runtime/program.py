@@ -1,11 +1,11 @@
 """One StableHLO module as one jax primitive, and the compiled variants of it.
 
-jax sees a single primitive whose lowering inlines the module, so its dispatch, donation, sharding, compile cache and outer
-`jax.jit` all apply. A *variant* says how the arguments and results are held in memory:
+jax sees a single primitive whose lowering inlines the module, so its dispatch, donation, sharding, compile cache and
+outer `jax.jit` all apply. A *variant* says how the arguments and results are held in memory:
 
-- a *borrowed* argument is NumPy's own memory at any alignment. XLA wants 64-byte aligned buffers and copies others, so the
-  program takes the enclosing aligned flat buffer and slices the array out of it at a run-time offset; XLA fuses that slice
-  into element-wise consumers.
+- a *borrowed* argument is NumPy's own memory at any alignment. XLA wants 64-byte aligned buffers and copies others,
+  so the program takes the enclosing aligned flat buffer and slices the array out of it at a run-time offset; XLA
+  fuses that slice into element-wise consumers.
 - a *recycled* result is written into a buffer given (donated) by the caller.
 """
 from __future__ import annotations
