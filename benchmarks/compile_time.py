@@ -1,0 +1,164 @@
+"""What our tracing and passes cost beside XLA's own compilation, on NumPy programs of more than 500 operations.
+
+    python benchmarks/compile_time.py [--repeats N] [--limit RATIO] [--json FILE]
+
+`lower` is everything we do (conversion, tracing, patterns); `compile` is XLA on the module that comes out of it.
+"""
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+
+def decoder(x, layers):
+    """A transformer's decoder stack, x (tokens, width): attention with a causal mask, then a gated perceptron."""
+    tokens, width = x.shape
+    heads = 4
+    hidden = np.triu(np.full((tokens, tokens), -1e9), 1)
+    for layer in layers:
+        normal = x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-6) * layer["attention_scale"]
+        query, key, value = (
+            (normal @ layer[name]).reshape(tokens, heads, width // heads).transpose(1, 0, 2)
+            for name in ("query", "key", "value"))
+        scores = query @ key.transpose(0, 2, 1) / np.sqrt(width // heads) + hidden
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        scores /= scores.sum(axis=-1, keepdims=True)
+        x = x + (scores @ value).transpose(1, 0, 2).reshape(tokens, width) @ layer["output"]
+        normal = x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + 1e-6) * layer["perceptron_scale"]
+        gate = normal @ layer["gate"]
+        x = x + (gate / (1 + np.exp(-gate)) * (normal @ layer["up"])) @ layer["down"]
+    return x
+
+
+def make_decoder(depth=12, tokens=16, width=32):
+    random = np.random.default_rng(0)
+    shapes = {"query": (width, width), "key": (width, width), "value": (width, width), "output": (width, width),
+              "gate": (width, 2 * width), "up": (width, 2 * width), "down": (2 * width, width)}
+    layers = [{**{name: random.standard_normal(shape) / np.sqrt(shape[0]) for name, shape in shapes.items()},
+               "attention_scale": np.ones(width), "perceptron_scale": np.ones(width)} for _ in range(depth)]
+    return decoder, (random.standard_normal((tokens, width)), layers)
+
+
+_STAGES = [  # Dormand and Prince's fifth order pair, the coefficients of each stage
+    [], [1 / 5], [3 / 40, 9 / 40], [44 / 45, -56 / 15, 32 / 9], [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
+    [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+]
+_WEIGHTS = [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]
+
+
+def reactor(concentrations, reactions, rates, dt):
+    """One Dormand-Prince step of a reaction network in many cells: `concentrations`, (species, cells), in place."""
+    def rate_of_change(state):
+        change = np.zeros_like(state)
+        for (sources, products), rate in zip(reactions, rates, strict=True):
+            speed = rate * state[sources[0]]
+            for source in sources[1:]:
+                speed = speed * state[source]
+            for source in sources:
+                change[source] -= speed
+            for product in products:
+                change[product] += speed
+        return change
+
+    slopes = []
+    for coefficients in _STAGES:
+        state = concentrations.copy()
+        for coefficient, slope in zip(coefficients, slopes, strict=True):
+            state += dt * coefficient * slope
+        slopes.append(rate_of_change(state))
+    for weight, slope in zip(_WEIGHTS, slopes, strict=True):
+        concentrations += dt * weight * slope
+    return concentrations.sum(axis=0)
+
+
+def make_reactor(species=10, cells=4096):
+    random = np.random.default_rng(1)
+    reactions = tuple((tuple(int(k) for k in random.choice(species, 2, replace=False)),
+                       tuple(int(k) for k in random.choice(species, 2, replace=False))) for _ in range(16))
+    return reactor, (random.random((species, cells)), reactions, random.random(16), 1e-3)
+
+
+def pyramid(image, levels, gains):
+    """Local contrast by a Laplacian pyramid: blur and halve, weigh the details, put together again; `image` (n, n)."""
+    kernel = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)
+
+    def blur(a):
+        padded = np.pad(a, 2, mode="edge")
+        rows = sum(weight * padded[k:k + a.shape[0], :] for k, weight in enumerate(kernel))
+        return sum(weight * rows[:, k:k + a.shape[1]] for k, weight in enumerate(kernel))
+
+    def enlarge(a, shape):
+        big = np.zeros(shape)
+        big[::2, ::2] = 4.0 * a
+        return blur(big)
+
+    details = []
+    for _ in range(levels):
+        small = blur(image)[::2, ::2].copy()
+        details.append(image - enlarge(small, image.shape))
+        image = small
+    for level in reversed(range(levels)):
+        detail = details[level]
+        energy = np.sqrt(blur(detail**2) + 1e-8)
+        image = enlarge(image, detail.shape) + gains[level] * detail / (1.0 + energy)
+    return np.clip(image, 0.0, 1.0)
+
+
+def make_pyramid(n=256, levels=5):
+    random = np.random.default_rng(2)
+    return pyramid, (random.random((n, n)), levels, np.linspace(1.5, 1.0, levels))
+
+
+PROGRAMS = {"decoder": make_decoder, "reactor": make_reactor, "pyramid": make_pyramid}
+
+
+def measure(make, repeats):
+    """Medians over new compilations of one program, in seconds, with the numbers of operations."""
+    import reactant
+
+    function, arguments = make()
+    lowering, compiling = [], []
+    for _ in range(repeats):
+        fresh = reactant.jit(function)
+        start = time.perf_counter()
+        lowered = fresh.lower(*arguments)
+        middle = time.perf_counter()
+        lowered.compile()
+        end = time.perf_counter()
+        lowering.append(middle - start)
+        compiling.append(end - middle)
+    row = {"lower": statistics.median(lowering), "compile": statistics.median(compiling)}
+    row["ratio"] = row["lower"] / row["compile"]
+    row["before"], row["after"] = (sum(lowered.operations(optimized=optimized).values()) for optimized in (False, True))
+    return row
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--limit", type=float, help="fail when a ratio is above this")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    options = parser.parse_args(arguments)
+    table = Table(title="compilation: ours (lower) beside XLA's (compile), medians")
+    table.add_column("program")
+    for heading in ("operations traced", "after our passes", "lower, ms", "compile, ms", "lower / compile"):
+        table.add_column(heading, justify="right")
+    rows = {}
+    for name, make in PROGRAMS.items():
+        row = rows[name] = measure(make, options.repeats)
+        table.add_row(name, str(row["before"]), str(row["after"]), f"{1e3 * row['lower']:.0f}",
+                      f"{1e3 * row['compile']:.0f}", f"{row['ratio']:.2f}")
+    Console().print(table)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return int(options.limit is not None and max(row["ratio"] for row in rows.values()) > options.limit)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
