@@ -1,0 +1,65 @@
+"""Errors a user sees: what happened, on which of the user's lines, and what to do.
+
+`where()` names the line; it asks the frontend, which knows how converted code maps back to the user's file.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_frame_finder: list[Callable[[], tuple[str, int, str, str] | None]] = []
+
+
+def find_frames_with(finder: Callable[[], tuple[str, int, str, str] | None]) -> None:
+    """Register the function that finds the user's innermost frame: (file, line, function, source text)."""
+    _frame_finder[:] = [finder]
+
+
+def where() -> str:
+    """`\\n  in file.py:12, in step: <source>` for the user's innermost line, or nothing when there is none."""
+    frame = _frame_finder[0]() if _frame_finder else None
+    if frame is None:
+        return ""
+    file, line, function, text = frame
+    return f"\n  at {file}:{line}, in {function}" + (f"\n    {text.strip()}" if text and text.strip() else "")
+
+
+class ReactantError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConcreteValueNeeded(ReactantError, TypeError):
+    """A value known only at run time was used where Python needs a number now (a shape, a list index, `int(x)`)."""
+
+    def __init__(self, what: str, advice: str = ""):
+        super().__init__(f"{what} needs a value that is known while tracing, but it is only known at run time."
+                         f"{' ' + advice if advice else ''}{where()}")
+
+
+class UnsupportedError(ReactantError, NotImplementedError):
+    """Something NumPy or Python can do and compiled code cannot (yet, or ever); says what to do instead."""
+
+    def __init__(self, message: str):
+        super().__init__(message + where())
+
+
+class LeakError(ReactantError, RuntimeError):
+    """A traced value was used outside the call, branch or loop body that made it."""
+
+    def __init__(self, what: str = "A traced value"):
+        super().__init__(f"{what} is used outside the compiled call, branch or loop body in which it was made. "
+                         f"Return it, or store it into an array that exists outside.{where()}")
+
+
+class ControlFlowError(ReactantError, TypeError):
+    """Branches or loop iterations that cannot be one compiled program: types or shapes differ, names undefined."""
+
+    def __init__(self, message: str):
+        super().__init__(message + where())
+
+
+class ConstantWriteError(ReactantError, ValueError):
+    """A write into an array that was made outside the compiled function and is therefore a constant."""
+
+    def __init__(self, what: str = "an array"):
+        super().__init__(f"Compiled code writes into {what} that was made outside the function: it is a constant of the "
+                         f"compiled program. Pass it as an argument, then the caller sees the write.{where()}")

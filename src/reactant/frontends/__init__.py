@@ -1,0 +1,1 @@
+"""Ways in: each turns a program into one StableHLO module."""

@@ -1,0 +1,1 @@
+"""NumPy semantics over StableHLO: traced arrays, mutable storage with views, and NumPy's functions by family."""

@@ -1,0 +1,201 @@
+"""Array creation inside compiled code: `zeros`, `arange`, `array([...traced...])`, `eye`, `linspace` and relatives.
+
+What is uniform becomes a splat constant, what counts becomes an iota; small known arrays stay concrete.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.implements import implements, tensors
+from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.numpy.tensor import ARRAY, Tensor, check_dtype, wrap
+from reactant.frontends.numpy.ufuncs import as_value, weak_type
+from reactant.ir import ops
+from reactant.ir.types import Shape, size
+
+
+def shape_tuple(shape: object) -> Shape:
+    """A shape argument as a tuple of ints; sizes must be known while tracing."""
+    if type(shape) is Tensor or isinstance(shape, np.ndarray):
+        if shape.ndim == 0:
+            return (shape.__index__(),)
+        return tuple(shape[i].__index__() for i in range(shape.shape[0]))
+    try:
+        return (shape.__index__(),)
+    except AttributeError:
+        return tuple(n.__index__() for n in shape)
+
+
+def uniform(shape: object, value: object, dtype: object, order: str = "C") -> Tensor:
+    """A new array of `shape` filled with `value`."""
+    shape, dtype = shape_tuple(shape), np.dtype(dtype)
+    check_dtype(dtype)
+    if any(n < 0 for n in shape):
+        raise ValueError("negative dimensions are not allowed")
+    strides = st.column_major_strides(shape) if order == "F" else None
+    known = type(value) is not Tensor or value.is_concrete()
+    if known and size(shape) <= st.CONCRETE_ELEMENTS:
+        number = value.numpy() if type(value) is Tensor else value
+        return Tensor.of_array(np.full(shape, number, dtype, order=order if order in "CF" else "C"))
+    if known and np.ndim(value) == 0:
+        number = value.numpy()[()] if type(value) is Tensor else value
+        return Tensor.of_value(ops.constant(np.asarray(np.full((), number, dtype)), shape=shape), strides=strides)
+    return Tensor.of_value(st.broadcast(as_value(value, dtype), shape), strides=strides)
+
+
+@implements(np.zeros, creation=True)
+def zeros(shape: object, dtype: object = float, order: str = "C") -> Tensor:
+    return uniform(shape, 0, float if dtype is None else dtype, order)
+
+
+@implements(np.empty, creation=True)
+def empty(shape: object, dtype: object = float, order: str = "C") -> Tensor:
+    return uniform(shape, 0, float if dtype is None else dtype, order)
+
+
+@implements(np.ones, creation=True)
+def ones(shape: object, dtype: object = None, order: str = "C") -> Tensor:
+    return uniform(shape, 1, float if dtype is None else dtype, order)
+
+
+@implements(np.full, creation=True)
+def full(shape: object, fill_value: object, dtype: object = None, order: str = "C") -> Tensor:
+    return uniform(shape, fill_value, wrap(fill_value).dtype if dtype is None else dtype, order)
+
+
+def _like(prototype: object, value: object, dtype: object, order: str, shape: object) -> Tensor:
+    a = wrap(prototype)
+    made = uniform(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
+    keeps = order in "KA" and shape is None and st.is_permuted(a.shape, a.strides_)
+    if keeps or order == "F":
+        made.strides_ = a.strides_ if keeps and a.flags.forc else st.column_major_strides(made.shape)
+    return made
+
+
+@implements(np.zeros_like, creation=True)
+def zeros_like(a: object, dtype: object = None, order: str = "K", subok: bool = True, shape: object = None) -> Tensor:
+    return _like(a, 0, dtype, order, shape)
+
+
+@implements(np.empty_like, creation=True)
+def empty_like(prototype: object, dtype: object = None, order: str = "K", subok: bool = True,
+               shape: object = None) -> Tensor:
+    return _like(prototype, 0, dtype, order, shape)
+
+
+@implements(np.ones_like, creation=True)
+def ones_like(a: object, dtype: object = None, order: str = "K", subok: bool = True, shape: object = None) -> Tensor:
+    return _like(a, 1, dtype, order, shape)
+
+
+@implements(np.full_like, creation=True)
+def full_like(a: object, fill_value: object, dtype: object = None, order: str = "K", subok: bool = True,
+              shape: object = None) -> Tensor:
+    return _like(a, fill_value, dtype, order, shape)
+
+
+def array_of(nested: object, dtype: object = None) -> Tensor:
+    """`np.array` of nested sequences that may hold traced values."""
+    if not any(tensors(_plain(nested))):
+        made = np.array(_plain(nested), dtype=dtype)
+        check_dtype(made.dtype)
+        return Tensor.of_array(made)
+    rows = [r if type(r) is Tensor or not isinstance(r, (list, tuple, range)) else array_of(r) for r in nested]
+    if dtype is None:
+        dtype = result_type(tuple(weak_type(r) for r in rows))
+    shapes = {np.shape(r) if type(r) is not Tensor else r.shape for r in rows}
+    if len(shapes) != 1:
+        raise ValueError("setting an array element with a sequence. The requested array has an inhomogeneous shape "
+                         f"after 1 dimensions. The detected shape was ({len(rows)},) + inhomogeneous part.")
+    parts = [as_value(r, np.dtype(dtype)) for r in rows]
+    shape = shapes.pop()
+    return Tensor.of_value(ops.concatenate([ops.reshape(p, (1, *shape)) for p in parts], 0))
+
+
+def _plain(nested: Any) -> Any:
+    return list(nested) if isinstance(nested, range) else nested
+
+
+def _minimum_rank(made: Tensor, ndmin: int) -> Tensor:
+    return np.reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
+
+
+@implements(np.array, creation=True)
+def array(object: object, dtype: object = None, copy: bool | None = True, order: str = "K", subok: bool = False,
+          ndmin: int = 0, ndmax: int = 0, like: object = None) -> Tensor:
+    made = as_tensor(object, dtype)
+    if copy is not False and (made is object or made.storage.constant or made.kind != ARRAY):
+        made = made.copy() if made.kind == ARRAY else _as_array(made)
+    return _minimum_rank(made, ndmin)
+
+
+def _as_array(scalar: Tensor) -> Tensor:
+    """A NumPy or Python scalar as a new 0-d array."""
+    return Tensor.of_array(scalar.numpy()) if scalar.is_concrete() else Tensor.of_value(scalar.value())
+
+
+def as_tensor(x: object, dtype: object = None) -> Tensor:
+    """`np.asarray`: tensors as they are unless the dtype changes."""
+    if isinstance(x, (list, tuple, range)) and type(x) is not Tensor:
+        return array_of(x, dtype)
+    made = wrap(x)
+    if made.kind != ARRAY:
+        made = _as_array(made)
+    return made if dtype is None or np.dtype(dtype) == made.dtype else made.astype(dtype)
+
+
+@implements(np.asarray, np.asanyarray, creation=True, aliases=True)
+def asarray(a: object, dtype: object = None, order: object = None) -> Tensor:
+    made = as_tensor(a, dtype)
+    if order == "C":
+        return ascontiguousarray(made)
+    return asfortranarray(made) if order == "F" else made
+
+
+@implements(np.ascontiguousarray, creation=True, aliases=True)
+def ascontiguousarray(a: object, dtype: object = None) -> Tensor:
+    made = _minimum_rank(as_tensor(a, dtype), 1)
+    return made if made.flags.c_contiguous else made.copy("C")
+
+
+@implements(np.asfortranarray, creation=True, aliases=True)
+def asfortranarray(a: object, dtype: object = None) -> Tensor:
+    made = _minimum_rank(as_tensor(a, dtype), 1)
+    return made if made.flags.f_contiguous else made.copy("F")
+
+
+@implements(np.copy, creation=True)
+def copy(a: object, order: str = "K", subok: bool = False) -> Tensor:
+    a = wrap(a)
+    if a.is_concrete():
+        return Tensor.of_array(np.array(a.numpy(), order=order))
+    permuted = st.is_permuted(a.shape, a.strides_) and order == "K" and all(s >= 0 for s in a.strides_)
+    strides = a.strides_ if permuted and a.flags.forc else st.column_major_strides(a.shape) if order == "F" else None
+    return Tensor.of_value(a.value(), ARRAY, strides=strides)
+
+
+@implements(np.arange, creation=True)
+def arange(*args: object, dtype: object = None, device: object = None, like: object = None) -> Tensor:
+    if any(type(a) is Tensor and not a.is_concrete() for a in args):
+        raise UnsupportedError("np.arange: the bounds decide the size, so they must be known while tracing. Make an "
+                               "int argument static, or scale np.arange(n) instead.")
+    numbers = [a.numpy()[()] if type(a) is Tensor else a for a in args]
+    return Tensor.of_array(np.arange(*numbers, dtype=dtype))
+
+
+@implements(np.eye, creation=True)
+def eye(N: int, M: int | None = None, k: int = 0, dtype: object = float, order: str = "C") -> Tensor:
+    n, m = int(N), int(N if M is None else M)
+    if n * m <= st.CONCRETE_ELEMENTS:
+        return Tensor.of_array(np.eye(n, m, k, dtype))
+    row, column = ops.iota((n, m), np.int64, 0), ops.iota((n, m), np.int64, 1)
+    return Tensor.of_value(ops.convert(ops.compare(ops.add(row, int(k)), column, "EQ"), np.dtype(dtype)))
+
+
+@implements(np.identity, creation=True)
+def identity(n: int, dtype: object = None) -> Tensor:
+    return eye(n, dtype=float if dtype is None else dtype)

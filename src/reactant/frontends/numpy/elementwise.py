@@ -1,0 +1,452 @@
+"""What each ufunc's inner loop is in StableHLO: values of one shape, already cast to the loop's dtypes, in; values out.
+
+`LOOPS` maps a ufunc to `f(values, dtypes)`, where `dtypes` are those of inputs then outputs. NumPy's conventions at the
+edges (division by zero of integers, signs of remainders, NaN in maximum) are built in here.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+
+Loop = Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], "ir.Value | Sequence[ir.Value]"]
+
+
+def loop(ufunc: np.ufunc) -> Loop:
+    """The loop of `ufunc`, or `UnsupportedError` naming it."""
+    try:
+        return LOOPS[ufunc]
+    except KeyError:
+        raise UnsupportedError(f"numpy.{ufunc.__name__} is not supported in compiled code.") from None
+
+
+def _direct(build: Callable) -> Loop:
+    return lambda values, dtypes: build(*values)
+
+
+def _by_kind(**cases: Callable) -> Loop:
+    """A loop by the kind of the first input; `else_` takes the rest."""
+    def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+        return cases.get(dtypes[0].kind, cases.get("else_"))(*values)
+    return run
+
+
+def _zeros(x: ir.Value) -> ir.Value:
+    return ops.splat(0, x)
+
+
+# ---- comparison ------------------------------------------------------------------------------------------------
+
+def _comparison(direction: str) -> Loop:
+    def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+        x, y = values
+        if dtypes[0].kind == "c" and direction not in ("EQ", "NE"):
+            # complex numbers order by real part, then imaginary part
+            a, b = ops.real(x), ops.real(y)
+            strict = direction[:1] + "T"
+            tie = ops.and_(ops.compare(a, b, "EQ"), ops.compare(ops.imag(x), ops.imag(y), direction))
+            return ops.or_(ops.and_(ops.compare(a, b, strict), _no_nan_imag(x, y)), tie)
+        return ops.compare(x, y, direction)
+    return run
+
+
+def _no_nan_imag(x: ir.Value, y: ir.Value) -> ir.Value:
+    ix, iy = ops.imag(x), ops.imag(y)
+    return ops.and_(ops.compare(ix, ix, "EQ"), ops.compare(iy, iy, "EQ"))
+
+
+def is_nan(x: ir.Value) -> ir.Value:
+    """Elementwise NaN test; false for integers and bool."""
+    kind = dtype_of(x).kind
+    if kind == "c":
+        return ops.or_(is_nan(ops.real(x)), is_nan(ops.imag(x)))
+    return ops.compare(x, x, "NE") if kind not in "biu" else ops.constant(False, bool, shape_of(x))
+
+
+def is_inf(x: ir.Value) -> ir.Value:
+    kind = dtype_of(x).kind
+    if kind == "c":
+        return ops.or_(is_inf(ops.real(x)), is_inf(ops.imag(x)))
+    return ops.compare(ops.abs(x), np.inf, "EQ") if kind not in "biu" else ops.constant(False, bool, shape_of(x))
+
+
+def is_finite(x: ir.Value) -> ir.Value:
+    kind = dtype_of(x).kind
+    if kind == "c":
+        return ops.and_(ops.is_finite(ops.real(x)), ops.is_finite(ops.imag(x)))
+    return ops.is_finite(x) if kind not in "biu" else ops.constant(True, bool, shape_of(x))
+
+
+def _extreme(build: Callable, direction: str, ignore_nan: bool) -> Loop:
+    """maximum/minimum (NaN wins) and fmax/fmin (NaN loses); complex numbers order lexicographically."""
+    def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+        x, y = values
+        if dtypes[0].kind in "biu" or (dtypes[0].kind == "f" and not ignore_nan):
+            return build(x, y)
+        if dtypes[0].kind == "f":
+            return ops.select(is_nan(x), y, ops.select(is_nan(y), x, build(x, y)))
+        first = _comparison(direction)([x, y], dtypes)
+        if ignore_nan:
+            return ops.select(is_nan(y), x, ops.select(is_nan(x), y, ops.select(first, x, y)))
+        return ops.select(ops.or_(is_nan(x), ops.and_(first, ops.not_(is_nan(y)))), x, y)
+    return run
+
+
+# ---- division --------------------------------------------------------------------------------------------------
+
+def _nonzero_divisor(y: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """(is zero, divisor with zeros replaced by one)."""
+    zero = ops.compare(y, 0, "EQ")
+    return zero, ops.select(zero, 1, y)
+
+
+def _floor_divide_signed(x: ir.Value, y: ir.Value) -> ir.Value:
+    zero, safe = _nonzero_divisor(y)
+    quotient = ops.divide(x, safe)
+    inexact = ops.compare(ops.remainder(x, safe), 0, "NE")
+    opposite = ops.compare(ops.xor(x, safe), 0, "LT")
+    floored = ops.select(ops.and_(inexact, opposite), ops.subtract(quotient, 1), quotient)
+    return ops.select(zero, 0, floored)      # NumPy: integer division by zero gives 0 (with a warning)
+
+
+def _floor_divide_unsigned(x: ir.Value, y: ir.Value) -> ir.Value:
+    zero, safe = _nonzero_divisor(y)
+    return ops.select(zero, 0, ops.divide(x, safe))
+
+
+def _remainder_signed(x: ir.Value, y: ir.Value) -> ir.Value:
+    zero, safe = _nonzero_divisor(y)
+    rest = ops.remainder(x, safe)
+    shift = ops.and_(ops.compare(rest, 0, "NE"), ops.compare(ops.xor(rest, safe), 0, "LT"))
+    return ops.select(zero, 0, ops.select(shift, ops.add(rest, safe), rest))
+
+
+def _remainder_unsigned(x: ir.Value, y: ir.Value) -> ir.Value:
+    zero, safe = _nonzero_divisor(y)
+    return ops.select(zero, 0, ops.remainder(x, safe))
+
+
+def _remainder_float(x: ir.Value, y: ir.Value) -> ir.Value:
+    """Python's modulo: the sign of the divisor, also on zero results."""
+    rest = ops.remainder(x, y)
+    differ = ops.compare(ops.compare(rest, 0, "LT"), ops.compare(y, 0, "LT"), "NE")
+    nonzero = ops.compare(rest, 0, "NE")
+    shifted = ops.select(ops.and_(nonzero, differ), ops.add(rest, y), rest)
+    return ops.select(nonzero, shifted, ops.select(ops.compare(rest, 0, "EQ"), _copy_sign(_zeros(x), y), rest))
+
+
+def _floor_divide_float(x: ir.Value, y: ir.Value) -> ir.Value:
+    """floor(x / y) computed from the exact remainder, as NumPy's npy_divmod does."""
+    rest = ops.remainder(x, y)
+    quotient = ops.divide(ops.subtract(x, rest), y)
+    differ = ops.and_(ops.compare(rest, 0, "NE"),
+                      ops.compare(ops.compare(y, 0, "LT"), ops.compare(rest, 0, "LT"), "NE"))
+    quotient = ops.select(differ, ops.subtract(quotient, 1), quotient)
+    floor = ops.floor(quotient)
+    floor = ops.select(ops.compare(ops.subtract(quotient, floor), 0.5, "GT"), ops.add(floor, 1), floor)
+    exact = ops.select(ops.compare(quotient, 0, "NE"), floor, _copy_sign(_zeros(x), ops.divide(x, y)))
+    return ops.select(ops.compare(y, 0, "EQ"), ops.divide(x, y), exact)
+
+
+def _fmod(x: ir.Value, y: ir.Value) -> ir.Value:
+    if dtype_of(x).kind == "f":
+        return ops.remainder(x, y)
+    zero, safe = _nonzero_divisor(y)
+    return ops.select(zero, 0, ops.remainder(x, safe))
+
+
+def _divmod(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
+    return [LOOPS[np.floor_divide](values, dtypes), LOOPS[np.remainder](values, dtypes)]
+
+
+# ---- powers ----------------------------------------------------------------------------------------------------
+
+def _power(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+    x, y = values
+    constant = ops.constant_value(y) if dtypes[0].kind in "fc" else None
+    if constant is None and dtypes[0].kind in "fc" and not isinstance(y.owner, ir.Block) \
+            and y.owner.name == "stablehlo.broadcast_in_dim":
+        constant = ops.constant_value(y.owner.operands[0])
+    if constant is not None and constant.size and (constant == constant.reshape(-1)[0]).all():
+        fast = _constant_power(x, constant.reshape(-1)[0], dtypes[0].kind)
+        if fast is not None:
+            return fast
+    if dtypes[0].kind == "b":
+        return ops.or_(x, ops.not_(y))
+    if dtypes[0].kind in "iu":
+        return _integer_power(x, y)
+    return ops.power(x, y)
+
+
+def _constant_power(x: ir.Value, exponent: complex, kind: str) -> ir.Value | None:
+    """NumPy computes these exponents by simpler operations; so does the compiled program (same rounding)."""
+    if exponent == 2:
+        return ops.multiply(x, x)
+    if exponent == 1:
+        return x
+    if kind == "f" and exponent == 0:
+        return ops.splat(1, x)
+    if kind == "f" and exponent == -1:
+        return ops.divide(ops.splat(1, x), x)
+    if kind == "f" and exponent == 0.5:
+        return ops.sqrt(x)
+    return None
+
+
+def _integer_power(x: ir.Value, y: ir.Value) -> ir.Value:
+    """Square and multiply with wrap-around. Negative exponents raise in NumPy; checked by the caller's run-time check."""
+    from reactant.frontends.trace import current_trace
+    if dtype_of(y).kind == "i":
+        constant = ops.constant_value(y)
+        text = "Integers to negative integer powers are not allowed."
+        if constant is not None and (constant < 0).any():
+            raise ValueError(text)
+        if constant is None:
+            ok = ops.reduce(ops.compare(y, 0, "GE"), True, range(len(shape_of(y))), "and")
+            current_trace().check(ok, lambda: ValueError(text))
+    return ops.power(x, y)
+
+
+# ---- other formulas --------------------------------------------------------------------------------------------
+
+def _copy_sign(x: ir.Value, y: ir.Value) -> ir.Value:
+    bits = np.dtype(f"u{dtype_of(x).itemsize}")
+    top = bits.type(1 << (8 * bits.itemsize - 1))
+    magnitude = ops.and_(ops.bitcast_convert(x, bits), ~top)
+    return ops.bitcast_convert(ops.or_(magnitude, ops.and_(ops.bitcast_convert(y, bits), top)), dtype_of(x))
+
+
+def _sign_bit(x: ir.Value) -> ir.Value:
+    bits = np.dtype(f"i{dtype_of(x).itemsize}")
+    return ops.compare(ops.bitcast_convert(x, bits), 0, "LT")
+
+
+def _sign(x: ir.Value) -> ir.Value:
+    if dtype_of(x).kind == "u":
+        return ops.convert(ops.compare(x, 0, "NE"), dtype_of(x))
+    if dtype_of(x).kind == "c":
+        size = ops.abs(x)
+        unit = ops.divide(x, ops.complex(size, _zeros(size)))
+        return ops.select(ops.compare(size, 0, "EQ"), _zeros(x), unit)
+    return ops.select(is_nan(x), x, ops.sign(x)) if dtype_of(x).kind == "f" else ops.sign(x)
+
+
+def _heaviside(x: ir.Value, y: ir.Value) -> ir.Value:
+    step = ops.select(ops.compare(x, 0, "LT"), _zeros(x), ops.splat(1, x))
+    return ops.select(is_nan(x), x, ops.select(ops.compare(x, 0, "EQ"), y, step))
+
+
+def _hypot(x: ir.Value, y: ir.Value) -> ir.Value:
+    """Scaled to avoid overflow; infinity wins over NaN, as C99 asks."""
+    a, b = ops.abs(x), ops.abs(y)
+    big, small = ops.maximum(a, b), ops.minimum(a, b)
+    safe = ops.select(ops.compare(big, 0, "EQ"), 1, big)
+    ratio = ops.divide(small, safe)
+    plain = ops.multiply(big, ops.sqrt(ops.add(1, ops.multiply(ratio, ratio))))
+    return ops.select(ops.or_(is_inf(x), is_inf(y)), np.inf, plain)
+
+
+def _log_add_exp(x: ir.Value, y: ir.Value) -> ir.Value:
+    """log(exp(x) + exp(y)) without overflow; equal infinities stay."""
+    big, gap = ops.maximum(x, y), ops.subtract(x, y)
+    usual = ops.add(big, ops.log_plus_one(ops.exponential(ops.negate(ops.abs(gap)))))
+    return ops.select(ops.compare(x, y, "EQ"), ops.add(x, float(np.log(2.0))), usual)
+
+
+def _log_add_exp2(x: ir.Value, y: ir.Value) -> ir.Value:
+    big, gap = ops.maximum(x, y), ops.subtract(x, y)
+    power = ops.exponential(ops.multiply(ops.negate(ops.abs(gap)), float(np.log(2.0))))
+    usual = ops.add(big, ops.divide(ops.log_plus_one(power), float(np.log(2.0))))
+    return ops.select(ops.compare(x, y, "EQ"), ops.add(x, 1.0), usual)
+
+
+def _exp2(x: ir.Value) -> ir.Value:
+    return ops.power(ops.splat(2, x), x)
+
+
+def _scaled_log(base: float) -> Callable:
+    def build(x: ir.Value) -> ir.Value:
+        if dtype_of(x).kind == "c":
+            return ops.divide(ops.log(x), complex(np.log(base)))
+        # exact at powers of the base where the platform's is: correct the rounded quotient once
+        guess = ops.divide(ops.log(x), float(np.log(base)))
+        near = ops.round_nearest_even(guess)
+        exact = ops.compare(ops.power(ops.splat(base, x), near), x, "EQ")
+        return ops.select(exact, near, guess)
+    return build
+
+
+def _complex_log1p(x: ir.Value) -> ir.Value:
+    return ops.log_plus_one(x)
+
+
+def _gcd(x: ir.Value, y: ir.Value) -> ir.Value:
+    """Euclid's algorithm on magnitudes, in lock step."""
+    a, b = (ops.abs(v) if dtype_of(v).kind == "i" else v for v in (x, y))
+
+    def going(a: ir.Value, b: ir.Value) -> ir.Value:
+        return ops.reduce(ops.compare(b, 0, "NE"), False, range(len(shape_of(b))), "or")
+
+    def turn(a: ir.Value, b: ir.Value) -> list[ir.Value]:
+        zero, safe = _nonzero_divisor(b)
+        return [ops.select(zero, a, b), ops.select(zero, b, ops.remainder(a, safe))]
+    return ops.while_([a, b], going, turn)[0]
+
+
+def _lcm(x: ir.Value, y: ir.Value) -> ir.Value:
+    common = _gcd(x, y)
+    zero, safe = _nonzero_divisor(common)
+    product = ops.multiply(ops.divide(x, safe), y)
+    return ops.select(zero, 0, ops.abs(product) if dtype_of(x).kind == "i" else product)
+
+
+def _shift(build: Callable, fill: Callable) -> Loop:
+    """Shifts by the width or more give NumPy's results (0, or the sign)."""
+    def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+        x, y = values
+        width = 8 * dtypes[0].itemsize
+        inside = ops.compare(y, width, "LT")
+        if dtypes[0].kind == "i":
+            inside = ops.and_(inside, ops.compare(y, 0, "GE"))
+        return ops.select(inside, build(x, ops.select(inside, y, 0)), fill(x))
+    return run
+
+
+def _shift_right(x: ir.Value, y: ir.Value) -> ir.Value:
+    return (ops.shift_right_arithmetic if dtype_of(x).kind == "i" else ops.shift_right_logical)(x, y)
+
+
+def _sign_fill(x: ir.Value) -> ir.Value:
+    return ops.select(ops.compare(x, 0, "LT"), -1, _zeros(x)) if dtype_of(x).kind == "i" else _zeros(x)
+
+
+def _modf(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
+    (x,) = values
+    whole = _truncate(x)
+    part = ops.select(is_inf(x), _zeros(x), ops.subtract(x, whole))
+    return [_copy_sign(part, x), whole]
+
+
+def _truncate(x: ir.Value) -> ir.Value:
+    if dtype_of(x).kind != "f":
+        return x
+    return ops.select(_sign_bit(x), ops.ceil(x), ops.floor(x))
+
+
+def _float_only(build: Callable) -> Callable:
+    """Rounding functions leave integers and bool as they are."""
+    return lambda x: build(x) if dtype_of(x).kind == "f" else x
+
+
+def _rint(x: ir.Value) -> ir.Value:
+    if dtype_of(x).kind == "c":
+        return ops.complex(ops.round_nearest_even(ops.real(x)), ops.round_nearest_even(ops.imag(x)))
+    return ops.round_nearest_even(x)
+
+
+def _frexp(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
+    """x = mantissa * 2**exponent with |mantissa| in [0.5, 1); from the bits, subnormals scaled up first."""
+    (x,) = values
+    dtype = dtype_of(x)
+    info, bits = np.finfo(dtype), np.dtype(f"i{dtype.itemsize}")
+    tiny = ops.compare(ops.abs(x), float(info.smallest_normal), "LT")
+    lift = info.nmant + 2
+    scaled = ops.select(tiny, ops.multiply(x, float(2.0 ** lift)), x)
+    raw = ops.bitcast_convert(scaled, bits)
+    mask = (1 << info.nexp) - 1
+    stored = ops.and_(ops.shift_right_logical(raw, info.nmant), mask)
+    bias = mask // 2 - 1
+    exponent = ops.subtract(ops.subtract(stored, bias), ops.select(tiny, bits.type(lift), _zeros(stored)))
+    keep = ops.and_(raw, int(~(mask << info.nmant)))
+    mantissa = ops.bitcast_convert(ops.or_(keep, int(bias << info.nmant)), dtype)
+    special = ops.or_(ops.compare(x, 0, "EQ"), ops.not_(ops.is_finite(x)))
+    return [ops.select(special, x, mantissa),
+            ops.convert(ops.select(special, _zeros(exponent), exponent), dtypes[2])]
+
+
+def _ldexp(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+    """x * 2**n in three exact factors, so that neither overflow nor underflow comes early."""
+    x, n = values
+    limit = 3 * np.finfo(dtypes[0]).maxexp
+    n = ops.clamp(-limit, ops.convert(n, np.int64), limit)
+    third = ops.divide(n, 3)
+    rest = ops.subtract(n, ops.multiply(third, 2))
+    two = ops.splat(2, x)
+    first = ops.power(two, ops.convert(third, dtypes[0]))
+    return ops.multiply(ops.multiply(ops.multiply(x, first), first), ops.power(two, ops.convert(rest, dtypes[0])))
+
+
+def _spacing(x: ir.Value) -> ir.Value:
+    away = ops.next_after(x, _copy_sign(ops.splat(np.inf, x), x))
+    return ops.select(ops.is_finite(x), ops.subtract(away, x), np.nan)
+
+
+def _reciprocal(x: ir.Value) -> ir.Value:
+    if dtype_of(x).kind in "iu":
+        zero, safe = _nonzero_divisor(x)
+        lowest = np.iinfo(dtype_of(x)).min if dtype_of(x).kind == "i" else 0
+        return ops.select(zero, lowest, ops.divide(ops.splat(1, x), safe))
+    return ops.divide(ops.splat(1, x), x)
+
+
+def _conjugate(x: ir.Value) -> ir.Value:
+    return ops.complex(ops.real(x), ops.negate(ops.imag(x))) if dtype_of(x).kind == "c" else x
+
+
+def _absolute(x: ir.Value) -> ir.Value:
+    return x if dtype_of(x).kind in "bu" else ops.abs(x)
+
+
+def _truth(x: ir.Value) -> ir.Value:
+    return x if dtype_of(x).kind == "b" else ops.compare(x, 0, "NE")
+
+
+def _logical(build: Callable) -> Loop:
+    return lambda values, dtypes: build(*(_truth(v) for v in values))
+
+
+_RADIAN = float(np.pi / 180)
+
+LOOPS: dict[np.ufunc, Loop] = {
+    np.add: _by_kind(b=ops.or_, else_=ops.add), np.subtract: _direct(ops.subtract),
+    np.multiply: _by_kind(b=ops.and_, else_=ops.multiply), np.divide: _direct(ops.divide),
+    np.floor_divide: _by_kind(i=_floor_divide_signed, u=_floor_divide_unsigned, f=_floor_divide_float),
+    np.remainder: _by_kind(i=_remainder_signed, u=_remainder_unsigned, f=_remainder_float),
+    np.fmod: _direct(_fmod), np.divmod: _divmod, np.power: _power, np.float_power: _power,
+    np.negative: _direct(ops.negate), np.positive: _direct(lambda x: x), np.absolute: _direct(_absolute),
+    np.fabs: _direct(ops.abs), np.sign: _direct(_sign), np.conjugate: _direct(_conjugate),
+    np.square: _direct(lambda x: ops.multiply(x, x)), np.sqrt: _direct(ops.sqrt), np.cbrt: _direct(ops.cbrt),
+    np.reciprocal: _direct(_reciprocal),
+    np.exp: _direct(ops.exponential), np.exp2: _direct(_exp2), np.expm1: _direct(ops.exponential_minus_one),
+    np.log: _direct(ops.log), np.log2: _direct(_scaled_log(2)), np.log10: _direct(_scaled_log(10)),
+    np.log1p: _direct(_complex_log1p), np.logaddexp: _direct(_log_add_exp), np.logaddexp2: _direct(_log_add_exp2),
+    np.sin: _direct(ops.sine), np.cos: _direct(ops.cosine), np.tan: _direct(ops.tan),
+    np.arcsin: _direct(ops.asin), np.arccos: _direct(ops.acos), np.arctan: _direct(ops.atan),
+    np.arctan2: _direct(ops.atan2), np.hypot: _direct(_hypot),
+    np.sinh: _direct(ops.sinh), np.cosh: _direct(ops.cosh), np.tanh: _direct(ops.tanh),
+    np.arcsinh: _direct(ops.asinh), np.arccosh: _direct(ops.acosh), np.arctanh: _direct(ops.atanh),
+    np.degrees: _direct(lambda x: ops.multiply(x, float(180 / np.pi))),
+    np.rad2deg: _direct(lambda x: ops.multiply(x, float(180 / np.pi))),
+    np.radians: _direct(lambda x: ops.multiply(x, _RADIAN)), np.deg2rad: _direct(lambda x: ops.multiply(x, _RADIAN)),
+    np.equal: _comparison("EQ"), np.not_equal: _comparison("NE"), np.less: _comparison("LT"),
+    np.less_equal: _comparison("LE"), np.greater: _comparison("GT"), np.greater_equal: _comparison("GE"),
+    np.logical_and: _logical(ops.and_), np.logical_or: _logical(ops.or_), np.logical_xor: _logical(ops.xor),
+    np.logical_not: _logical(ops.not_),
+    np.maximum: _extreme(ops.maximum, "GE", False), np.minimum: _extreme(ops.minimum, "LE", False),
+    np.fmax: _extreme(ops.maximum, "GE", True), np.fmin: _extreme(ops.minimum, "LE", True),
+    np.isnan: _direct(is_nan), np.isinf: _direct(is_inf), np.isfinite: _direct(is_finite),
+    np.signbit: _direct(_sign_bit), np.copysign: _direct(_copy_sign), np.nextafter: _direct(ops.next_after),
+    np.spacing: _direct(_spacing), np.modf: _modf, np.frexp: _frexp, np.ldexp: _ldexp, np.heaviside: _direct(_heaviside),
+    np.floor: _direct(_float_only(ops.floor)), np.ceil: _direct(_float_only(ops.ceil)), np.trunc: _direct(_truncate),
+    np.rint: _direct(_rint),
+    np.bitwise_and: _direct(ops.and_), np.bitwise_or: _direct(ops.or_), np.bitwise_xor: _direct(ops.xor),
+    np.invert: _direct(ops.not_), np.left_shift: _shift(ops.shift_left, _zeros),
+    np.right_shift: _shift(_shift_right, _sign_fill),
+    np.bitwise_count: lambda values, dtypes: ops.popcnt(ops.abs(values[0]) if dtypes[0].kind == "i" else values[0]),
+    np.gcd: _direct(_gcd), np.lcm: _direct(_lcm),
+}

@@ -1,0 +1,136 @@
+"""The table of NumPy functions: which of our functions stands for which of NumPy's.
+
+`@implements(np.var)` registers; parameters carry NumPy's names (checked at import). An argument NumPy has and ours has
+not is refused by name when it is given a value other than NumPy's default.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy.tensor import ARRAY, Tensor
+
+TABLE: dict[Callable, Callable] = {}
+"""NumPy function -> our function."""
+CREATION: set[Callable] = set()
+"""NumPy functions the call overlay sends here even when no argument is traced."""
+NOT_FOLDED: set[Callable] = set()
+"""NumPy functions that write into an argument or return a view of it: never evaluated concretely."""
+REFUSED: dict[Callable, str] = {}
+"""NumPy functions that cannot be compiled, and why (what to do instead)."""
+
+
+def implements(*functions: Callable, creation: bool = False, aliases: bool = False) -> Callable[[Callable], Callable]:
+    """Register the decorated function for NumPy's `functions`. `creation`: called even when no argument is traced;
+    `aliases`: writes into an argument or returns a view of it."""
+    def register(ours: Callable) -> Callable:
+        mine = inspect.signature(ours).parameters
+        for function in functions:
+            theirs = _parameters(function)
+            if theirs is not None and (invented := [p for p in mine if p not in theirs and mine[p].kind not in (
+                    inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]):
+                raise TypeError(f"{name_of(function)} has no parameter {invented[0]!r}")
+            TABLE[function] = _checked(function, ours, theirs)
+            if creation:
+                CREATION.add(function)
+            if aliases:
+                NOT_FOLDED.add(function)
+        return ours
+    return register
+
+
+def refuse(reason: str, *functions: Callable) -> None:
+    """Register functions that raise `UnsupportedError` with `reason`."""
+    for function in functions:
+        REFUSED[function] = reason
+
+
+def name_of(function: Callable) -> str:
+    """`numpy.linalg.solve` for messages and the generated table."""
+    module = (getattr(function, "__module__", None) or "numpy").replace("numpy._core", "numpy").split("._")[0]
+    return f"{module}.{getattr(function, '__name__', function)}"
+
+
+def _parameters(function: Callable) -> dict[str, inspect.Parameter] | None:
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return None     # C functions without a text signature
+
+
+def _checked(function: Callable, ours: Callable, theirs: dict[str, inspect.Parameter] | None) -> Callable:
+    """Drop arguments we do not have when they hold NumPy's default; refuse them by name otherwise."""
+    mine = inspect.signature(ours).parameters
+    if theirs is None or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in mine.values()) \
+            or set(theirs) <= set(mine):
+        return ours
+    signature = inspect.Signature(list(theirs.values()))
+    missing = {n: p.default for n, p in theirs.items() if n not in mine}
+
+    def call(*args: object, **kwargs: object) -> Any:
+        bound = signature.bind(*args, **kwargs).arguments
+        for name, default in missing.items():
+            if name in bound and not _same(bound.pop(name), default):
+                raise UnsupportedError(f"{name_of(function)}: argument '{name}' is not supported in compiled code.")
+        spread = bound.pop(_variadic(theirs), ())
+        return ours(*spread, **bound)
+    return call
+
+
+def _variadic(parameters: dict[str, inspect.Parameter]) -> str:
+    return next((n for n, p in parameters.items() if p.kind is inspect.Parameter.VAR_POSITIONAL), "")
+
+
+def _same(value: object, default: object) -> bool:
+    if value is default or value is None or value is np._NoValue:
+        return True
+    return isinstance(default, (bool, int, float, str)) and type(value) is type(default) and value == default
+
+
+def call(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """Run NumPy's `function` on arguments that may be traced."""
+    if function not in NOT_FOLDED and kwargs.get("out") is None and (found := list(tensors(args, kwargs))) \
+            and all(t.is_concrete() for t in found):
+        return of_concrete(function(*concretely(args), **concretely(kwargs)))
+    ours = TABLE.get(function)
+    if ours is None:
+        raise UnsupportedError(REFUSED.get(function) or f"{name_of(function)} is not supported in compiled code.")
+    return ours(*args, **kwargs)
+
+
+def tensors(*trees: object) -> Any:
+    """The tensors in nested lists, tuples and dicts."""
+    for tree in trees:
+        if type(tree) is Tensor:
+            yield tree
+        elif type(tree) in (list, tuple):
+            yield from tensors(*tree)
+        elif type(tree) is dict:
+            yield from tensors(*tree.values())
+
+
+def concretely(tree: Any) -> Any:
+    """Tensors replaced by their known content."""
+    if type(tree) is Tensor:
+        array = tree.numpy()
+        return array if tree.kind == ARRAY else array[()].item() if tree.kind == "python" else array[()]
+    if type(tree) in (list, tuple):
+        return type(tree)(concretely(t) for t in tree)
+    if type(tree) is dict:
+        return {k: concretely(t) for k, t in tree.items()}
+    return tree
+
+
+def of_concrete(result: Any) -> Any:
+    """NumPy's result as tensors where it holds arrays; numbers stay numbers."""
+    if isinstance(result, np.ndarray):
+        return Tensor.of_array(result)
+    if type(result) in (list, tuple):
+        return type(result)(of_concrete(r) for r in result)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*(of_concrete(r) for r in result))
+    return result

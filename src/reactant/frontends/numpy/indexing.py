@@ -1,0 +1,301 @@
+"""`a[key]` and `a[key] = v`: NumPy's basic indexing as views; arrays and masks go to `advanced`.
+
+Integers known only at run time are checked against the bounds at run time (IndexError after the call), unless their
+known interval already proves them in range.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+from reactant.ir.types import Shape
+
+
+@dataclass
+class Basic:
+    """A parsed basic index: per source dimension (start, count, step); starts may be run-time values."""
+
+    starts: list[int | ir.Value] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    kept: list[int | None] = field(default_factory=list)   # result dimensions: a source dimension, or None for newaxis
+    ellipsis: bool = False
+    copies: bool = False                                   # 0-d integer arrays as index: NumPy copies
+
+    def add(self, start: int | ir.Value, count: int, step: int, keep: bool) -> None:
+        if keep:
+            self.kept.append(len(self.starts))
+        self.starts.append(start)
+        self.counts.append(count)
+        self.steps.append(step)
+
+
+# ---- entry points ----------------------------------------------------------------------------------------------
+
+def get(tensor: Tensor, key: object) -> Any:
+    """`tensor[key]`."""
+    items = expand(tensor, key)
+    if bounded_slices(items):
+        from reactant.frontends.numpy import bounded
+        return bounded.get(tensor, items)
+    if not is_basic(items):
+        from reactant.frontends.numpy import advanced
+        return advanced.get(tensor, items)
+    basic = parse(tensor, items)
+    result = view_of(tensor, basic)
+    if not result.shape and not basic.ellipsis:
+        return _scalar(result)
+    return result.copy() if basic.copies else result
+
+
+def put(tensor: Tensor, key: object, value: object) -> None:
+    """`tensor[key] = value`."""
+    tensor.require_writeable()
+    items = expand(tensor, key)
+    if bounded_slices(items):
+        from reactant.frontends.numpy import bounded
+        bounded.put(tensor, items, value)
+    elif not is_basic(items):
+        from reactant.frontends.numpy import advanced
+        advanced.put(tensor, items, value)
+    else:
+        store(view_of(tensor, parse(tensor, items)), value)
+
+
+def item(tensor: Tensor, key: tuple) -> Any:
+    """`ndarray.item(*key)` as a Python number."""
+    if len(key) == 1 and isinstance(key[0], tuple):
+        key = key[0]
+    if not key:
+        if tensor.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        found = np.reshape(tensor, ())[()]
+    else:
+        found = np.ravel(tensor)[key[0]] if len(key) == 1 else tensor[key]
+    if type(found) is not Tensor:
+        return found.item()
+    return python_number(found.value(), found.interval)
+
+
+def store(target: Tensor, value: object) -> None:
+    """Write `value`, broadcast and cast as NumPy's assignment does, into the view `target`."""
+    from reactant.frontends.numpy.ufuncs import as_value, cast
+    target.require_writeable()
+    source = value if isinstance(value, (bool, int, float, complex)) else wrap(value)
+    if type(source) is not Tensor and not isinstance(source, np.generic):
+        _check_number(source, target.dtype)
+    concrete = type(source) is not Tensor or source.is_concrete()
+    if concrete and target.is_concrete() and target.storage.writable_in_place():
+        target.numpy()[...] = source.numpy() if type(source) is Tensor else source
+        target.storage.version += 1
+        return
+    shape = source.shape if type(source) is Tensor else ()
+    while len(shape) > target.ndim and shape[0] == 1:
+        shape = shape[1:]
+    if len(shape) > target.ndim or np.broadcast_shapes(shape, target.shape) != target.shape:
+        raise ValueError(f"could not broadcast input array from shape {_text(source.shape)} into shape "
+                         f"{_text(target.shape)}")
+    if type(source) is Tensor:
+        new = cast(ops.reshape(source.value(), shape), target.dtype)
+    else:
+        new = as_value(source, target.dtype)
+    target.assign(st.broadcast(new, target.shape))
+
+
+def _text(shape: Shape) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def _check_number(value: object, dtype: np.dtype) -> None:
+    """Python numbers that NumPy refuses to store raise here as there (overflow, NaN to integer, complex to float)."""
+    if isinstance(value, (int, float, complex)):
+        np.empty((), dtype)[...] = value
+
+
+# ---- parsing ---------------------------------------------------------------------------------------------------
+
+def expand(tensor: Tensor, key: object) -> list:
+    """The key as one item per addressed dimension: the ellipsis spelled out as full slices around its marker."""
+    items = list(key) if isinstance(key, tuple) and type(key) is not Tensor else [key]
+    items = [_known(i) for i in items]
+    used = sum(_consumes(i) for i in items)
+    if used > tensor.ndim:
+        raise IndexError(f"too many indices for array: array is {tensor.ndim}-dimensional, but {used} were indexed")
+    if (count := sum(i is Ellipsis for i in items)) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    rest = [slice(None)] * (tensor.ndim - used)
+    if count:
+        at = next(n for n, i in enumerate(items) if i is Ellipsis)
+        return [*items[:at], Ellipsis, *rest, *items[at + 1:]]
+    return items + rest
+
+
+def _known(i: object) -> object:
+    """Traced items whose value is known become plain; Python lists become arrays."""
+    if type(i) is Tensor:
+        if i.is_concrete() and i.storage.data is not None:
+            array = i.numpy()
+            return array if array.ndim or i.kind == ARRAY else array[()].item()
+        return i
+    if isinstance(i, slice):
+        return slice(*(_slice_bound(b) for b in (i.start, i.stop, i.step)))
+    if isinstance(i, (list, range)):
+        from reactant.frontends.numpy.implements import tensors
+        return wrap(list(i)) if any(tensors(list(i))) else _index_array(i)
+    return i
+
+
+def _index_array(items: object) -> np.ndarray:
+    array = np.asarray(items)
+    return array.astype(np.intp) if array.size == 0 else array
+
+
+def _slice_bound(b: object) -> object:
+    if type(b) is Tensor:
+        if b.is_concrete():
+            return int(b.numpy())
+        if b.shape or b.dtype.kind not in "iu":
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        return b
+    return b
+
+
+def _consumes(i: object) -> int:
+    """How many source dimensions an item addresses."""
+    if i is None or i is Ellipsis:
+        return 0
+    if is_boolean(i):
+        return i.ndim if hasattr(i, "ndim") else 0
+    return 1
+
+
+def is_boolean(i: object) -> bool:
+    return isinstance(i, (bool, np.bool_)) if type(i) is not Tensor and not isinstance(i, np.ndarray) \
+        else i.dtype == bool
+
+
+def is_integer(i: object) -> bool:
+    """An integer index, known or not (0-d integer arrays count)."""
+    if type(i) is Tensor or isinstance(i, np.ndarray):
+        return not i.shape and i.dtype.kind in "iu"
+    return hasattr(i, "__index__") and not isinstance(i, (bool, np.bool_))
+
+
+def is_basic(items: list) -> bool:
+    return all(i is None or i is Ellipsis or isinstance(i, slice) or is_integer(i) for i in items)
+
+
+def bounded_slices(items: list) -> bool:
+    """Whether some slice has a bound known only at run time."""
+    return any(isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items)
+
+
+def parse(tensor: Tensor, items: list) -> Basic:
+    """A basic index over all dimensions of `tensor`."""
+    basic = Basic()
+    for i in items:
+        axis = len(basic.starts)
+        if i is Ellipsis:
+            basic.ellipsis = True
+        elif i is None:
+            basic.kept.append(None)
+        elif isinstance(i, slice):
+            start, stop, step = i.indices(tensor.shape[axis])
+            basic.add(start, len(range(start, stop, step)), step, keep=True)
+        elif isinstance(i, slice) or is_integer(i):
+            basic.copies |= isinstance(i, np.ndarray) or (type(i) is Tensor and i.kind == ARRAY)
+            basic.add(position(i, tensor.shape[axis], axis), 1, 1, keep=False)
+    return basic
+
+
+def position(i: object, extent: int, axis: int) -> int | ir.Value:
+    """An index along a dimension of `extent`, counted from the start: an int, or a checked 0-d int64 value."""
+    if type(i) is not Tensor:
+        index = int(i)
+        if not -extent <= index < extent:
+            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
+        return index + extent if index < 0 else index
+    low, high = i.interval or (None, None)
+    value = ops.convert(i.value(), np.int64)
+    if low is None or low < -extent or high >= extent:
+        ok = ops.and_(ops.compare(value, -extent, "GE"), ops.compare(value, extent, "LT"))
+        current_trace().check(ok, lambda: IndexError(f"index is out of bounds for axis {axis} with size {extent}"))
+    if low is None or low < 0:
+        value = ops.select(ops.compare(value, 0, "LT"), ops.add(value, extent), value)
+    return value
+
+
+# ---- views -----------------------------------------------------------------------------------------------------
+
+def view_of(tensor: Tensor, basic: Basic) -> Tensor:
+    """The view a basic index addresses."""
+    view, rank = tensor, tensor.ndim
+    dynamic = any(not isinstance(s, int) for s in basic.starts)
+    static = [d for d in range(rank) if not (dynamic and basic.steps[d] == 1)]
+    if any((basic.starts[d], basic.counts[d], basic.steps[d]) != (0, tensor.shape[d], 1) for d in static):
+        chosen = set(static)
+        view = view.view(st.SliceStep(tuple(basic.starts[d] if d in chosen else 0 for d in range(rank)),
+                                      tuple(basic.counts[d] if d in chosen else tensor.shape[d] for d in range(rank)),
+                                      tuple(basic.steps[d] if d in chosen else 1 for d in range(rank))))
+    if dynamic:
+        starts = tuple(0 if d in set(static) else basic.starts[d] for d in range(rank))
+        view = view.view(st.DynamicSliceStep(starts, tuple(basic.counts)))
+    if basic.kept == list(range(rank)):
+        return view if view is not tensor else Tensor(tensor.storage, tensor.steps, dtype=tensor.dtype,
+                                                      strides=tensor.strides_, writeable=tensor.writeable)
+    shape = tuple(1 if k is None else view.shape[k] for k in basic.kept)
+    strides = tuple(0 if k is None else view.strides_[k] for k in basic.kept)
+    return view.view(st.ReshapeStep(shape, strides))
+
+
+def _scalar(view: Tensor) -> Any:
+    """A NumPy scalar: read now, since later writes must not show."""
+    if view.is_concrete() and view.storage.writable_in_place():
+        return view.numpy()[()]
+    return Tensor.of_value(view.value(), SCALAR)
+
+
+class FlatIterator:
+    """`ndarray.flat`: row-major reads and writes of the array's elements through its view chain."""
+
+    def __init__(self, tensor: Tensor):
+        self.base = tensor
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.base[np.unravel_index(i, self.base.shape)] for i in range(self.base.size))
+
+    def __getitem__(self, key: object) -> Any:
+        flat = np.ravel(self.base)
+        found = flat[key]
+        return found.copy() if type(found) is Tensor and found.kind == ARRAY else found
+
+    def __setitem__(self, key: object, value: object) -> None:
+        strides = st.reshaped_strides(self.base.shape, self.base.strides_, (self.base.size,))
+        shape = (self.base.size,)
+        flat = self.base.view(st.ReshapeStep(shape, strides or (1,)))   # writes go through in any layout
+        if isinstance(key, slice):
+            count = len(range(*key.indices(self.base.size)))
+            source = np.ravel(wrap(value))
+            value = np.resize(source, (count,)) if source.size != count else source   # flat repeats short values
+        flat[key] = value
+
+    @property
+    def index(self) -> int:
+        return 0
+
+    def copy(self) -> Tensor:
+        return np.ravel(self.base).copy()
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        return self.copy().__array__(dtype)

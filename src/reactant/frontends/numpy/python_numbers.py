@@ -1,0 +1,123 @@
+"""Arithmetic of run-time Python numbers among themselves: Python's rules, not NumPy's.
+
+`int / int` is float, `bool + bool` is int, division by zero raises ZeroDivisionError (after the call, since it is only
+known then). Python's unbounded integers are 64-bit here: a result outside wraps, which is the one documented difference.
+Known integer bounds (`Tensor.interval`) are carried along, so that index checks can be decided while tracing.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
+from reactant.frontends.numpy.tensor import COMPARISONS, PYTHON, Tensor, python_number
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+
+_RANK = {bool: 0, int: 1, float: 2, complex: 3}
+_DIVISIONS = {np.divide, np.floor_divide, np.remainder}
+_BITWISE = {np.bitwise_and, np.bitwise_or, np.bitwise_xor}
+
+
+def is_python(x: object) -> bool:
+    """A Python number, known now or at run time."""
+    return x.kind == PYTHON if type(x) is Tensor else (isinstance(x, (bool, int, float, complex))
+                                                       and not isinstance(x, np.generic))
+
+
+def both_python(x: object, y: object) -> bool:
+    return is_python(x) and is_python(y)
+
+
+def _type(x: object) -> type:
+    return python_type(x.dtype) if type(x) is Tensor else type(x)
+
+
+def _value(x: object, dtype: np.dtype) -> ir.Value:
+    from reactant.frontends.numpy.ufuncs import cast
+    return cast(x.value(), dtype) if type(x) is Tensor else ops.constant(x, dtype)
+
+
+def _result_type(ufunc: np.ufunc, x: object, y: object) -> type:
+    widest = max(_type(x), _type(y), key=_RANK.__getitem__)
+    if ufunc in _BITWISE and widest is bool:
+        return bool
+    if widest is bool:
+        widest = int
+    if ufunc is np.divide and widest is int:
+        return float
+    if ufunc is np.power and widest is int and not (type(y) is not Tensor and y >= 0):
+        if type(y) is not Tensor or (y.interval and y.interval[1] < 0):
+            return float
+    return widest
+
+
+def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
+    """An operator between two Python numbers, at least one of them known only at run time."""
+    from reactant.frontends.numpy.elementwise import loop
+    if ufunc in COMPARISONS.values():
+        dtype = PYTHON_DTYPES[max(_type(x), _type(y), key=_RANK.__getitem__)]
+        return python_number(loop(ufunc)([_value(x, dtype), _value(y, dtype)], (dtype, dtype, np.dtype(bool))))
+    kind = _result_type(ufunc, x, y)
+    dtype = PYTHON_DTYPES[kind]
+    if ufunc in _DIVISIONS:
+        _check_divisor(ufunc, y)
+    left, right = _value(x, dtype), _value(y, dtype)
+    return python_number(loop(ufunc)([left, right], (dtype,) * 3), interval=_interval(ufunc, x, y) if kind is int else None)
+
+
+def unary(ufunc: np.ufunc, x: Tensor) -> Any:
+    """`-x`, `+x`, `abs(x)`, `~x` of a Python number."""
+    from reactant.frontends.numpy.elementwise import loop
+    dtype = PYTHON_DTYPES[int] if x.dtype == bool else x.dtype
+    out = np.dtype(np.float64) if dtype.kind == "c" and ufunc is np.absolute else dtype
+    interval = None
+    if x.interval is not None and ufunc in (np.negative, np.absolute):
+        low, high = x.interval
+        interval = (-high, -low) if ufunc is np.negative else (max(low, -high, 0), max(high, -low))
+    return python_number(loop(ufunc)([_value(x, dtype)], (dtype, out)), interval=interval)
+
+
+def _check_divisor(ufunc: np.ufunc, divisor: object) -> None:
+    if type(divisor) is not Tensor:
+        if divisor == 0:
+            raise ZeroDivisionError("division by zero")
+        return
+    if divisor.interval is not None and not divisor.interval[0] <= 0 <= divisor.interval[1]:
+        return
+    text = {np.floor_divide: "integer division or modulo by zero", np.remainder: "integer modulo by zero"}.get(
+        ufunc, "division by zero") if divisor.dtype.kind in "bi" else "division by zero"
+    current_trace().check(ops.compare(divisor.value(), 0, "NE"), lambda: ZeroDivisionError(text))
+
+
+def bounds(x: object) -> tuple[int, int] | None:
+    """Known inclusive bounds of an integer."""
+    if type(x) is Tensor:
+        return x.interval
+    return (int(x), int(x)) if isinstance(x, (int, np.integer)) else None
+
+
+def _interval(ufunc: np.ufunc, x: object, y: object) -> tuple[int, int] | None:
+    """Interval arithmetic on integers; None when unknown or beyond 62 bits."""
+    a, b = bounds(x), bounds(y)
+    if a is None or b is None:
+        if ufunc is np.remainder and b is not None and b[0] == b[1] and b[0] > 0:
+            return (0, b[0] - 1)
+        return None
+    if ufunc is np.add:
+        found = (a[0] + b[0], a[1] + b[1])
+    elif ufunc is np.subtract:
+        found = (a[0] - b[1], a[1] - b[0])
+    elif ufunc is np.multiply:
+        corners = [p * q for p in a for q in b]
+        found = (min(corners), max(corners))
+    elif ufunc is np.floor_divide and b[0] > 0:
+        corners = [p // q for p in a for q in b]
+        found = (min(corners), max(corners))
+    elif ufunc is np.remainder and b[0] > 0:
+        found = a if a[0] >= 0 and a[1] < b[0] else (0, b[1] - 1)
+    else:
+        return None
+    return found if -2**62 < found[0] and found[1] < 2**62 else None

@@ -1,0 +1,157 @@
+"""Shape manipulation: views where NumPy makes views, copies where it copies."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.creation import shape_tuple
+from reactant.frontends.numpy.implements import implements
+from reactant.frontends.numpy.tensor import ARRAY, Tensor, wrap
+from reactant.ir import ops
+from reactant.ir.types import Shape, size
+
+
+def axis_in(axis: int, rank: int) -> int:
+    """A non-negative axis; raises `numpy.exceptions.AxisError`."""
+    axis = axis.__index__()
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank)
+    return axis % rank if rank else 0
+
+
+@implements(np.transpose, np.permute_dims, aliases=True)
+def transpose(a: object, axes: Sequence[int] | None = None) -> Tensor:
+    a = wrap(a)
+    order = tuple(reversed(range(a.ndim))) if axes is None else tuple(axis_in(x, a.ndim) for x in axes)
+    if len(order) != a.ndim:
+        raise ValueError("axes don't match array")
+    if len(set(order)) != a.ndim:
+        raise ValueError("repeated axis in transpose")
+    if order == tuple(range(a.ndim)):
+        return a.view(st.ReshapeStep(a.shape, a.strides_)) if a.kind == ARRAY else a
+    return a.view(st.TransposeStep(order, tuple(a.shape[p] for p in order)))
+
+
+@implements(np.swapaxes, aliases=True)
+def swapaxes(a: object, axis1: int, axis2: int) -> Tensor:
+    a = wrap(a)
+    i, j = axis_in(axis1, a.ndim), axis_in(axis2, a.ndim)
+    order = list(range(a.ndim))
+    order[i], order[j] = order[j], order[i]
+    return transpose(a, order)
+
+
+@implements(np.moveaxis, aliases=True)
+def moveaxis(a: object, source: object, destination: object) -> Tensor:
+    a = wrap(a)
+    sources = [axis_in(s, a.ndim) for s in np.atleast_1d(source).tolist()]
+    targets = [axis_in(d, a.ndim) for d in np.atleast_1d(destination).tolist()]
+    if len(sources) != len(targets):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [d for d in range(a.ndim) if d not in sources]
+    for target, source_ in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, source_)
+    return transpose(a, order)
+
+
+@implements(np.rollaxis, aliases=True)
+def rollaxis(a: object, axis: int, start: int = 0) -> Tensor:
+    a = wrap(a)
+    axis = axis_in(axis, a.ndim)
+    start = start + a.ndim if start < 0 else start
+    target = start - 1 if axis < start else start
+    rest = [d for d in range(a.ndim) if d != axis]
+    rest.insert(target, axis)
+    return transpose(a, rest)
+
+
+def resolve_shape(new: object, count: int) -> Shape:
+    """A reshape target with its -1 filled in."""
+    shape = list(shape_tuple(new))
+    if shape.count(-1) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if -1 in shape:
+        known = size([n for n in shape if n != -1])
+        if known == 0 or count % known:
+            raise ValueError(f"cannot reshape array of size {count} into shape {tuple(shape)}")
+        shape[shape.index(-1)] = count // known
+    if size(shape) != count:
+        raise ValueError(f"cannot reshape array of size {count} into shape {tuple(shape)}")
+    return tuple(shape)
+
+
+@implements(np.reshape, aliases=True)
+def reshape(a: object, shape: object, order: str = "C", copy: bool | None = None) -> Tensor:
+    a = wrap(a)
+    new = resolve_shape(shape, a.size)
+    if order == "A":
+        order = "F" if a.flags.fnc else "C"
+    if order == "F":
+        return transpose(reshape(transpose(a), new[::-1], copy=copy))
+    strides = st.reshaped_strides(a.shape, a.strides_, new) if a.kind == ARRAY else None
+    if strides is not None and not copy:
+        return a.view(st.ReshapeStep(new, strides))
+    if copy is False:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    if a.is_concrete():
+        return Tensor.of_array(a.numpy().reshape(new).copy())
+    return Tensor.of_value(ops.reshape(a.value(), new))
+
+
+@implements(np.ravel, aliases=True)
+def ravel(a: object, order: str = "C") -> Tensor:
+    a = wrap(a)
+    if order == "K":
+        order = "F" if a.flags.fnc else "C"
+    return reshape(a, (-1,) if a.size else (0,), order=order)
+
+
+@implements(np.squeeze, aliases=True)
+def squeeze(a: object, axis: object = None) -> Tensor:
+    a = wrap(a)
+    if axis is None:
+        gone = {d for d, n in enumerate(a.shape) if n == 1}
+    else:
+        gone = {axis_in(x, a.ndim) for x in (axis if isinstance(axis, tuple) else (axis,))}
+        if any(a.shape[d] != 1 for d in gone):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    kept = [d for d in range(a.ndim) if d not in gone]
+    return a.view(st.ReshapeStep(tuple(a.shape[d] for d in kept), tuple(a.strides_[d] for d in kept)))
+
+
+@implements(np.expand_dims, aliases=True)
+def expand_dims(a: object, axis: object) -> Tensor:
+    a = wrap(a)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    rank = a.ndim + len(axes)
+    new = {axis_in(x, rank) for x in axes}
+    if len(new) != len(axes):
+        raise ValueError("repeated axis")
+    source = iter(range(a.ndim))
+    kept = [None if d in new else next(source) for d in range(rank)]
+    return a.view(st.ReshapeStep(tuple(1 if k is None else a.shape[k] for k in kept),
+                                 tuple(0 if k is None else a.strides_[k] for k in kept)))
+
+
+@implements(np.broadcast_to, aliases=True)
+def broadcast_to(array: object, shape: object, subok: bool = False) -> Tensor:
+    a, new = wrap(array), shape_tuple(shape)
+    if np.broadcast_shapes(a.shape, new) != new:
+        raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: "
+                         f"{a.shape} and requested shape {new}")
+    return a.view(st.BroadcastStep(new, tuple(range(len(new) - a.ndim, len(new)))))
+
+
+@implements(np.diagonal, aliases=True)
+def diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    a = wrap(a)
+    i, j = axis_in(axis1, a.ndim), axis_in(axis2, a.ndim)
+    if i == j:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    rest = [d for d in range(a.ndim) if d not in (i, j)]
+    moved = transpose(a, (*rest, i, j))
+    rows, columns = a.shape[i], a.shape[j]
+    count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    return moved.view(st.DiagonalStep(int(offset), (*(a.shape[d] for d in rest), count)))

@@ -1,0 +1,357 @@
+"""Mutable storage and composed views.
+
+A `Storage` is the memory of one NumPy base array: it holds the SSA value of the current content. A view is a storage and
+a chain of *steps*; each step says how to read the view's value from its parent's and how to write it back. So a write
+through any chain of views is seen through every other one, as in NumPy. What the chains emit (slices, updates,
+transposes, reshapes) is collapsed by `simplify/`.
+
+Small arrays made from known numbers stay *concrete* (`Storage.data` is an ndarray and steps act on it as NumPy views)
+until something traced is written into them, so that `int(np.arange(3)[1])` is a Python number while tracing.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import LeakError
+from reactant.frontends.trace import Region, current_trace
+from reactant.ir import ops
+from reactant.ir.types import Shape, dtype_of, shape_of
+
+CONCRETE_ELEMENTS = 256
+"""Arrays made from known numbers with at most this many elements stay concrete while tracing."""
+
+
+class Storage:
+    """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
+
+    __slots__ = ("__weakref__", "argument", "constant", "data", "dtype", "region", "shape", "value", "version")
+
+    def __init__(self, shape: Shape, dtype: np.dtype, *, value: ir.Value | None = None, data: np.ndarray | None = None,
+                 argument: int | None = None, constant: bool = False):
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.value, self.data = value, data
+        self.argument = argument      # position among main's arguments, for write-back
+        self.constant = constant      # made outside the trace: writing raises
+        self.version = 0
+        self.region: Region = current_trace().region
+
+    def read(self) -> ir.Value:
+        """The current content as a value usable here."""
+        if self.region.closed:
+            raise LeakError()
+        if self.data is not None:
+            return current_trace().capture(self.data.copy())
+        return self.value
+
+    def write(self, value: ir.Value) -> None:
+        """Replace the content; remembers the state an enclosing region must restore."""
+        region = current_trace().region
+        if self.region.closed:
+            raise LeakError()
+        if self.region is not region:
+            walk = region
+            while walk is not self.region and walk is not None:
+                walk.saved.setdefault(self, (self.value, self.data, self.region, self.version))
+                walk = walk.parent
+        self.value, self.data, self.region = value, None, region
+        self.version += 1
+
+    def writable_in_place(self) -> bool:
+        """Whether a concrete write may act on `data`: only in the region that made the storage."""
+        return self.data is not None and self.region is current_trace().region
+
+    def restore(self, state: tuple) -> None:
+        """Back to the state saved on entry to a region; the version moves on so that cached reads are dropped."""
+        self.value, self.data, self.region, _ = state
+        self.version += 1
+
+
+# ---- view steps ------------------------------------------------------------------------------------------------
+
+class Step:
+    """One link of a view chain. `shape` is the view's shape; `writable` is false where NumPy's view is read-only."""
+
+    shape: Shape
+    writable = True
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        raise NotImplementedError
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        """The parent with this view's elements replaced by `new`."""
+        raise NotImplementedError
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        """The same view of a concrete array."""
+        raise NotImplementedError
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        """Element strides of the view, given those of the parent (decides later what is a view and what is a copy)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SliceStep(Step):
+    """Basic slicing with known bounds: per dimension the first index, the count and the (possibly negative) step."""
+
+    starts: Shape
+    shape: Shape
+    steps: Shape
+
+    def _bounds(self) -> tuple[Shape, Shape, Shape, list[int]]:
+        low, high, stride, flipped = [], [], [], []
+        for d, (a, n, s) in enumerate(zip(self.starts, self.shape, self.steps, strict=True)):
+            first, last = (a, a + (n - 1) * s) if s > 0 else (a + (n - 1) * s, a)
+            if n == 0:
+                first = last = 0
+            elif s < 0 and n > 1:
+                flipped.append(d)
+            low.append(first)
+            high.append(last + 1 if n else 0)
+            stride.append(abs(s) if n > 1 else 1)
+        return tuple(low), tuple(high), tuple(stride), flipped
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        low, high, stride, flipped = self._bounds()
+        return ops.reverse(ops.slice(parent, low, high, stride), flipped)
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        if 0 in self.shape:
+            return parent
+        low, high, stride, flipped = self._bounds()
+        new = ops.reverse(new, flipped)
+        whole = shape_of(parent)
+        if shape_of(new) == whole:
+            return new
+        if all(s == 1 for s in stride):
+            return ops.dynamic_update_slice(parent, new, [ops.constant(a, np.int64) for a in low])
+        spread = ops.pad(new, 0, low, [n - h for n, h in zip(whole, high, strict=True)], [s - 1 for s in stride])
+        return ops.select(self._mask(whole, low, high, stride), spread, parent)
+
+    def _mask(self, whole: Shape, low: Shape, high: Shape, stride: Shape) -> ir.Value:
+        """True at the written elements: a product of 1-d conditions on the index."""
+        mask = None
+        for d, n in enumerate(whole):
+            if (low[d], high[d], stride[d]) == (0, n, 1):
+                continue
+            index = np.arange(n)
+            hit = (index >= low[d]) & (index < high[d]) & ((index - low[d]) % stride[d] == 0)
+            one = ops.broadcast_in_dim(ops.constant(hit), whole, [d])
+            mask = one if mask is None else ops.and_(mask, one)
+        return ops.constant(True, bool, whole) if mask is None else mask
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        key = []
+        for a, n, s in zip(self.starts, self.shape, self.steps, strict=True):
+            stop = a + n * s
+            key.append(slice(0, 0) if n == 0 else slice(a, None if stop < 0 else stop, s))
+        return parent[(*key, ...)]
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        return tuple(a * s for a, s in zip(strides, self.steps, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicSliceStep(Step):
+    """A window whose start is known at run time. `starts` are Values (0-d int64, in bounds) or ints."""
+
+    starts: tuple[object, ...]
+    shape: Shape
+
+    def _starts(self) -> list[ir.Value]:
+        return [ops.constant(s, np.int64) if isinstance(s, int) else s for s in self.starts]
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        return ops.dynamic_slice(parent, self._starts(), self.shape)
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        return ops.dynamic_update_slice(parent, new, self._starts())
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        return strides
+
+
+@dataclass(frozen=True)
+class TransposeStep(Step):
+    """A permutation of dimensions."""
+
+    permutation: Shape
+    shape: Shape
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        return ops.transpose(parent, self.permutation)
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        return ops.transpose(new, tuple(int(i) for i in np.argsort(self.permutation)))
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        return parent.transpose(self.permutation)
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        return tuple(strides[p] for p in self.permutation)
+
+
+@dataclass(frozen=True)
+class ReshapeStep(Step):
+    """Another shape over the same elements in row-major order (newaxis, ravel, dropped unit dimensions, reshape)."""
+
+    shape: Shape
+    new_strides: Shape
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        return ops.reshape(parent, self.shape)
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        return ops.reshape(new, shape_of(parent))
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        return parent.reshape(self.shape, copy=False)
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        return self.new_strides
+
+
+@dataclass(frozen=True)
+class BroadcastStep(Step):
+    """`np.broadcast_to`: read-only, as NumPy's."""
+
+    shape: Shape
+    dimensions: Shape
+    writable = False
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        return broadcast(parent, self.shape)
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(parent, self.shape)
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        lead = len(self.shape) - len(parent)
+        kept = tuple(s if n == m else 0 for s, n, m in zip(strides, parent, self.shape[lead:], strict=True))
+        return (0,) * lead + kept
+
+
+@dataclass(frozen=True)
+class DiagonalStep(Step):
+    """The diagonal `offset` of the last two dimensions, as a new last dimension. NumPy's own is read-only;
+    `writeable` ones come from `fill_diagonal` and `einsum('ii->i')`."""
+
+    offset: int
+    shape: Shape
+    writable: bool = False
+
+    def _index(self) -> ir.Value:
+        n = self.shape[-1]
+        row, column = (0, self.offset) if self.offset >= 0 else (-self.offset, 0)
+        return ops.constant(np.stack([np.arange(n) + row, np.arange(n) + column], axis=1).reshape(n, 2))
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        lead = shape_of(parent)[:-2]
+        rank = len(lead)
+        return ops.gather(parent, self._index(), offset_dims=range(rank), collapsed_slice_dims=[rank, rank + 1],
+                          start_index_map=[rank, rank + 1], index_vector_dim=1, slice_sizes=[*lead, 1, 1],
+                          indices_are_sorted=True)
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        rank = len(shape_of(parent)) - 2
+        return ops.scatter(parent, self._index(), new, "second", update_window_dims=range(rank),
+                           inserted_window_dims=[rank, rank + 1], scatter_dims_to_operand_dims=[rank, rank + 1],
+                           index_vector_dim=1, indices_are_sorted=True, unique_indices=True)
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        view = parent.diagonal(self.offset, -2, -1)
+        if self.writable:
+            view.flags.writeable = True
+        return view
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        return (*strides[:-2], strides[-2] + strides[-1])
+
+
+@dataclass(frozen=True)
+class ComplexPartStep(Step):
+    """`.real` or `.imag` of a complex array."""
+
+    part: str
+    shape: Shape
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        return ops.real(parent) if self.part == "real" else ops.imag(parent)
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        return ops.complex(new, ops.imag(parent)) if self.part == "real" else ops.complex(ops.real(parent), new)
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        return getattr(parent, self.part)
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        return tuple(2 * s for s in strides)
+
+
+@dataclass(frozen=True)
+class BitcastStep(Step):
+    """`.view(dtype)` between dtypes of one width."""
+
+    dtype: np.dtype
+    shape: Shape
+
+    def read(self, parent: ir.Value) -> ir.Value:
+        return ops.bitcast_convert(parent, self.dtype)
+
+    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+        return ops.bitcast_convert(new, dtype_of(parent))
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        return parent.view(self.dtype)
+
+    def strides(self, parent: Shape, strides: Shape) -> Shape:
+        return strides
+
+
+# ---- layouts ---------------------------------------------------------------------------------------------------
+
+def row_major_strides(shape: Shape) -> Shape:
+    """Element strides of a C-contiguous array."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def column_major_strides(shape: Shape) -> Shape:
+    return tuple(reversed(row_major_strides(tuple(reversed(shape)))))
+
+
+def reshaped_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | None:
+    """Strides of a reshape that needs no copy, or None where NumPy would copy."""
+    if 0 in shape or 0 in new_shape:
+        return row_major_strides(new_shape)
+    probe = np.lib.stride_tricks.as_strided(_PROBE, shape, strides)
+    try:
+        return probe.reshape(new_shape, copy=False).strides
+    except ValueError:
+        return None
+
+
+_PROBE = np.empty(1, np.int8)   # never read: one-byte items make byte strides equal element strides
+
+
+def broadcast(value: ir.Value, shape: Shape) -> ir.Value:
+    """NumPy's broadcasting of `value` to `shape` (trailing dimensions aligned, unit dimensions repeated)."""
+    old = shape_of(value)
+    shape = tuple(shape)
+    if old == shape:
+        return value
+    lead = len(shape) - len(old)
+    kept = [d for d, n in enumerate(old) if n == shape[lead + d]]
+    squeezed = ops.reshape(value, [old[d] for d in kept])
+    return ops.broadcast_in_dim(squeezed, shape, [lead + d for d in kept])
+
+
+def is_permuted(shape: Shape, strides: Shape) -> bool:
+    """Whether the layout is not row-major (so that NumPy's order="K" results would not be either)."""
+    return any(n > 1 and s != c for n, s, c in zip(shape, strides, row_major_strides(shape), strict=True))

@@ -1,0 +1,518 @@
+"""The traced array: looks like an ndarray, holds a storage and a chain of view steps.
+
+A `Tensor` stands for one of three kinds of NumPy/Python object, because they promote, alias and update differently:
+
+* `ARRAY`: an ndarray (0-d included): views alias, in-place operators write into the storage;
+* `SCALAR`: a NumPy scalar such as `np.float64`: immutable, strong dtype;
+* `PYTHON`: a Python `bool`, `int`, `float` or `complex` known at run time: immutable, weak in promotion (NEP 50).
+
+`isinstance(t, np.ndarray)` (or `np.float64`, or `float`) answers as the object it stands for would.
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ConcreteValueNeeded, ConstantWriteError, LeakError, UnsupportedError
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+from reactant.ir.types import Shape, dtype_of, shape_of, size, supported
+
+ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
+
+
+class Tensor:
+    """A traced array. Make one with `of_value`, `wrap`, or by calling NumPy on another."""
+
+    __slots__ = ("__weakref__", "_cache", "dtype", "interval", "kind", "region", "shape", "steps", "storage",
+                 "strides_", "writeable")
+    __array_priority__ = 1000.0
+
+    def __init__(self, storage: st.Storage, steps: tuple[st.Step, ...] = (), *, kind: str = ARRAY,
+                 strides: Shape | None = None, dtype: np.dtype | None = None, writeable: bool = True,
+                 interval: tuple[int, int] | None = None):
+        self.storage, self.steps, self.kind, self.writeable = storage, steps, kind, writeable
+        self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
+        self.dtype = np.dtype(storage.dtype if dtype is None else dtype)
+        self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
+        self.interval = interval      # known inclusive bounds of an integer scalar, for index checks
+        self.region = current_trace().region
+        self._cache: tuple | None = None
+
+    # -- making
+
+    @staticmethod
+    def of_value(value: ir.Value, kind: str = ARRAY, strides: Shape | None = None,
+                 interval: tuple[int, int] | None = None) -> Tensor:
+        """A new array (own storage) with the content of `value`."""
+        return Tensor(st.Storage(shape_of(value), dtype_of(value), value=value), kind=kind, strides=strides,
+                      interval=interval)
+
+    @staticmethod
+    def of_array(array: np.ndarray, constant: bool = False) -> Tensor:
+        """A tensor with known content. Small ones stay concrete. `constant`: made outside, writing raises."""
+        check_dtype(array.dtype)
+        array = np.asarray(array)
+        strides = tuple(s // array.itemsize for s in array.strides) if array.itemsize else None
+        if array.size <= st.CONCRETE_ELEMENTS:
+            data = array if constant else array.copy(order="K")
+            return Tensor(st.Storage(array.shape, array.dtype, data=data, constant=constant), strides=strides,
+                          writeable=True)
+        value = current_trace().capture(array)
+        return Tensor(st.Storage(array.shape, array.dtype, value=value, constant=constant), strides=strides)
+
+    def view(self, step: st.Step, dtype: np.dtype | None = None) -> Tensor:
+        """A view through one more step."""
+        return Tensor(self.storage, (*self.steps, step), dtype=dtype or self.dtype,
+                      strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
+
+    # -- content
+
+    def is_concrete(self) -> bool:
+        """Whether the content is known while tracing."""
+        return self.storage.data is not None and not any(isinstance(s, st.DynamicSliceStep) for s in self.steps)
+
+    def numpy(self) -> np.ndarray:
+        """The known content as an ndarray view of the storage's data. Only where `is_concrete`."""
+        if self.storage.region.closed:
+            raise LeakError()
+        array = self.storage.data
+        for step in self.steps:
+            array = step.numpy(array)
+        return array
+
+    def value(self) -> ir.Value:
+        """The current content as an SSA value of exactly `shape` and `dtype`."""
+        storage, region = self.storage, current_trace().region
+        if not self.steps:
+            return storage.read()
+        if self._cache is not None:
+            version, where, value = self._cache
+            if version == storage.version and where.encloses(region):
+                return value
+        if self.region.closed and any(isinstance(s, st.DynamicSliceStep) for s in self.steps):
+            raise LeakError()
+        value = storage.read()
+        for step in self.steps:
+            value = step.read(value)
+        self._cache = (storage.version, region, value)
+        return value
+
+    def assign(self, new: ir.Value) -> None:
+        """Write `new` (exactly this shape and dtype) through the view chain."""
+        self.require_writeable()
+        parents = [self.storage.read()]
+        for step in self.steps[:-1]:
+            parents.append(step.read(parents[-1]))
+        for step, parent in zip(reversed(self.steps), reversed(parents), strict=bool(self.steps)):
+            new = step.write(parent, new)
+        self.storage.write(new)
+
+    def require_writeable(self) -> None:
+        """Raise what NumPy raises for a read-only view; name the case of an array from outside."""
+        if self.storage.constant:
+            raise ConstantWriteError()
+        if not self.writeable or self.kind != ARRAY:
+            raise ValueError("assignment destination is read-only")
+
+    # -- what it stands for
+
+    @property
+    def __class__(self) -> type:  # isinstance() answers as the object the tensor stands for
+        if self.kind == ARRAY:
+            return np.ndarray
+        return python_type(self.dtype) if self.kind == PYTHON else self.dtype.type
+
+    def weak_type(self) -> object:
+        """What promotion sees: a Python type for PYTHON, the dtype otherwise."""
+        return python_type(self.dtype) if self.kind == PYTHON else self.dtype
+
+    # -- attributes
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return size(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> Shape:
+        """Byte strides, as the NumPy array would have them."""
+        return tuple(s * self.itemsize for s in self.strides_)
+
+    @property
+    def T(self) -> Tensor:
+        return np.transpose(self)
+
+    @property
+    def mT(self) -> Tensor:
+        return np.swapaxes(self, -1, -2)
+
+    @property
+    def real(self) -> Tensor:
+        return self._part("real")
+
+    @real.setter
+    def real(self, value: object) -> None:
+        self._part("real")[...] = value
+
+    @property
+    def imag(self) -> Tensor:
+        return self._part("imag")
+
+    @imag.setter
+    def imag(self, value: object) -> None:
+        self._part("imag")[...] = value
+
+    def _part(self, part: str) -> Tensor:
+        if self.dtype.kind != "c":
+            if part == "real":
+                return self
+            return Tensor.of_value(ops.constant(0, self.dtype, self.shape), self.kind)
+        if self.kind != ARRAY:
+            return Tensor.of_value(getattr(ops, part)(self.value()), self.kind)
+        real = np.dtype(f"f{self.dtype.itemsize // 2}")
+        return self.view(st.ComplexPartStep(part, self.shape), dtype=real)
+
+    @property
+    def base(self) -> None:
+        return None
+
+    @property
+    def flags(self) -> _Flags:
+        return _Flags(self)
+
+    @property
+    def flat(self) -> Any:
+        from reactant.frontends.numpy.indexing import FlatIterator
+        return FlatIterator(self)
+
+    @flat.setter
+    def flat(self, value: object) -> None:
+        self.flat[:] = value
+
+    # -- Python protocols that need a known value
+
+    def _concrete_scalar(self, what: str) -> Any:
+        if self.is_concrete() and self.size == 1:
+            return self.numpy().reshape(())[()]
+        known = _known_scalar(self)
+        if known is not None:
+            return known
+        if self.size != 1:
+            # same words as NumPy's own
+            raise (ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or "
+                              "a.all()") if what == "bool" else TypeError("only 0-dimensional arrays can be converted "
+                                                                          "to Python scalars"))
+        raise ConcreteValueNeeded(f"{what}() of a {self.dtype} value", _ADVICE.get(what, ""))
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete_scalar("bool"))
+
+    def __int__(self) -> int:
+        return int(self._concrete_scalar("int"))
+
+    def __float__(self) -> float:
+        return float(self._concrete_scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._concrete_scalar("complex"))
+
+    def __index__(self) -> int:
+        return operator.index(self._concrete_scalar("index"))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, item: object) -> bool:
+        return bool(np.any(self == item))
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        if self.is_concrete():
+            array = np.array(self.numpy(), dtype=dtype)
+            array.flags.writeable = False   # a write into it would not reach the traced array
+            return array
+        raise ConcreteValueNeeded("Making a NumPy array from a traced one",
+                                  "A function that is not traced (compiled code, or a C extension) received it.")
+
+    def __hash__(self) -> int:
+        if self.kind == ARRAY:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(self._concrete_scalar("hash"))
+
+    def __repr__(self) -> str:
+        if self.is_concrete():
+            return repr(self.numpy())
+        return f"<traced {self.kind} {self.dtype}{list(self.shape)}>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        if self.is_concrete() and self.size == 1:
+            return format(self.numpy().reshape(())[()], spec)
+        return repr(self)
+
+    def __deepcopy__(self, memo: dict) -> Tensor:
+        return self.copy() if self.kind == ARRAY else self
+
+    def __copy__(self) -> Tensor:
+        return self.copy() if self.kind == ARRAY else self
+
+    def __reduce__(self) -> Any:
+        raise UnsupportedError("A traced array cannot be pickled.")
+
+    # -- indexing
+
+    def __getitem__(self, key: object) -> Any:
+        from reactant.frontends.numpy import indexing
+        return indexing.get(self, key)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        from reactant.frontends.numpy import indexing
+        indexing.put(self, key, value)
+
+    # -- dispatch
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
+        from reactant.frontends.numpy import ufuncs
+        return ufuncs.call(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Callable, types: object, args: tuple, kwargs: dict) -> Any:
+        from reactant.frontends.numpy import implements
+        return implements.call(function, args, kwargs)
+
+    # -- methods that are not NumPy functions of the same name
+
+    def astype(self, dtype: object, order: str = "K", casting: str = "unsafe", subok: bool = True,
+               copy: bool = True) -> Tensor:
+        """A copy converted to `dtype` (the array itself with `copy=False` and the same dtype)."""
+        from reactant.frontends.numpy.ufuncs import cast
+        dtype = np.dtype(dtype)
+        check_dtype(dtype)
+        if not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule '{casting}'")
+        if not copy and dtype == self.dtype:
+            return self
+        if self.is_concrete():
+            return Tensor.of_array(self.numpy().astype(dtype, order=order))
+        kind = SCALAR if self.kind != ARRAY else ARRAY
+        strides = self.strides_ if order == "K" and st.is_permuted(self.shape, self.strides_) else None
+        return Tensor.of_value(cast(self.value(), dtype), kind, strides=strides)
+
+    def copy(self, order: str = "C") -> Tensor:
+        """A new array with its own storage."""
+        return np.copy(self, order=order)
+
+    def item(self, *key: object) -> Tensor:
+        """The element as a Python number (known at run time)."""
+        from reactant.frontends.numpy import indexing
+        return indexing.item(self, key)
+
+    def tolist(self) -> Any:
+        if self.is_concrete():
+            return self.numpy().tolist()
+        return [row.tolist() for row in self] if self.shape else self.item()
+
+    def fill(self, value: object) -> None:
+        self[...] = value
+
+    def flatten(self, order: str = "C") -> Tensor:
+        return np.ravel(self, order=order).copy()
+
+    def sort(self, axis: int = -1, kind: object = None, order: object = None, *, stable: bool | None = None) -> None:
+        self[...] = np.sort(self, axis=axis)
+
+    def partition(self, kth: object, axis: int = -1, kind: str = "introselect", order: object = None) -> None:
+        self[...] = np.partition(self, kth, axis=axis)
+
+    def dot(self, other: object, out: object = None) -> Any:
+        return np.dot(self, other, out=out)
+
+    def conjugate(self, out: object = None) -> Any:
+        return np.conjugate(self, out=out)
+
+    conj = conjugate
+
+    def setflags(self, write: bool | None = None, align: object = None, uic: object = None) -> None:
+        if write is not None:
+            self.writeable = bool(write)
+
+    def transpose(self, *axes: object) -> Tensor:
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            return np.transpose(self, axes[0])
+        return np.transpose(self, axes or None)
+
+    def reshape(self, *shape: object, order: str = "C", copy: bool | None = None) -> Tensor:
+        new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return np.reshape(self, new, order=order, copy=copy)
+
+    def is_integer(self) -> Any:
+        return np.floor(self) == self
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'" if not hasattr(np.ndarray, name) else
+                             f"ndarray.{name} is not supported in compiled code")
+
+
+_ADVICE = {
+    "bool": "Put the `if` or `while` into a Python function with source, so that it can be converted; or use np.where.",
+    "index": "A list index or a size must be known while tracing.",
+    "int": "A shape or a count must be known while tracing.",
+}
+
+for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "cumprod",
+              "cumsum", "diagonal", "max", "mean", "min", "nonzero", "prod", "put", "ravel", "repeat", "round",
+              "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"):
+    def _method(self: Tensor, *args: object, _function: Callable = getattr(np, _name), **kwargs: object) -> Any:
+        return _function(self, *args, **kwargs)
+    _method.__name__, _method.__doc__ = _name, f"As `numpy.{_name}` of the array."
+    setattr(Tensor, _name, _method)
+
+
+def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
+    def apply(self: Tensor, other: object) -> Any:
+        from reactant.frontends.numpy import ufuncs
+        if not ufuncs.is_operand(other):
+            return NotImplemented
+        return ufuncs.binary(ufunc, other, self) if reflected else ufuncs.binary(ufunc, self, other)
+    return apply
+
+
+def _in_place(ufunc: np.ufunc) -> Callable:
+    def apply(self: Tensor, other: object) -> Any:
+        from reactant.frontends.numpy import ufuncs
+        if not ufuncs.is_operand(other):
+            return NotImplemented
+        if self.kind != ARRAY:
+            return ufuncs.binary(ufunc, self, other)
+        return ufuncs.call(ufunc, "__call__", (self, other), {"out": (self,)})
+    return apply
+
+
+def _unary(ufunc: np.ufunc) -> Callable:
+    def apply(self: Tensor) -> Any:
+        from reactant.frontends.numpy import ufuncs
+        return ufuncs.unary(ufunc, self)
+    return apply
+
+
+OPERATORS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
+             "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
+             "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift}
+COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
+               "ne": np.not_equal}
+for _name, _ufunc in OPERATORS.items():
+    setattr(Tensor, f"__{_name}__", _operator(_ufunc))
+    setattr(Tensor, f"__r{_name}__", _operator(_ufunc, reflected=True))
+    setattr(Tensor, f"__i{_name}__", _in_place(_ufunc))
+for _name, _ufunc in COMPARISONS.items():
+    setattr(Tensor, f"__{_name}__", _operator(_ufunc))
+for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+    setattr(Tensor, f"__{_name}__", _unary(_ufunc))
+
+
+def _divmod(self: Tensor, other: object) -> tuple:
+    return self // other, self % other
+
+
+Tensor.__divmod__ = _divmod
+Tensor.__rdivmod__ = lambda self, other: (other // self, other % self)
+Tensor.__round__ = lambda self, digits=None: np.round(self, digits or 0)
+Tensor.__trunc__ = lambda self: np.trunc(self)
+Tensor.__floor__ = lambda self: np.floor(self)
+Tensor.__ceil__ = lambda self: np.ceil(self)
+
+
+class _Flags:
+    """What `ndarray.flags` would say."""
+
+    def __init__(self, tensor: Tensor):
+        self.writeable = tensor.writeable
+        self.c_contiguous = tensor.size <= 1 or _contiguous(tensor.shape, tensor.strides_)
+        self.f_contiguous = tensor.size <= 1 or _contiguous(tensor.shape[::-1], tensor.strides_[::-1])
+        self.contiguous = self.c_contiguous
+        self.fnc = self.f_contiguous and not self.c_contiguous
+        self.forc = self.f_contiguous or self.c_contiguous
+        self.owndata = not tensor.steps
+        self.aligned = True
+
+    def __getitem__(self, name: str) -> bool:
+        return getattr(self, name.lower())
+
+
+def _contiguous(shape: Shape, strides: Shape) -> bool:
+    return all(n == 1 or s == c for n, s, c in zip(shape, strides, st.row_major_strides(shape), strict=True))
+
+
+# ---- conversions into tensors ----------------------------------------------------------------------------------
+
+def is_tensor(x: object) -> bool:
+    """Whether `x` is a traced array (isinstance would ask what it stands for)."""
+    return type(x) is Tensor
+
+
+def check_dtype(dtype: object) -> None:
+    """Raise for dtypes that have no tensor type (object, strings, datetime, longdouble, structured)."""
+    dtype = np.dtype(dtype)
+    if not supported(dtype):
+        hint = {"O": "Make it a numeric array first.", "M": "Convert to integers with .astype('int64') first.",
+                "m": "Convert to integers with .astype('int64') first.", "V": "Pass its fields as separate arrays.",
+                "g": "Use float64.", "G": "Use complex128."}.get(dtype.char if dtype.char in "gG" else dtype.kind, "")
+        raise UnsupportedError(f"Arrays of dtype {dtype} cannot be compiled. {hint}".rstrip())
+
+
+def wrap(x: object) -> Tensor:
+    """Anything array-like as a tensor: tensors as they are, ndarrays from outside as constants, numbers, (nested)
+    lists. Python numbers become PYTHON tensors."""
+    if type(x) is Tensor:
+        return x
+    if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+        array = np.asarray(x, PYTHON_DTYPES[bool if isinstance(x, bool) else int if isinstance(x, int) else type(x)])
+        return Tensor(st.Storage((), array.dtype, data=array), kind=PYTHON)
+    if isinstance(x, np.generic):
+        return Tensor(st.Storage((), x.dtype, data=np.asarray(x)), kind=SCALAR)
+    if isinstance(x, np.ndarray):
+        return Tensor.of_array(x, constant=True)
+    if isinstance(x, (list, tuple, range)):
+        from reactant.frontends.numpy.creation import array_of
+        return array_of(x)
+    converted = np.asarray(x)
+    if converted.dtype == object:
+        raise UnsupportedError(f"A {type(x).__name__} cannot be used as an array in compiled code.")
+    return wrap(converted)
+
+
+def python_number(value: ir.Value, interval: tuple[int, int] | None = None) -> Tensor:
+    """A 0-d value as a run-time Python number."""
+    return Tensor.of_value(value, PYTHON, interval=interval)
+
+
+def _known_scalar(tensor: Tensor) -> Any:
+    """The number of a traced 0-d tensor whose value is a constant op, else None."""
+    if tensor.size != 1 or tensor.storage.region.closed:
+        return None
+    constant = ops.constant_value(tensor.value())
+    return None if constant is None else constant.reshape(())[()]

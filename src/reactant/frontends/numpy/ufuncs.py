@@ -1,0 +1,198 @@
+"""Calling a ufunc on traced arrays: promotion, broadcasting, `out=`, `where=`, casting, and result kind.
+
+Which inner loop runs is NumPy's own decision (`promotion.loop_dtypes`); what a loop is in StableHLO stands in
+`elementwise.LOOPS`. Methods `reduce`, `accumulate`, `reduceat`, `outer` and `at` stand in `reduction` and `indexing`.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+from reactant.ir.types import Shape, dtype_of
+
+_OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple)
+
+
+def is_operand(x: object) -> bool:
+    """Whether an operator may combine `x` with a tensor (else Python tries the other side's method)."""
+    return type(x) is Tensor or isinstance(x, _OPERAND_TYPES) or hasattr(x, "__array__")
+
+
+# ---- conversion ------------------------------------------------------------------------------------------------
+
+def cast(value: ir.Value, dtype: object) -> ir.Value:
+    """NumPy's `astype(dtype)` of a value: truncation to integers, wrap-around between integers, nonzero to bool,
+    the real part of complex numbers."""
+    dtype, old = np.dtype(dtype), dtype_of(value)
+    if old == dtype:
+        return value
+    if dtype.kind == "b":
+        return ops.compare(value, 0, "NE")
+    if old.kind == "c" and dtype.kind != "c":
+        return cast(ops.real(value), dtype)
+    if old.kind == "f" and dtype.kind in "iu" and (dtype.itemsize < 4 or dtype.kind == "u"):
+        # C converts through a wider integer and wraps, XLA would saturate
+        wide = np.int64 if dtype != np.uint64 else np.uint64
+        if dtype == np.uint64:
+            below = ops.compare(value, 0, "LT")
+            return ops.select(below, ops.convert(ops.convert(value, np.int64), np.uint64), ops.convert(value, wide))
+        return ops.convert(ops.convert(value, wide), dtype)
+    return ops.convert(value, dtype)
+
+
+def as_value(x: object, dtype: np.dtype) -> ir.Value:
+    """An operand as a value of `dtype` (numbers become 0-d constants)."""
+    if type(x) is Tensor:
+        return cast(x.value(), dtype)
+    if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
+        if isinstance(x, int) and dtype.kind in "iu" and not isinstance(x, bool):
+            np.array(0, dtype)[()] + x  # raises NumPy's OverflowError for numbers out of bounds
+        return ops.constant(np.asarray(x).astype(dtype))
+    return cast(wrap(x).value(), dtype)
+
+
+def weak_type(x: object) -> object:
+    """What promotion sees of an operand: dtype, or the type of a Python number."""
+    if type(x) is Tensor:
+        return x.weak_type()
+    if isinstance(x, np.generic):
+        return x.dtype
+    if isinstance(x, (bool, int, float, complex)):
+        return np.dtype(bool) if isinstance(x, bool) else int if isinstance(x, int) else type(x)
+    return wrap(x).dtype
+
+
+def result_kind(operands: list) -> str:
+    """SCALAR when every operand is 0-d (NumPy returns a scalar then), else ARRAY."""
+    return SCALAR if all(np.ndim(x) == 0 if type(x) is not Tensor else not x.shape for x in operands) else ARRAY
+
+
+def result_strides(operands: list[Tensor], shape: Shape) -> Shape | None:
+    """Layout of an elementwise result: NumPy keeps the order of the operands ("K"). None means row-major."""
+    full = [t for t in operands if type(t) is Tensor and t.ndim > 1]
+    if not any(st.is_permuted(t.shape, t.strides_) for t in full):
+        return None
+    probes = [np.lib.stride_tricks.as_strided(st._PROBE, t.shape, t.strides_) for t in full]
+    flags = [["readonly"]] * len(probes) + [["writeonly", "allocate"]]
+    small = [np.lib.stride_tricks.as_strided(st._PROBE, [min(n, 2) for n in p.shape], p.strides) for p in probes]
+    made = np.nditer([*small, None], op_flags=flags, op_dtypes=[np.int8] * (len(probes) + 1), order="K",
+                     flags=["zerosize_ok"]).operands[-1]
+    order = sorted(range(len(shape)), key=lambda d: (-made.strides[d] if made.shape[d] > 1 else 0, d))
+    strides, step = [0] * len(shape), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------
+
+def call(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+    """`ufunc.method(*inputs, **kwargs)` with at least one tensor among inputs and outputs."""
+    if method == "__call__":
+        return _call(ufunc, inputs, kwargs)
+    from reactant.frontends.numpy import ufunc_methods
+    return ufunc_methods.METHODS[method](ufunc, *inputs, **kwargs)
+
+
+def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
+    """An operator: Python numbers on both sides follow Python's rules, everything else NumPy's."""
+    from reactant.frontends.numpy import python_numbers
+    if python_numbers.both_python(x, y):
+        return python_numbers.binary(ufunc, x, y)
+    if ufunc is np.power and type(y) is not Tensor:
+        return _call(ufunc, (x, y), {})
+    return _call(ufunc, (x, y), {})
+
+
+def unary(ufunc: np.ufunc, x: Tensor) -> Any:
+    from reactant.frontends.numpy import python_numbers
+    if x.kind == PYTHON:
+        return python_numbers.unary(ufunc, x)
+    return _call(ufunc, (x,), {})
+
+
+def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out", None)
+    outs = out if isinstance(out, tuple) else (out,)
+    inputs, outs = inputs[:ufunc.nin], (*inputs[ufunc.nin:], *outs)[:ufunc.nout]
+    outs = (*outs, *(None,) * (ufunc.nout - len(outs)))
+    where, casting, dtype = kwargs.pop("where", True), kwargs.pop("casting", "same_kind"), kwargs.pop("dtype", None)
+    kwargs.pop("order", None), kwargs.pop("subok", None)
+    if kwargs.pop("signature", None) is not None:
+        raise UnsupportedError(f"numpy.{ufunc.__name__}: argument 'signature' is not supported in compiled code.")
+    if ufunc.signature is not None:
+        return _generalised(ufunc, inputs, outs, kwargs, dtype)
+    operands = [x if type(x) is Tensor or isinstance(x, (bool, int, float, complex)) else wrap(x) for x in inputs]
+    if all(o is None for o in outs) and where is True and all(
+            t.is_concrete() for t in operands if type(t) is Tensor):
+        from reactant.frontends.numpy.implements import concretely, of_concrete
+        return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype))
+    types = (*(weak_type(x) for x in operands), *(None if o is None else o.dtype for o in outs))
+    dtypes = loop_dtypes(ufunc, types, casting, None if dtype is None else np.dtype(dtype))
+    shape = np.broadcast_shapes(*(x.shape if type(x) is Tensor else () for x in (*operands, where)))
+    results = _run_loop(ufunc, operands, dtypes, shape)
+    kind = result_kind([*operands, where])
+    strides = result_strides(operands, shape) if kind == ARRAY else None
+    finished = tuple(_finish(r, o, where, kind, strides) for r, o in zip(results, outs, strict=True))
+    return finished[0] if len(finished) == 1 else finished
+
+
+def _run_loop(ufunc: np.ufunc, operands: list, dtypes: tuple[np.dtype, ...], shape: Shape) -> list[ir.Value]:
+    from reactant.frontends.numpy.elementwise import loop
+    values = [st.broadcast(as_value(x, d), shape) for x, d in zip(operands, dtypes, strict=False)]
+    result = loop(ufunc)(values, dtypes)
+    return [cast(r, d) for r, d in zip(result if isinstance(result, (list, tuple)) else [result],
+                                       dtypes[ufunc.nin:], strict=True)]
+
+
+def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, strides: Shape | None) -> Any:
+    """Store into `out` (masked by `where`) or make a new array."""
+    from reactant.ir.types import shape_of
+    if out is None:
+        if where is not True:
+            mask = st.broadcast(as_value(where, np.dtype(bool)), shape_of(result))
+            result = ops.select(mask, result, 0)     # NumPy leaves these elements undefined
+        return Tensor.of_value(result, kind, strides=strides)
+    if type(out) is not Tensor:
+        from reactant.errors import ConstantWriteError
+        raise ConstantWriteError("the array given as out=")
+    if np.broadcast_shapes(out.shape, shape_of(result)) != out.shape:
+        raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape "
+                         f"{np.broadcast_shapes(out.shape, shape_of(result))}")
+    new = st.broadcast(cast(result, out.dtype), out.shape)
+    if where is not True:
+        new = ops.select(st.broadcast(as_value(where, np.dtype(bool)), out.shape), new, out.value())
+    out.assign(new)
+    return out
+
+
+def _generalised(ufunc: np.ufunc, inputs: tuple, outs: tuple, kwargs: dict, dtype: object) -> Any:
+    """matmul, vecdot, matvec, vecmat: functions of the contraction family."""
+    from reactant.frontends.numpy import contraction
+    result = contraction.GENERALISED[ufunc](*(wrap(x) for x in inputs), **kwargs)
+    if dtype is not None:
+        result = result.astype(dtype)
+    if outs[0] is not None:
+        outs[0][...] = result
+        return outs[0]
+    return result
+
+
+def new_number(value: ir.Value, kind: str = SCALAR) -> Tensor:
+    """A 0-d value as a scalar of the running trace."""
+    current_trace()
+    return Tensor.of_value(value, kind)
+
+
+__all__ = ["PYTHON_DTYPES", "as_value", "binary", "call", "cast", "is_operand", "new_number", "result_kind",
+           "result_strides", "unary", "weak_type"]

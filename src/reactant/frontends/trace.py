@@ -1,0 +1,194 @@
+"""A tracing session: the module under construction, its nested regions, captured constants and run-time checks.
+
+A *region* is a block ops are being put into: the function body, a branch, a loop body. Storages remember the region
+that last wrote them. When a region closes, every older storage it wrote is put back to the state it had on entry, and
+`Region.written` tells control flow which ones must become results of the `if` or carried values of the `while`.
+"""
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import LeakError, ReactantError
+from reactant.ir import ops
+from reactant.ir.types import shape_and_dtype, tensor_type
+
+if TYPE_CHECKING:
+    from reactant.frontends.numpy.storage import Storage
+
+INLINE_CONSTANT_ELEMENTS = 1024
+"""Captured arrays with more elements become hidden arguments of the program instead of constants inside it."""
+
+
+class Region:
+    """A block under construction. `saved` maps storages older than the region, that it wrote, to their state on entry."""
+
+    __slots__ = ("block", "cache", "closed", "depth", "parent", "saved", "trace", "written")
+
+    def __init__(self, trace: Trace, parent: Region | None, block: ir.Block):
+        self.trace, self.parent, self.block = trace, parent, block
+        self.depth = 0 if parent is None else parent.depth + 1
+        self.closed = False
+        self.saved: dict[Storage, tuple] = {}
+        self.written: dict[Storage, ir.Value] = {}
+        self.cache: dict[object, ir.Value] = {}
+
+    def encloses(self, other: Region | None) -> bool:
+        """Whether values made here may be used in `other` (itself or nested in it)."""
+        while other is not None:
+            if other is self:
+                return True
+            other = other.parent
+        return False
+
+
+class Trace:
+    """State of one trace. Made by `tracing()`; `Trace.current()` is the running one of this thread, else None."""
+
+    def __init__(self, options: object = None):
+        self.options = options
+        self.module = ir.Module.create()
+        with ir.InsertionPoint(self.module.body):
+            placeholder = ir.TypeAttr.get(ir.FunctionType.get([], []))
+            self.function = ir.Operation.create(
+                "func.func", regions=1, attributes={"sym_name": ir.StringAttr.get("main"),
+                                                    "sym_visibility": ir.StringAttr.get("public"),
+                                                    "function_type": placeholder})
+        self.entry = self.function.regions[0].blocks.append()
+        self.region = Region(self, None, self.entry)
+        self.captured: list[np.ndarray] = []
+        self._captured_at: dict[int, tuple[np.ndarray, ir.Value]] = {}
+        self.captured_position: list[int] = []
+        self.checks: list[tuple[ir.Value, Callable[[], BaseException]]] = []
+        self.argument_count = 0
+        self.closed = False
+
+    @staticmethod
+    def current() -> Trace | None:
+        return getattr(_local, "trace", None)
+
+    # -- arguments and captured arrays
+
+    def add_argument(self, shape: tuple[int, ...], dtype: np.dtype) -> ir.Value:
+        """A new argument of `main`, after those that exist."""
+        self.argument_count += 1
+        return self.entry.add_argument(tensor_type(tuple(shape), np.dtype(dtype)), ir.Location.current)
+
+    def capture(self, array: np.ndarray) -> ir.Value:
+        """An array from outside as a value usable in every region: a constant, or a hidden argument when it is big.
+
+        The content is copied now: later changes by the user are not seen (arrays from outside are constants).
+        """
+        known = self._captured_at.get(id(array))
+        if known is not None:
+            return known[1]
+        if array.size <= INLINE_CONSTANT_ELEMENTS or not any(array.strides):
+            with self.at_entry():
+                value = ops.constant(array)
+        elif (first := _arange(array)) is not None:
+            start, step = first
+            with self.at_entry():
+                value = ops.iota(array.shape, array.dtype, 0)
+                value = value if step == 1 else ops.multiply(value, step)
+                value = value if start == 0 else ops.add(value, start)
+        else:
+            self.captured_position.append(self.argument_count)
+            self.captured.append(np.array(array, order="C"))
+            value = self.add_argument(array.shape, array.dtype)
+        self._captured_at[id(array)] = (array, value)
+        return value
+
+    @contextlib.contextmanager
+    def at_entry(self) -> Iterator[None]:
+        """Insert at the start of the function, so that what is built is visible in every region."""
+        first = next(iter(self.entry.operations), None)
+        with ir.InsertionPoint(self.entry) if first is None else ir.InsertionPoint(first):
+            yield
+
+    # -- regions
+
+    @contextlib.contextmanager
+    def inside(self, block: ir.Block) -> Iterator[Region]:
+        """Build in `block` as a region nested in the current one. On exit, older storages are as they were on entry
+        and `region.written` maps each one that was written to its last value inside."""
+        region = Region(self, self.region, block)
+        self.region = region
+        try:
+            with ir.InsertionPoint(block):
+                yield region
+        finally:
+            self.region = region.parent
+            for storage, state in region.saved.items():
+                if storage.data is None:
+                    region.written[storage] = storage.value
+                storage.restore(state)
+            region.closed = True
+
+    def check(self, ok: ir.Value, error: Callable[[], BaseException]) -> None:
+        """Require the 0-d boolean `ok` at run time; `error()` makes the exception raised after the call.
+
+        Inside a branch or loop body the check is carried outwards by control flow through `checks`.
+        """
+        self.checks.append((ok, error, self.region))
+
+    # -- finishing
+
+    def finish(self, results: list[ir.Value]) -> ir.Module:
+        """Return `results` from `main` and close the trace."""
+        with ir.InsertionPoint(self.entry):
+            ops.create("func.return", [], results)
+        inputs = [a.type for a in self.entry.arguments]
+        self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [r.type for r in results]))
+        return self.module
+
+    def close(self) -> None:
+        self.closed = True
+        self.region.closed = True
+
+
+def _arange(array: np.ndarray) -> tuple[int, int] | None:
+    """(start, step) when a 1-d integer array counts evenly, else None."""
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.size < 2:
+        return None
+    steps = np.diff(array)
+    return (int(array[0]), int(steps[0])) if (steps == steps[0]).all() and array[-1] >= array[0] else None
+
+
+_local = threading.local()
+
+
+@contextlib.contextmanager
+def tracing(options: object = None) -> Iterator[Trace]:
+    """Run a trace in this thread. The caller holds `reactant.ir.context.building()`."""
+    if Trace.current() is not None and not Trace.current().closed:
+        raise ReactantError("A trace is already running in this thread.")
+    trace = Trace(options)
+    _local.trace = trace
+    try:
+        with ir.InsertionPoint(trace.entry):
+            yield trace
+    finally:
+        trace.close()
+        _local.trace = None
+
+
+def is_tracing() -> bool:
+    """Whether the calling code is being traced."""
+    return Trace.current() is not None
+
+
+def current_trace() -> Trace:
+    """The running trace; raises `LeakError` when a traced value is used after its call has ended."""
+    trace = Trace.current()
+    if trace is None:
+        raise LeakError()
+    return trace
+
+
+def value_type(value: ir.Value) -> tuple[tuple[int, ...], np.dtype]:
+    return shape_and_dtype(value.type)

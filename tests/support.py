@@ -1,0 +1,49 @@
+"""Run a function plainly and traced, and compare everything a caller can see."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+import reactant
+
+
+def assert_same(plain: Any, compiled: Any, rtol: float = 1e-12, atol: float = 0.0, path: str = "result") -> None:
+    """Structure, shape, dtype and content agree (NaN equal to NaN; integers and bool exactly)."""
+    left, right = jax.tree_util.tree_flatten(plain), jax.tree_util.tree_flatten(compiled)
+    assert left[1] == right[1], f"{path}: {left[1]} against {right[1]}"
+    for number, (a, b) in enumerate(zip(left[0], right[0], strict=True)):
+        if isinstance(a, (np.ndarray, np.generic)) or isinstance(b, (np.ndarray, np.generic)):
+            a, b = np.asarray(a), np.asarray(b)
+            assert a.shape == b.shape, f"{path}[{number}]: shape {a.shape} against {b.shape}"
+            assert a.dtype == b.dtype, f"{path}[{number}]: dtype {a.dtype} against {b.dtype}"
+            if a.dtype.kind in "fc":
+                loose = {2: 5e-3, 4: 5e-6, 8: rtol}[a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1)]
+                np.testing.assert_allclose(b, a, rtol=max(loose, rtol), atol=atol, equal_nan=True,
+                                           err_msg=f"{path}[{number}]")
+            else:
+                np.testing.assert_array_equal(b, a, err_msg=f"{path}[{number}]")
+        else:
+            assert type(a) is type(b) and (a == b or a != a), f"{path}[{number}]: {a!r} against {b!r}"
+
+
+def check(f: Callable, *args: Any, rtol: float = 1e-12, atol: float = 0.0, **options: Any) -> Any:
+    """`f(*args)` plain and through `reactant.jit`: results and the contents of mutated arguments agree.
+    Exceptions must be of the same type. Returns the compiled result."""
+    mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+    try:
+        with np.errstate(all="ignore"):
+            plain = f(*mine)
+    except Exception as error:
+        try:
+            got = reactant.jit(f, **options)(*theirs)
+        except type(error):
+            return None
+        raise AssertionError(f"NumPy raises {error!r}; compiled code returned {got!r}") from error
+    compiled = reactant.jit(f, **options)(*theirs)
+    assert_same(plain, compiled, rtol, atol)
+    assert_same(mine, theirs, rtol, atol, "arguments")
+    return compiled
