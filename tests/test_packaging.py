@@ -65,7 +65,7 @@ def test_every_room_has_its_layer():
     layered = {name.strip(" ()") for layer in contract["layers"] for name in re.split("[|:]", layer)}
     present = {path.stem for path in (ROOT / "src" / "reactant").iterdir()
                if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert present - layered == {"__init__"}
+    assert present - layered <= {"__init__"}
 
 
 def test_optional_packages_are_not_imported_at_the_top_of_the_library():
