@@ -1,0 +1,96 @@
+"""StableHLO's own reference interpreter, made safe: the meaning of a module, independent of XLA and of us.
+
+`stablehlo.eval_module` aborts the process on ops it does not know, so everything is checked against a list first.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from reactant.errors import ReactantError
+from reactant.ir import attributes as attr
+from reactant.ir import modules, ops
+from reactant.ir.types import is_complex, shape_and_dtype
+
+
+class NotInterpretable(ReactantError, NotImplementedError):
+    """The reference interpreter does not know an op."""
+
+
+KNOWN = {f"stablehlo.{name}" for name in """
+    abs add and atan2 bitcast_convert broadcast_in_dim case cbrt ceil clamp compare complex concatenate constant convert
+    convolution cosine count_leading_zeros divide dot_general dynamic_slice dynamic_update_slice exponential
+    exponential_minus_one floor gather if imag iota is_finite log log_plus_one logistic map maximum minimum multiply
+    negate not optimization_barrier or pad popcnt power real reduce reduce_precision reduce_window remainder reshape
+    return reverse round_nearest_afz round_nearest_even rsqrt scatter select select_and_scatter shift_left
+    shift_right_arithmetic shift_right_logical sign sine slice sort sqrt subtract tan tanh transpose while xor
+    """.split()} | {"func.func", "func.return", "func.call"}
+
+
+def interpretable(module: ir.Module) -> bool:
+    """Whether `evaluate` accepts the module (chlo ops are lowered first)."""
+    return all(op.name in KNOWN or op.name.startswith("chlo.") for op in modules.walk(module))
+
+
+def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str = "main") -> list[np.ndarray]:
+    """The results of `function` on `arguments`. The module itself is not changed.
+
+    Raises `NotInterpretable` for ops the interpreter does not know and `ValueError` for arguments that do not fit.
+    """
+    work = modules.clone(module)
+    if any(op.name.startswith("chlo.") for op in modules.walk(work)):
+        modules.run_passes(work, "func.func(chlo-legalize-to-stablehlo)")
+    for op in modules.walk(work):
+        if op.name not in KNOWN:
+            raise NotInterpretable(f"the reference interpreter does not know '{op.name}'.")
+    main = modules.function(work, function)
+    dtypes = _split_complex_results(main)
+    if function != "main":
+        main.attributes["sym_name"] = attr.string("main")
+    return _joined(stablehlo.eval_module(work, _attributes(main, arguments)), dtypes)
+
+
+def _attributes(main: ir.Operation, arguments: Sequence[np.ndarray]) -> list[ir.Attribute]:
+    parameters = list(main.regions[0].blocks[0].arguments)
+    if len(parameters) != len(arguments):
+        raise ValueError(f"{len(arguments)} arguments for {len(parameters)} parameters")
+    dense = [attr.dense(np.asarray(value)) for value in arguments]
+    for i, (parameter, value) in enumerate(zip(parameters, dense, strict=True)):
+        if parameter.type != value.type:
+            raise ValueError(f"argument {i} is {value.type}, the parameter {parameter.type}")
+    return dense
+
+
+def _split_complex_results(main: ir.Operation) -> list[np.dtype]:
+    """Return real and imaginary parts separately: the bindings cannot hand out complex attributes."""
+    block = main.regions[0].blocks[0]
+    terminator = list(block)[-1].operation
+    values = list(terminator.operands)
+    dtypes = [shape_and_dtype(value.type)[1] for value in values]
+    if any(map(is_complex, dtypes)):
+        before = ops.record(None)
+        with ir.InsertionPoint(terminator), ir.Location.unknown():
+            parts = [part for value, dtype in zip(values, dtypes, strict=True)
+                     for part in ((ops.real(value), ops.imag(value)) if is_complex(dtype) else (value,))]
+            ops.create("func.return", [], parts)
+        ops.record(before)
+        terminator.erase()
+        inputs = [argument.type for argument in block.arguments]
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [p.type for p in parts]))
+    return dtypes
+
+
+def _joined(results: Sequence[ir.Attribute], dtypes: Sequence[np.dtype]) -> list[np.ndarray]:
+    arrays = iter([attr.read(result) for result in results])
+    out = []
+    for dtype in dtypes:
+        if is_complex(dtype):
+            array = np.empty_like(re := next(arrays), dtype)
+            array.real, array.imag = re, next(arrays)
+        else:
+            array = next(arrays)
+        out.append(array)
+    return out

@@ -1,0 +1,344 @@
+"""From patterns to flat Python matchers, grouped by root op and dispatched on the kinds of the operands' owners.
+
+For every root op there is one table keyed by the classes of the ops that define its first operands; its rows (the
+rules that can match there at all) are made when a key is first met. So the cost of an op does not grow with the number
+of rules, and a matcher checks only what the key has not proved.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.types import shape_and_dtype
+from reactant.rewrite.pattern import (
+    Constant,
+    Literal,
+    Named,
+    Once,
+    Op,
+    Pattern,
+    Rest,
+    Rule,
+    Splat,
+    Template,
+    Variable,
+    bindings,
+    dialect_ops,
+)
+
+COMMUTATIVE = {f"stablehlo.{n}" for n in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
+Matcher = Callable[[ir.OpView, list[ir.Value], list[Any]], "tuple | None"]
+Row = tuple[Rule, "Matcher | None"]
+MAX_WIDTH = 3
+
+
+class Root:
+    """The rules of one root op. `width`: how many operands' owners the dispatch looks at."""
+
+    def __init__(self, name: str, candidates: list[tuple[Rule, Op | None]]):
+        self.name = name
+        self.candidates = candidates
+        self.width = min(MAX_WIDTH, max((_width(pattern) for _, pattern in candidates), default=0))
+        self.rows: dict[tuple, tuple[Row, ...]] = {}
+
+    def select(self, key: tuple) -> tuple[Row, ...]:
+        """The rules that can match when the first operands are defined by ops of the classes `key`."""
+        found = tuple((rule, None if pattern is None else _compiled(rule, pattern)) for rule, pattern in self.candidates
+                      if pattern is None or all(map(_possible, pattern.operands, key)))
+        self.rows[key] = found
+        return found
+
+
+def compile_rules(rules: tuple[Rule, ...]) -> dict[str, Root]:
+    """Root op name to its table."""
+    grouped: dict[str, list[tuple[Rule, Op | None]]] = {}
+    for rule in rules:
+        for name in rule.roots:
+            variants = [None] if rule.pattern is None else _variants(rule.pattern)
+            grouped.setdefault(name, []).extend((rule, variant) for variant in variants)
+    return {name: Root(name, candidates) for name, candidates in grouped.items()}
+
+
+def _variants(pattern: Op) -> list[Op]:
+    """The orders of commutative operands worth trying. Constants stand on the right (canonical order)."""
+    names = list(bindings(pattern))
+    found = list(dict.fromkeys(_orders(pattern, frozenset(n for n in names if names.count(n) > 1))))
+    if len(found) > 32:
+        raise TypeError(f"a pattern with {len(found)} orders of commutative operands is too costly: {pattern}")
+    return found
+
+
+def _orders(pattern: Pattern, repeated: frozenset[str]) -> Iterator[Any]:
+    if isinstance(pattern, Once):
+        yield from (Once(inner) for inner in _orders(pattern.inner, repeated))
+    elif isinstance(pattern, Named):
+        yield from (Named(pattern.name, inner) for inner in _orders(pattern.inner, repeated))
+    elif isinstance(pattern, Op):
+        for operands in itertools.product(*(list(_orders(p, repeated)) for p in pattern.operands)):
+            yield Op(pattern.names, operands, pattern.attributes, pattern.template)
+            if len(operands) == 2 and set(pattern.names) <= COMMUTATIVE and _order_matters(*operands, repeated):
+                yield Op(pattern.names, operands[::-1], pattern.attributes, pattern.template)
+    else:
+        yield pattern
+
+
+def _order_matters(left: Pattern, right: Pattern, repeated: frozenset[str]) -> bool:
+    if left == right or _is_constant(left) or _is_constant(right):
+        return False
+    return not all(isinstance(p, Variable) and p.name not in repeated for p in (left, right))
+
+
+def _is_constant(pattern: Pattern) -> bool:
+    inner = pattern.inner if isinstance(pattern, (Named, Once)) else pattern
+    return isinstance(inner, (Literal, Constant, Splat)) or (
+        isinstance(inner, Op) and inner.names == ("stablehlo.constant",))
+
+
+def _width(pattern: Op | None) -> int:
+    if pattern is None:
+        return 0
+    wanted = [i for i, p in enumerate(pattern.operands) if not isinstance(p, (Variable, Rest))]
+    return wanted[-1] + 1 if wanted else 0
+
+
+def _possible(pattern: Pattern, kind: type) -> bool:
+    if isinstance(pattern, (Once, Named)):
+        return _possible(pattern.inner, kind)
+    if isinstance(pattern, Op):
+        return any(dialect_ops()[name] is kind for name in pattern.names)
+    if isinstance(pattern, (Literal, Constant, Splat)):
+        return kind is _CONSTANT
+    return True
+
+
+_CONSTANT = dialect_ops()["stablehlo.constant"]
+
+
+# ---- run-time helpers of the generated code ------------------------------------------------------------------------
+
+def _content(op: ir.OpView) -> np.ndarray:
+    """The array of a constant op."""
+    return ops.constant_value(op.operation.results[0])
+
+
+@cache
+def _splat_of(attribute: ir.Attribute) -> np.generic | None:
+    return _uniform(attr.elements(attribute))
+
+
+def _uniform(array: np.ndarray) -> np.generic | None:
+    if not array.size or not attr._uniform(array):
+        return None
+    return array[(0,) * array.ndim]
+
+
+def _scalar(op: ir.OpView) -> np.generic | None:
+    """The element of a splat constant op, else None."""
+    try:
+        attribute = op.attributes["value"]
+    except ValueError:  # complex contents: the bindings cannot cast the attribute
+        return _uniform(_content(op))
+    return _splat_of(attribute)
+
+
+def _is_number(scalar: np.generic | None, number: object) -> bool:
+    """Bit equality of a scalar with a Python number in the scalar's dtype."""
+    return scalar is not None and scalar.tobytes() == _bytes_of(number, scalar.dtype)
+
+
+def _bytes_of(number: Any, dtype: np.dtype) -> bytes | None:
+    key = (repr(number), dtype)
+    if key not in _number_bytes:
+        if dtype.kind == "b" and number not in (0, 1):
+            raw = None
+        elif dtype.kind in "iu" and (number != int(number.real) or not _fits(int(number.real), dtype)):
+            raw = None
+        elif dtype.kind == "u" and number == -1:
+            raw = None
+        else:
+            raw = np.asarray(number).astype(dtype).tobytes()
+        _number_bytes[key] = raw
+    return _number_bytes[key]
+
+
+def _fits(number: int, dtype: np.dtype) -> bool:
+    bits = 4 if dtype.name in ("int4", "uint4") else 8 * dtype.itemsize
+    low, high = (0, 2**bits - 1) if dtype.kind == "u" or dtype.name == "uint4" else (-2**(bits - 1), 2**(bits - 1) - 1)
+    return low <= number <= high
+
+
+_number_bytes: dict[tuple[str, np.dtype], bytes | None] = {}
+
+
+def _one_user(value: ir.Value) -> bool:
+    """Whether a single op uses the value (perhaps several times)."""
+    uses = iter(value.uses)
+    first = next(uses, None)
+    if first is None:
+        return True
+    second = next(uses, None)
+    if second is None:
+        return True
+    owner = first.owner
+    return second.owner == owner and all(use.owner == owner for use in uses)
+
+
+def _attribute(op: ir.OpView, name: str) -> object:
+    attributes = op.attributes
+    return attr.decode(attributes[name]) if name in attributes else None
+
+
+def _same(a: object, b: object) -> bool:
+    return a == b if not isinstance(a, np.ndarray) else a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def template_of(op: ir.OpView) -> Template:
+    """An op without regions and with one result, as data."""
+    op = op.operation
+    return Template(op.name, tuple((key, op.attributes[key]) for key in op.attributes),
+                    shape_and_dtype(op.results[0].type)[1])
+
+
+def _shape(type_: ir.Type) -> tuple[int, ...]:
+    return shape_and_dtype(type_)[0]
+
+
+def _dtype(type_: ir.Type) -> np.dtype:
+    return shape_and_dtype(type_)[1]
+
+
+@cache
+def kind_letter(type_: ir.Type) -> str:
+    """The NumPy kind letter of a tensor type's elements; "V" of ml_dtypes becomes "f" or "i"; "" for other types."""
+    if not isinstance(type_, ir.RankedTensorType):
+        return ""
+    dtype = shape_and_dtype(type_)[1]
+    if dtype.kind == "V" or dtype.name in ("int4", "uint4"):
+        return "i" if "int" in dtype.name else "f"
+    return dtype.kind
+
+
+_HELPERS: dict[str, Any] = {
+    "content": _content, "scalar": _scalar, "is_number": _is_number, "one_user": _one_user, "attribute": _attribute,
+    "same": _same, "template": template_of, "shape": _shape, "dtype": _dtype, "kind_letter": kind_letter,
+    "constant_class": _CONSTANT,
+}
+
+
+# ---- code generation -------------------------------------------------------------------------------------------------
+
+class _Writer:
+    """Writes one matcher: flat statements, each returning None as soon as something does not fit."""
+
+    def __init__(self, rule: Rule):
+        self.rule = rule
+        self.lines: list[str] = []
+        self.bound: dict[str, str] = {}
+        self.globals = dict(_HELPERS)
+        self.count = itertools.count()
+
+    def fresh(self) -> str:
+        return f"t{next(self.count)}"
+
+    def require(self, condition: str) -> None:
+        self.lines.append(f"if not ({condition}): return None")
+
+    def capture(self, value: object) -> str:
+        name = f"g{next(self.count)}"
+        self.globals[name] = value
+        return name
+
+    def bind(self, name: str, expression: str, equal: str) -> None:
+        if name in self.bound:
+            self.require(equal.format(self.bound[name], expression))
+        else:
+            variable = self.fresh()
+            self.lines.append(f"{variable} = {expression}")
+            self.bound[name] = variable
+
+    def value(self, pattern: Pattern, value: str, owner: str | None) -> None:
+        """Match the value named `value`; `owner`, where given, names its owner, whose class is proved."""
+        match pattern:
+            case Variable(name):
+                self.bind(name, value, "{0} == {1}")
+            case Once(inner):
+                self.value(inner, value, owner)
+                self.require(f"one_user({value})")
+            case Named(name, inner):
+                self.bind(name, value, "{0} == {1}")
+                self.value(inner, value, owner)
+            case Op():
+                self.op(pattern, *self.owner(value, owner, [dialect_ops()[n] for n in pattern.names]))
+            case Literal(number):
+                owner, _ = self.owner(value, owner, [_CONSTANT])
+                self.require(f"is_number(scalar({owner}), {self.capture(number)})")
+            case Splat(name):
+                owner, _ = self.owner(value, owner, [_CONSTANT])
+                scalar = self.fresh()
+                self.lines.append(f"{scalar} = scalar({owner})")
+                self.require(f"{scalar} is not None")
+                self.bind(name, scalar, "same({0}, {1})")
+            case Constant(name):
+                owner, _ = self.owner(value, owner, [_CONSTANT])
+                self.bind(name, f"content({owner})", "same({0}, {1})")
+            case _:
+                raise TypeError(f"rule '{self.rule.name}': {type(pattern).__name__} cannot stand here.")
+
+    def owner(self, value: str, owner: str | None, classes: list[type]) -> tuple[str, None]:
+        if owner is None:
+            owner = self.fresh()
+            self.lines.append(f"{owner} = {value}.owner")
+            kinds = self.capture(frozenset(classes) if len(classes) > 1 else classes[0])
+            self.require(f"type({owner}) {'in' if len(classes) > 1 else 'is'} {kinds}")
+        return owner, None
+
+    def op(self, pattern: Op, owner: str, operands: str | None, owners: str | None = None, width: int = 0) -> None:
+        """Match an op whose class is known; `operands`/`owners` name the lists the driver made for the root."""
+        if operands is None:
+            operands = self.fresh()
+            self.lines.append(f"{operands} = {owner}.operands")
+        if pattern.operands and isinstance(pattern.operands[-1], Rest):
+            fixed = len(pattern.operands) - 1
+            self.bind(pattern.operands[-1].name, f"tuple({operands}[i] for i in range({fixed}, len({operands})))",
+                      "{0} == {1}")
+        else:
+            fixed = len(pattern.operands)
+            self.require(f"len({operands}) == {fixed}")
+        for i in range(fixed):
+            name = self.fresh()
+            self.lines.append(f"{name} = {operands}[{i}]")
+            self.value(pattern.operands[i], name, f"{owners}[{i}]" if owners and i < width else None)
+        for key, wanted in pattern.attributes:
+            if isinstance(wanted, Variable):
+                self.bind(wanted.name, f"attribute({owner}, {key!r})", "same({0}, {1})")
+            else:
+                self.require(f"attribute({owner}, {key!r}) == {self.capture(wanted)}")
+        if pattern.template:
+            self.bind(pattern.template, f"template({owner})", "{0} == {1}")
+
+    def finish(self) -> Matcher:
+        special = {"result_type": "op.results[0].type", "result_shape": "shape(op.results[0].type)",
+                   "result_dtype": "dtype(op.results[0].type)"}
+        values = [self.bound.get(name) or special[name] for name in self.rule.parameters]
+        self.lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
+        source = "def matcher(op, values, owners):\n    " + "\n    ".join(self.lines)
+        exec(compile(source, f"<matcher of {self.rule.qualified}>", "exec"), self.globals)
+        matcher = self.globals["matcher"]
+        matcher.source = source
+        return matcher
+
+
+@cache
+def _compiled(rule: Rule, pattern: Op) -> Matcher:
+    writer = _Writer(rule)
+    if rule.kinds:
+        writer.require(f"kind_letter(values[0].type) in {rule.kinds!r}")
+    writer.op(pattern, "op", "values", "owners", min(MAX_WIDTH, _width(pattern)))
+    return writer.finish()

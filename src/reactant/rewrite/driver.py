@@ -1,0 +1,291 @@
+"""The rewriter: a worklist over ops, a table of compiled rules, and everything a rule must not do itself.
+
+The engine erases, checks the types of replacements, counts, keeps locations, drops dead ops (collectives too), stops
+rule sets that never settle, and names the rule in every error. It does not use MLIR's own greedy driver, which is
+reachable from Python (`jaxlib.mlir._mlir_libs._mlir.rewrite`, private): see benchmarks/rewrite_speed.py, which runs
+both on the same module. Ours costs no more, needs nothing private, and can do what that one cannot (blame, budget,
+dead collectives).
+"""
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from time import perf_counter
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.errors import ReactantError
+from reactant.ir import ops
+from reactant.rewrite.compile import Root, compile_rules
+from reactant.rewrite.pattern import Rule
+from reactant.rewrite.report import Report, source_line
+from reactant.rewrite.site import CHANGED, Site, inside
+
+
+class RewriteError(ReactantError):
+    """A rule broke the rules; the message names it."""
+
+
+class NotConverged(RewriteError):
+    """A set of rules kept firing; the message names those that did."""
+
+
+class NotConvergedWarning(RuntimeWarning):
+    """Rewriting was stopped before it settled. The module is correct, only perhaps less simple than it could be."""
+
+
+COLLECTIVES = {f"stablehlo.{n}" for n in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast",
+                                          "collective_permute", "reduce_scatter", "partition_id", "replica_id")}
+_EFFECTS = {"stablehlo.send", "stablehlo.recv", "stablehlo.infeed", "stablehlo.outfeed", "stablehlo.return",
+            "stablehlo.rng", "stablehlo.create_token", "stablehlo.after_all"}
+
+
+def pure(op: ir.Operation | ir.OpView) -> bool:
+    """Whether an op may be dropped when nothing uses its results, and copied or moved where its operands allow."""
+    name = op.name
+    if name == "stablehlo.custom_call":
+        attributes = op.attributes
+        return "has_side_effect" in attributes and not attributes["has_side_effect"].value
+    if not name.startswith(("stablehlo.", "chlo.")) or name in _EFFECTS:
+        return False
+    if name in _HOLDS_OPS:
+        return all(pure(child) or child.name == "stablehlo.return" for child in inside(op.operation))
+    return True
+
+
+_HOLDS_OPS = {"stablehlo.while", "stablehlo.if", "stablehlo.case"}
+
+
+def identity(op: ir.Operation) -> int:
+    """What tells an op from every other live op: the address of its first result."""
+    return hash(op.results[0])
+
+
+class RuleSet:
+    """Rules compiled together, to be applied to a module until none fires."""
+
+    def __init__(self, rules: tuple[Rule, ...]):
+        self.rules = rules
+        self.table: dict[str, Root] = compile_rules(rules)
+
+    def apply(self, root: ir.Operation, report: Report | None = None, *, budget: int | None = None,
+              strict: bool = False) -> int:
+        """Rewrite everything inside `root` until nothing fires; gives the number of rewrites.
+
+        The budget (by default 50 rewrites an op, at least 10,000) stops rules that undo one another: then a
+        `NotConvergedWarning` (with `strict`, a `NotConverged` error) names those that were firing.
+        """
+        report = Report() if report is None else report
+        return _Run(self.table, report, budget, strict).run(root)
+
+
+class _Run:
+    """One application: the worklist and what the rules may not touch."""
+
+    def __init__(self, table: dict[str, Root], report: Report, budget: int | None, strict: bool):
+        self.table, self.report, self.budget, self.strict = table, report, budget, strict
+        self.stack: list[int] = []
+        self.queued: dict[int, ir.Operation] = {}
+        """By `identity`: two Python objects may stand for one op, and the hash of an op depends on its contents."""
+        self.created: list[ir.Operation] = []
+        self.rewrites = 0
+        self.recent: list[str] = []
+
+    def run(self, root: ir.Operation) -> int:
+        program = [op for op in inside(root) if len(op.results)]
+        if self.budget is None:
+            self.budget = max(10_000, 50 * len(program))
+        self.queued = {identity(op): op for op in program}
+        self.stack = list(self.queued)[::-1]
+        stack, queued, table = self.stack, self.queued, self.table
+        created = self.created
+        del program
+        visited = 0
+        before = None
+        try:
+            before = ops.record(created)
+            while stack:
+                op = queued.pop(stack.pop(), None)
+                if op is None:
+                    continue
+                visited += 1
+                if self.dead(op):
+                    self.erase(op)
+                    continue
+                entry = table.get(op.name)
+                if entry is not None and self.visit(op, entry, created) and self.rewrites > self.budget:
+                    self.stop()
+                    break
+        finally:
+            ops.record(before)
+            self.report.visited += visited
+        return self.rewrites
+
+    def dead(self, op: ir.Operation) -> bool:
+        for result in op.results:
+            for _ in result.uses:
+                return False
+        return pure(op)
+
+    def visit(self, op: ir.Operation, entry: Root, created: list[ir.Operation]) -> bool:
+        values = list(op.operands)
+        if entry.width:
+            owners: list[Any] = [value.owner for value in values[:entry.width]]
+            key = tuple(map(type, owners))
+        else:
+            owners, key = [], ()
+        rows = entry.rows.get(key)
+        if rows is None:
+            rows = entry.select(key)
+        for rule, matcher in rows:
+            if matcher is None:
+                if self.general(op, rule, created):
+                    return True
+                continue
+            found = matcher(op, values, owners)
+            if found is not None and self.attempt(op, rule, found, created):
+                return True
+        return False
+
+    def attempt(self, op: ir.Operation, rule: Rule, found: tuple, created: list[ir.Operation]) -> bool:
+        """Call a rule's body; replace the op by what it returns."""
+        started = perf_counter()
+        location = op.location
+        try:
+            with ir.InsertionPoint(op), location:
+                value = rule.body(*found)
+                if value is not None and not isinstance(value, ir.Value):
+                    value = self.as_values(value, op)
+        except Exception as error:
+            raise self.blame(rule, op, f"raised {type(error).__name__}: {error}") from error
+        if value is None:
+            if created:
+                raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
+            return False
+        self.replace(op, rule, [value] if isinstance(value, ir.Value) else value, created)
+        self.report.add(rule.name, perf_counter() - started, location)
+        self.count(rule)
+        return True
+
+    def general(self, op: ir.Operation, rule: Rule, created: list[ir.Operation]) -> bool:
+        started = perf_counter()
+        location = op.location
+        site = Site(op, self.forget)
+        try:
+            with ir.InsertionPoint(op), location:
+                value = rule.body(site)
+        except Exception as error:
+            raise self.blame(rule, op, f"raised {type(error).__name__}: {error}") from error
+        if value is None:
+            if created or site._touched:
+                raise self.blame(rule, op, "changed the program and then declined; a rule decides first.")
+            return False
+        for each in site._touched:
+            self.push(each)
+        if value is CHANGED:
+            for each in (op, *created, *inside(op)):
+                self.push(each)
+            created.clear()
+        else:
+            self.replace(op, rule, [value] if isinstance(value, ir.Value) else list(value), created)
+        self.report.add(rule.name, perf_counter() - started, location)
+        self.count(rule)
+        return True
+
+    def as_values(self, value: object, op: ir.Operation) -> list[ir.Value]:
+        """Numbers become splats of the result's type."""
+        many = list(value) if isinstance(value, (list, tuple)) else [value]
+        return [v if isinstance(v, ir.Value) else ops.splat(v, op.results[i]) for i, v in enumerate(many)]
+
+    def replace(self, op: ir.Operation, rule: Rule, new: list[ir.Value], created: list[ir.Operation]) -> None:
+        results = list(op.results)
+        if len(new) != len(results):
+            raise self.blame(rule, op, f"gave {len(new)} values for {len(results)} results.")
+        for old, value in zip(results, new, strict=True):
+            if old.type != value.type:
+                raise self.blame(rule, op, f"gave a {value.type} in place of a {old.type}.")
+            if old == value:
+                raise self.blame(rule, op, "gave the value itself as its replacement.")
+        touched = [use.owner.operation for old in results for use in old.uses]
+        for old, value in zip(results, new, strict=True):
+            old.replace_all_uses_with(value)
+        for user in reversed(touched):
+            self.push(user)
+            for result in user.results:  # patterns look two ops deep, so users of users may match now
+                for use in result.uses:
+                    self.push(use.owner.operation)
+                    break
+        for each in reversed(created):
+            self.push(each)
+        created.clear()
+        self.erase(op)
+
+    def forget(self, op: ir.Operation) -> None:
+        """Drop every reference to an op that is about to be erased: looking at it afterwards would crash."""
+        if len(op.results):
+            self.queued.pop(identity(op), None)
+        self.created[:] = [each for each in self.created if each != op]
+
+    def push(self, op: ir.Operation) -> None:
+        if not len(op.results):
+            return
+        key = identity(op)
+        if key not in self.queued:
+            self.queued[key] = op
+            self.stack.append(key)
+
+    def erase(self, op: ir.Operation) -> None:
+        """Erase an op whose results have no users, and look again at what it used."""
+        operands = list(op.operands)
+        self.queued.pop(identity(op), None)
+        if len(op.regions):
+            nested = list(inside(op))
+            for child in nested:
+                operands.extend(child.operands)
+            operands = [v for v in dict.fromkeys(operands) if not _within(v, op)]
+            for child in nested:
+                if len(child.results):
+                    self.queued.pop(identity(child), None)
+        op.erase()
+        for value in operands:
+            owner = value.owner
+            if isinstance(owner, ir.Block):
+                continue
+            self.push(owner.operation)
+            uses = iter(value.uses)
+            only = next(uses, None)
+            if only is not None and next(uses, None) is None:  # `once` may hold now
+                self.push(only.owner.operation)
+
+    def count(self, rule: Rule) -> None:
+        self.rewrites += 1
+        if self.rewrites > (self.budget or 0) - 300:
+            self.recent.append(rule.name)
+
+    def stop(self) -> None:
+        names = [name for name, _ in Counter(self.recent).most_common(6)]
+        self.report.not_converged = names
+        message = f"rewriting did not settle after {self.rewrites} rewrites; still firing: {', '.join(names)}."
+        if self.strict:
+            raise NotConverged(message)
+        warnings.warn(message, NotConvergedWarning, stacklevel=4)
+
+    def blame(self, rule: Rule, op: ir.Operation, what: str) -> RewriteError:
+        line = source_line(op.location)
+        text = op.get_asm(large_elements_limit=8, assume_verified=True).splitlines()[0]
+        return RewriteError(f"rule '{rule.qualified}' {what}\n  on {text}" + (f"\n  from {line}" if line else ""))
+
+
+def _within(value: ir.Value, op: ir.Operation) -> bool:
+    owner = value.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    parent = block.owner
+    while parent is not None:
+        parent = parent.operation
+        if parent == op:
+            return True
+        if parent.name in ("func.func", "builtin.module"):
+            return False
+        parent = parent.parent
+    return False

@@ -1,0 +1,325 @@
+"""The rule language: patterns, variables, `equations` and `@rewrite`; declaring a rule registers it.
+
+Op and attribute names are checked against the dialects' generated classes when a rule module is imported, and the
+parameters of a rule's function against the names its pattern binds.
+"""
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import chlo, func, stablehlo
+
+from reactant.ir import ops
+from reactant.rewrite import registry
+
+LEVELS = (None, "rounding", "association")
+DTYPES = {"integer": "iu", "float": "f", "real": "iuf", "bool": "b", "complex": "c", "discrete": "iub",
+          "inexact": "fc", "number": "iufc"}
+SPECIAL = ("result_type", "result_shape", "result_dtype")
+"""Parameters every rule may ask for besides the names its pattern binds: type, shape, dtype of the root's result."""
+
+
+class Pattern:
+    """What a value must look like."""
+
+
+@dataclass(frozen=True)
+class Variable(Pattern):
+    """Any value (or, in an attribute's place, any attribute, decoded); a repeated variable means equality."""
+    name: str
+
+
+@dataclass(frozen=True)
+class Constant(Pattern):
+    """Any `stablehlo.constant`; binds its content as a NumPy array."""
+    name: str
+
+
+@dataclass(frozen=True)
+class Splat(Pattern):
+    """A constant whose elements are all equal; binds the element as a NumPy scalar."""
+    name: str
+
+
+@dataclass(frozen=True)
+class Literal(Pattern):
+    """A splat constant whose elements are this number, bit for bit in the value's dtype (0.0 is not -0.0)."""
+    value: int | float | complex | bool
+
+
+@dataclass(frozen=True)
+class Rest(Pattern):
+    """All remaining operands, bound as a tuple of values."""
+    name: str
+
+
+@dataclass(frozen=True)
+class Once(Pattern):
+    """`inner`, where no op other than the one around it uses the value."""
+    inner: Pattern
+
+
+@dataclass(frozen=True)
+class Named(Pattern):
+    """`inner`, and the value itself bound to a name."""
+    name: str
+    inner: Pattern
+
+
+@dataclass(frozen=True)
+class Op(Pattern):
+    """A result of one of the ops `names`; `template`, where given, binds a `Template` that rebuilds the op."""
+    names: tuple[str, ...]
+    operands: tuple[Pattern, ...]
+    attributes: tuple[tuple[str, object], ...] = ()
+    template: str | None = None
+
+
+@dataclass(frozen=True)
+class Template:
+    """A matched op as data: its name and raw attributes, to build the same op on other operands."""
+    name: str
+    attributes: tuple[tuple[str, ir.Attribute], ...]
+    dtype: Any
+
+    def build(self, operands: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
+        """The same op on `operands`, with a result of `shape` and the matched op's result dtype."""
+        type_ = ops.tensor_type(tuple(shape), self.dtype)
+        return ops.create(self.name, [type_], operands, dict(self.attributes)).result
+
+
+def variables(names: str) -> tuple[Any, ...]:
+    """`x, y = variables("x y")`."""
+    return tuple(Variable(name) for name in names.split())
+
+
+def constant(name: str) -> Constant:
+    return Constant(name)
+
+
+def splat(name: str) -> Splat:
+    return Splat(name)
+
+
+def rest(name: str) -> Rest:
+    return Rest(name)
+
+
+def once(inner: Pattern) -> Once:
+    """Demand that nothing else uses the matched value."""
+    return Once(inner)
+
+
+def named(name: str, inner: Pattern) -> Named:
+    """Bind the value that `inner` matches, besides what `inner` binds."""
+    return Named(name, inner)
+
+
+def one_of(names: Sequence[str], *operands: object, template: str | None = None, **attributes: object) -> Op:
+    """A result of any of several ops (full names such as "stablehlo.add")."""
+    return Op(tuple(names), tuple(map(as_pattern, operands)), tuple(attributes.items()), template)
+
+
+def as_pattern(value: object) -> Pattern:
+    if isinstance(value, Pattern):
+        return value
+    if isinstance(value, (int, float, complex, bool)):
+        return Literal(value)
+    raise TypeError(f"a pattern operand is a pattern, a variable or a number, not {type(value).__name__}")
+
+
+@cache
+def dialect_ops() -> dict[str, type]:
+    """Full op name to generated class."""
+    return {cls.OPERATION_NAME: cls for dialect in (stablehlo, chlo, func) for cls in vars(dialect).values()
+            if isinstance(cls, type) and issubclass(cls, ir.OpView) and cls is not ir.OpView}
+
+
+def attribute_names(name: str) -> set[str]:
+    """Attributes an op can have: exactly those properties of its generated class that can be set."""
+    return {key for key, member in vars(dialect_ops()[name]).items()
+            if isinstance(member, property) and member.fset is not None}
+
+
+class _Match:
+    """`match.<op>(operands..., attribute=...)`: the pattern of that op."""
+
+    def __getattr__(self, python_name: str) -> Callable[..., Op]:
+        word = python_name.rstrip("_")
+        names = [n for n in (f"stablehlo.{word}", f"chlo.{word}", f"func.{word}") if n in dialect_ops()]
+        if not names:
+            raise AttributeError(f"no op is called '{word}'.")
+        known = attribute_names(names[0])
+
+        def pattern(*operands: object, **attributes: object) -> Op:
+            for key in attributes:
+                if key not in known:
+                    raise TypeError(f"'{word}' has no attribute '{key}'; it has {', '.join(sorted(known)) or 'none'}.")
+            return Op((names[0],), tuple(map(as_pattern, operands)), tuple(attributes.items()))
+        return pattern
+
+
+match = _Match()
+
+
+def bindings(pattern: Pattern) -> Iterator[str]:
+    """Names a pattern binds, in order, with repetitions."""
+    match pattern:
+        case Variable(name) | Constant(name) | Splat(name) | Rest(name):
+            yield name
+        case Once(inner):
+            yield from bindings(inner)
+        case Named(name, inner):
+            yield name
+            yield from bindings(inner)
+        case Op(_, operands, attributes, template):
+            for operand in operands:
+                yield from bindings(operand)
+            for _, value in attributes:
+                if isinstance(value, Variable):
+                    yield value.name
+            if template:
+                yield template
+
+
+# ---- rules ---------------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One declared rewrite. `pattern` is None for a general rule (whole-op view, regions included)."""
+    name: str
+    family: str
+    roots: tuple[str, ...]
+    equation: str
+    pattern: Op | None
+    parameters: tuple[str, ...]
+    body: Callable[..., Any]
+    assumes: str | None = None
+    changes: str | None = None
+    dtypes: str | None = None
+    example: Callable[..., Any] | str | tuple | None = None
+    counter: Callable[..., Any] | str | tuple | None = None
+    line: int = 0
+    kinds: str = field(default="")
+
+    @property
+    def qualified(self) -> str:
+        """`family.name`."""
+        return f"{self.family}.{self.name}"
+
+
+def _check(rule: Rule, *, assumes: str | None, changes: str | None, dtypes: str | None) -> None:
+    if changes not in LEVELS:
+        raise TypeError(f"rule '{rule.name}': changes= is one of {LEVELS[1:]}, not {changes!r}.")
+    if assumes not in (None, "finite"):
+        raise TypeError(f"rule '{rule.name}': assumes= is 'finite' or nothing, not {assumes!r}.")
+    if dtypes is not None and dtypes not in DTYPES:
+        raise TypeError(f"rule '{rule.name}': dtypes= is one of {', '.join(DTYPES)}, not {dtypes!r}.")
+
+
+def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
+            example: object = None, counter: object = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a rule whose right side is computed.
+
+    The function's parameters are the names the pattern binds (or `SPECIAL` ones); it returns the replacement (a value,
+    a number for a splat of the result's type, or a list for several results) or None to decline; it must decide before
+    it builds. `pattern` may be an op's name, for ops with regions or many results: the function then gets one `Site`.
+
+    assumes: "finite" if only right where no value is NaN or infinite.
+    changes: "rounding" if as accurate but not bit-equal, "association" if it may lose accuracy.
+    dtypes:  only where the root's first operand is "integer", "float", "real", "bool", "discrete", "complex", ...
+    example, counter: MLIR text or a callable that builds an instance that must fire / must not, given a function
+        `a(*shape, dtype=None)` that adds an argument; a tuple holds several. Equations find their own examples.
+    """
+    def declare(body: Callable[..., Any]) -> Callable[..., Any]:
+        family = body.__module__.rpartition(".")[2]
+        doc = inspect.getdoc(body)
+        if not doc:
+            raise TypeError(f"rule '{body.__name__}' has no docstring; give its equation.")
+        general = isinstance(pattern, str)
+        parameters = tuple(inspect.signature(body).parameters)
+        if not general:
+            names = list(bindings(pattern))
+            for name in parameters:
+                if name not in names and name not in SPECIAL:
+                    raise TypeError(f"rule '{body.__name__}' takes '{name}', which its pattern does not bind.")
+            for name in names:
+                if name not in parameters and names.count(name) == 1 and not name.startswith("_"):
+                    raise TypeError(f"rule '{body.__name__}' does not take '{name}', which its pattern binds.")
+        elif pattern not in dialect_ops():
+            raise TypeError(f"rule '{body.__name__}': no op is called '{pattern}'.")
+        rule = Rule(body.__name__, family, (pattern,) if general else pattern.names, doc.splitlines()[0],
+                    None if general else pattern, parameters, body, assumes, changes, dtypes, example, counter,
+                    body.__code__.co_firstlineno, DTYPES[dtypes] if dtypes else "")
+        _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
+        registry.add(rule)
+        return body
+    return declare
+
+
+def equations(*, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
+              example: object = None, counter: object = None, **sides: tuple[object, object]) -> None:
+    """Declare rules `name=(left, right)`: wherever `left` matches, `right` (a pattern's variable, an op built from
+    them, or a number) takes its place."""
+    frame = sys._getframe(1)
+    for name, (left, right) in sides.items():
+        if not isinstance(left, Op):
+            raise TypeError(f"equation '{name}': the left side must be an op.")
+        right = as_pattern(right)
+        free = set(bindings(right)) - set(bindings(left))
+        if free:
+            raise TypeError(f"equation '{name}': the left side does not bind {', '.join(sorted(free))}.")
+        parameters = tuple(dict.fromkeys(bindings(right)))
+        rule = Rule(name, frame.f_globals["__name__"].rpartition(".")[2], left.names,
+                    f"{text(left)} = {text(right)}", left, parameters, _builder(right, parameters),
+                    assumes, changes, dtypes, example, counter, frame.f_lineno, DTYPES[dtypes] if dtypes else "")
+        _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
+        registry.add(rule)
+
+
+def _builder(right: Pattern, parameters: tuple[str, ...]) -> Callable[..., Any]:
+    def body(*values: object) -> object:
+        return build(right, dict(zip(parameters, values, strict=True)))
+    return body
+
+
+def build(pattern: Pattern, values: dict[str, Any]) -> Any:
+    """The IR of a pattern read as an expression, its variables replaced by `values`."""
+    match pattern:
+        case Variable(name) | Constant(name) | Splat(name) | Rest(name):
+            return values[name]
+        case Literal(value):
+            return value
+        case Once(inner) | Named(_, inner):
+            return build(inner, values)
+        case Op(names, operands, attributes, _):
+            name = names[0].partition(".")[2]
+            function = getattr(ops, name + "_" if name in ("and", "or", "not", "if", "while") else name)
+            keywords = {key: values[v.name] if isinstance(v, Variable) else v for key, v in attributes}
+            if "comparison_direction" in keywords:
+                keywords["direction"] = keywords.pop("comparison_direction")
+            return function(*(build(operand, values) for operand in operands), **keywords)
+    raise TypeError(f"cannot build {pattern!r}")
+
+
+def text(pattern: object) -> str:
+    """A pattern as one writes it: `negate(negate(x))`."""
+    match pattern:
+        case Variable(name) | Splat(name) | Constant(name):
+            return name
+        case Literal(value):
+            return repr(value)
+        case Rest(name):
+            return f"*{name}"
+        case Once(inner) | Named(_, inner):
+            return text(inner)
+        case Op(names, operands, attributes, template):
+            name = names[0].partition(".")[2] if len(names) == 1 else (template or "op")
+            return f"{name}({', '.join([*map(text, operands), *(f'{k}={text(v)}' for k, v in attributes)])})"
+    return repr(pattern)

@@ -1,0 +1,72 @@
+"""What a run of rules did: which fired, how often, how long they took, and on which lines of the user's program."""
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from jaxlib.mlir import ir
+
+
+@dataclass
+class Firing:
+    """One rule's record."""
+    count: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Report:
+    """The record of one or several passes over a module."""
+    fired: dict[str, Firing] = field(default_factory=dict)
+    lines: Counter[tuple[str, str]] = field(default_factory=Counter)
+    passes: list[tuple[str, float]] = field(default_factory=list)
+    visited: int = 0
+    operations_before: int = 0
+    operations_after: int = 0
+    not_converged: list[str] = field(default_factory=list)
+    _locations: list[tuple[str, ir.Location]] = field(default_factory=list, repr=False)
+
+    def add(self, rule: str, seconds: float, location: ir.Location) -> None:
+        firing = self.fired.get(rule)
+        if firing is None:
+            firing = self.fired[rule] = Firing()
+        firing.count += 1
+        firing.seconds += seconds
+        self._locations.append((rule, location))
+
+    @property
+    def rewrites(self) -> int:
+        """Number of rewrites done."""
+        return sum(firing.count for firing in self.fired.values())
+
+    def settle(self) -> None:
+        """Turn locations into `file:line` text; called by the engine while the context is alive."""
+        for rule, location in self._locations:
+            self.lines[rule, source_line(location)] += 1
+        self._locations.clear()
+
+    def by_line(self) -> dict[str, dict[str, int]]:
+        """User's line ("file:line") to rule name to number of firings."""
+        result: dict[str, dict[str, int]] = {}
+        for (rule, line), count in self.lines.items():
+            result.setdefault(line, {})[rule] = count
+        return result
+
+    def __str__(self) -> str:
+        rows = sorted(self.fired.items(), key=lambda item: -item[1].count)
+        table = [f"{firing.count:6d}  {1e3 * firing.seconds:8.2f} ms  {name}" for name, firing in rows]
+        return "\n".join([f"{self.operations_before} -> {self.operations_after} operations, "
+                          f"{self.rewrites} rewrites", *table])
+
+
+def source_line(location: ir.Location) -> str:
+    """`file:line` of the innermost user frame of a location, or "" where there is none."""
+    if isinstance(location, ir.FileLineColLoc):
+        return f"{location.filename}:{location.start_line}"
+    if isinstance(location, ir.NameLoc):
+        return source_line(location.child_loc)
+    if isinstance(location, ir.CallSiteLoc):
+        return source_line(location.callee) or source_line(location.caller)
+    if isinstance(location, ir.FusedLoc):
+        return next((line for line in map(source_line, location.locations) if line), "")
+    return ""

@@ -1,0 +1,178 @@
+"""`Site`: what a general rule (`@rewrite("stablehlo.while")`) sees, and the tools with which it may change IR.
+
+A rule may move, clone and build through the site; only the engine erases, after the rule has returned. Looking at an
+erased op crashes the process, so a rule keeps nothing between calls.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+
+CHANGED = object()
+"""Returned by a general rule that changed the op in place (its regions, its operands) instead of replacing it."""
+
+
+def operation(value: ir.Value) -> ir.Operation | None:
+    """The op that defines a value; None for block arguments."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def parent_block(value: ir.Value) -> ir.Block:
+    """The block in which a value is defined."""
+    owner = value.owner
+    return owner if isinstance(owner, ir.Block) else owner.operation.block
+
+
+def inside(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops in the regions of `op`, at any depth, in program order."""
+    for region in op.regions:
+        for block in region:
+            for child in block:
+                yield child.operation
+                yield from inside(child.operation)
+
+
+def defined_in(value: ir.Value, op: ir.Operation) -> bool:
+    """Whether a value is defined somewhere in the regions of `op`."""
+    parent = parent_block(value).owner.operation
+    while parent is not None and parent.name not in ("func.func", "builtin.module"):
+        if parent == op:
+            return True
+        parent = parent.parent.operation if parent.parent is not None else None
+    return False
+
+
+def captures(op: ir.Operation) -> list[ir.Value]:
+    """Values from outside that the regions of `op` use, each once."""
+    found: dict[ir.Value, None] = {}
+    for child in inside(op):
+        for operand in child.operands:
+            if operand not in found and not defined_in(operand, op):
+                found[operand] = None
+    return list(found)
+
+
+class Site:
+    """The op a general rule looks at. It stays alive for the whole call; the engine erases it afterwards."""
+
+    def __init__(self, op: ir.Operation, forget: Callable[[ir.Operation], None]):
+        self.op = op
+        self._forget = forget
+        self._touched: list[ir.Operation] = []
+
+    @property
+    def operands(self) -> list[ir.Value]:
+        return list(self.op.operands)
+
+    @property
+    def results(self) -> list[ir.Value]:
+        return list(self.op.results)
+
+    def attribute(self, name: str) -> object:
+        """A decoded attribute, None where absent."""
+        attributes = self.op.attributes
+        return attr.decode(attributes[name]) if name in attributes else None
+
+    def used(self, index: int) -> bool:
+        """Whether result `index` has a user."""
+        return next(iter(self.op.results[index].uses), None) is not None
+
+    def block(self, region: int) -> ir.Block:
+        """The only block of a region."""
+        return self.op.regions[region].blocks[0]
+
+    def arguments(self, region: int) -> list[ir.Value]:
+        return list(self.block(region).arguments)
+
+    def body(self, region: int) -> list[ir.Operation]:
+        """The ops of a region, without its terminator."""
+        return [child.operation for child in self.block(region)][:-1]
+
+    def terminator(self, region: int) -> ir.Operation:
+        return list(self.block(region))[-1].operation
+
+    def returned(self, region: int) -> list[ir.Value]:
+        """What a region returns."""
+        return list(self.terminator(region).operands)
+
+    def inline(self, region: int, arguments: Sequence[ir.Value]) -> list[ir.Value]:
+        """Copy the ops of a region to the insertion point, block arguments replaced; gives the values it returns."""
+        mapping = dict(zip(self.arguments(region), arguments, strict=True))
+        for child in self.body(region):
+            self.clone(child, mapping)
+        return [mapping.get(value, value) for value in self.returned(region)]
+
+    def clone(self, op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operation:
+        """Copy one op (and its regions) to the insertion point, operands replaced through `mapping`, which learns the
+        results."""
+        copy = op.clone()
+        for each in (copy, *inside(copy)):
+            for i, operand in enumerate(each.operands):
+                if operand in mapping:
+                    each.operands[i] = mapping[operand]
+        mapping.update(zip(op.results, copy.results, strict=True))
+        ops.note(copy)
+        return copy
+
+    def move_before(self, op: ir.Operation, anchor: ir.Operation | None = None) -> None:
+        """Move an op before `anchor` (this site's op by default); its operands must be defined there."""
+        op.move_before(anchor if anchor is not None else self.op)
+        self._touched.append(op)
+
+    def take_block(self, region: int, new_parent: ir.Operation, new_region: int) -> ir.Block:
+        """Move the block of a region into an op built to replace this one."""
+        block = self.block(region)
+        block.append_to(new_parent.regions[new_region])
+        self._touched.extend(child.operation for child in block)
+        return block
+
+    def substitute(self, old: ir.Value, new: ir.Value) -> None:
+        """Replace all uses of a value defined inside this op (a region's argument or an inner result)."""
+        self._touched.extend(use.owner.operation for use in old.uses)
+        old.replace_all_uses_with(new)
+
+    def set_returned(self, terminator: ir.Operation, values: Sequence[ir.Value]) -> None:
+        """Give a region's terminator new operands. The old terminator is replaced."""
+        with ir.InsertionPoint(terminator):
+            ops.create(terminator.name, [], list(values))
+        self._forget(terminator)
+        terminator.erase()
+
+
+def producer(value: ir.Value) -> Producer | None:
+    """A read-only look at the op that defines a value; None for arguments."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else Producer(owner.operation)
+
+
+class Producer:
+    """Name, operands and decoded attributes of the op that defines a value: for rules that must look further than a
+    pattern can say (lists of operands, chains of any length)."""
+    __slots__ = ("_op", "name")
+
+    def __init__(self, op: ir.Operation):
+        self._op = op
+        self.name: str = op.name
+
+    @property
+    def operands(self) -> list[ir.Value]:
+        return list(self._op.operands)
+
+    def __getitem__(self, name: str) -> Any:
+        """A decoded attribute. Raises `KeyError` where absent."""
+        return attr.decode(self._op.attributes[name])
+
+    @property
+    def regions(self) -> int:
+        return len(self._op.regions)
+
+
+def users(value: ir.Value) -> int:
+    """Number of ops that use a value (an op that uses it twice counts twice)."""
+    return sum(1 for _ in value.uses)

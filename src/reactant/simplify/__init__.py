@@ -1,0 +1,4 @@
+"""The tensor rules: one module a family of root ops; importing this package declares them all."""
+from reactant.simplify import arithmetic
+
+__all__ = ["arithmetic"]
