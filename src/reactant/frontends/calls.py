@@ -1,0 +1,222 @@
+"""Follow calls: `ag__.call` and the other operators that end in a user's Python function.
+
+A call goes, in this order, to the replacement registered for the callable; into a converted copy of a Python function,
+method, partial, class or callable object; or to the callable itself (C functions, libraries that run as they are).
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from typing import Any
+
+from reactant.frontends import operators
+from reactant.frontends.conversion import convert, is_user_file
+from reactant.frontends.operators import ag__
+
+REPLACEMENTS: dict[Any, Callable] = {}
+"""What to call instead: NumPy functions, builtins, `math`... by the callable itself."""
+
+_LRU_CACHE = type(functools.lru_cache(lambda: None))
+_NO_CALLS: tuple[type, ...] = (type(None), int, float, complex, bool, str, bytes, ModuleType)
+
+
+def replace(*originals: Any) -> Callable[[Callable], Callable]:
+    """Decorator: calls of `originals` in converted code call the decorated function instead."""
+    def register(replacement: Callable) -> Callable:
+        for original in originals:
+            REPLACEMENTS[original] = replacement
+        return replacement
+    return register
+
+
+def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    kind = type(function)
+    if kind is FunctionType:
+        replacement = REPLACEMENTS.get(function)
+        if replacement is not None:
+            return replacement(*arguments, **keywords)
+        return _call_function(function, arguments, keywords)
+    if kind is MethodType:
+        return call(function.__func__, function.__self__, *arguments, **keywords)
+    if kind is BuiltinFunctionType or kind is MethodWrapperType:
+        return _call_builtin(function, arguments, keywords)
+    if kind is functools.partial:
+        return call(function.func, *function.args, *arguments, **{**function.keywords, **keywords})
+    if isinstance(function, type):
+        return _call_class(function, arguments, keywords)
+    if kind is _LRU_CACHE:
+        if ag__.involves_tracing(arguments, keywords):  # a cache must not keep values of one trace for another
+            return call(function.__wrapped__, *arguments, **keywords)
+        return function(*arguments, **keywords)
+    replacement = _replacement_of(function)
+    if replacement is not None:
+        return replacement(*arguments, **keywords)
+    method = inspect.getattr_static(kind, "__call__", None)
+    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+        return call(method, function, *arguments, **keywords)
+    return function(*arguments, **keywords)
+
+
+def convertible(function: Any) -> bool:
+    """Whether `function` is a Python function whose calls are converted."""
+    return type(function) is FunctionType and is_user_file(function.__code__.co_filename)
+
+
+def following(function: Any) -> Any:
+    """A callable that library code may call back: it calls `function` as converted code would."""
+    if not callable(function):
+        return function
+    return functools.partial(call, function)
+
+
+def _replacement_of(function: Any) -> Callable | None:
+    try:
+        return REPLACEMENTS.get(function)
+    except TypeError:  # not hashable
+        return None
+
+
+def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
+    code = function.__code__
+    if code.co_name == "wrapper" and code is _SINGLEDISPATCH and arguments:
+        return call(function.dispatch(type(arguments[0])), *arguments, **keywords)
+    return convert(function)(*arguments, **keywords)
+
+
+_SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
+
+
+def _call_builtin(function: Any, arguments: tuple, keywords: dict) -> Any:
+    owner = function.__self__
+    if owner is None or type(owner) is ModuleType:
+        replacement = REPLACEMENTS.get(function)
+        return (replacement or function)(*arguments, **keywords)
+    if isinstance(owner, type):
+        replacement = _replacement_of(function)
+        return (replacement or function)(*arguments, **keywords)
+    return ag__.call_bound(function, owner, *arguments, **keywords)
+
+
+def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
+    replacement = _replacement_of(cls)
+    if replacement is not None:
+        return replacement(*arguments, **keywords)
+    if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
+                                                       or convertible(getattr(cls, "__post_init__", None))):
+        return cls(*arguments, **keywords)
+    # What type.__call__ does.
+    if cls.__new__ is object.__new__:
+        made = object.__new__(cls)
+    else:
+        made = call(cls.__new__, cls, *arguments, **keywords)
+    if not isinstance(made, cls):
+        return made
+    initialise = type(made).__init__
+    after = getattr(type(made), "__post_init__", None)
+    if type(initialise) is not FunctionType:
+        initialise(made, *arguments, **keywords)
+    elif initialise.__code__.co_filename == "<string>" and convertible(after) and hasattr(made, "__dict__"):
+        # A dataclass: its generated __init__ has no source, and calls self.__post_init__, which has.
+        made.__dict__["__post_init__"] = functools.partial(call, after, made)
+        try:
+            initialise(made, *arguments, **keywords)
+        finally:
+            del made.__dict__["__post_init__"]
+    else:
+        call(initialise, made, *arguments, **keywords)
+    return made
+
+
+# ---- attributes, items, iteration ------------------------------------------------------------------------------
+
+def get_attr(owner: Any, attribute: str) -> Any:
+    found = getattr(type(owner), attribute, None)
+    if type(found) is property and convertible(found.fget):
+        return call(found.fget, owner)
+    if type(found) is functools.cached_property and convertible(found.func):
+        kept = getattr(owner, "__dict__", {})
+        if attribute not in kept:
+            kept[attribute] = call(found.func, owner)
+        return kept[attribute]
+    return getattr(owner, attribute)
+
+
+def set_attr(value: Any, owner: Any, attribute: str) -> None:
+    found = getattr(type(owner), attribute, None)
+    if type(found) is property and convertible(found.fset):
+        call(found.fset, owner, value)
+    else:
+        setattr(owner, attribute, value)
+
+
+def get_item(container: Any, index: Any) -> Any:
+    method = getattr(type(container), "__getitem__", None)
+    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+        return call(method, container, index)
+    return container[index]
+
+
+def set_item(value: Any, container: Any, index: Any) -> None:
+    method = getattr(type(container), "__setitem__", None)
+    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+        call(method, container, index, value)
+    else:
+        container[index] = value
+
+
+def del_item(container: Any, index: Any) -> None:
+    method = getattr(type(container), "__delitem__", None)
+    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+        call(method, container, index)
+    else:
+        del container[index]
+
+
+def iterate(iterable: Any) -> Iterable:
+    method = getattr(type(iterable), "__iter__", None)
+    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+        return call(method, iterable)
+    return iterable
+
+
+def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    if isinstance(owner, list) and function.__name__ == "sort" and keywords.get("key") is not None:
+        keywords["key"] = following(keywords["key"])
+    return function(*arguments, **keywords)
+
+
+# ---- builtins that call back -----------------------------------------------------------------------------------
+
+def _first_argument(original: Callable) -> None:
+    @replace(original)
+    def with_following(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        return original(following(function), *arguments, **keywords)
+
+
+for _original in (map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+                  itertools.filterfalse):
+    _first_argument(_original)
+
+
+def _key_argument(original: Callable) -> None:
+    @replace(original)
+    def with_following(*arguments: Any, **keywords: Any) -> Any:
+        if keywords.get("key") is not None:
+            keywords["key"] = following(keywords["key"])
+        return original(*arguments, **keywords)
+
+
+for _original in (sorted, min, max, itertools.groupby):
+    _key_argument(_original)
+
+
+@replace(itertools.accumulate)
+def _accumulate(iterable: Iterable, func: Any = None, *, initial: Any = None) -> Any:
+    return itertools.accumulate(iterable, func and following(func), initial=initial)
+
+
+operators.install(call=call, call_bound=call_bound, get_attr=get_attr, set_attr=set_attr, get_item=get_item,
+                  set_item=set_item, del_item=del_item, iterate=iterate)

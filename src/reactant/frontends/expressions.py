@@ -1,0 +1,280 @@
+"""Send calls, attribute and item access, in-place operators, `and/or/not`, chained comparisons, `in`, conditional
+expressions, `assert` and `raise` through the operator namespace `ag__`.
+
+Sub-expressions are evaluated once and in Python's order. An expression that assigns (`:=`) or suspends (`yield`,
+`await`) cannot move into a thunk; there Python's own operator stays and `ag__.truth` looks at the decisions.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from reactant.frontends.jumps import at_location, name, operator_call
+
+FRAME_BOUND = {"super", "globals", "locals", "eval", "exec", "vars", "dir", "breakpoint", "__import__"}
+"""Builtins that look at the frame that calls them: left as direct calls."""
+_MOVES_NOT = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def _movable(nodes: Iterable[ast.AST]) -> bool:
+    return not any(isinstance(below, _MOVES_NOT) for n in nodes for below in ast.walk(n))
+
+
+def _thunk(expression: ast.expr) -> ast.Lambda:
+    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.copy_location(ast.Lambda(arguments, expression), expression)
+
+
+class ExpressionConversion(ast.NodeTransformer):
+    def __init__(self, checked: frozenset[str], namer: Iterator[int]) -> None:
+        self.checked = checked
+        """Variables that control flow may leave without a usable value: each load of one is checked."""
+        self.namer = namer
+
+    # ---- scopes ------------------------------------------------------------------------------------------------
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.decorator_list = [self.visit(d) for d in node.decorator_list]
+        node.args.defaults = [self.visit(d) for d in node.args.defaults]
+        node.args.kw_defaults = [d and self.visit(d) for d in node.args.kw_defaults]
+        node.body = self.block(node.body)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        # A class body has names that no function can reach, so only its methods are converted.
+        node.body = [self.visit(s) if isinstance(s, (ast.FunctionDef, ast.ClassDef)) else s for s in node.body]
+        return node
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for s in statements:
+            made = self.visit(s)
+            out += made if isinstance(made, list) else [made]
+        return out
+
+    # ---- statements --------------------------------------------------------------------------------------------
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        value = self.visit(node.value)
+        if len(node.targets) == 1:
+            return self.store(node.targets[0], value, node)
+        if all(isinstance(t, ast.Name) for t in node.targets):
+            node.value = value
+            return node
+        held = self.temporary()
+        out: list[ast.stmt] = [at_location(ast.Assign([name(held, store=True)], value), node)]
+        for target in node.targets:
+            out += self.store(target, name(held), node)
+        return out
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt]:
+        # Annotations of local variables are never evaluated.
+        if node.value is None:
+            return at_location(ast.Pass(), node)
+        return self.store(node.target, self.visit(node.value), node)
+
+    def store(self, target: ast.expr, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
+        """Statements that assign an already converted `value` to `target`."""
+        match target:
+            case ast.Subscript():
+                call = operator_call("set_item", value, self.visit(target.value), self.index(target.slice))
+            case ast.Attribute():
+                call = operator_call("set_attr", value, self.visit(target.value), ast.Constant(target.attr))
+            case ast.Tuple() | ast.List() if any(isinstance(n, (ast.Subscript, ast.Attribute))
+                                                 for n in ast.walk(target)):
+                return self._store_pattern(target, value, at)
+            case _:
+                return [at_location(ast.Assign([target], value), at)]
+        return [at_location(ast.Expr(call), at)]
+
+    def _store_pattern(self, target: ast.Tuple | ast.List, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
+        """Unpack into temporaries, then store them from left to right, as Python does."""
+        leaves, held = [], []
+        for element in target.elts:
+            starred = isinstance(element, ast.Starred)
+            leaf = element.value if starred else element
+            temporary = self.temporary()
+            leaves.append((leaf, temporary))
+            slot = name(temporary, store=True)
+            held.append(ast.Starred(slot, ast.Store()) if starred else slot)
+        out = [at_location(ast.Assign([ast.Tuple(held, ast.Store())], value), at)]
+        for leaf, temporary in leaves:
+            out += self.store(leaf, name(temporary), at)
+        return out
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
+        operator = ast.Constant(type(node.op).__name__)
+
+        def updated(old: ast.expr) -> ast.expr:
+            return operator_call("inplace", operator, old, self.visit(node.value))
+
+        target = node.target
+        if isinstance(target, ast.Name):
+            old = self.visit(ast.copy_location(name(target.id), target))
+            return at_location(ast.Assign([target], updated(old)), node)
+        owner = self.temporary()
+        out: list[ast.stmt] = [ast.Assign([name(owner, store=True)], self.visit(target.value))]
+        if isinstance(target, ast.Attribute):
+            key: ast.expr = ast.Constant(target.attr)
+            kind = "attr"
+        else:
+            held = self.temporary()
+            out.append(ast.Assign([name(held, store=True)], self.index(target.slice)))
+            key, kind = name(held), "item"
+        old = operator_call(f"get_{kind}", name(owner), key)
+        out.append(ast.Expr(operator_call(f"set_{kind}", updated(old), name(owner), key)))
+        return [at_location(s, node) for s in out]
+
+    def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for target in node.targets:
+            match target:
+                case ast.Subscript():
+                    out.append(ast.Expr(operator_call("del_item", self.visit(target.value), self.index(target.slice))))
+                case ast.Attribute():
+                    out.append(ast.Expr(operator_call("del_attr", self.visit(target.value),
+                                                      ast.Constant(target.attr))))
+                case ast.Tuple() | ast.List():
+                    out += self.visit_Delete(ast.copy_location(ast.Delete(target.elts), node))
+                case _:
+                    out.append(ast.Delete([target]))
+        return [at_location(s, node) for s in out]
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        if len(node.items) > 1 and not all(isinstance(i.optional_vars, (ast.Name, type(None))) for i in node.items):
+            inner = ast.copy_location(ast.With(node.items[1:], node.body), node)  # later items may read what is stored
+            return self.visit(ast.copy_location(ast.With(node.items[:1], [inner]), node))
+        before: list[ast.stmt] = []
+        for item in node.items:
+            item.context_expr = self.visit(item.context_expr)
+            if item.optional_vars is not None and not isinstance(item.optional_vars, ast.Name):
+                held = self.temporary()
+                before = self.store(item.optional_vars, name(held), node)
+                item.optional_vars = ast.copy_location(name(held, store=True), item.optional_vars)
+        node.body = [*before, *self.block(node.body)]
+        return node
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        # Patterns are not expressions: `case Colour.RED` has to stay an attribute.
+        node.guard = node.guard and at_location(operator_call("truth", self.visit(node.guard)), node.guard)
+        node.body = self.block(node.body)
+        return node
+
+    def visit_TypeAlias(self, node: ast.AST) -> ast.AST:
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.iter = self.visit(node.iter)
+        before: list[ast.stmt] = []
+        if any(isinstance(n, (ast.Subscript, ast.Attribute)) for n in ast.walk(node.target)):
+            held = self.temporary()
+            before = self.store(node.target, name(held), node)
+            node.target = ast.copy_location(name(held, store=True), node.target)
+        node.body = [*before, *self.block(node.body)]
+        node.orelse = self.block(node.orelse)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        if not _movable([node]):
+            node.test = operator_call("truth", self.visit(node.test))
+            return at_location(node, node)
+        message = _thunk(self.visit(node.msg)) if node.msg is not None else ast.Constant(None)
+        return at_location(ast.Expr(operator_call("assert_stmt", self.visit(node.test), message)), node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        if node.exc is not None:
+            node.exc = at_location(operator_call("raised", self.visit(node.exc)), node.exc)
+            node.cause = node.cause and self.visit(node.cause)
+        return node
+
+    # ---- expressions -------------------------------------------------------------------------------------------
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Load) and node.id in self.checked and not node.id.startswith("ag__"):
+            return at_location(operator_call("ld", ast.copy_location(name(node.id), node)), node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if getattr(node, "generated", False):
+            node.args = [self.visit(a) for a in node.args]
+            return node
+        frame_bound = isinstance(node.func, ast.Name) and node.func.id in FRAME_BOUND
+        function = node.func if frame_bound else self.visit(node.func)
+        arguments = [self.visit(a) for a in node.args]
+        keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]
+        if frame_bound:
+            return ast.copy_location(ast.Call(function, arguments, keywords), node)
+        return at_location(operator_call("call", function, *arguments, keywords=keywords), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if getattr(node, "generated", False) or not isinstance(node.ctx, ast.Load):
+            return self.generic_visit(node)
+        return at_location(operator_call("get_attr", self.visit(node.value), ast.Constant(node.attr)), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            return self.generic_visit(node)
+        return at_location(operator_call("get_item", self.visit(node.value), self.index(node.slice)), node)
+
+    def index(self, node: ast.expr) -> ast.expr:
+        """An index as an expression of its own: `a:b:c` becomes `slice(a, b, c)`, also inside a tuple."""
+        match node:
+            case ast.Slice():
+                parts = [self.visit(p) if p else ast.Constant(None) for p in (node.lower, node.upper, node.step)]
+                return at_location(operator_call("slice", *parts), node)
+            case ast.Tuple():
+                return ast.copy_location(ast.Tuple([self.index(e) for e in node.elts], ast.Load()), node)
+        return self.visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        operand = self.visit(node.operand)
+        if isinstance(node.op, ast.Not):
+            return at_location(operator_call("not_", operand), node)
+        node.operand = operand
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        movable = _movable(node.values[1:])
+        values = [self.visit(v) for v in node.values]
+        if not movable:
+            return self._native_bool(node, values)
+        operator = "and_" if isinstance(node.op, ast.And) else "or_"
+        return at_location(operator_call(operator, values[0], *map(_thunk, values[1:])), node)
+
+    def _native_bool(self, node: ast.BoolOp, values: list[ast.expr]) -> ast.AST:
+        node.values = [at_location(operator_call("decided", v), v) for v in values[:-1]] + values[-1:]
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        movable = _movable([node.body, node.orelse])
+        test, body, orelse = self.visit(node.test), self.visit(node.body), self.visit(node.orelse)
+        if not movable:
+            return ast.copy_location(ast.IfExp(at_location(operator_call("truth", test), test), body, orelse), node)
+        return at_location(operator_call("if_exp", test, _thunk(body), _thunk(orelse)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        movable = _movable(node.comparators[1:])
+        left = self.visit(node.left)
+        right = [self.visit(c) for c in node.comparators]
+        if len(right) == 1:
+            if isinstance(node.ops[0], (ast.In, ast.NotIn)):
+                call = at_location(operator_call("contains", left, right[0]), node)
+                return call if isinstance(node.ops[0], ast.In) else at_location(operator_call("not_", call), node)
+            return ast.copy_location(ast.Compare(left, node.ops, right), node)
+        if not movable:
+            return ast.copy_location(ast.Compare(left, node.ops, right), node)
+        steps: list[ast.expr] = [ast.Constant(type(node.ops[0]).__name__), right[0]]
+        for operator, operand in zip(node.ops[1:], right[1:], strict=True):
+            steps += [ast.Constant(type(operator).__name__), _thunk(operand)]
+        return at_location(operator_call("chain", left, *steps), node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        node.iter = at_location(operator_call("iterate", self.visit(node.iter)), node.iter)
+        node.ifs = [at_location(operator_call("truth", self.visit(i)), i) for i in node.ifs]
+        return node
+
+    def temporary(self) -> str:
+        return f"ag__held_{next(self.namer)}"

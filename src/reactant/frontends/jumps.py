@@ -1,0 +1,254 @@
+"""Lower `return`, `break` and `continue` to flags, so that every `if` and every loop has one way in and one way out.
+
+A block `[s, t, u]` whose `s` may jump becomes `[s', if not flag: [t, u]]`; where the body of an `if` always jumps, what
+follows the `if` moves into its `else`, so that the common `if c: return a` followed by `return b` needs no flag at run
+time. Loop `else` clauses become an `if` after the loop.
+
+Statements that Python has to run itself are marked `node.native = True` and keep their jumps: those holding a `yield`,
+and in generators everything that a `return`, or a `break` of a native loop, has to leave.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+LOOPS = (ast.For, ast.While)
+SUSPENSIONS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+TRIES = (ast.Try, ast.TryStar)
+
+RETURNED, VALUE = "ag__returned", "ag__value"
+
+
+def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """`node` and everything below it that runs in the same scope: not the bodies of nested functions and classes."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        for child in ast.iter_child_nodes(current):
+            if not isinstance(child, SCOPES):
+                stack.append(child)
+
+
+def walk_block(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    for statement in statements:
+        if not isinstance(statement, SCOPES):
+            yield from walk_scope(statement)
+
+
+def contains(statements: Iterable[ast.stmt], kinds: type | tuple[type, ...]) -> bool:
+    return any(isinstance(n, kinds) for n in walk_block(statements))
+
+
+def escaping(statements: Iterable[ast.stmt]) -> bool:
+    """Whether a `break` or `continue` in the block belongs to a loop around it."""
+    for s in statements:
+        if isinstance(s, (ast.Break, ast.Continue)):
+            return True
+        if isinstance(s, SCOPES):
+            continue
+        blocks = [s.orelse] if isinstance(s, (*LOOPS, ast.AsyncFor)) else list(inner_blocks(s))
+        if any(escaping(b) for b in blocks):
+            return True
+    return False
+
+
+def inner_blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The statement lists directly inside a compound statement."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(statement, field, None)
+        if isinstance(block, list):
+            yield block
+    for field in ("handlers", "cases"):
+        for part in getattr(statement, field, ()):
+            yield part.body
+
+
+def always_jumps(statements: list[ast.stmt]) -> bool:
+    """Whether control never falls off the end of the block because of a `return`, `break` or `continue`."""
+    for s in statements:
+        if isinstance(s, (ast.Return, ast.Break, ast.Continue)):
+            return True
+        if isinstance(s, ast.If) and s.orelse and always_jumps(s.body) and always_jumps(s.orelse):
+            return True
+    return False
+
+
+def _jumps_in_finally(function: ast.FunctionDef) -> bool:
+    for node in walk_block(function.body):
+        if isinstance(node, TRIES) and (contains(node.finalbody, ast.Return) or escaping(node.finalbody)):
+            return True
+    return False
+
+
+def name(identifier: str, store: bool = False) -> ast.Name:
+    return ast.Name(identifier, ast.Store() if store else ast.Load())
+
+
+def assign(identifier: str, value: ast.expr, at: ast.AST) -> ast.stmt:
+    return at_location(ast.Assign([name(identifier, store=True)], value), at)
+
+
+def at_location(node: ast.AST, at: ast.AST) -> ast.AST:
+    """Give `node`, and what is below it without a place, the place of `at`."""
+    for n in ast.walk(node):
+        if "lineno" in n._attributes and getattr(n, "lineno", None) is None:
+            ast.copy_location(n, at)
+    return node
+
+
+def operator_call(operator: str, *arguments: ast.expr, keywords: Iterable[ast.keyword] = ()) -> ast.Call:
+    """`ag__.operator(arguments...)`, marked so that no later step converts it again."""
+    function = ast.Attribute(name("ag__"), operator, ast.Load())
+    function.generated = True
+    call = ast.Call(function, list(arguments), list(keywords))
+    call.generated = True
+    return call
+
+
+class JumpLowering:
+    """Lowers the body of one function (nested functions are lowered on their own)."""
+
+    def __init__(self, function: ast.FunctionDef, namer: Iterator[int]) -> None:
+        self.function = function
+        self.namer = namer
+        self.generator = contains(function.body, SUSPENSIONS)
+        self.all_native = _jumps_in_finally(function)
+        self.loops: list[dict] = []
+
+    def run(self) -> list[ast.stmt]:
+        """The lowered body. A function whose only `return`s stand at its top level keeps them."""
+        body = self.function.body
+        nested = any(contains([s], ast.Return) for s in body if not isinstance(s, ast.Return))
+        self.native_returns = self.generator or self.all_native or not nested
+        lowered, flags = self.block(body)
+        if RETURNED not in flags:
+            return lowered
+        first, last = body[0], body[-1]
+        start = [assign(RETURNED, ast.Constant(False), first), assign(VALUE, operator_call("unset"), first)]
+        end = at_location(ast.Return(operator_call("result", name(RETURNED), name(VALUE))), last)
+        return [*start, *lowered, end]
+
+    def is_native(self, node: ast.stmt) -> bool:
+        if self.all_native or contains([node], SUSPENSIONS):
+            return True
+        if self.native_returns and contains([node], ast.Return):
+            return True
+        loop_is_native = bool(self.loops) and self.loops[-1]["native"]
+        return loop_is_native and escaping([node])
+
+    def block(self, statements: list[ast.stmt]) -> tuple[list[ast.stmt], set[str]]:
+        """The lowered statements and the flags they may set."""
+        out: list[ast.stmt] = []
+        flags: set[str] = set()
+        for position, s in enumerate(statements):
+            rest = statements[position + 1:]
+            if isinstance(s, ast.If) and rest and not self.is_native(s):
+                moved = self._with_rest(s, rest)
+                if moved is not None:
+                    s, rest = moved, []
+            lowered, set_here = self.statement(s)
+            out += lowered
+            flags |= set_here
+            if always_jumps([s]) and not self.generator:
+                break
+            if not rest:
+                break
+            if set_here:
+                guarded, more = self.block(rest)
+                out.append(at_location(ast.If(_none_of(set_here), guarded, []), rest[0]))
+                flags |= more
+                break
+        return out or [at_location(ast.Pass(), self.function)], flags
+
+    @staticmethod
+    def _with_rest(s: ast.If, rest: list[ast.stmt]) -> ast.If | None:
+        """The `if` with what follows it moved into the branch that goes on, where the other one never does."""
+        if always_jumps(s.body):
+            return ast.copy_location(ast.If(s.test, s.body, [*s.orelse, *rest]), s)
+        if s.orelse and always_jumps(s.orelse):
+            return ast.copy_location(ast.If(s.test, [*s.body, *rest], s.orelse), s)
+        return None
+
+    def statement(self, s: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
+        match s:
+            case ast.Return():
+                if self.native_returns:
+                    return [s], set()
+                value = s.value or ast.Constant(None)
+                return [assign(VALUE, value, s), assign(RETURNED, ast.Constant(True), s)], {RETURNED}
+            case ast.Break() | ast.Continue():
+                return self._loop_jump(s)
+            case ast.If():
+                s.native = self.is_native(s)
+                s.body, flags = self.block(s.body)
+                if s.orelse:
+                    s.orelse, more = self.block(s.orelse)
+                    flags = flags | more
+                return [s], flags
+            case ast.For() | ast.While():
+                return self._loop(s)
+            case ast.Try() | ast.TryStar():
+                return self._try(s)
+            case ast.With():
+                s.body, flags = self.block(s.body)
+                return [s], flags
+            case ast.Match():
+                flags = set()
+                for case in s.cases:
+                    case.body, more = self.block(case.body)
+                    flags |= more
+                return [s], flags
+        return [s], set()
+
+    def _loop_jump(self, s: ast.Break | ast.Continue) -> tuple[list[ast.stmt], set[str]]:
+        loop = self.loops[-1]
+        if loop["native"]:
+            return [s], set()
+        kind = "broke" if isinstance(s, ast.Break) else "skip"
+        flag = loop[kind]
+        return [assign(flag, ast.Constant(True), s)], {flag}
+
+    def _loop(self, s: ast.For | ast.While) -> tuple[list[ast.stmt], set[str]]:
+        s.native = self.is_native(s)
+        number = next(self.namer)
+        loop = {"native": s.native, "broke": f"ag__broke_{number}", "skip": f"ag__skip_{number}"}
+        self.loops.append(loop)
+        s.body, flags = self.block(s.body)
+        self.loops.pop()
+        orelse, after = self.block(s.orelse) if s.orelse else ([], set())
+        if s.native:
+            s.orelse = orelse
+            return [s], flags | after
+        before = []
+        if loop["broke"] in flags:
+            before.append(assign(loop["broke"], ast.Constant(False), s))
+        if loop["skip"] in flags:
+            s.body.insert(0, assign(loop["skip"], ast.Constant(False), s))
+        s.stop_flags = tuple(sorted(flags - {loop["skip"]}))
+        s.orelse = []
+        if orelse and s.stop_flags:
+            orelse = [at_location(ast.If(_none_of(s.stop_flags), orelse, []), orelse[0])]
+        return [*before, s, *orelse], (flags - {loop["broke"], loop["skip"]}) | after
+
+    def _try(self, s: ast.Try | ast.TryStar) -> tuple[list[ast.stmt], set[str]]:
+        s.body, flags = self.block(s.body)
+        if s.orelse:
+            orelse, more = self.block(s.orelse)
+            s.orelse = [at_location(ast.If(_none_of(flags), orelse, []), orelse[0])] if flags else orelse
+            flags = flags | more
+        for handler in s.handlers:
+            handler.body, more = self.block(handler.body)
+            flags = flags | more
+        if s.finalbody:
+            s.finalbody, more = self.block(s.finalbody)
+            flags = flags | more
+        return [s], flags
+
+
+def _none_of(flags: Iterable[str]) -> ast.expr:
+    ordered = sorted(flags)
+    any_of = name(ordered[0]) if len(ordered) == 1 else ast.BoolOp(ast.Or(), [name(f) for f in ordered])
+    return ast.UnaryOp(ast.Not(), any_of)

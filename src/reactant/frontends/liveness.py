@@ -1,0 +1,155 @@
+"""Which local variables may still be read: backward over the structured statements that `jumps` leaves.
+
+`annotate` writes `node.live_out` on every `if` and loop, and `node.live_head` on loops (what the next iteration, the
+test or the code after the loop may read). Sets only err on the large side: a variable that is carried needlessly costs
+a little, one that is forgotten would be wrong.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from reactant.frontends.jumps import COMPREHENSIONS, LOOPS, SCOPES, TRIES
+
+Names = frozenset[str]
+_NONE: Names = frozenset()
+
+
+def arguments_of(arguments: ast.arguments) -> list[str]:
+    """Every parameter name."""
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
+    return [a.arg for a in every]
+
+
+def names_in(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """('read' | 'write' | 'capture', name) for what evaluating `node` does; captures are reads at an unknown time."""
+    match node:
+        case ast.Name(id=identifier, ctx=ast.Load()):
+            yield "read", identifier
+        case ast.Name(id=identifier):
+            yield "write", identifier
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+            if not isinstance(node, ast.Lambda):
+                yield "write", node.name
+            for below in ast.walk(node):
+                if isinstance(below, ast.Name):
+                    yield "capture", below.id
+                elif isinstance(below, (ast.Nonlocal, ast.Global)):
+                    yield from (("capture", n) for n in below.names)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from _names_in_comprehension(node)
+        case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
+            if node.name:
+                yield "write", node.name
+            yield from _names_below(node)
+        case ast.MatchMapping(rest=str() as rest):
+            yield "write", rest
+            yield from _names_below(node)
+        case ast.Import() | ast.ImportFrom():
+            for alias in node.names:
+                yield "write", (alias.asname or alias.name).split(".")[0]
+        case ast.AugAssign(target=ast.Name(id=identifier)):
+            yield "read", identifier
+            yield from _names_below(node)
+        case _:
+            yield from _names_below(node)
+
+
+def _names_below(node: ast.AST) -> Iterator[tuple[str, str]]:
+    for child in ast.iter_child_nodes(node):
+        yield from names_in(child)
+
+
+def _names_in_comprehension(node: ast.AST) -> Iterator[tuple[str, str]]:
+    own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    walrus = {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
+    for kind, identifier in _names_below(node):
+        if identifier in own:
+            continue
+        if kind == "write" and identifier in walrus:
+            yield "write", identifier
+        elif kind != "write":
+            yield ("capture" if isinstance(node, ast.GeneratorExp) else kind), identifier
+    if isinstance(node, ast.GeneratorExp):
+        yield from (("read", n) for k, n in names_in(node.generators[0].iter) if k == "read")
+
+
+def reads(nodes: Iterable[ast.AST | None]) -> Names:
+    return frozenset(n for node in nodes if node is not None for k, n in names_in(node) if k != "write")
+
+
+def writes(nodes: Iterable[ast.AST | None]) -> Names:
+    """Names bound in the statements, at any depth of the same scope."""
+    return frozenset(n for node in nodes if node is not None for k, n in names_in(node) if k == "write")
+
+
+def captured(statements: Iterable[ast.stmt]) -> Names:
+    """Names that nested functions, lambdas, classes and generator expressions mention."""
+    return frozenset(n for s in statements for k, n in names_in(s) if k == "capture")
+
+
+class Liveness:
+    def __init__(self, everything: Names) -> None:
+        self.everything = everything
+
+    def block(self, statements: list[ast.stmt], out: Names, handlers: Names = _NONE) -> Names:
+        for s in reversed(statements):
+            out = self.statement(s, out, handlers) | handlers
+        return out
+
+    def statement(self, s: ast.stmt, out: Names, handlers: Names) -> Names:
+        """What is live before `s`; `handlers` is live wherever an exception may leave."""
+        match s:
+            case ast.If():
+                s.live_out = out | handlers
+                inside = self.block(s.body, out, handlers) | self.block(s.orelse, out, handlers)
+                return inside | reads([s.test])
+            case ast.While() | ast.For():
+                return self._loop(s, out, handlers)
+            case ast.With():
+                inside = self.block(s.body, out, handlers | out)
+                return inside | reads(s.items)
+            case ast.Match():
+                live = out | reads([s.subject])
+                for case in s.cases:
+                    live |= self.block(case.body, out, handlers) | reads([case.pattern, case.guard])
+                return live
+            case ast.Try() | ast.TryStar():
+                return self._try(s, out, handlers)
+            case ast.Break() | ast.Continue():
+                return self.everything
+            case ast.Return() | ast.Raise():
+                return handlers | reads([s])
+            case ast.AsyncFor() | ast.AsyncWith():
+                return self.everything
+        return (out - writes([s])) | reads([s])
+
+    def _loop(self, s: ast.For | ast.While, out: Names, handlers: Names) -> Names:
+        s.live_out = out | handlers
+        head = out | handlers | frozenset(getattr(s, "stop_flags", ()))
+        target: Names = _NONE
+        if isinstance(s, ast.For):
+            target, asked = writes([s.target]), reads([s.target])
+        else:
+            asked = reads([s.test])
+        head |= asked | self.block(s.orelse, out, handlers)
+        while True:
+            wider = head | (self.block(s.body, head, handlers) - target)
+            if wider == head:
+                break
+            head = wider
+        s.live_head = head
+        return head | reads([s.iter]) if isinstance(s, ast.For) else head
+
+    def _try(self, s: ast.Try | ast.TryStar, out: Names, handlers: Names) -> Names:
+        last = self.block(s.finalbody, out, handlers)
+        caught = last
+        for handler in s.handlers:
+            caught |= self.block(handler.body, last, handlers | last) | reads([handler.type])
+        after = self.block(s.orelse, last, handlers | last)
+        return self.block(s.body, after, handlers | caught) | caught
+
+
+__all__ = ["COMPREHENSIONS", "LOOPS", "SCOPES", "TRIES", "Liveness", "Names", "arguments_of", "captured", "names_in",
+           "reads", "writes"]

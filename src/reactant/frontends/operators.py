@@ -1,0 +1,219 @@
+"""The operators that converted code calls, under the name `ag__`.
+
+Here each does what plain Python does. `install` replaces some of them: `calls` follows calls into other functions, and
+the tracing frontends stage control flow and item access where run-time values are involved.
+"""
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Iterable
+from types import CellType, FunctionType
+from typing import Any
+
+from reactant.frontends.jumps import RETURNED, VALUE
+
+INPLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "MatMult": operator.imatmul,
+    "Div": operator.itruediv, "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow,
+    "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior, "BitXor": operator.ixor,
+    "BitAnd": operator.iand,
+}
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
+    "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
+    "In": lambda a, b: ag__.contains(a, b), "NotIn": lambda a, b: ag__.not_(ag__.contains(a, b)),
+}
+
+
+class Unset:
+    """The result of a function before any `return` was reached."""
+
+    def __repr__(self) -> str:
+        return "<no return value yet>"
+
+
+UNSET = Unset()
+
+
+class Unusable:
+    """What a variable holds when control flow left it without a value that code may use; reading it raises."""
+
+    def __init__(self, make_error: Callable[[], Exception]) -> None:
+        self.make_error = make_error
+
+
+def cells_of(*functions: FunctionType | None) -> dict[str, CellType]:
+    """The variables that the functions share with the code around them."""
+    found: dict[str, CellType] = {}
+    for function in functions:
+        if function is not None:
+            found.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    return found
+
+
+def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
+            dead: tuple[str, ...]) -> None:
+    if test:
+        then()
+    elif orelse is not None:
+        orelse()
+
+
+def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+               dead: tuple[str, ...]) -> None:
+    cells = cells_of(body)
+    stops = [cells[f] for f in flags]
+    while test():
+        body()
+        if any(c.cell_contents for c in stops):
+            return
+
+
+def for_stmt(iterable: Iterable, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+             dead: tuple[str, ...], targets: tuple[str, ...]) -> None:
+    cells = cells_of(body)
+    stops = [cells[f] for f in flags]
+    for item in ag__.iterate(iterable):
+        body(item)
+        if any(c.cell_contents for c in stops):
+            return
+
+
+def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    return then() if test else orelse()
+
+
+def and_(first: Any, *others: Callable[[], Any]) -> Any:
+    for other in others:
+        if not first:
+            return first
+        first = other()
+    return first
+
+
+def or_(first: Any, *others: Callable[[], Any]) -> Any:
+    for other in others:
+        if first:
+            return first
+        first = other()
+    return first
+
+
+def chain(left: Any, kind: str, right: Any, *steps: Any) -> Any:
+    """`left kind right`, and then each further comparison while the ones before hold."""
+    first = COMPARE[kind](left, right)
+    if not steps:
+        return first
+    return ag__.and_(first, lambda: chain(right, steps[0], steps[1](), *steps[2:]))
+
+
+def contains(item: Any, container: Any) -> Any:
+    return item in container
+
+
+def truth(value: Any) -> bool:
+    """A decision that Python itself has to take: the test of a comprehension, of a loop that yields..."""
+    return bool(value)
+
+
+def decided(value: Any) -> Any:
+    """An operand of an `and` or `or` that Python itself evaluates."""
+    return value
+
+
+def iterate(iterable: Iterable) -> Iterable:
+    return iterable
+
+
+def get_item(container: Any, index: Any) -> Any:
+    return container[index]
+
+
+def set_item(value: Any, container: Any, index: Any) -> None:
+    container[index] = value
+
+
+def del_item(container: Any, index: Any) -> None:
+    del container[index]
+
+
+def set_attr(value: Any, owner: Any, attribute: str) -> None:
+    setattr(owner, attribute, value)
+
+
+def inplace(kind: str, left: Any, right: Any) -> Any:
+    """`left kind= right`."""
+    return INPLACE[kind](left, right)
+
+
+def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    return function(*arguments, **keywords)
+
+
+def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    """A call of `owner.method`, a method written in C; `function` is the bound method."""
+    return function(*arguments, **keywords)
+
+
+def involves_tracing(arguments: tuple, keywords: dict) -> bool:
+    """Whether a run-time value is among the arguments, at any depth."""
+    return False
+
+
+def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
+    if not test:
+        raise AssertionError(*(() if message is None else (message(),)))
+
+
+def raised(error: Any) -> Any:
+    """The exception of a `raise` statement, about to be raised."""
+    return error
+
+
+def ld(value: Any) -> Any:
+    """A variable being read."""
+    if type(value) is Unusable:
+        raise value.make_error()
+    return value
+
+
+def unset() -> Unset:
+    return UNSET
+
+
+def result(returned: Any, value: Any) -> Any:
+    """The value of a function that may have returned early."""
+    return value if returned else None
+
+
+class Operators:
+    """The namespace; its attributes are replaced by `install`."""
+
+    def __init__(self) -> None:
+        self.if_stmt, self.while_stmt, self.for_stmt, self.if_exp = if_stmt, while_stmt, for_stmt, if_exp
+        self.and_, self.or_, self.not_, self.chain, self.contains = and_, or_, operator.not_, chain, contains
+        self.truth, self.decided, self.iterate = truth, decided, iterate
+        self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
+        self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
+        self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
+        self.assert_stmt, self.raised = assert_stmt, raised
+        self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice
+
+
+ag__ = Operators()
+
+
+def install(**hooks: Callable) -> dict[str, Callable]:
+    """Replace operators by name; returns those that were there, for `install(**before)`."""
+    unknown = [n for n in hooks if not hasattr(ag__, n)]
+    if unknown:
+        raise TypeError(f"no operator named {', '.join(sorted(unknown))}; there are {', '.join(sorted(vars(ag__)))}")
+    before = {n: getattr(ag__, n) for n in hooks}
+    for n, function in hooks.items():
+        setattr(ag__, n, function)
+    return before
+
+
+__all__ = ["COMPARE", "INPLACE", "RETURNED", "UNSET", "VALUE", "Operators", "Unset", "Unusable", "ag__", "cells_of",
+           "install"]

@@ -1,0 +1,161 @@
+"""Turn every `if` and loop of a lowered function into local functions and a call of an operator.
+
+    if test: A                      def ag__then_1(): nonlocal a, b; A
+    else: B              becomes    def ag__else_1(): nonlocal a, b; B
+                                    ag__.if_stmt(test, ag__then_1, ag__else_1, ('a',), ('b',))
+
+The operator reads and writes the variables through the functions' cells: the first tuple names those that may be read
+afterwards, the second those that the blocks assign and nothing reads again. Loops add the flags that end them:
+
+    for t in xs: A       becomes    def ag__body_2(ag__item): nonlocal t, a, ag__broke_1; t = ag__item; A
+                                    ag__.for_stmt(xs, ag__body_2, ('ag__broke_1',), ('a',), ('t',), ('t',))
+    while test: A        becomes    ag__.while_stmt(ag__test_3, ag__body_3, flags, live, dead)
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from reactant.frontends import jumps
+from reactant.frontends.jumps import at_location, name, operator_call
+from reactant.frontends.liveness import Liveness, Names, arguments_of, captured, reads, writes
+
+ITEM = "ag__item"
+
+
+def convert_function_body(function: ast.FunctionDef, namer: Iterator[int]) -> frozenset[str]:
+    """Lower and outline `function` in place, nested functions first; returns the variables that live in cells."""
+    hoisted: frozenset[str] = frozenset()
+    for nested in nested_functions(function.body):
+        hoisted |= convert_function_body(nested, namer)
+    statements = function.body
+    declared = _declarations(statements)
+    bound = writes(statements)
+    function.body = jumps.JumpLowering(function, namer).run()
+    always = captured(function.body) | declared[ast.Global] | declared[ast.Nonlocal]
+    everything = reads(function.body) | bound | always
+    Liveness(everything).block(function.body, always)
+    outliner = Outliner(always, declared[ast.Global], namer)
+    function.body = outliner.block(function.body)
+    own = outliner.hoisted - set(arguments_of(function.args)) - declared[ast.Nonlocal] - declared[ast.Global]
+    lost = bound - writes(function.body)
+    _declare(function, sorted(own | (lost - declared[ast.Nonlocal] - declared[ast.Global]
+                                     - set(arguments_of(function.args)))))
+    return hoisted | outliner.hoisted
+
+
+def nested_functions(statements: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """The `def`s directly inside a function's statements, also inside its classes; not inside those functions."""
+    stack: list[ast.AST] = list(statements)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.FunctionDef):
+            yield node
+        elif not isinstance(node, (ast.AsyncFunctionDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _declarations(statements: list[ast.stmt]) -> dict[type, frozenset[str]]:
+    found: dict[type, set[str]] = {ast.Global: set(), ast.Nonlocal: set()}
+    for node in jumps.walk_block(statements):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            found[type(node)].update(node.names)
+    return {kind: frozenset(names) for kind, names in found.items()}
+
+
+def _declare(function: ast.FunctionDef, names: list[str]) -> None:
+    """Make `names` local variables of the function without binding them: a branch that never runs."""
+    if not names:
+        return
+    never = ast.If(ast.Constant(False), [ast.Assign([name(n, store=True) for n in names], ast.Constant(None))], [])
+    at = function.body[0]
+    documented = (isinstance(at, ast.Expr) and isinstance(at.value, ast.Constant) and isinstance(at.value.value, str))
+    function.body.insert(1 if documented else 0, at_location(never, at))
+
+
+class Outliner:
+    def __init__(self, always_live: Names, global_names: Names, namer: Iterator[int]) -> None:
+        self.always_live = always_live
+        self.global_names = global_names
+        self.namer = namer
+        self.hoisted: frozenset[str] = frozenset()
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        return [made for s in statements for made in self.statement(s)]
+
+    def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        if isinstance(s, (ast.If, ast.While, ast.For)) and not getattr(s, "native", False):
+            match s:
+                case ast.If():
+                    return self._if(s)
+                case ast.While():
+                    return self._while(s)
+                case ast.For():
+                    return self._for(s)
+        if isinstance(s, (ast.If, ast.While)):
+            s.test = at_location(operator_call("truth", s.test), s)
+        elif isinstance(s, ast.For):
+            s.iter = at_location(operator_call("iterate", s.iter), s)
+        if not isinstance(s, jumps.SCOPES):
+            for field in ("body", "orelse", "finalbody"):
+                if isinstance(getattr(s, field, None), list):
+                    setattr(s, field, self.block(getattr(s, field)))
+            for part in [*getattr(s, "handlers", ()), *getattr(s, "cases", ())]:
+                part.body = self.block(part.body)
+        return [s]
+
+    def _names(self, assigned: Names, live: Names) -> tuple[ast.expr, ast.expr]:
+        self.hoisted |= assigned
+        wanted = assigned & (live | self.always_live)
+        return _tuple(sorted(wanted)), _tuple(sorted(assigned - wanted))
+
+    def _function(self, identifier: str, body: list[ast.stmt], assigned: Names, parameters: tuple[str, ...],
+                  at: ast.AST) -> ast.FunctionDef:
+        declarations: list[ast.stmt] = []
+        if outer := sorted(assigned - self.global_names):
+            declarations.append(ast.Nonlocal(outer))
+        if shared := sorted(assigned & self.global_names):
+            declarations.append(ast.Global(shared))
+        arguments = ast.arguments(posonlyargs=[], args=[ast.arg(p) for p in parameters], kwonlyargs=[], kw_defaults=[],
+                                  defaults=[])
+        made = ast.FunctionDef(name=identifier, args=arguments, body=[*declarations, *self.block(body)],
+                               decorator_list=[])
+        made.type_params = []
+        made.generated = True
+        return at_location(made, at)
+
+    def _if(self, s: ast.If) -> list[ast.stmt]:
+        assigned = writes([*s.body, *s.orelse])
+        live, dead = self._names(assigned, s.live_out)
+        number = next(self.namer)
+        made = [self._function(f"ag__then_{number}", s.body, writes(s.body), (), s.body[0])]
+        if s.orelse:
+            made.append(self._function(f"ag__else_{number}", s.orelse, writes(s.orelse), (), s.orelse[0]))
+        otherwise = name(f"ag__else_{number}") if s.orelse else ast.Constant(None)
+        call = operator_call("if_stmt", s.test, name(f"ag__then_{number}"), otherwise, live, dead)
+        return [*made, at_location(ast.Expr(call), s)]
+
+    def _while(self, s: ast.While) -> list[ast.stmt]:
+        assigned = writes([*s.body, s.test])
+        live, dead = self._names(assigned, s.live_head)
+        number = next(self.namer)
+        test = self._function(f"ag__test_{number}", [ast.copy_location(ast.Return(s.test), s.test)], writes([s.test]),
+                              (), s.test)
+        body = self._function(f"ag__body_{number}", s.body, writes(s.body), (), s.body[0])
+        call = operator_call("while_stmt", name(test.name), name(body.name), _tuple(s.stop_flags), live, dead)
+        return [test, body, at_location(ast.Expr(call), s)]
+
+    def _for(self, s: ast.For) -> list[ast.stmt]:
+        assigned = writes([*s.body, s.target])
+        targets = writes([s.target])
+        live, dead = self._names(assigned, s.live_head)
+        number = next(self.namer)
+        item = at_location(ast.Assign([s.target], name(ITEM)), s)
+        body = self._function(f"ag__body_{number}", [item, *s.body], assigned, (ITEM,), s.body[0])
+        call = operator_call("for_stmt", s.iter, name(body.name), _tuple(s.stop_flags), live, dead,
+                             _tuple(sorted(targets)))
+        return [body, at_location(ast.Expr(call), s)]
+
+
+def _tuple(names: list[str] | tuple[str, ...]) -> ast.Tuple:
+    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())

@@ -1,0 +1,99 @@
+"""From the running stack to the user's own line.
+
+Converted code keeps its file name and line numbers, so there is nothing to translate: these functions find the
+innermost frame that is the user's.
+"""
+from __future__ import annotations
+
+import linecache
+import sys
+from functools import lru_cache
+from types import CodeType, FrameType, TracebackType
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+
+from reactant.frontends.conversion import has_jumps, is_user_file, reason_unconverted
+from reactant.ir.context import context
+
+
+class UserFrame(NamedTuple):
+    filename: str
+    line: int
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}: {self.text}"
+
+
+def function_name(code: CodeType) -> str:
+    """The name of the function in the source: outlined blocks belong to the function around them."""
+    parts = code.co_qualname.split(".")
+    while parts and (parts[-1].startswith("ag__") or parts[-1] == "<locals>"):
+        parts.pop()
+    return parts[-1] if parts else code.co_name
+
+
+def _innermost() -> FrameType | None:
+    frame = sys._getframe(2)
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def user_frame() -> UserFrame | None:
+    """The innermost frame of user code on the current stack; None where there is none."""
+    frame = _innermost()
+    return None if frame is None else _described(frame.f_code, frame.f_lineno)
+
+
+def _described(code: CodeType, line: int) -> UserFrame:
+    return UserFrame(code.co_filename, line, function_name(code), linecache.getline(code.co_filename, line).strip())
+
+
+def location() -> ir.Location:
+    """The user's current line as an MLIR location."""
+    frame = _innermost()
+    if frame is None:
+        return _unknown()
+    return _location(frame.f_code.co_filename, frame.f_lineno)
+
+
+@lru_cache(maxsize=1)
+def _unknown() -> ir.Location:
+    return ir.Location.unknown(context())
+
+
+@lru_cache(maxsize=65536)
+def _location(filename: str, line: int) -> ir.Location:
+    return ir.Location.file(filename, line, 1, context())
+
+
+def why_not_converted() -> str:
+    """Where the innermost user function runs as it is although it takes decisions: the reason, to complete an error
+    about a run-time value in a test; else empty."""
+    frame = _innermost()
+    if frame is None or not has_jumps(frame.f_code):
+        return ""
+    return reason_unconverted(frame.f_code)
+
+
+def frame_of(traceback: TracebackType | None) -> UserFrame | None:
+    """The user's line that an error came from: the innermost user frame of its traceback."""
+    found = None
+    while traceback is not None:
+        if is_user_file(traceback.tb_frame.f_code.co_filename):
+            found = _described(traceback.tb_frame.f_code, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found
+
+
+def annotate(error: BaseException) -> None:
+    """Add the note `in file.py:12: source line` to an error, once."""
+    frame = frame_of(error.__traceback__)
+    if frame is None:
+        return
+    note = f"in {frame}"
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
