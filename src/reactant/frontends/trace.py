@@ -66,6 +66,7 @@ class Trace:
         self.captured_position: list[int] = []
         self.checks: list[tuple[ir.Value, Callable[[], BaseException]]] = []
         self.argument_count = 0
+        self.arguments: list[Storage] = []
         self.closed = False
 
     @staticmethod

@@ -154,7 +154,7 @@ class SliceStep(Step):
         return tuple(a * s for a, s in zip(strides, self.steps, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class DynamicSliceStep(Step):
     """A window whose start is known at run time. `starts` are Values (0-d int64, in bounds) or ints."""
 

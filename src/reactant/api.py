@@ -1,0 +1,178 @@
+"""`jit` and what hangs on it: sign the arguments, trace, run the pipeline, compile, call."""
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, overload
+
+import jax
+
+from reactant import signature as sig
+from reactant.compiled import Compiled, Lowered, lower
+from reactant.frontends import calls
+from reactant.frontends.numpy import overlay
+from reactant.frontends.trace import is_tracing
+from reactant.options import CompileOptions
+
+RECOMPILE_WARNING = 8
+"""A function compiled for more signatures than this warns, once, with the reason of the last compilation."""
+
+
+class RecompilationWarning(UserWarning):
+    """One function compiles again and again: static arguments or shapes keep changing."""
+
+
+class Jitted:
+    """A function that compiles itself for each signature of its arguments. Made by `jit`."""
+
+    def __init__(self, function: Callable, options: CompileOptions, static: Iterable[str], traced: Iterable[str]):
+        functools.update_wrapper(self, function, updated=())
+        self.function, self.options = function, options
+        self._parameters = _parameters(function)
+        known = self._parameters or ()
+        self._static = sig.require_known(static, known, "static_argnames")
+        self._traced = sig.require_known(traced, known, "traced_argnames")
+        self._named = bool(self._static or self._traced)
+        self._entries: dict[tuple, Compiled] = {}
+        self._lock = threading.Lock()
+        self._warned = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            return calls.call(self.function, *args, **kwargs)      # part of the program being traced
+        key, leaves = self._sign(args, kwargs)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._compile(key, leaves)
+        return entry.run(leaves, args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
+        key, _ = self._sign(args, kwargs)
+        return self._lower(key, keep=True)
+
+    def cache_size(self) -> int:
+        """Number of signatures compiled so far."""
+        return len(self._entries)
+
+    def clear_cache(self) -> None:
+        """Forget every compiled program of this function."""
+        with self._lock:
+            self._entries.clear()
+
+    def _sign(self, args: tuple, kwargs: dict) -> tuple[tuple, list]:
+        flat = sig.Flattener()
+        if not self._named:
+            positional = tuple([flat.node(a) for a in args])
+            keyword = tuple([(n, flat.node(kwargs[n])) for n in sorted(kwargs)]) if kwargs else ()
+        else:
+            names = self._names(len(args))
+            positional = tuple(self._node(flat, n, a) for n, a in zip(names, args, strict=True))
+            keyword = tuple((n, self._node(flat, n, kwargs[n])) for n in sorted(kwargs))
+        return (positional, keyword, jax.config.jax_default_device), flat.leaves
+
+    def _node(self, flat: sig.Flattener, name: str, value: Any) -> Any:
+        return sig.Static(value) if name in self._static else flat.node(value, name in self._traced)
+
+    def _names(self, count: int) -> list[str]:
+        named = [p.name for p in self._parameters.values()
+                 if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        rest = next((p.name for p in self._parameters.values() if p.kind is p.VAR_POSITIONAL), "")
+        return (named + [rest] * count)[:count]
+
+    def _lower(self, key: tuple, keep: bool) -> Lowered:
+        return lower(self.function, key[0], key[1], self.options, keep_original=keep)
+
+    def _compile(self, key: tuple, leaves: list) -> Compiled:
+        entry = self._lower(key, keep=False).compile()
+        with self._lock:
+            entry = self._entries.setdefault(key, entry)
+            if len(self._entries) > RECOMPILE_WARNING and not self._warned:
+                self._warned = True
+                keys = list(self._entries)
+                warnings.warn(f"{self.__name__} was compiled {len(keys)} times. {_reason(keys[-2], keys[-1])}",
+                              RecompilationWarning, stacklevel=4)
+        return entry
+
+    def __repr__(self) -> str:
+        return f"<reactant.jit of {getattr(self, '__qualname__', self.function)}>"
+
+
+def _parameters(function: Callable) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return {}
+
+
+def _reason(before: tuple, now: tuple) -> str:
+    """Which part of the signature changed between two compilations."""
+    for number, (a, b) in enumerate(zip(before[0], now[0], strict=False)):
+        if a != b:
+            advice = " Pass it as a float, or name it in traced_argnames." if isinstance(b, sig.Static) \
+                and isinstance(b.value, int) else ""
+            return f"The last time argument {number} changed from {_show(a)} to {_show(b)}.{advice}"
+    for (name, a), (_, b) in zip(before[1], now[1], strict=False):
+        if a != b:
+            return f"The last time argument '{name}' changed from {_show(a)} to {_show(b)}."
+    return "The last time the number of arguments or the default device changed."
+
+
+def _show(node: Any) -> str:
+    if isinstance(node, sig.Static):
+        return repr(node.value)
+    return f"{node[2]}{list(node[1])}" if node[0] in ("array", "device") else str(node[0])
+
+
+@overload
+def jit(function: Callable, **options: Any) -> Jitted: ...
+@overload
+def jit(function: None = None, **options: Any) -> Callable[[Callable], Jitted]: ...
+
+
+def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str] = (),
+        traced_argnames: str | Iterable[str] = (), options: CompileOptions | None = None, **changes: Any) -> Any:
+    """Compile a NumPy function with XLA, without changing it.
+
+    The function is traced at the first call of each signature: tree structure of the arguments, shapes, dtypes and
+    static values. `int`, `bool`, `str` and `None` arguments are static, `float` and `complex` are run-time values;
+    `static_argnames` and `traced_argnames` override that by argument name. NumPy arrays in, writable NumPy arrays out;
+    device arrays in, device arrays out. Arrays that the function writes into are written for the caller.
+
+    options, or any field of `CompileOptions` by name, choose how it is compiled. Usable as a decorator, with or
+    without arguments.
+    """
+    chosen = (options or CompileOptions()).with_(**changes)
+    if function is None:
+        return lambda f: jit(f, static_argnames=static_argnames, traced_argnames=traced_argnames, options=chosen)
+    if isinstance(function, Jitted):
+        function = function.function
+    if not callable(function):
+        raise TypeError(f"reactant.jit takes a function, not {type(function).__name__}.")
+    return Jitted(function, chosen, static_argnames, traced_argnames)
+
+
+def as_jitted(function: Callable, **options: Any) -> Jitted:
+    """`function` itself when it is compiled already and no options are given, else `jit(function, **options)`."""
+    if isinstance(function, Jitted) and not options:
+        return function
+    return jit(function, **options)
+
+
+def code_hlo(function: Callable, *args: Any, optimize: bool = True, **kwargs: Any) -> str:
+    """The StableHLO text of `function` for these arguments, after (or before) our passes."""
+    return as_jitted(function).lower(*args, **kwargs).as_text(optimized=optimize)
+
+
+def code_xla(function: Callable, *args: Any, **kwargs: Any) -> str:
+    """XLA's HLO of `function` for these arguments, after XLA's optimisations."""
+    return as_jitted(function).lower(*args, **kwargs).compile().as_text()
+
+
+overlay.install()

@@ -1,0 +1,244 @@
+"""A traced function on its way to XLA: `Lowered` (StableHLO, before and after our passes) and `Compiled` (callable)."""
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant import pipelines
+from reactant import signature as sig
+from reactant.errors import ReactantError
+from reactant.frontends.numpy.tensor import PYTHON, SCALAR
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.options import CompileOptions
+
+try:
+    from reactant.runtime.array import DeviceArray
+except ModuleNotFoundError:
+    class DeviceArray:  # type: ignore[no-redef]
+        """Placeholder until runtime/array.py lands."""
+from reactant.runtime.executable import Executable
+from reactant.tracing import Known, OfArgument, Result, Traced, trace
+
+
+@dataclass
+class Times:
+    """Where compile time went, in seconds."""
+
+    trace: float = 0.0
+    passes: float = 0.0
+    xla: float = 0.0
+
+
+class Lowered:
+    """A program before XLA. `original` is the module as traced (only kept by `.lower`)."""
+
+    def __init__(self, name: str, traced: Traced, original: ir.Module | None, report: Any, times: Times,
+                 options: CompileOptions):
+        self.name, self.traced, self.original, self.report = name, traced, original, report
+        self.times, self.options = times, options
+
+    @property
+    def module(self) -> ir.Module:
+        """The StableHLO module after our passes."""
+        return self.traced.module
+
+    def _module(self, optimized: bool) -> ir.Module:
+        if optimized or self.original is None:
+            return self.traced.module
+        return self.original
+
+    def as_text(self, optimized: bool = True) -> str:
+        """StableHLO text after our passes, or as traced with `optimized=False`."""
+        with building():
+            return str(self._module(optimized))
+
+    def operations(self, optimized: bool = True) -> dict[str, int]:
+        """How many of each operation the module holds, those in regions included."""
+        with building():
+            return dict(modules.counts(self._module(optimized)))
+
+    def cost(self, optimized: bool = True) -> dict[str, float]:
+        """Estimated `flops` and `bytes` of one run; loops count with their trip count where it is known."""
+        with building():
+            from reactant.ir import cost
+            return cost.estimate(self._module(optimized))
+
+    def compile(self) -> Compiled:
+        """Hand the program to XLA."""
+        with building():
+            executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
+                                    donate=self._donated())
+        return Compiled(self, executable)
+
+    def _donated(self) -> tuple[int, ...]:
+        return tuple(self.traced.written) if self.options.donate else ()
+
+
+class Compiled:
+    """A compiled program and how to call it with the user's arguments."""
+
+    def __init__(self, lowered: Lowered, executable: Executable):
+        self.lowered, self.executable = lowered, executable
+        self._traced = lowered.traced
+        self._simple = self._is_simple()
+        self._ready = False
+
+    # -- looking at it
+
+    def as_text(self) -> str:
+        """XLA's HLO after its optimisations."""
+        return self.executable.as_text()
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's own estimate: flops, bytes accessed, transcendentals."""
+        return self.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """XLA's sizes in bytes of arguments, results, temporaries and code."""
+        return self.executable.memory_analysis()
+
+    @property
+    def times(self) -> Times:
+        """Where compile time went."""
+        self.lowered.times.xla = self.executable.compile_seconds
+        return self.lowered.times
+
+    # -- calling it
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run with arguments of the signature it was lowered for."""
+        flat = sig.Flattener()
+        for a in args:
+            flat.node(a)
+        for name in sorted(kwargs):
+            flat.node(kwargs[name])
+        return self.run(flat.leaves, args, kwargs)
+
+    def _is_simple(self) -> bool:
+        """One result, nothing written, nothing checked: the call needs no recipe."""
+        t = self._traced
+        return (isinstance(t.result, Result) and not t.result.steps and not t.written and not t.updates
+                and t.flags is None and not t.captured)
+
+    def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
+        """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
+        for leaf in leaves:
+            if isinstance(leaf, (jax.Array, DeviceArray)):
+                return self._run_on_device(leaves, args, kwargs)
+        if self._simple:
+            return _leaf(self.executable(leaves)[self._traced.result.index], self._traced.result.kind)
+        if self._traced.written:
+            _refuse_overlap(leaves, self._traced.written)
+        results = self.executable([*leaves, *self._traced.captured])
+        self._raise_failed(results)
+        for number, index in self._traced.written.items():
+            np.copyto(leaves[number], results[index], casting="no")
+        return self._deliver(results, leaves, args, kwargs)
+
+    def _run_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
+        plain = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in leaves]
+        arrays = [*plain, *self._traced.captured]
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in plain):
+            results = self.executable.traced(arrays)
+            if self._traced.written:
+                raise ReactantError("A function that writes into its arguments cannot be part of a jax.jit program: "
+                                    "jax arrays do not change. Return the new array instead.")
+            return self._deliver(results, leaves, args, kwargs)
+        results = self.executable.on_device(arrays)
+        self._raise_failed(results)
+        if any(type(leaf) is DeviceArray for leaf in leaves):
+            results = [DeviceArray(r) for r in results]
+        for number, index in self._traced.written.items():
+            if type(leaves[number]) is DeviceArray:
+                leaves[number].replace(results[index].jax)
+            elif isinstance(leaves[number], np.ndarray):
+                np.copyto(leaves[number], np.asarray(results[index]), casting="no")
+            else:
+                raise ReactantError("The function writes into an argument that is a jax.Array, which cannot change. "
+                                    "Pass reactant.array(x) instead.")
+        return self._deliver(results, leaves, args, kwargs)
+
+    def _raise_failed(self, results: list) -> None:
+        """Raise the exception of the first run-time check that failed."""
+        if self._traced.flags is not None:
+            flags = np.asarray(results[self._traced.flags])
+            if not flags.all():
+                raise self._traced.errors[int(np.argmin(flags))]()
+
+    def _deliver(self, results: list, leaves: list, args: tuple, kwargs: dict) -> Any:
+        """Build what the function returned, and update the caller's containers."""
+        roots = (args, kwargs)
+        made: dict[int, Any] = {}
+
+        def resolve(leaf: Any) -> Any:
+            if isinstance(leaf, Result):
+                return _leaf(_seen_through(results[leaf.index], leaf.steps), leaf.kind)
+            if isinstance(leaf, OfArgument):
+                return _seen_through(leaves[leaf.number], leaf.steps)
+            if isinstance(leaf, sig.Same):
+                return sig.follow(roots, leaf.path)
+            value = leaf.value if isinstance(leaf, Known) else leaf
+            return made.setdefault(id(leaf), value.copy()) if isinstance(value, np.ndarray) else value
+        result = sig.map_tree(self._traced.result, resolve)
+        updates = [(sig.follow(roots, path), sig.map_tree(new, resolve)) for path, new in self._traced.updates]
+        for container, new in updates:
+            sig.refill(container, new)
+        return result
+
+
+def _leaf(array: Any, kind: str) -> Any:
+    """A program result as the kind of object the function returned."""
+    if kind == PYTHON:
+        return array.item()
+    return array[()] if kind == SCALAR and isinstance(array, np.ndarray) else array
+
+
+def _seen_through(array: Any, steps: tuple) -> Any:
+    for step in steps:
+        array = step.numpy(array)
+    return array
+
+
+def _refuse_overlap(leaves: list, written: dict[int, int]) -> None:
+    """Arguments that share memory in part cannot be told apart from copies: raise when one of them is written."""
+    for number in written:
+        target = leaves[number]
+        if not isinstance(target, np.ndarray):
+            continue
+        for other, array in enumerate(leaves):
+            if other != number and isinstance(array, np.ndarray) and array.size and target.size \
+                    and np.may_share_memory(array, target) and np.shares_memory(array, target):
+                raise ReactantError(
+                    f"Arrays {number} and {other} among the arguments overlap in memory and the function writes into "
+                    f"one of them. Pass one array and slice it inside the function, or pass a copy.")
+
+
+def lower(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
+          keep_original: bool = False) -> Lowered:
+    """Trace `function` for signature nodes and run our passes."""
+    from reactant.frontends import calls
+    times = Times()
+    with building():
+        start = time.perf_counter()
+        traced = trace(lambda *a, **k: calls.call(function, *a, **k), positional, keyword, options)
+        times.trace = time.perf_counter() - start
+        original = modules.clone(traced.module) if keep_original else None
+        start = time.perf_counter()
+        report = pipelines.run(traced.module, _pipeline(options), options=options)
+        times.passes = time.perf_counter() - start
+    return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options)
+
+
+def _pipeline(options: CompileOptions) -> Any:
+    if options.optimize is True:
+        return ("default",)
+    if options.optimize is False:
+        return ("none",)
+    return options.optimize

@@ -1,0 +1,257 @@
+"""What converted code calls instead of NumPy's creation functions, `math` and the builtins that would need a known
+number; and item access on plain arrays. `install()` connects it all to the converter.
+
+Plain ndarrays that converted code meets were made outside the trace: reading them with a run-time index makes them
+constants of the program, writing into them raises.
+"""
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reactant import errors
+from reactant.errors import ConstantWriteError
+from reactant.frontends import calls, operators, source_map
+from reactant.frontends.numpy import families, implements, python_numbers
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES
+from reactant.frontends.numpy.tensor import PYTHON, Tensor, python_number, wrap
+from reactant.frontends.numpy.ufuncs import cast
+from reactant.frontends.trace import is_tracing
+from reactant.ir import ops
+
+_MUTATING_METHODS = {"fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap", "setflags"}
+
+
+def install() -> None:
+    """Put the replacements and hooks in place. Done once, by importing `reactant.api`."""
+    families.load()
+    for function in implements.CREATION:
+        calls.REPLACEMENTS[function] = _creator(function)
+    operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
+                      involves_tracing=lambda args, kwargs: any(implements.tensors(args, kwargs)))
+    errors.find_frames_with(source_map.user_frame)
+
+
+def _creator(function: Callable) -> Callable:
+    def create(*args: Any, **kwargs: Any) -> Any:
+        return implements.TABLE[function](*args, **kwargs) if is_tracing() else function(*args, **kwargs)
+    create.__name__ = function.__name__
+    return create
+
+
+# ---- plain arrays in converted code ----------------------------------------------------------------------------
+
+def _is_outside(x: Any) -> bool:
+    return type(x) is not Tensor and isinstance(x, np.ndarray)
+
+
+def _has_traced(index: Any) -> bool:
+    if isinstance(index, slice):
+        return any(type(b) is Tensor for b in (index.start, index.stop, index.step))
+    return type(index) is Tensor or (type(index) in (tuple, list) and any(_has_traced(i) for i in index))
+
+
+def _get_item(container: Any, index: Any) -> Any:
+    if is_tracing() and _is_outside(container) and _has_traced(index):
+        return wrap(container)[index]
+    return calls.get_item(container, index)
+
+
+def _set_item(value: Any, container: Any, index: Any) -> None:
+    if is_tracing() and _is_outside(container):
+        raise ConstantWriteError()
+    calls.set_item(value, container, index)
+
+
+def _inplace(kind: str, left: Any, right: Any) -> Any:
+    if is_tracing() and _is_outside(left):
+        raise ConstantWriteError()
+    return operators.INPLACE[kind](left, right)
+
+
+def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if is_tracing() and _is_outside(owner):
+        if function.__name__ in _MUTATING_METHODS:
+            raise ConstantWriteError()
+        if any(implements.tensors(args, kwargs)):
+            return getattr(wrap(owner), function.__name__)(*args, **kwargs)
+    return calls.call_bound(function, owner, *args, **kwargs)
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------
+
+def _on_numbers(original: Callable) -> Callable[[Callable], Callable]:
+    """Replace `original` where its first argument is traced."""
+    def register(ours: Callable) -> Callable:
+        @calls.replace(original)
+        def choose(*args: Any, **kwargs: Any) -> Any:
+            if any(type(a) is Tensor for a in args):
+                return ours(*args, **kwargs)
+            return original(*args, **kwargs)
+        return ours
+    return register
+
+
+def _to_python(kind: type) -> None:
+    @_on_numbers(kind)
+    def convert(x: Any, *rest: Any) -> Any:
+        if rest or type(x) is not Tensor or x.is_concrete():
+            return kind(x, *rest)
+        if x.size != 1:
+            return kind(x)      # raises NumPy's error
+        value = ops.reshape(x.value(), ())
+        if kind is int and x.dtype.kind == "f":
+            _check_finite_for_int(value)
+        if kind in (int, float) and x.dtype.kind == "c":
+            raise TypeError(f"{kind.__name__}() argument must be a string or a real number, not 'complex'")
+        return python_number(cast(value, PYTHON_DTYPES[kind]), x.interval if kind is int else None)
+
+
+def _check_finite_for_int(value: Any) -> None:
+    from reactant.frontends.trace import current_trace
+    current_trace().check(ops.is_finite(value), lambda: ValueError("cannot convert float NaN or infinity to integer"))
+
+
+for _kind in (int, float, complex, bool):
+    _to_python(_kind)
+
+
+_UFUNC_OF = {math.sqrt: np.sqrt, math.exp: np.exp, math.expm1: np.expm1, math.log1p: np.log1p, math.sin: np.sin,
+             math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
+             math.atan2: np.arctan2, math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh,
+             math.asinh: np.arcsinh, math.acosh: np.arccosh, math.atanh: np.arctanh, math.fabs: np.fabs,
+             math.copysign: np.copysign, math.degrees: np.degrees, math.radians: np.radians, math.log2: np.log2,
+             math.log10: np.log10, math.cbrt: np.cbrt, math.exp2: np.exp2, math.fmod: np.fmod, math.pow: np.float_power,
+             math.isnan: np.isnan, math.isinf: np.isinf, math.isfinite: np.isfinite}
+_ROUNDING = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}
+_DOMAIN = {math.sqrt: lambda x: x >= 0, math.log: lambda x: x > 0, math.log2: lambda x: x > 0,
+           math.log10: lambda x: x > 0, math.log1p: lambda x: x > -1, math.acosh: lambda x: x >= 1,
+           math.asin: lambda x: abs(x) <= 1, math.acos: lambda x: abs(x) <= 1, math.atanh: lambda x: abs(x) < 1}
+
+
+def _as_python_float(x: Any) -> Any:
+    return builtins.float(x) if type(x) is not Tensor or x.is_concrete() else \
+        python_number(cast(ops.reshape(x.value(), ()), np.dtype(np.float64)))
+
+
+def _require_domain(function: Callable, x: Any) -> None:
+    """math raises ValueError outside the domain; NaN passes."""
+    inside = _DOMAIN.get(function)
+    if inside is not None and type(x) is Tensor:
+        from reactant.frontends.trace import current_trace
+        ok = np.logical_or(inside(x), np.isnan(x))
+        if type(ok) is Tensor:
+            current_trace().check(ok.value(), lambda: ValueError("math domain error"))
+
+
+def _math_function(function: Callable, ufunc: np.ufunc) -> None:
+    @_on_numbers(function)
+    def compute(*args: Any) -> Any:
+        numbers = [_as_python_float(a) for a in args]
+        _require_domain(function, numbers[0])
+        return _python(ufunc(*numbers))
+
+
+def _python(result: Any) -> Any:
+    return Tensor.of_value(result.value(), PYTHON) if type(result) is Tensor else result.item()
+
+
+for _function, _ufunc in _UFUNC_OF.items():
+    _math_function(_function, _ufunc)
+
+
+@_on_numbers(math.log)
+def _log(x: Any, *base: Any) -> Any:
+    number = _as_python_float(x)
+    _require_domain(math.log, number)
+    result = _python(np.log(number))
+    return result / _log(base[0]) if base else result
+
+
+
+
+def _rounding_function(function: Callable, ufunc: np.ufunc) -> None:
+    @_on_numbers(function)
+    def compute(x: Any) -> Any:
+        if x.dtype.kind in "iub":
+            return calls.REPLACEMENTS[int](x)
+        return calls.REPLACEMENTS[int](_python(ufunc(_as_python_float(x))))
+
+
+for _function, _ufunc in _ROUNDING.items():
+    _rounding_function(_function, _ufunc)
+
+
+@_on_numbers(math.hypot)
+def _hypot(*args: Any) -> Any:
+    total = 0.0
+    for a in args:
+        total = _python(np.hypot(_as_python_float(a), total))
+    return total
+
+
+@_on_numbers(round)
+def _round(x: Any, digits: Any = None) -> Any:
+    if x.kind != PYTHON:
+        return np.round(x, digits or 0)
+    if x.dtype.kind in "ib":
+        return x
+    rounded = _python(np.round(x, digits or 0))
+    return rounded if digits is not None else calls.REPLACEMENTS[int](rounded)
+
+
+@_on_numbers(pow)
+def _pow(x: Any, y: Any, modulus: Any = None) -> Any:
+    return x ** y if modulus is None else x ** y % modulus
+
+
+def _fold_numbers(original: Callable, better: Callable) -> None:
+    """`min`/`max` over traced numbers: the first best one, as Python keeps it."""
+    python = calls.REPLACEMENTS.get(original, original)
+
+    @calls.replace(original)
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        items = list(args[0]) if len(args) == 1 and not isinstance(args[0], dict) else list(args)
+        if not any(type(i) is Tensor for i in items) or kwargs.get("key") is not None:
+            return python(*([items] if len(args) == 1 else args), **kwargs)
+        best = items[0]
+        for item in items[1:]:
+            best = _pick(better(item, best), item, best)
+        return best
+
+
+def _pick(condition: Any, x: Any, y: Any) -> Any:
+    """`x if condition else y` for numbers."""
+    if type(condition) is not Tensor:
+        return x if condition else y
+    python = python_numbers.both_python(x, y)
+    chosen = np.where(condition, x, y)
+    if not python:
+        return chosen[()]
+    ends = [python_numbers.bounds(v) for v in (x, y)]
+    known = None if None in ends else (builtins.min(e[0] for e in ends), builtins.max(e[1] for e in ends))
+    return Tensor.of_value(chosen.value(), PYTHON, interval=known)
+
+
+_fold_numbers(min, lambda a, b: a < b)
+_fold_numbers(max, lambda a, b: a > b)
+
+
+def _fold_truth(original: Callable, combine: np.ufunc) -> None:
+    @calls.replace(original)
+    def fold(items: Any) -> Any:
+        items = list(items)
+        if not any(type(i) is Tensor for i in items):
+            return original(items)
+        result: Any = original is all
+        for item in items:
+            result = combine(result, item)
+        return _python(result)
+
+
+_fold_truth(all, np.logical_and)
+_fold_truth(any, np.logical_or)

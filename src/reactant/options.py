@@ -1,0 +1,63 @@
+"""What a user can choose about a compilation: one frozen dataclass, part of the cache key."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+LEVELS = ("rounding", "association")
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Options of `reactant.jit`. Unknown names and values raise.
+
+    optimize: True for the default pipeline, False for none, or names of pipelines, families or single patterns.
+    without: names of families or patterns that are left out.
+    allow: rewrites that change the last places admitted beside exact ones: "rounding" (the new form is as accurate),
+        "association" (it may lose accuracy: sums in another order, factored products).
+    finite: assume that no value is NaN or infinite.
+    unroll_limit: a `for` over a known range is unrolled while trip count x operations of the body stays within this.
+    max_unroll: most iterations unrolled where the loop index must be a Python int (a shape, a list index).
+    check: check array indices, divisors and shapes known only at run time, and raise after the call.
+    donate: device arrays given as arguments may be overwritten.
+    xla: XLA compile options by name, over those chosen for the module.
+    """
+
+    optimize: bool | str | tuple[str, ...] = True
+    without: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ("rounding",)
+    finite: bool = False
+    unroll_limit: int = 256
+    max_unroll: int = 4096
+    check: bool = True
+    donate: bool = False
+    xla: tuple[tuple[str, Any], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for name in ("without", "allow", "optimize"):
+            value = getattr(self, name)
+            if isinstance(value, list):
+                object.__setattr__(self, name, tuple(value))
+        if isinstance(self.xla, Mapping):
+            object.__setattr__(self, "xla", tuple(sorted(self.xla.items())))
+        if isinstance(self.without, str) or isinstance(self.allow, str):
+            raise TypeError("CompileOptions: `without` and `allow` take tuples of names, not one string.")
+        if wrong := [level for level in self.allow if level not in LEVELS]:
+            raise ValueError(f"CompileOptions: allow={wrong[0]!r} is not one of {', '.join(LEVELS)}.")
+        if not isinstance(self.optimize, (bool, str, tuple)):
+            raise TypeError("CompileOptions: optimize is True, False, a name or a tuple of names.")
+        for name in ("unroll_limit", "max_unroll"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ValueError(f"CompileOptions: {name} is a non-negative int, not {value!r}.")
+        for name in ("finite", "check", "donate"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"CompileOptions: {name} is True or False, not {getattr(self, name)!r}.")
+
+    def with_(self, **changes: Any) -> CompileOptions:
+        """A copy with some fields changed; unknown names raise `TypeError` listing the known ones."""
+        known = [f.name for f in fields(self)]
+        if unknown := [name for name in changes if name not in known]:
+            raise TypeError(f"There is no compile option {unknown[0]!r}; there are {', '.join(known)}.")
+        return replace(self, **changes)

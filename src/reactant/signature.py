@@ -1,0 +1,267 @@
+"""Arguments of a call as a hashable signature and a flat list of run-time leaves, and back as traced arguments.
+
+Lists, tuples, dicts, NamedTuples, dataclasses, registered jax pytrees and plain objects are containers. Arrays, NumPy
+scalars and Python `float`/`complex` are run-time leaves; `int`, `bool`, `str`, `None`, functions and other hashable
+objects are static: part of the signature.
+"""
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import is_dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from reactant.errors import ReactantError, UnsupportedError
+
+try:
+    from reactant.runtime.array import DeviceArray
+except ModuleNotFoundError:
+    class DeviceArray:  # type: ignore[no-redef]
+        """Placeholder until runtime/array.py lands."""
+
+STATIC_TYPES = (bool, int, str, bytes, type(None), type(Ellipsis), np.dtype, type, slice, range, enum.Enum,
+                types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc)
+
+
+class Static:
+    """A static leaf in a signature: equal when type and value are (so that 1, 1.0 and True differ)."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        try:
+            self._hash = hash((type(value), _frozen(value)))
+        except TypeError:
+            raise UnsupportedError(
+                f"An argument of type {type(value).__name__} is neither an array, a number nor hashable, so it cannot "
+                f"be an argument of a compiled function. Pass its arrays, or make it hashable.") from None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and type(self.value) is type(other.value) \
+            and (self.value is other.value or _frozen(self.value) == _frozen(other.value))
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def _frozen(value: Any) -> Hashable:
+    if isinstance(value, slice):
+        return ("slice", value.start, value.stop, value.step)
+    return value
+
+
+class Flattener:
+    """One pass over the arguments: `leaves` in order, and the signature as nested tuples."""
+
+    def __init__(self, static_names: frozenset[str] = frozenset(), traced_names: frozenset[str] = frozenset()):
+        self.leaves: list[Any] = []
+        self.static_names, self.traced_names = static_names, traced_names
+        self._seen: dict[int, int] = {}      # id of array or mutable container -> its number, for shared references
+        self._alive: list[Any] = []
+
+    def arguments(self, named: Iterable[tuple[str, Any]]) -> tuple:
+        """The signature of named arguments."""
+        return tuple((name, Static(value) if name in self.static_names
+                      else self.node(value, name in self.traced_names)) for name, value in named)
+
+    def node(self, x: Any, trace_numbers: bool = False) -> Any:
+        """The signature of one value."""
+        kind = type(x)
+        if kind is np.ndarray or kind is DeviceArray or isinstance(x, (np.ndarray, jax.Array)):
+            return self._shared(x) or self._array(x)
+        if isinstance(x, np.generic):
+            self.leaves.append(x)
+            return ("scalar", x.dtype)
+        if kind is float or kind is complex or (trace_numbers and kind in (int, bool)):
+            self.leaves.append(x)
+            return ("python", kind)
+        if isinstance(x, STATIC_TYPES):
+            return Static(x)
+        return self._shared(x) or self._container(x, trace_numbers)
+
+    def _shared(self, x: Any) -> tuple | None:
+        number = self._seen.get(id(x))
+        if number is not None:
+            return ("same", number)
+        self._seen[id(x)] = len(self._seen)
+        self._alive.append(x)
+        return None
+
+    def _array(self, x: Any) -> tuple:
+        self.leaves.append(x)
+        if isinstance(x, np.ndarray):
+            if type(x) is not np.ndarray and not isinstance(x, np.memmap):
+                raise UnsupportedError(f"Arrays of type {type(x).__name__} (a subclass of ndarray) cannot be compiled. "
+                                       f"Pass np.asarray(x).")
+            layout = None if x.flags.c_contiguous else x.strides
+            return ("array", x.shape, x.dtype, layout, x.flags.writeable)
+        return ("device", tuple(x.shape), np.dtype(x.dtype), type(x) is DeviceArray)
+
+    def _container(self, x: Any, trace_numbers: bool) -> Any:
+        kind = type(x)
+        nodes = lambda values: tuple(self.node(v, trace_numbers) for v in values)  # noqa: E731
+        if kind in (list, tuple):
+            return (kind.__name__, nodes(x))
+        if isinstance(x, dict) and kind.__init__ is dict.__init__ or kind is dict:
+            return ("dict", kind, tuple(Static(k) for k in x), nodes(x.values()))
+        if isinstance(x, tuple) and hasattr(x, "_fields"):
+            return ("namedtuple", kind, nodes(x))
+        if is_dataclass(x) and not hasattr(x, "__slots__") or _is_plain_object(x):
+            return ("object", kind, tuple(vars(x)), nodes(vars(x).values()))
+        leaves, tree = jax.tree_util.tree_flatten(x)
+        if not (len(leaves) == 1 and leaves[0] is x):
+            return ("pytree", tree, nodes(leaves))
+        return Static(x)
+
+
+def _is_plain_object(x: Any) -> bool:
+    """An instance of a Python class with attributes, and without a hash or tree structure of its own."""
+    if not hasattr(x, "__dict__") or callable(x) and not type(x).__module__.startswith("__main__") and not vars(x):
+        return False
+    return type(x).__flags__ & (1 << 9) != 0 and not isinstance(x, np.random.Generator)
+
+
+# ---- rebuilding ------------------------------------------------------------------------------------------------
+
+class Rebuilder:
+    """Traced arguments from a signature: containers are new, leaves come from `make(node, number)`."""
+
+    def __init__(self, make: Callable[[tuple, int], Any]):
+        self.make = make
+        self.count = 0
+        self._seen: list[Any] = []
+        self.containers: list[tuple[Any, tuple]] = []
+        """Mutable containers made, with the path from the arguments to each."""
+
+    def build(self, node: Any, path: tuple = ()) -> Any:
+        if isinstance(node, Static):
+            return node.value
+        kind = node[0]
+        if kind == "same":
+            return self._seen[node[1]]
+        if kind in ("array", "device"):
+            number = len(self._seen)
+            self._seen.append(None)
+            self._seen[number] = made = self._leaf(node)
+            return made
+        if kind in ("scalar", "python"):
+            return self._leaf(node)
+        return self._container(node, path)
+
+    def _leaf(self, node: tuple) -> Any:
+        self.count += 1
+        return self.make(node, self.count - 1)
+
+    def _container(self, node: tuple, path: tuple) -> Any:
+        kind, number = node[0], len(self._seen)
+        self._seen.append(None)
+        if kind == "list":
+            self._seen[number] = made = []
+            made.extend(self.build(n, (*path, i)) for i, n in enumerate(node[1]))
+        elif kind == "dict":
+            self._seen[number] = made = node[1]()
+            for key, n in zip(node[2], node[3], strict=True):
+                made[key.value] = self.build(n, (*path, key.value))
+        elif kind == "object":
+            self._seen[number] = made = object.__new__(node[1])
+            for name, n in zip(node[2], node[3], strict=True):
+                made.__dict__[name] = self.build(n, (*path, Attribute(name)))
+        elif kind == "tuple":
+            made = tuple(self.build(n, (*path, i)) for i, n in enumerate(node[1]))
+        elif kind == "namedtuple":
+            made = node[1](*(self.build(n, (*path, i)) for i, n in enumerate(node[2])))
+        else:
+            leaves = [self.build(n, path) for n in node[2]]
+            made = jax.tree_util.tree_unflatten(node[1], leaves)
+        self._seen[number] = made
+        if kind in ("list", "dict", "object"):
+            self.containers.append((made, path))
+        return made
+
+
+class Attribute(str):
+    """A path element that is an attribute name, not a key."""
+
+    __slots__ = ()
+
+
+def follow(root: Any, path: tuple) -> Any:
+    """The object at `path` below `root`."""
+    for step in path:
+        root = getattr(root, step) if isinstance(step, Attribute) else root[step]
+    return root
+
+
+def contents(container: Any) -> Any:
+    """What a mutable container holds, as a new list or dict."""
+    return list(container) if isinstance(container, list) else dict(container) if isinstance(container, dict) \
+        else dict(vars(container))
+
+
+def refill(container: Any, new: Any) -> None:
+    """Make a caller's container hold `new` (what `contents` gave), keeping what is the same."""
+    if isinstance(container, list):
+        container[:] = new
+    elif isinstance(container, dict):
+        for key in [k for k in container if k not in new]:
+            del container[key]
+        container.update(new)
+    else:
+        refill(vars(container), new)
+
+
+class Same:
+    """In a result tree: the caller's own object at `path` below the arguments."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: tuple):
+        self.path = path
+
+
+def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | None = None) -> Any:
+    """Rebuild nested containers with `leaf` applied to everything that is not one. `containers` maps ids of objects to
+    what replaces them whole."""
+    if containers and id(x) in containers:
+        return containers[id(x)]
+    kind = type(x)
+    if kind in (list, tuple):
+        return kind(map_tree(v, leaf, containers) for v in x)
+    if isinstance(x, dict):
+        made = kind() if kind is not dict else {}
+        for key, v in x.items():
+            made[key] = map_tree(v, leaf, containers)
+        return made
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return kind(*(map_tree(v, leaf, containers) for v in x))
+    if isinstance(x, STATIC_TYPES) or isinstance(x, (np.ndarray, np.generic, float, complex)):
+        return leaf(x)
+    if _is_plain_object(x) and not _is_leaf(x):
+        made = object.__new__(kind)
+        made.__dict__.update({n: map_tree(v, leaf, containers) for n, v in vars(x).items()})
+        return made
+    if not _is_leaf(x):
+        leaves, tree = jax.tree_util.tree_flatten(x)
+        if not (len(leaves) == 1 and leaves[0] is x):
+            return jax.tree_util.tree_unflatten(tree, [map_tree(v, leaf, containers) for v in leaves])
+    return leaf(x)
+
+
+def _is_leaf(x: Any) -> bool:
+    return not hasattr(x, "__dict__") or callable(x)
+
+
+def require_known(names: Iterable[str], parameters: Iterable[str], option: str) -> frozenset[str]:
+    """Argument names as a set; unknown ones raise."""
+    names = frozenset([names] if isinstance(names, str) else names or ())
+    if unknown := names - set(parameters):
+        raise ReactantError(f"{option}: the function has no argument {sorted(unknown)[0]!r}.")
+    return names

@@ -1,0 +1,158 @@
+"""One trace of a user's function: traced arguments in, a StableHLO module and a recipe for its results out.
+
+The recipe says, for every leaf of what the function returned, which result of the program it is and through which view
+steps; which arguments were written; which lists, dicts and objects among the arguments now hold something else.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant import signature as sig
+from reactant.errors import LeakError
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES
+from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, check_dtype
+from reactant.frontends.trace import Trace, tracing
+from reactant.ir import ops
+from reactant.ir.context import building
+from reactant.options import CompileOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A leaf that is result `index` of the program, seen through `steps`."""
+
+    index: int
+    kind: str
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OfArgument:
+    """A leaf that is (a view of) the caller's own array, leaf `number` of the arguments."""
+
+    number: int
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A leaf whose content was known while tracing; arrays are copied at each call."""
+
+    value: Any
+
+
+@dataclass
+class Traced:
+    """What one trace made."""
+
+    module: ir.Module
+    result: Any                                              # tree of Result / OfArgument / Known / sig.Same
+    written: dict[int, int] = field(default_factory=dict)    # argument leaf -> result index of its new content
+    updates: list[tuple[tuple, Any]] = field(default_factory=list)   # (path of container, tree of its new contents)
+    captured: list[np.ndarray] = field(default_factory=list)
+    flags: int | None = None                                 # result index of the run-time checks
+    errors: list[Callable[[], BaseException]] = field(default_factory=list)
+
+
+def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
+    """Trace `function` on arguments described by signature nodes."""
+    with building(), tracing(options) as session:
+        rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
+        args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
+        kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
+        before = [(c, path, sig.contents(c)) for c, path in rebuilder.containers]
+        result = function(*args, **kwargs)
+        collector = _Collector(session)
+        shared = {id(c): sig.Same(path) for c, path in rebuilder.containers}
+        traced = Traced(session.module, collector.tree(result, shared))
+        for container, path, old in before:
+            new = sig.contents(container)
+            if _changed(old, new):
+                traced.updates.append((path, collector.tree(new, shared)))
+        return _finish(session, collector, traced)
+
+
+def _argument(session: Trace, node: tuple, number: int) -> Tensor:
+    """A traced argument for a leaf node."""
+    kind = node[0]
+    if kind in ("python", "scalar"):
+        dtype = PYTHON_DTYPES[node[1]] if kind == "python" else node[1]
+        check_dtype(dtype)
+        return Tensor(Storage((), dtype, value=session.add_argument((), dtype)), kind=PYTHON if kind == "python" else SCALAR)
+    shape, dtype = node[1], node[2].newbyteorder("=")
+    check_dtype(dtype)
+    storage = Storage(shape, dtype, value=session.add_argument(shape, dtype), argument=number)
+    session.arguments.append(storage)
+    strides, writeable = None, True
+    if kind == "array":
+        writeable = node[4]
+        if node[3] is not None and all(s % dtype.itemsize == 0 for s in node[3]):
+            strides = tuple(s // dtype.itemsize for s in node[3])
+    return Tensor(storage, strides=strides, writeable=writeable)
+
+
+def _changed(old: Any, new: Any) -> bool:
+    if len(old) != len(new):
+        return True
+    if isinstance(old, list):
+        return any(a is not b for a, b in zip(old, new, strict=True))
+    return list(old) != list(new) or any(old[k] is not new[k] for k in old)
+
+
+class _Collector:
+    """Turns returned leaves into program results; arrays that share a storage share one result."""
+
+    def __init__(self, session: Trace):
+        self.session = session
+        self.values: list[ir.Value] = []
+        self._of_storage: dict[Storage, int] = {}
+        self._leaves: list[Tensor] = []
+
+    def tree(self, x: Any, shared: dict[int, Any]) -> Any:
+        found: list[Tensor] = []
+        sig.map_tree(x, lambda leaf: found.append(leaf) if type(leaf) is Tensor else None, shared)
+        counts: dict[Storage, int] = {}
+        for tensor in found:
+            counts[tensor.storage] = counts.get(tensor.storage, 0) + (tensor.kind == ARRAY)
+        return sig.map_tree(x, lambda leaf: self._leaf(leaf, counts), shared)
+
+    def _leaf(self, leaf: Any, counts: dict[Storage, int]) -> Any:
+        if type(leaf) is not Tensor:
+            return leaf if isinstance(leaf, sig.Same) else Known(leaf)
+        if leaf.storage.region.closed:
+            raise LeakError()
+        static = not any(isinstance(s, DynamicSliceStep) for s in leaf.steps)
+        if leaf.kind == ARRAY and leaf.storage.argument is not None and static:
+            return OfArgument(leaf.storage.argument, leaf.steps)
+        if leaf.kind == ARRAY and counts[leaf.storage] > 1 and static:
+            if leaf.storage not in self._of_storage:
+                self._of_storage[leaf.storage] = self.add(leaf.storage.read())
+            return Result(self._of_storage[leaf.storage], ARRAY, leaf.steps)
+        if leaf.is_concrete():
+            return Known(leaf.numpy().copy())
+        return Result(self.add(leaf.value()), leaf.kind)
+
+    def add(self, value: ir.Value) -> int:
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
+    """Add the new contents of written arguments and the check flags, and close `main`."""
+    for storage in session.arguments:
+        if storage.version and storage.value != session.entry.arguments[storage.argument]:
+            traced.written[storage.argument] = collector.add(storage.value)
+    checks = [(ok, error) for ok, error, region in session.checks if region is session.region]
+    if checks:
+        flags = ops.concatenate([ops.reshape(ok, (1,)) for ok, _ in checks], 0)
+        traced.flags = collector.add(flags)
+        traced.errors = [error for _, error in checks]
+    traced.captured = list(session.captured)
+    session.finish(collector.values)
+    return traced
