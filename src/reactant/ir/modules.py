@@ -60,7 +60,8 @@ def walk(module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
         for block in region:
             for op in block:
                 yield op.operation
-                yield from walk(op.operation)
+                if len(op.regions):
+                    yield from walk(op.operation)
 
 
 def counts(module: ir.Module | ir.Operation) -> Counter[str]:
@@ -70,7 +71,16 @@ def counts(module: ir.Module | ir.Operation) -> Counter[str]:
 
 def size(module: ir.Module | ir.Operation) -> int:
     """Number of ops, as `counts` counts."""
-    return sum(1 for op in walk(module) if op.name not in _STRUCTURE)
+    top = operation(module)
+    total = 0
+    for region in top.regions:
+        for block in region:
+            for op in block:
+                total += 1
+                if len(op.regions):
+                    total += size(op.operation)
+            total -= top.name != "builtin.module"  # the terminator
+    return total - (top.name == "func.func")
 
 
 _STRUCTURE = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
@@ -78,7 +88,9 @@ _STRUCTURE = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
 
 @cache
 def _manager(pipeline: str) -> PassManager:
-    return PassManager.parse(f"builtin.module({pipeline})")
+    manager = PassManager.parse(f"builtin.module({pipeline})")
+    manager.enable_verifier(False)  # it costs more than the passes; `verify` is there for whoever wants it
+    return manager
 
 
 def run_passes(module: ir.Module, pipeline: str) -> None:

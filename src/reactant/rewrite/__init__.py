@@ -15,7 +15,8 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
 * `match.<op>(operands..., attribute=...)`; operands are patterns, variables, numbers (a splat constant, bit for bit),
   `constant("c")` (any constant; binds its array), `splat("c")` (binds its element), `rest("xs")` (all remaining
   operands), `once(pattern)` (nobody else uses it), `one_of(names, ..., template="t")` (any of several ops;
-  `t.build(operands, shape)` makes the same op again), `named("v", pattern)` (binds the matched value too). A repeated variable means equality. Commuted operands are tried by the engine, and constants
+  `t.build(operands, shape)` makes the same op again), `named("v", pattern)` (binds the matched value too).
+  A repeated variable means equality. Commuted operands are tried by the engine, and constants
   stand on the right. Attributes are decoded to Python values.
 * Parameters are the names the pattern binds, or `result_type`, `result_shape`, `result_dtype`.
 * Return a value (or number, or list for several results), or None to decline. Decide before you build. Never keep or
@@ -33,5 +34,6 @@ from reactant.rewrite.report import Report
 from reactant.rewrite.site import CHANGED, Producer, Site, captures, defined_in, inside, producer, users
 
 __all__ = ["CHANGED", "NotConverged", "NotConvergedWarning", "Producer", "Report", "RewriteError", "RuleSet", "Site",
-           "captures", "constant", "defined_in", "equations", "inside", "match", "named", "once", "one_of", "producer", "pure",
+           "captures", "constant", "defined_in", "equations", "inside", "match", "named", "once", "one_of", "producer",
+           "pure",
            "rest", "rewrite", "splat", "users", "variables"]

@@ -70,21 +70,23 @@ class RuleSet:
         self.table: dict[str, Root] = compile_rules(rules)
 
     def apply(self, root: ir.Operation, report: Report | None = None, *, budget: int | None = None,
-              strict: bool = False) -> int:
+              strict: bool = False, verify: bool = False) -> int:
         """Rewrite everything inside `root` until nothing fires; gives the number of rewrites.
 
         The budget (by default 50 rewrites an op, at least 10,000) stops rules that undo one another: then a
-        `NotConvergedWarning` (with `strict`, a `NotConverged` error) names those that were firing.
+        `NotConvergedWarning` (with `strict`, a `NotConverged` error) names those that were firing. `verify` checks
+        every op a rule builds and every op that uses one.
         """
         report = Report() if report is None else report
-        return _Run(self.table, report, budget, strict).run(root)
+        return _Run(self.table, report, budget, strict, verify).run(root)
 
 
 class _Run:
     """One application: the worklist and what the rules may not touch."""
 
-    def __init__(self, table: dict[str, Root], report: Report, budget: int | None, strict: bool):
-        self.table, self.report, self.budget, self.strict = table, report, budget, strict
+    def __init__(self, table: dict[str, Root], report: Report, budget: int | None, strict: bool, verify: bool):
+        self.table, self.report, self.budget = table, report, budget
+        self.strict, self.verify = strict, verify
         self.stack: list[int] = []
         self.queued: dict[int, ir.Operation] = {}
         """By `identity`: two Python objects may stand for one op, and the hash of an op depends on its contents."""
@@ -210,6 +212,8 @@ class _Run:
         touched = [use.owner.operation for old in results for use in old.uses]
         for old, value in zip(results, new, strict=True):
             old.replace_all_uses_with(value)
+        if self.verify:
+            self.check(op, rule, [*created, *touched])
         for user in reversed(touched):
             self.push(user)
             for result in user.results:  # patterns look two ops deep, so users of users may match now
@@ -220,6 +224,13 @@ class _Run:
             self.push(each)
         created.clear()
         self.erase(op)
+
+    def check(self, op: ir.Operation, rule: Rule, suspects: list[ir.Operation]) -> None:
+        for each in suspects:
+            try:
+                each.verify()
+            except ir.MLIRError as error:
+                raise self.blame(rule, op, f"left an invalid op: {error}") from error
 
     def forget(self, op: ir.Operation) -> None:
         """Drop every reference to an op that is about to be erased: looking at it afterwards would crash."""

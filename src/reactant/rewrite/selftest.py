@@ -100,7 +100,7 @@ def _build(builder: Callable[..., Any], dtype: np.dtype) -> ir.Module | None:
     block = main.regions[0].blocks.append()
 
     def argument(*shape: int, dtype: object = dtype) -> ir.Value:
-        dtype = getattr(ml_dtypes, "bfloat16") if dtype == "bfloat16" else dtype
+        dtype = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
         return block.add_argument(tensor_type(tuple(shape), np.dtype(dtype)), ir.Location.unknown())
 
     argument.dtype = dtype
@@ -180,7 +180,8 @@ def _values(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, s
         special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 3.0]
         if not finite:
             limits = ml_dtypes.finfo(dtype)
-            special += [np.nan, np.inf, -np.inf, float(limits.max), float(limits.tiny), float(limits.smallest_subnormal)]
+            special += [np.nan, np.inf, -np.inf]
+            special += [float(limits.max), float(limits.tiny), float(limits.smallest_subnormal)]
         return rng.choice(np.array(special, np.float64), shape).astype(dtype)
     limits = ml_dtypes.iinfo(dtype)
     if seed < 2:

@@ -35,7 +35,8 @@ def inside(op: ir.Operation) -> Iterator[ir.Operation]:
         for block in region:
             for child in block:
                 yield child.operation
-                yield from inside(child.operation)
+                if len(child.regions):
+                    yield from inside(child.operation)
 
 
 def defined_in(value: ir.Value, op: ir.Operation) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from reactant.ir import ops
-from reactant.rewrite import constant, equations, match, named, one_of, producer, rewrite, splat, variables
+from reactant.rewrite import constant, equations, match, named, one_of, producer, rewrite, variables
+from reactant.simplify.contents import apply, dense, every
 
 x, y, z, v = variables("x y z v")
 c, d = constant("c"), constant("d")
@@ -105,138 +106,127 @@ def power_four(x):
 
 # ---- constants that meet -------------------------------------------------------------------------------------------
 
-def _dense(array: np.ndarray, like: np.ndarray) -> object:
-    """A constant with the content of `array` in the dtype of `like`."""
-    return ops.constant(array.astype(like.dtype, copy=False))
-
-
-def _apply(function: np.ufunc, *arrays: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return function(*arrays)
-
-
 @rewrite(match.subtract(x, c), dtypes="real")
 def subtract_constant(x, c):
     """x - c = x + (-c)"""
-    return ops.add(x, _dense(_apply(np.negative, c), c))
+    return ops.add(x, dense(apply(np.negative, c), c.dtype))
 
 
 @rewrite(match.multiply(match.negate(x), c), dtypes="real")
 def multiply_negate_by_constant(x, c):
     """(-x) c = x (-c)"""
-    return ops.multiply(x, _dense(_apply(np.negative, c), c))
+    return ops.multiply(x, dense(apply(np.negative, c), c.dtype))
 
 
 @rewrite(match.negate(match.multiply(x, c)), dtypes="real")
 def negate_of_multiply_by_constant(x, c):
     """-(x c) = x (-c)"""
-    return ops.multiply(x, _dense(_apply(np.negative, c), c))
+    return ops.multiply(x, dense(apply(np.negative, c), c.dtype))
 
 
 @rewrite(match.divide(match.negate(x), c), dtypes="float")
 def divide_negate_by_constant(x, c):
     """(-x) / c = x / (-c)"""
-    return ops.divide(x, _dense(-c, c))
+    return ops.divide(x, dense(apply(np.negative, c), c.dtype))
 
 
 @rewrite(match.negate(match.divide(x, c)), dtypes="float")
 def negate_of_divide_by_constant(x, c):
     """-(x / c) = x / (-c)"""
-    return ops.divide(x, _dense(-c, c))
+    return ops.divide(x, dense(apply(np.negative, c), c.dtype))
 
 
 @rewrite(match.divide(x, c), dtypes="float", example=lambda a: ops.divide(a(4), ops.constant([2, .5, -4, 8.], a.dtype)),
          counter=(lambda a: ops.divide(a(4), 3), lambda a: ops.divide(a(4), 2.0**-126 / 8 if a.dtype == "f4" else 0)))
 def divide_by_power_of_two(x, c):
     """x / 2**k = x * 2**-k, where both are normal numbers"""
-    limits = _limits(c.dtype)
-    if limits is None or not c.size:
+    if c.dtype.kind != "f" or not every(_is_power_of_two, c):
         return None
-    mantissa, _ = np.frexp(c)
-    size = np.abs(c)
-    if not (np.abs(mantissa) == 0.5).all() or not ((size >= limits.tiny) & (size <= 1 / limits.tiny)).all():
-        return None
-    return ops.multiply(x, _dense(1 / c, c))
+    return ops.multiply(x, dense(apply(np.reciprocal, c), c.dtype))
 
 
-def _limits(dtype: np.dtype) -> np.finfo | None:
-    return np.finfo(dtype) if dtype.kind == "f" else None
+def _is_power_of_two(c: np.ndarray) -> np.ndarray:
+    """A power of two that has a normal reciprocal."""
+    tiny, size = np.finfo(c.dtype).tiny, np.abs(c)
+    return (np.abs(np.frexp(c)[0]) == 0.5) & (size >= tiny) & (size <= 1 / tiny)
 
 
 @rewrite(match.add(match.add(x, c), d), dtypes="integer")
 def add_of_add_constants(x, c, d):
     """(x + c) + d = x + (c + d)"""
-    return ops.add(x, _dense(_apply(np.add, c, d), c))
+    return ops.add(x, dense(apply(np.add, c, d), c.dtype))
 
 
 @rewrite(match.multiply(match.multiply(x, c), d), dtypes="integer")
 def multiply_of_multiply_constants(x, c, d):
     """(x c) d = x (c d)"""
-    return ops.multiply(x, _dense(_apply(np.multiply, c, d), c))
+    return ops.multiply(x, dense(apply(np.multiply, c, d), c.dtype))
 
 
 @rewrite(match.add(match.subtract(c, x), d), dtypes="integer")
 def add_to_constant_minus(x, c, d):
     """(c - x) + d = (c + d) - x"""
-    return ops.subtract(_dense(_apply(np.add, c, d), c), x)
+    return ops.subtract(dense(apply(np.add, c, d), c.dtype), x)
 
 
 @rewrite(match.subtract(c, match.subtract(d, x)), dtypes="integer")
 def constant_minus_constant_minus(x, c, d):
     """c - (d - x) = x + (c - d)"""
-    return ops.add(x, _dense(_apply(np.subtract, c, d), c))
+    return ops.add(x, dense(apply(np.subtract, c, d), c.dtype))
 
 
 @rewrite(match.subtract(c, match.add(x, d)), dtypes="integer")
 def constant_minus_sum(x, c, d):
     """c - (x + d) = (c - d) - x"""
-    return ops.subtract(_dense(_apply(np.subtract, c, d), c), x)
+    return ops.subtract(dense(apply(np.subtract, c, d), c.dtype), x)
 
 
 @rewrite(match.multiply(match.add(x, c), d), dtypes="integer")
 def multiply_sum_by_constant(x, c, d):
     """(x + c) d = x d + c d"""
-    return ops.add(ops.multiply(x, _dense(d, d)), _dense(_apply(np.multiply, c, d), c))
+    return ops.add(ops.multiply(x, dense(d, d.dtype)), dense(apply(np.multiply, c, d), c.dtype))
 
 
 @rewrite(match.add(match.multiply(x, c), x), dtypes="integer")
 def add_multiple_and_itself(x, c):
     """x c + x = x (c + 1)"""
-    return ops.multiply(x, _dense(_apply(np.add, c, np.ones_like(c)), c))
+    return ops.multiply(x, dense(apply(np.add, c, np.ones_like(c)), c.dtype))
 
 
 @rewrite(match.maximum(match.maximum(x, c), d), dtypes="real")
 def maximum_of_maximum_constants(x, c, d):
     """max(max(x, c), d) = max(x, max(c, d))"""
-    return ops.maximum(x, _dense(_zero_aware(np.maximum, c, d), c))
+    return ops.maximum(x, dense(apply(_maximum, c, d), c.dtype))
 
 
 @rewrite(match.minimum(match.minimum(x, c), d), dtypes="real")
 def minimum_of_minimum_constants(x, c, d):
     """min(min(x, c), d) = min(x, min(c, d))"""
-    return ops.minimum(x, _dense(_zero_aware(np.minimum, c, d), c))
+    return ops.minimum(x, dense(apply(_minimum, c, d), c.dtype))
 
 
-def _zero_aware(function: np.ufunc, c: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """maximum/minimum that order -0.0 below 0.0, as the IR does."""
-    picked = function(c, d)
-    if c.dtype.kind != "f":
-        return picked
-    negative = np.logical_and if function is np.maximum else np.logical_or
-    zero = (c == 0) & (d == 0)
-    return np.where(zero, np.where(negative(np.signbit(c), np.signbit(d)), -0.0, 0.0), picked).astype(c.dtype)
+def _maximum(c: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """maximum with 0.0 above -0.0, as the IR has it."""
+    return np.where((c == 0) & (d == 0) & np.signbit(c), d, np.maximum(c, d)) if c.dtype.kind == "f" \
+        else np.maximum(c, d)
+
+
+def _minimum(c: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """minimum with -0.0 below 0.0, as the IR has it."""
+    return np.where((c == 0) & (d == 0) & np.signbit(c), c, np.minimum(c, d)) if c.dtype.kind == "f" \
+        else np.minimum(c, d)
 
 
 @rewrite(match.add(match.add(x, c), d), dtypes="float", changes="association")
 def add_of_add_float_constants(x, c, d):
     """(x + c) + d = x + (c + d)"""
-    return ops.add(x, _dense(_apply(np.add, c, d), c))
+    return ops.add(x, dense(apply(np.add, c, d), c.dtype))
 
 
 @rewrite(match.multiply(match.multiply(x, c), d), dtypes="float", changes="association")
 def multiply_of_multiply_float_constants(x, c, d):
     """(x c) d = x (c d)"""
-    return ops.multiply(x, _dense(_apply(np.multiply, c, d), c))
+    return ops.multiply(x, dense(apply(np.multiply, c, d), c.dtype))
 
 
 @rewrite(match.divide(match.sqrt(x), x), dtypes="float", changes="rounding", assumes="finite",

@@ -1,0 +1,161 @@
+"""Named pipelines as data: tuples of passes. A rule file is a pass, so is a single rule, so is a function.
+
+    run(module)                                  the default pipeline
+    run(module, "simplify")                      a pipeline by name
+    run(module, ("arithmetic", "shape"))         families, one after the other
+    run(module, "transpose_of_transpose")        one rule
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from time import perf_counter
+from typing import Any
+
+from jaxlib.mlir import ir
+
+import reactant.simplify  # noqa: F401 - declares the rules
+from reactant.errors import ReactantError
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.options import CompileOptions
+from reactant.rewrite import Report, RuleSet, registry
+from reactant.rewrite.pattern import Rule
+
+
+class UnknownPass(ReactantError, KeyError):
+    """No pipeline, family, rule or pass has this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def admits(options: CompileOptions, rule: Rule) -> bool:
+    """Whether the options let a rule run."""
+    return ((rule.changes is None or rule.changes in options.allow)
+            and (rule.assumes is None or options.finite)
+            and not {rule.name, rule.family, rule.qualified} & set(options.without))
+
+
+@dataclass(frozen=True)
+class Fixpoint:
+    """Rules of several families applied together until none fires, equal ops merged in between."""
+    families: tuple[str, ...]
+    rounds: int = field(default=12)
+
+
+@dataclass(frozen=True)
+class Mlir:
+    """A pass of MLIR itself."""
+    pipeline: str
+
+
+Pass = "str | Fixpoint | Mlir | Callable[[ir.Module], Any]"
+
+PASSES: dict[str, Mlir] = {
+    "inline": Mlir("inline,symbol-dce"),
+    "cse": Mlir("func.func(cse)"),
+    "legalize_chlo": Mlir("func.func(chlo-legalize-to-stablehlo)"),
+}
+
+SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "conversion", "shape", "slicing", "dynamic_slicing",
+                     "indexing", "reduction", "contraction", "control_flow", "loops", "cleanup"))
+
+PIPELINES: dict[str, tuple[Any, ...]] = {
+    "none": (),
+    "simplify": (SIMPLIFY,),
+    # Calls are inlined first: rules do not look through them.
+    "default": ("inline", SIMPLIFY),
+}
+
+
+def names() -> list[str]:
+    """Everything `run` knows by name."""
+    return [*PIPELINES, *PASSES, *registry.families(), *(rule.name for rule in registry.rules())]
+
+
+def resolve(passes: Any) -> tuple[Any, ...]:
+    """Passes from a name, a pass, or a sequence of them. Raises `UnknownPass`."""
+    if isinstance(passes, str):
+        if passes in PIPELINES:
+            return resolve(PIPELINES[passes])
+        if passes in PASSES:
+            return (PASSES[passes],)
+        if passes in registry.families():
+            return (Fixpoint((passes,)),)
+        try:
+            return (registry.rule(passes),)
+        except KeyError:
+            raise UnknownPass(f"no pipeline, family, rule or pass is called '{passes}'; "
+                              f"pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
+                              ) from None
+    if isinstance(passes, (Fixpoint, Mlir, Rule)) or callable(passes):
+        return (passes,)
+    if isinstance(passes, Iterable):
+        return tuple(each for one in passes for each in resolve(one))
+    raise UnknownPass(f"{passes!r} is not a pass.")
+
+
+def run(module: ir.Module, passes: Any = "default", options: CompileOptions | None = None,
+        verify: bool = False) -> Report:
+    """Run passes over a module, in place; the report says what fired, how often, where and how long it took.
+
+    verify: check the module after every pass and every rewrite; an error names the pass and the rule.
+    Raises `UnknownPass` for a name nobody has, `RewriteError` where a rule fails (it names the rule).
+    """
+    options = options or CompileOptions()
+    report = Report()
+    with building():
+        report.operations_before = modules.size(module)
+        for each in resolve(passes):
+            started = perf_counter()
+            _run_pass(module, each, options, report, verify)
+            report.passes.append((pass_name(each), perf_counter() - started))
+            if verify:
+                _verify_after(module, each)
+        report.operations_after = modules.size(module)
+        report.settle()
+    return report
+
+
+def pass_name(each: Any) -> str:
+    """How reports call a pass."""
+    if isinstance(each, Fixpoint):
+        return "simplify" if each is SIMPLIFY else "+".join(each.families)
+    if isinstance(each, Mlir):
+        return each.pipeline
+    return getattr(each, "name", None) or getattr(each, "__name__", repr(each))
+
+
+def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Report, verify: bool) -> None:
+    if isinstance(each, Mlir):
+        modules.run_passes(module, each.pipeline)
+    elif isinstance(each, Rule):
+        _rule_set((each,)).apply(module.operation, report, verify=verify)
+    elif isinstance(each, Fixpoint):
+        rules = _rule_set(_rules_of(each.families, options, len(registry.rules())))
+        for _ in range(each.rounds):
+            modules.run_passes(module, PASSES["cse"].pipeline)
+            if not rules.apply(module.operation, report, verify=verify) or report.not_converged:
+                break
+    else:
+        each(module)
+
+
+@cache
+def _rules_of(families: tuple[str, ...], options: CompileOptions, declared: int) -> tuple[Rule, ...]:
+    """The admitted rules of some families; `declared`, how many rules there are, keeps the cache honest."""
+    return tuple(rule for family in families for rule in registry.rules(family) if admits(options, rule))
+
+
+@cache
+def _rule_set(rules: tuple[Rule, ...]) -> RuleSet:
+    return RuleSet(rules)
+
+
+def _verify_after(module: ir.Module, each: Any) -> None:
+    try:
+        modules.verify(module)
+    except modules.InvalidModule as error:
+        raise modules.InvalidModule(f"pass '{pass_name(each)}' broke the module: {error}") from error
