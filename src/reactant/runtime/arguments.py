@@ -1,61 +1,16 @@
 """From what a caller passes to what a compiled program takes: checks, conversions, borrowed views, aligned copies."""
 from __future__ import annotations
 
-import collections
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
-from jaxlib.mlir import ir
 
-from reactant.ir import context
 from reactant.runtime import buffers
+from reactant.runtime.forms import Forms
 from reactant.runtime.pool import SCRATCH
-from reactant.runtime.program import ALIGNMENT, Array, padding
-
-FUSES_SLICES = frozenset(
-    "stablehlo." + name for name in """
-    abs add and atan2 bitcast_convert broadcast_in_dim cbrt ceil clamp compare complex concatenate convert cosine
-    count_leading_zeros divide dynamic_slice dynamic_update_slice exponential exponential_minus_one floor gather imag
-    is_finite log log_plus_one logistic maximum minimum multiply negate not or pad popcnt power real reduce_precision
-    remainder reshape reverse round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic
-    shift_right_logical sign sine slice sqrt subtract tan tanh transpose xor
-    """.split())
-"""Operations into which XLA:CPU fuses the slice that reads a borrowed argument, so that it costs nothing.
-
-Other consumers (reductions, dots, sorts, FFTs, loops) would make XLA materialise the slice in fresh memory.
-"""
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What the runtime wants to know of a module. sliceable[i]: every use of argument i fuses slices."""
-
-    sliceable: tuple[bool, ...]
-    operations: collections.Counter[str]
-
-
-def facts_of(module: ir.Module) -> Facts:
-    """Read the facts off `module`."""
-    counts: collections.Counter[str] = collections.Counter()
-
-    def count(operation: ir.Operation) -> ir.WalkResult:
-        counts[operation.name] += 1
-        return ir.WalkResult.ADVANCE
-
-    with context.building():
-        module.operation.walk(count)
-        main = next(op for op in module.body.operations if op.operation.name == "func.func"
-                    and op.sym_name.value == "main")
-        sliceable = tuple(_sliceable(value) for value in main.entry_block.arguments)
-    return Facts(sliceable, counts)
-
-
-def _sliceable(value: ir.Value) -> bool:
-    return all(use.owner.operation.name in FUSES_SLICES or use.owner.operation.name == "func.return"
-               for use in value.uses)
+from reactant.runtime.program import AT_RUN_TIME, Array, Program, padding
 
 
 def native(dtype: np.dtype) -> bool:
@@ -89,34 +44,37 @@ def _converted(argument: Any, array: Array, index: int, name: str) -> Any:
     return argument
 
 
-def lend(given: list[Any], inputs: Sequence[Array], big: Sequence[int], borrowed: Sequence[int],
-         scratch: list[np.ndarray]) -> list[np.ndarray]:
-    """Replace the big arguments in `given` by memory XLA reads in place; returns the offsets parameter (or nothing).
+def lend(given: list[Any], inputs: Sequence[Array], big: Sequence[int], forms: Forms,
+         scratch: list[np.ndarray]) -> tuple[Program, list[np.ndarray]]:
+    """Replace the big arguments in `given` by memory XLA reads in place.
 
-    Aligned copies, where one is needed, come from the scratch memory and are appended to `scratch`.
+    Returns the program to run and the parameter of run-time offsets, if it has one. Aligned copies, where an argument
+    needs one, come from the scratch memory and are appended to `scratch`.
     """
-    offsets = []
-    for index in big:
-        argument = given[index]
-        if isinstance(argument, jax.Array):
-            argument = np.asarray(argument)
-        if index in borrowed:
-            view = buffers.borrowed_view(argument, inputs[index]) if argument.flags.c_contiguous else None
-            if view is None:
-                view = _aligned_copy(argument, inputs[index], padding(inputs[index]), scratch), 0
-            given[index], offset = view
-            offsets.append(offset)
-        elif argument.flags.c_contiguous and argument.__array_interface__["data"][0] % ALIGNMENT == 0:
-            given[index] = argument
-        else:
-            given[index] = _aligned_copy(argument, inputs[index], 0, scratch).reshape(inputs[index].shape)
-    return [np.array(offsets, np.int64)] if borrowed else []
+    arrays = [given[index] if type(given[index]) is np.ndarray else np.asarray(given[index]) for index in big]
+    have = tuple(buffers.offset_of(argument, inputs[index].dtype.itemsize)
+                 for argument, index in zip(arrays, big, strict=True))
+    program, wanted = forms.choose(have)
+    told = []
+    for argument, index, offset, want in zip(arrays, big, have, wanted, strict=True):
+        array, start = inputs[index], 0 if want == AT_RUN_TIME else want
+        view = None
+        if offset is not None and (want == offset or want == AT_RUN_TIME):
+            start = offset
+            view = argument if want == 0 else buffers.borrowed_view(argument, array, offset, padding(array, want))
+        if view is None:
+            start = 0 if want == AT_RUN_TIME else want
+            view = _aligned_copy(argument, array, start, padding(array, want), scratch)
+        given[index] = view
+        if want == AT_RUN_TIME:
+            told.append(start)
+    return program, [np.array(told, np.int64)] if told else []
 
 
-def _aligned_copy(argument: np.ndarray, array: Array, extra: int, scratch: list[np.ndarray]) -> np.ndarray:
-    """`argument` copied flat to the start of aligned memory of `extra` elements more than it has."""
+def _aligned_copy(argument: np.ndarray, array: Array, start: int, extra: int, scratch: list[np.ndarray]) -> np.ndarray:
+    """`argument` copied into aligned memory from element `start` on; flat, with `extra` elements more, if any."""
     memory = SCRATCH.take((array.size + extra) * array.dtype.itemsize)
     scratch.append(memory)
     flat = memory.view(array.dtype)
-    np.copyto(flat[:array.size].reshape(array.shape), argument)
-    return flat
+    np.copyto(flat[start:start + array.size].reshape(array.shape), argument)
+    return flat if extra else flat.reshape(array.shape)

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.runtime.program import ALIGNMENT, Array, padding
+from reactant.runtime.program import ALIGNMENT, Array
 
 PAGE = mmap.PAGESIZE
 BIG = 1 << 20
@@ -57,27 +57,28 @@ def _memory_type(nbytes: int) -> Any:
     return type("BorrowedMemory", (ctypes.c_char * nbytes,), {})
 
 
-def borrowed_view(given: np.ndarray, array: Array) -> tuple[np.ndarray, int] | None:
-    """The flat aligned buffer around C-contiguous `given`, and the element at which `given` starts in it.
+def offset_of(given: np.ndarray, itemsize: int) -> int | None:
+    """Elements by which C-contiguous `given` starts past a multiple of 64 bytes; None where no flat view holds it."""
+    if not given.flags.c_contiguous:
+        return None
+    offset, remainder = divmod(given.__array_interface__["data"][0] % ALIGNMENT, itemsize)
+    return None if remainder else offset
 
-    The buffer starts at the last multiple of 64 bytes at or before the array and has `padding(array)` elements more
-    than it. Both ends lie on pages that the array itself touches, so that nothing unmapped is ever addressed; `None`
-    where that cannot be (the elements are not at multiples of their own size, or the end would cross into another
-    page).
+
+def borrowed_view(given: np.ndarray, array: Array, offset: int, extra: int) -> np.ndarray | None:
+    """The flat aligned buffer that starts `offset` elements before C-contiguous `given` and has `extra` more than it.
+
+    Both ends lie on pages that the array itself touches, so that nothing unmapped is ever addressed; `None` where the
+    end would cross into another page (never for `extra == offset`, when the buffer ends with the array).
     """
     address = given.__array_interface__["data"][0]
-    shift = address % ALIGNMENT
-    offset, remainder = divmod(shift, array.dtype.itemsize)
-    if remainder:
-        return None
-    start = address - shift
-    extent = (array.size + padding(array)) * array.dtype.itemsize
-    last = address + array.nbytes - 1
-    if (start + extent - 1) // PAGE != last // PAGE and start + extent > last + 1:
+    start = address - offset * array.dtype.itemsize
+    extent = (array.size + extra) * array.dtype.itemsize
+    if (start + extent - 1) // PAGE > (address + array.nbytes - 1) // PAGE:
         return None
     memory = _memory_type(extent).from_address(start)
     memory.owner = given
-    return np.ndarray((array.size + padding(array),), array.dtype, memory), offset
+    return np.ndarray((array.size + extra,), array.dtype, memory)
 
 
 def aligned_memory(nbytes: int) -> np.ndarray:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reactant.runtime.arguments import Facts
+from reactant.runtime.facts import Facts
 
 
 def options_for(facts: Facts, platform: str) -> dict[str, Any]:

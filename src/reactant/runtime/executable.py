@@ -18,6 +18,8 @@ from jaxlib.mlir import ir
 from reactant.runtime import arguments as host_arguments
 from reactant.runtime import buffers
 from reactant.runtime.compile_options import options_for
+from reactant.runtime.facts import facts_of
+from reactant.runtime.forms import Forms
 from reactant.runtime.jax_internals import X64, restore_x64, swap_x64
 from reactant.runtime.pool import POOL, SCRATCH
 from reactant.runtime.program import Array, Program, Variant, body_of, run_module
@@ -42,20 +44,19 @@ class Executable:
         self.device = device
         target = device if device is not None else _default_device()
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
-        facts = host_arguments.facts_of(module)
+        facts = facts_of(module)
         self.xla_options = {**options_for(facts, target.platform), **(xla_options or {})}
         on_cpu = target.platform == "cpu"
-        self._big_inputs = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= buffers.BIG
-                                 and host_arguments.native(a.dtype))
-        recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu and POOL.limit >= a.nbytes >= buffers.BIG
-                         and host_arguments.native(a.dtype))
-        borrowed = tuple(i for i in self._big_inputs if facts.sliceable[i])
-        self._host = Variant(borrowed, recycled)
-        self._device = Variant(donated=tuple(sorted(donate)))
-        self._plain_host = not self._big_inputs and not recycled
-        self._programs: dict[Variant, Program] = {}
+        self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= buffers.BIG
+                          and host_arguments.native(a.dtype))
+        self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
+                               and POOL.limit >= a.nbytes >= buffers.BIG and host_arguments.native(a.dtype))
+        sliceable = tuple(i for i in self._big if facts.sliceable[i])
+        self._forms = Forms(self.inputs, self._big, sliceable, self._recycled, self._compiled)
+        self._device_variant = Variant(donated=tuple(sorted(donate)))
+        self._device_program: Program | None = None
         self._lock = threading.Lock()
-        self._run_host: Any = None
+        self._run_small: Any = None
         self._run_device: Any = None
 
     @property
@@ -71,11 +72,11 @@ class Executable:
     @property
     def compile_seconds(self) -> float:
         """Seconds spent in lowering and XLA so far."""
-        return sum(program.seconds for program in self._programs.values())
+        return sum(program.seconds for program in [*self._forms.programs, self._device_program] if program)
 
     def compile(self, *, on_device: bool = False) -> Executable:
         """Compile the NumPy way (or the device way) now; returns itself."""
-        self._program(self._device if on_device else self._host)
+        self._program(on_device)
         return self
 
     def __call__(self, arguments: Sequence[Any],
@@ -86,10 +87,12 @@ class Executable:
         returned list has that very ndarray in its place.
         Raises `TypeError` where an argument does not have the module's shape and dtype.
         """
-        run = self._run_host
-        if run is None:
-            run = self._run_host = self._program(self._host).run
-        if self._plain_host:
+        if self._big or self._recycled:
+            results = self._run_lending(arguments)
+        else:
+            run = self._run_small
+            if run is None:
+                run = self._run_small = self._program(False).run
             before = swap_x64(True)
             try:
                 results = run(*arguments)
@@ -98,25 +101,22 @@ class Executable:
             finally:
                 restore_x64(before)
             results = [np.array(result) for result in results]
-        else:
-            results = self._run_borrowing(run, arguments)
         if write_back:
             for index, destination in write_back.items():
                 np.copyto(destination, results[index], casting="no")
                 results[index] = destination
         return results
 
-    def _run_borrowing(self, run: Any, arguments: Sequence[Any]) -> list[np.ndarray]:
-        variant = self._host
+    def _run_lending(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         given = host_arguments.converted(arguments, self.inputs, self.name)
         scratch: list[np.ndarray] = []
-        offsets = host_arguments.lend(given, self.inputs, self._big_inputs, variant.borrowed, scratch)
-        destinations = [POOL.take(self.outputs[index]) for index in variant.recycled]
+        program, offsets = host_arguments.lend(given, self.inputs, self._big, self._forms, scratch)
+        recycled = self._recycled
+        destinations = [POOL.take(self.outputs[index]) for index in recycled]
         with X64():
-            results = run(*given, *offsets, *destinations)
+            results = program.run(*given, *offsets, *destinations)
         jax.block_until_ready(results)
         SCRATCH.give_back(scratch)
-        recycled = variant.recycled
         return [buffers.owned_array(result, array, POOL.give_back) if index in recycled else np.array(result)
                 for index, (result, array) in enumerate(zip(results, self.outputs, strict=True))]
 
@@ -128,7 +128,7 @@ class Executable:
         """
         run = self._run_device
         if run is None:
-            run = self._run_device = self._program(self._device).run
+            run = self._run_device = self._program(True).run
         before = swap_x64(True)
         try:
             try:
@@ -150,23 +150,28 @@ class Executable:
 
     def as_text(self, *, on_device: bool = False) -> str:
         """XLA's HLO after its optimisations."""
-        return str(self._program(self._device if on_device else self._host).compiled.as_text())
+        return str(self._program(on_device).compiled.as_text())
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed, transcendentals."""
-        found = self._program(self._host).compiled.cost_analysis()
+        found = self._program(False).compiled.cost_analysis()
         return dict(found[0] if isinstance(found, list) else found or {})
 
     def memory_analysis(self) -> Any:
         """XLA's sizes in bytes of arguments, results, temporaries and code."""
-        return self._program(self._host).compiled.memory_analysis()
+        return self._program(False).compiled.memory_analysis()
 
-    def _program(self, variant: Variant) -> Program:
+    def _program(self, on_device: bool) -> Program:
+        if not on_device:
+            made = self._forms.programs
+            return made[0] if made else self._forms.choose(self._forms.expected())[0]
         with self._lock:
-            found = self._programs.get(variant)
-            if found is None:
-                found = self._programs[variant] = Program(self._body, variant, self.xla_options, self._sharding)
-            return found
+            if self._device_program is None:
+                self._device_program = self._compiled(self._device_variant)
+            return self._device_program
+
+    def _compiled(self, variant: Variant) -> Program:
+        return Program(self._body, variant, self.xla_options, self._sharding)
 
     def __repr__(self) -> str:
         return f"<Executable {self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"

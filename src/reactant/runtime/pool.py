@@ -11,18 +11,16 @@ machine's memory; 0 turns recycling off) and drops the least recently used beyon
 from __future__ import annotations
 
 import collections
-import ctypes
 import os
 import threading
 from collections.abc import Sequence
-from functools import cache
 
 import jax
 import numpy as np
 
-from reactant.runtime.buffers import advise_huge_pages, aligned_memory
-from reactant.runtime.jax_internals import X64
+from reactant.runtime.buffers import aligned_memory
 from reactant.runtime.program import Array
+from reactant.runtime.uninitialised import fresh_buffer
 
 _Key = tuple[tuple[int, ...], np.dtype]
 
@@ -154,35 +152,3 @@ def release_memory() -> int:
     Arrays the program still holds are untouched, and so is the memory of device arrays.
     """
     return POOL.release() + SCRATCH.release()
-
-
-@cache
-def _maker(shape: tuple[int, ...], dtype: np.dtype) -> jax.stages.Compiled:
-    """A program whose result is an uninitialised XLA buffer.
-
-    Only XLA's own buffers can be donated. Its custom call does nothing: the target is the C library's `labs`, which is
-    handed the pointers the old custom-call interface passes, (result, operands), and looks at none of the memory.
-    """
-    target = "reactant_uninitialised"
-    _register(target)
-    call = jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(shape, dtype), custom_call_api_version=2)
-    with X64(), jax.default_device(jax.devices("cpu")[0]):
-        return jax.jit(lambda: call()).lower().compile()
-
-
-@cache
-def _register(target: str) -> None:
-    capsule_of = ctypes.pythonapi.PyCapsule_New
-    capsule_of.restype, capsule_of.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    function = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p)
-    jax.ffi.register_ffi_target(target, capsule_of(function, b"xla._CUSTOM_CALL_TARGET", None), platform="cpu",
-                                api_version=0)
-
-
-def fresh_buffer(array: Array) -> jax.Array:
-    """A new CPU buffer of undefined contents."""
-    with X64():
-        buffer: jax.Array = _maker(array.shape, array.dtype)()
-    buffer.block_until_ready()
-    advise_huge_pages(buffer)
-    return buffer

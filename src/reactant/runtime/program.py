@@ -28,6 +28,8 @@ from reactant.runtime.jax_internals import X64
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""
+AT_RUN_TIME = -1
+"""The offset of a borrowed argument that each call tells."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Body:
 class Variant:
     """How one compiled form holds its arguments and results; see the module's docstring."""
 
-    borrowed: tuple[int, ...] = ()
+    borrowed: tuple[tuple[int, int], ...] = ()
+    """(argument, elements by which it starts past a multiple of 64 bytes, or `AT_RUN_TIME`)."""
     recycled: tuple[int, ...] = ()
     donated: tuple[int, ...] = ()
 
@@ -134,20 +137,36 @@ def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) 
 jax_mlir.register_lowering(run_module, _lower)
 
 
-def padding(array: Array) -> int:
-    """Elements by which a borrowed argument's flat buffer exceeds the array."""
-    return ALIGNMENT // array.dtype.itemsize - 1
+def padding(array: Array, offset: int) -> int:
+    """Elements by which the flat buffer of a borrowed argument exceeds the array."""
+    return ALIGNMENT // array.dtype.itemsize - 1 if offset == AT_RUN_TIME else offset
 
 
 def parameters_of(body: Body, variant: Variant) -> list[Array]:
-    """The arguments of the compiled form: the module's, then the offsets of the borrowed ones, then the buffers."""
-    own = [Array((a.size + padding(a),), a.dtype) if i in variant.borrowed else a for i, a in enumerate(body.inputs)]
-    offsets = [Array((len(variant.borrowed),), np.dtype(np.int64))] if variant.borrowed else []
-    return own + offsets + [body.outputs[i] for i in variant.recycled]
+    """The arguments of the compiled form: the module's, then the run-time offsets if any, then the buffers."""
+    own = list(body.inputs)
+    for index, offset in variant.borrowed:
+        own[index] = Array((own[index].size + padding(own[index], offset),), own[index].dtype)
+    told = sum(offset == AT_RUN_TIME for _, offset in variant.borrowed)
+    return own + [Array((told,), np.dtype(np.int64))] * bool(told) + [body.outputs[i] for i in variant.recycled]
+
+
+def _sliced(given: Sequence[Any], body: Body, variant: Variant) -> list[Any]:
+    """The module's arguments, out of the parameters of the compiled form."""
+    inner, told = list(given[:len(body.inputs)]), 0
+    for index, offset in variant.borrowed:
+        array = body.inputs[index]
+        if offset == AT_RUN_TIME:
+            flat = lax.dynamic_slice(inner[index], (given[len(body.inputs)][told],), (array.size,))
+            told += 1
+        else:
+            flat = lax.slice(inner[index], (offset,), (offset + array.size,))
+        inner[index] = lax.reshape(flat, array.shape)
+    return inner
 
 
 class Program:
-    """A compiled variant: `program(*parameters)` takes what `parameters_of` lists and returns a list of `jax.Array`."""
+    """A compiled variant: `run(*parameters)` takes what `parameters_of` lists and returns a list of `jax.Array`."""
 
     def __init__(self, body: Body, variant: Variant, options: Mapping[str, Any],
                  sharding: jax.sharding.Sharding | None) -> None:
@@ -157,12 +176,7 @@ class Program:
         donated = variant.donated + tuple(range(first_buffer, len(parameters)))
 
         def whole(*given: Any) -> list[Any]:
-            inner = list(given[:len(body.inputs)])
-            for position, index in enumerate(variant.borrowed):
-                array = body.inputs[index]
-                flat = lax.dynamic_slice(inner[index], (given[len(body.inputs)][position],), (array.size,))
-                inner[index] = lax.reshape(flat, array.shape)
-            return run_module.bind(*inner, body=body)
+            return run_module.bind(*_sliced(given, body, variant), body=body)
 
         whole.__name__ = whole.__qualname__ = body.name
         placed = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
@@ -170,6 +184,6 @@ class Program:
             lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
             self.compiled = lowered.compile(compiler_options=dict(options) or None)
+        self.run = self.compiled.__call__
         self.variant = variant
         self.seconds = time.perf_counter() - begun
-        self.run = self.compiled.__call__
