@@ -1,0 +1,336 @@
+"""Products with summation: matmul and its generalised ufuncs, dot, vdot, inner, outer, tensordot, kron, cross, trace.
+
+All of them are one labelled product (`product`): dimensions carry labels as in einsum, a label in both operands and in
+the result is a batch, one in both and not in the result is summed. Integer products wrap, bool products are "any of
+both", float16 accumulates in float32, as in NumPy.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.frontends.numpy.implements import implements
+from reactant.frontends.numpy.indexing import store
+from reactant.frontends.numpy.promotion import loop_dtypes, python_type
+from reactant.frontends.numpy.shape import axis_in
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.numpy.ufuncs import cast
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+
+Labels = Sequence[object]
+
+
+# ---- the labelled product --------------------------------------------------------------------------------------
+
+def dot(x: ir.Value, y: ir.Value, contracting: tuple, batching: tuple = ((), ())) -> ir.Value:
+    """`dot_general` of operands of one dtype with NumPy's accumulation."""
+    dtype = dtype_of(x)
+    if dtype.kind == "b":
+        found = ops.dot_general(ops.convert(x, np.int32), ops.convert(y, np.int32), contracting_dims=contracting,
+                                batching_dims=batching)
+        return ops.compare(found, 0, "NE")
+    if dtype == np.float16:
+        found = ops.dot_general(ops.convert(x, np.float32), ops.convert(y, np.float32), contracting_dims=contracting,
+                                batching_dims=batching)
+        return ops.convert(found, dtype)
+    return ops.dot_general(x, y, contracting_dims=contracting, batching_dims=batching)
+
+
+def sum_over(x: ir.Value, dimensions: Sequence[int]) -> ir.Value:
+    """Sum that keeps the dtype (bool: any; float16 accumulates in float32)."""
+    if not dimensions:
+        return x
+    dtype = dtype_of(x)
+    if dtype.kind == "b":
+        return ops.reduce(x, False, dimensions, "or")
+    if dtype == np.float16:
+        return ops.convert(ops.reduce(ops.convert(x, np.float32), 0, dimensions, "add"), dtype)
+    return ops.reduce(x, 0, dimensions, "add")
+
+
+def _only(x: ir.Value, labels: Labels, needed: set) -> tuple[ir.Value, list]:
+    """Sum out the labels nobody else needs."""
+    gone = [d for d, label in enumerate(labels) if label not in needed]
+    return sum_over(x, gone), [label for label in labels if label in needed]
+
+
+def _drop_units(x: ir.Value, labels: Labels, extent: dict) -> tuple[ir.Value, list]:
+    """Dimensions of size one that stand against a larger one broadcast: drop them."""
+    shape = shape_of(x)
+    kept = [d for d, label in enumerate(labels) if not (shape[d] == 1 and extent[label] != 1)]
+    return ops.reshape(x, [shape[d] for d in kept]), [labels[d] for d in kept]
+
+
+def product(x: ir.Value, x_labels: Labels, y: ir.Value, y_labels: Labels, result: Labels) -> ir.Value:
+    """sum over the labels missing in `result` of x * y. Labels are unique within each operand; size-one dimensions
+    broadcast. A label of `result` that stands in neither operand's larger dimension keeps the size it has."""
+    extent: dict = {}
+    for shape, labels in ((shape_of(x), x_labels), (shape_of(y), y_labels)):
+        for n, label in zip(shape, labels, strict=True):
+            extent[label] = n if extent.get(label, 1) == 1 else extent[label]
+    x, xs = _drop_units(x, x_labels, extent)
+    y, ys = _drop_units(y, y_labels, extent)
+    x, xs = _only(x, xs, {*ys, *result})
+    y, ys = _only(y, ys, {*xs, *result})
+    batch = [label for label in xs if label in ys and label in result]
+    summed = [label for label in xs if label in ys and label not in result]
+    if not summed:
+        return _outer(x, xs, y, ys, result, extent)
+    if any(extent[label] == 0 for label in summed):
+        return ops.constant(0, dtype_of(x), [extent[label] for label in result])
+    found = dot(x, y, ([xs.index(label) for label in summed], [ys.index(label) for label in summed]),
+                ([xs.index(label) for label in batch], [ys.index(label) for label in batch]))
+    order = [*batch, *(n for n in xs if n not in batch and n not in summed),
+             *(n for n in ys if n not in batch and n not in summed)]
+    return ops.transpose(found, [order.index(label) for label in result])
+
+
+def _outer(x: ir.Value, xs: list, y: ir.Value, ys: list, result: Labels, extent: dict) -> ir.Value:
+    """A product without summation: elementwise after broadcasting."""
+    shape = [extent[label] for label in result]
+    placed = [_place(v, labels, result, shape) for v, labels in ((x, xs), (y, ys))]
+    return (ops.and_ if dtype_of(x).kind == "b" else ops.multiply)(*placed)
+
+
+def _place(x: ir.Value, labels: list, result: Labels, shape: Sequence[int]) -> ir.Value:
+    order = sorted(range(len(labels)), key=lambda d: list(result).index(labels[d]))
+    return ops.broadcast_in_dim(ops.transpose(x, order), shape, [list(result).index(labels[d]) for d in order])
+
+
+# ---- dtypes and results ----------------------------------------------------------------------------------------
+
+@cache
+def _asked(function: Callable, operands: tuple) -> np.dtype:
+    """The dtype NumPy's function gives for 1 x 1 (or 0-d) operands of these dtypes; Python types are numbers."""
+    ones = [o(1) if isinstance(o, type) else np.ones((1,) * rank, o) for o, rank in operands]
+    return np.asarray(function(*ones)).dtype
+
+
+def _dtype(function: Callable, *operands: Tensor) -> np.dtype:
+    """The result dtype of a product of these operands."""
+    return _asked(function, tuple((python_type(t.dtype) if t.kind == PYTHON else t.dtype, min(t.ndim, 1))
+                                  for t in operands))
+
+
+def finish(value: ir.Value, out: object = None) -> Tensor:
+    """A new array (a scalar where 0-d), or `out` filled."""
+    made = Tensor.of_value(value, ARRAY if shape_of(value) else SCALAR)
+    if out is None:
+        return made
+    out = out[0] if isinstance(out, tuple) else out
+    if type(out) is not Tensor or out.shape != made.shape or out.dtype != made.dtype:
+        raise ValueError("output array is not acceptable (must have the right datatype, number of dimensions, and be "
+                         "a C-Array)")
+    store(out, made)
+    return out
+
+
+# ---- generalised ufuncs ----------------------------------------------------------------------------------------
+
+def _cores(x: Tensor, y: Tensor, name: str) -> tuple[list, list, list]:
+    """Core labels (x, y, result) of a generalised ufunc; raises NumPy's errors for missing dimensions."""
+    if name == "matmul":
+        if not x.ndim or not y.ndim:
+            raise ValueError(f"matmul: Input operand {0 if not x.ndim else 1} does not have enough dimensions (has 0, "
+                             "gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
+        left, right = (["k"] if x.ndim == 1 else ["n", "k"]), (["k"] if y.ndim == 1 else ["k", "m"])
+        return left, right, [c for c in ("n", "m") if c in (*left, *right)]
+    left, right, out = {"vecdot": (["k"], ["k"], []), "matvec": (["n", "k"], ["k"], ["n"]),
+                        "vecmat": (["k"], ["k", "m"], ["m"])}[name]
+    for number, (t, core) in enumerate(((x, left), (y, right))):
+        if t.ndim < len(core):
+            raise ValueError(f"{name}: Input operand {number} does not have enough dimensions (has {t.ndim}, gufunc "
+                             f"core requires {len(core)})")
+    return left, right, out
+
+
+def _labels(rank: int, core: list) -> list:
+    """Loop dimensions, numbered from the right, then core labels."""
+    loops = rank - len(core)
+    return [*range(loops - 1, -1, -1), *core]
+
+
+def _generalised(ufunc: np.ufunc, x: Tensor, y: Tensor, conjugate: bool = False, axes: object = None,
+                 axis: int | None = None, keepdims: bool = False, casting: str = "same_kind",
+                 order: object = None, subok: bool = True) -> Tensor:
+    name = ufunc.__name__
+    if axis is not None:
+        axes = [(axis,), (axis,), ()]
+    x_core, y_core, core = _cores(x, y, name)
+    if axes is not None:
+        x, y = _to_end(x, axes[0], len(x_core)), _to_end(y, axes[1], len(y_core))
+    if x.shape[x.ndim - len(x_core) + x_core.index("k")] != y.shape[y.ndim - len(y_core) + y_core.index("k")]:
+        raise ValueError(f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+                         f"{ufunc.signature} (size {y.shape[y.ndim - len(y_core) + y_core.index('k')]} is different "
+                         f"from {x.shape[-1]})")
+    np.broadcast_shapes(x.shape[:x.ndim - len(x_core)], y.shape[:y.ndim - len(y_core)])
+    dtypes = loop_dtypes(ufunc, (x.weak_type(), y.weak_type(), None), casting)
+    left, right = cast(x.value(), dtypes[0]), cast(y.value(), dtypes[1])
+    if conjugate and dtypes[0].kind == "c":
+        left = ops.complex(ops.real(left), ops.negate(ops.imag(left)))
+    loops = max(x.ndim - len(x_core), y.ndim - len(y_core))
+    result = finish(product(left, _labels(x.ndim, x_core), right, _labels(y.ndim, y_core),
+                            [*range(loops - 1, -1, -1), *core]))
+    if keepdims:
+        result = np.expand_dims(result, -1 if axis is None else axis)
+    if axes is not None and len(axes) > 2 and core:
+        target = axes[2] if isinstance(axes[2], tuple) else (axes[2],)
+        result = np.moveaxis(result, tuple(range(-len(core), 0)), target)
+    return result
+
+
+def _to_end(t: Tensor, axes: object, count: int) -> Tensor:
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    return np.moveaxis(t, axes, tuple(range(-count, 0)))
+
+
+def _entry(ufunc: np.ufunc, conjugate: bool = False) -> Callable[..., Tensor]:
+    return lambda x, y, **kwargs: _generalised(ufunc, x, y, conjugate, **kwargs)
+
+
+GENERALISED = {np.matmul: _entry(np.matmul)}
+"""Generalised ufunc -> f(x, y, **kwargs) on tensors."""
+for _name in ("vecdot", "matvec", "vecmat"):        # newer than NumPy 2.0
+    if hasattr(np, _name):
+        GENERALISED[getattr(np, _name)] = _entry(getattr(np, _name), conjugate=_name in ("vecdot", "vecmat"))
+
+
+# ---- functions -------------------------------------------------------------------------------------------------
+
+def _operands(function: Callable, *operands: object) -> tuple[list[Tensor], list[ir.Value]]:
+    tensors = [wrap(o) for o in operands]
+    dtype = _dtype(function, *tensors)
+    return tensors, [cast(t.value(), dtype) for t in tensors]
+
+
+def _mismatch(x: Tensor, y: Tensor, i: int, j: int) -> None:
+    if x.shape[i] != y.shape[j]:
+        raise ValueError(f"shapes {_text(x)} and {_text(y)} not aligned: {x.shape[i]} (dim {i % x.ndim}) != "
+                         f"{y.shape[j]} (dim {j % y.ndim})")
+
+
+def _text(t: Tensor) -> str:
+    return str(t.shape).replace(" ", "")
+
+
+def _numbered(letter: str, rank: int) -> list[str]:
+    return [f"{letter}{d}" for d in range(rank)]
+
+
+@implements(np.dot)
+def numpy_dot(a: object, b: object, out: object = None) -> Tensor:
+    (x, y), (left, right) = _operands(np.dot, a, b)
+    xl, yl = _numbered("x", x.ndim), _numbered("y", y.ndim)
+    if x.ndim and y.ndim:
+        at = -1 if y.ndim == 1 else -2
+        _mismatch(x, y, -1, at)
+        xl[-1] = yl[at] = "k"
+    return finish(product(left, xl, right, yl, [n for n in (*xl, *yl) if n != "k"]), out)
+
+
+@implements(np.vdot)
+def vdot(a: object, b: object) -> Tensor:
+    (x, y), (left, right) = _operands(np.vdot, a, b)
+    if x.size != y.size:
+        raise ValueError("cannot reshape array: vectors have different lengths")
+    left, right = ops.reshape(left, (x.size,)), ops.reshape(right, (y.size,))
+    if dtype_of(left).kind == "c":
+        left = ops.complex(ops.real(left), ops.negate(ops.imag(left)))
+    return finish(product(left, ["k"], right, ["k"], []))
+
+
+@implements(np.inner)
+def inner(a: object, b: object) -> Tensor:
+    (x, y), (left, right) = _operands(np.inner, a, b)
+    xl, yl = _numbered("x", x.ndim), _numbered("y", y.ndim)
+    if x.ndim and y.ndim:
+        _mismatch(x, y, -1, -1)
+        xl[-1] = yl[-1] = "k"
+    return finish(product(left, xl, right, yl, [n for n in (*xl, *yl) if n != "k"]))
+
+
+@implements(np.outer)
+def outer(a: object, b: object, out: object = None) -> Tensor:
+    x, y = np.ravel(wrap(a)), np.ravel(wrap(b))
+    return np.multiply(np.reshape(x, (-1, 1)) if x.size else np.reshape(x, (0, 1)), y[None, :], out=out)
+
+
+@implements(np.tensordot)
+def tensordot(a: object, b: object, axes: object = 2) -> Tensor:
+    (x, y), (left, right) = _operands(np.dot, a, b)
+    if hasattr(axes, "__index__"):
+        n = int(axes)
+        x_axes, y_axes = list(range(-n, 0)), list(range(n))
+    else:
+        x_axes, y_axes = ([int(i) for i in np.atleast_1d(side)] for side in axes)
+    if len(x_axes) != len(y_axes) or any(
+            not -x.ndim <= i < x.ndim or not -y.ndim <= j < y.ndim or x.shape[i] != y.shape[j]
+            for i, j in zip(x_axes, y_axes, strict=True)):
+        raise ValueError("shape-mismatch for sum")
+    xl, yl = _numbered("x", x.ndim), _numbered("y", y.ndim)
+    for number, (i, j) in enumerate(zip(x_axes, y_axes, strict=True)):
+        xl[i] = yl[j] = f"k{number}"
+    made = finish(product(left, xl, right, yl, [n for n in (*xl, *yl) if n[0] != "k"]))
+    return made if made.ndim else Tensor.of_value(made.value())      # NumPy: a 0-d array here
+
+
+@implements(np.kron)
+def kron(a: object, b: object) -> Tensor:
+    x, y = wrap(a), wrap(b)
+    rank = max(x.ndim, y.ndim)
+    if not x.ndim or not y.ndim:
+        return np.multiply(x, y)
+    xs, ys = (1,) * (rank - x.ndim) + x.shape, (1,) * (rank - y.ndim) + y.shape
+    spread_x = np.reshape(x, [n for pair in zip(xs, (1,) * rank, strict=True) for n in pair])
+    spread_y = np.reshape(y, [n for pair in zip((1,) * rank, ys, strict=True) for n in pair])
+    return np.reshape(np.multiply(spread_x, spread_y), [m * n for m, n in zip(xs, ys, strict=True)])
+
+
+@implements(np.cross)
+def cross(a: object, b: object, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Tensor:
+    """Vector product along one axis of length 3."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = wrap(a), wrap(b)
+    if not x.ndim or not y.ndim:
+        raise ValueError("At least one array has zero dimension")
+    x, y = np.moveaxis(x, axis_in(axisa, x.ndim), -1), np.moveaxis(y, axis_in(axisb, y.ndim), -1)
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+                         f"{x.shape[-1]} and {y.shape[-1]} dimensional instead.")
+    u, v = ([t[..., i] for i in range(t.shape[-1])] for t in (x, y))
+    last = u[0] * v[1] - u[1] * v[0]
+    if len(u) == len(v) == 2:
+        return last
+    u, v = ([*t, None] if len(t) == 2 else t for t in (u, v))
+    parts = [_difference(u[1], v[2], u[2], v[1]), _difference(u[2], v[0], u[0], v[2]), last]
+    shape = np.broadcast_shapes(*(p.shape for p in parts))
+    axisc = axis_in(axisc, len(shape) + 1)
+    return np.stack([np.broadcast_to(p, shape) for p in parts], axis=axisc)
+
+
+def _difference(p: Tensor | None, q: Tensor | None, r: Tensor | None, s: Tensor | None) -> Tensor:
+    """p*q - r*s where a missing factor is zero."""
+    if p is None or q is None:
+        return -(r * s)
+    return p * q if r is None or s is None else p * q - r * s
+
+
+@implements(np.trace)
+def trace(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None,
+          out: object = None) -> Tensor:
+    a = wrap(a)
+    dtype = np.trace(np.ones((1, 1), a.dtype)).dtype if dtype is None else np.dtype(dtype)
+    diagonal = np.diagonal(a, offset, axis1, axis2)
+    value = sum_over(cast(diagonal.value(), dtype), [diagonal.ndim - 1])
+    if out is not None:
+        store(out, Tensor.of_value(value))
+        return out
+    return finish(value)
+
+
+__all__ = ["GENERALISED", "dot", "finish", "product", "sum_over"]
