@@ -1,0 +1,91 @@
+"""JAX functions as parts of a traced program: `call_jax(f, *values)` lowers `f` and splices its ops in.
+
+Decompositions (LAPACK on CPU, cuSOLVER on GPU) and random bits come from `jax.lax` this way, so the project has no
+numerical kernels of its own. JAX lowers in its own MLIR context; the module travels into ours as bytecode.
+"""
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import jax
+import numpy as np
+from jax._src.lax.linalg import geqrf  # private: the packed form of qr, which jax.lax.linalg does not export
+from jaxlib.mlir import ir
+
+from reactant.ir import modules, ops
+from reactant.ir.types import Shape, shape_and_dtype
+
+__all__ = ["call_jax", "geqrf"]
+
+
+def call_jax(function: Callable, *values: ir.Value, **static: object) -> list[ir.Value]:
+    """The results of `function(*arrays, **static)` for `values`, built at the current insertion point.
+
+    `function` must be hashable and stay the same object from call to call (a module-level function): lowering is
+    cached by it, the types of `values` and `static`. Its results are arrays or flat sequences of them.
+    """
+    types = tuple(shape_and_dtype(v.type) for v in values)
+    return _splice(_lowered(function, types, tuple(sorted(static.items())), jax.default_backend()), values)
+
+
+@lru_cache(maxsize=512)
+def _lowered(function: Callable, types: tuple[tuple[Shape, np.dtype], ...], static: tuple,
+             platform: str) -> bytes:
+    """Bytecode of a module whose only function is `main`."""
+    with jax.enable_x64(True):
+        shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in types]
+        traced = jax.jit(_named(function, dict(static)), keep_unused=True).trace(*shapes)
+        module = traced.lower(lowering_platforms=(platform,)).compiler_ir("stablehlo")
+        buffer = io.BytesIO()
+        with module.context:
+            module.operation.write_bytecode(buffer)
+    own = modules.parse(buffer.getvalue())
+    modules.run_passes(own, "strip-debuginfo,inline")
+    _inline_nested(own)
+    modules.run_passes(own, "symbol-dce,func.func(cse)")
+    return modules.bytecode(own)
+
+
+def _inline_nested(module: ir.Module) -> None:
+    """Inline the calls that MLIR's inliner leaves: those inside regions of StableHLO ops."""
+    while (call := next((op for op in modules.walk(modules.function(module)) if op.name == "func.call"), None)):
+        callee = modules.function(module, call.attributes["callee"].value)
+        copy = callee.clone(ip=ir.InsertionPoint(module.body))
+        results = _move_body(copy, list(call.operands), call)
+        for old, new in zip(call.results, results, strict=True):
+            old.replace_all_uses_with(new)
+        call.erase()
+        copy.erase()
+
+
+def _named(function: Callable, static: dict[str, object]) -> Callable:
+    def call(*arrays: jax.Array) -> object:
+        return function(*arrays, **static)
+    return call
+
+
+def _splice(bytecode: bytes, values: tuple[ir.Value, ...]) -> list[ir.Value]:
+    """Move the body of `main` to the current insertion point, with `values` as its arguments."""
+    module = modules.parse(bytecode)
+    anchor = ops.create("stablehlo.optimization_barrier", [], [])
+    results = _move_body(modules.function(module), values, anchor)
+    anchor.erase()
+    return results
+
+
+def _move_body(function: ir.Operation, values: Sequence[ir.Value], anchor: ir.Operation) -> list[ir.Value]:
+    """Move the ops of `function` before `anchor`, with `values` as its arguments; gives what it returned. The function
+    is left empty, without a terminator."""
+    block = function.regions[0].blocks[0]
+    for argument, value in zip(block.arguments, values, strict=True):
+        argument.replace_all_uses_with(value)
+    *body, terminator = [op.operation for op in block.operations]
+    # a result may be an argument: its uses were replaced, so the operands are read only now
+    results = list(terminator.operands)
+    terminator.erase()
+    for op in body:
+        op.location = ir.Location.current
+        op.move_before(anchor)
+    return results
