@@ -7,16 +7,18 @@ that last wrote them. When a region closes, every older storage it wrote is put 
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError, ReactantError
+from reactant.frontends import source_map
 from reactant.ir import ops
-from reactant.ir.types import shape_and_dtype, tensor_type
+from reactant.ir.types import tensor_type
 
 if TYPE_CHECKING:
     from reactant.frontends.numpy.storage import Storage
@@ -191,5 +193,10 @@ def current_trace() -> Trace:
     return trace
 
 
-def value_type(value: ir.Value) -> tuple[tuple[int, ...], np.dtype]:
-    return shape_and_dtype(value.type)
+def located(function: Callable) -> Callable:
+    """Decorator of an entry point: the operations it builds carry the user's current line as their location."""
+    @functools.wraps(function)
+    def at_user_line(*args: Any, **kwargs: Any) -> Any:
+        with source_map.location():
+            return function(*args, **kwargs)
+    return at_user_line

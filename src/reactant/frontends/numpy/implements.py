@@ -13,6 +13,7 @@ import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends.trace import located
 
 TABLE: dict[Callable, Callable] = {}
 """NumPy function -> our function."""
@@ -91,6 +92,7 @@ def _same(value: object, default: object) -> bool:
     return isinstance(default, (bool, int, float, str)) and type(value) is type(default) and value == default
 
 
+@located
 def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """Run NumPy's `function` on arguments that may be traced."""
     if function not in NOT_FOLDED and kwargs.get("out") is None and (found := list(tensors(args, kwargs))) \

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, python_number, wrap
-from reactant.frontends.trace import current_trace
+from reactant.frontends.trace import current_trace, located
 from reactant.ir import ops
 from reactant.ir.types import Shape
 
@@ -40,6 +40,7 @@ class Basic:
 
 # ---- entry points ----------------------------------------------------------------------------------------------
 
+@located
 def get(tensor: Tensor, key: object) -> Any:
     """`tensor[key]`."""
     items = expand(tensor, key)
@@ -56,6 +57,7 @@ def get(tensor: Tensor, key: object) -> Any:
     return result.copy() if basic.copies else result
 
 
+@located
 def put(tensor: Tensor, key: object, value: object) -> None:
     """`tensor[key] = value`."""
     tensor.require_writeable()

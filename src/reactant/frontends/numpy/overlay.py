@@ -20,7 +20,7 @@ from reactant.frontends.numpy import families, implements, python_numbers
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
-from reactant.frontends.trace import is_tracing
+from reactant.frontends.trace import is_tracing, located
 from reactant.ir import ops
 
 _MUTATING_METHODS = {"fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap", "setflags"}
@@ -37,8 +37,10 @@ def install() -> None:
 
 
 def _creator(function: Callable) -> Callable:
+    make = located(implements.TABLE[function])
+
     def create(*args: Any, **kwargs: Any) -> Any:
-        return implements.TABLE[function](*args, **kwargs) if is_tracing() else function(*args, **kwargs)
+        return make(*args, **kwargs) if is_tracing() else function(*args, **kwargs)
     create.__name__ = function.__name__
     return create
 

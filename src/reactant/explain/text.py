@@ -1,0 +1,122 @@
+"""`explain`: what each user line became, which rules fired there, and where compile time went, as text."""
+from __future__ import annotations
+
+import linecache
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.api import as_jitted
+from reactant.compiled import Lowered, Times
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.rewrite import Report
+from reactant.rewrite.report import source_line
+
+_BOOKKEEPING = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
+
+
+@dataclass
+class Line:
+    """One source line of the user: operations it emitted, what is left of them, rules that fired on them."""
+
+    place: str
+    traced: Counter[str]
+    kept: Counter[str]
+    rules: dict[str, int]
+
+    @property
+    def source(self) -> str:
+        file, _, number = self.place.rpartition(":")
+        return linecache.getline(file, int(number)).strip() if number.isdigit() else ""
+
+
+@dataclass
+class Explanation:
+    """The account of one compilation. `str()` gives the text; the fields give the data."""
+
+    name: str
+    lines: list[Line]
+    operations: tuple[int, int]
+    flops: tuple[float, float]
+    bytes: tuple[float, float]
+    report: Report
+    times: Times
+
+    def __str__(self) -> str:
+        parts = [f"{self.name}: {self.operations[0]} -> {self.operations[1]} operations, "
+                 f"{_short(self.flops[0])} -> {_short(self.flops[1])} flops, "
+                 f"{_short(self.bytes[0])} -> {_short(self.bytes[1])} bytes",
+                 f"compile time: trace {_ms(self.times.trace)}, passes {_ms(self.times.passes)}, "
+                 f"XLA {_ms(self.times.xla)}", ""]
+        for line in self.lines:
+            parts.append(f"{line.place or '(no source line)'}   {line.source}")
+            parts.append(f"    traced: {_counts(line.traced)}")
+            parts.append(f"    now:    {_counts(line.kept) or 'nothing is left'}")
+            if line.rules:
+                parts.append(f"    rules:  {_counts(line.rules)}")
+        parts += ["", "rules that fired:"]
+        parts += [f"  {firing.count:5d}  {name}" for name, firing in
+                  sorted(self.report.fired.items(), key=lambda item: -item[1].count)] or ["  none"]
+        if self.report.not_converged:
+            parts.append(f"stopped before convergence: {', '.join(self.report.not_converged)}")
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+
+def _short(number: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.1f} ms"
+
+
+def _counts(counts: Any) -> str:
+    return ", ".join(f"{name.removeprefix('stablehlo.')}" + (f" x{n}" if n > 1 else "")
+                     for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def by_line(module: ir.Module) -> dict[str, Counter[str]]:
+    """Operation counts of a module by the user's line."""
+    found: dict[str, Counter[str]] = {}
+    for op in modules.walk(module):
+        if op.name not in _BOOKKEEPING and op.name != "stablehlo.constant":
+            found.setdefault(source_line(op.location), Counter())[op.name] += 1
+    return found
+
+
+def _order(place: str) -> tuple[str, int]:
+    file, _, number = place.rpartition(":")
+    return (file, int(number)) if number.isdigit() else (place, 0)
+
+
+def account(lowered: Lowered, times: Times) -> Explanation:
+    """The explanation of a lowered program."""
+    with building():
+        before, after = by_line(lowered.original), by_line(lowered.module)
+    rules = lowered.report.by_line()
+    lines = [Line(place, before.get(place, Counter()), after.get(place, Counter()), rules.get(place, {}))
+             for place in sorted({*before, *after, *rules}, key=_order)]
+    first, last = lowered.cost(optimized=False), lowered.cost()
+    return Explanation(lowered.name, lines,
+                       (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
+                       (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
+                       times)
+
+
+def explain(function: Callable, *args: Any, **kwargs: Any) -> Explanation:
+    """What compiling `function` for these arguments does: per source line the operations it became, the rules that
+    fired and how often, operations, flops and bytes before and after our passes, and where compile time went.
+
+    Print it, or read its fields."""
+    compiled = as_jitted(function).lower(*args, **kwargs).compile()
+    compiled.executable.compile()
+    return account(compiled.lowered, compiled.times)
