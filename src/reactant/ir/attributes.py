@@ -86,7 +86,9 @@ def _splat_cached(type_: ir.Type, raw: bytes) -> ir.Attribute:
     if dtype.kind == "b":
         element = ir.BoolAttr.get(bool(value))
     elif dtype.kind in "iu" or dtype.name in ("int4", "uint4"):
-        element = ir.IntegerAttr.get(element_type(dtype), int(value))
+        # the binding takes a signed 64-bit number: the upper half of uint64 goes in by its bit pattern
+        number = int(value.view(np.int64)) if dtype == np.uint64 else int(value)
+        element = ir.IntegerAttr.get(element_type(dtype), number)
     else:
         bits = np.frombuffer(raw, f"uint{8 * dtype.itemsize}")[0]
         return ir.Attribute.parse(f"dense<0x{int(bits):0{2 * dtype.itemsize}X}> : {type_}")

@@ -13,7 +13,7 @@ from jaxlib.mlir.dialects import stablehlo
 from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
-from reactant.ir.types import is_complex, shape_and_dtype
+from reactant.ir.types import dtype_of, is_complex, is_integer, shape_and_dtype
 
 
 class NotInterpretable(ReactantError, NotImplementedError):
@@ -46,11 +46,33 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
     for op in modules.walk(work):
         if op.name not in KNOWN:
             raise NotInterpretable(f"the reference interpreter does not know '{op.name}'.")
+    _guard_divisions(work)
     main = modules.function(work, function)
     dtypes = _split_complex_results(main)
     if function != "main":
         main.attributes["sym_name"] = attr.string("main")
     return _joined(stablehlo.eval_module(work, _attributes(main, arguments)), dtypes)
+
+
+def _guard_divisions(work: ir.Module) -> None:
+    """The interpreter dies of an integer division by zero or of the smallest integer by -1. Give it those results as
+    XLA has them: x / 0 = -1, x % 0 = x, x / -1 = -x, x % -1 = 0."""
+    before = ops.record(None)
+    for op in list(modules.walk(work)):
+        if op.name in ("stablehlo.divide", "stablehlo.remainder") and is_integer(dtype_of(op.results[0])):
+            x, y = op.operands
+            with ir.InsertionPoint(op), op.location:
+                by_zero, signed = ops.compare(y, 0, "EQ"), dtype_of(y).kind == "i"
+                by_minus_one = ops.compare(y, -1, "EQ") if signed else by_zero
+                safe = ops.select(ops.or_(by_zero, by_minus_one), 1, y)
+                result = ops.create(op.name, [x.type], [x, safe]).result
+                divide = op.name == "stablehlo.divide"
+                if signed:
+                    result = ops.select(by_minus_one, ops.negate(x) if divide else ops.splat(0, x), result)
+                result = ops.select(by_zero, ops.not_(ops.splat(0, x)) if divide else x, result)
+            op.results[0].replace_all_uses_with(result)
+            op.erase()
+    ops.record(before)
 
 
 def _attributes(main: ir.Operation, arguments: Sequence[np.ndarray]) -> list[ir.Attribute]:

@@ -200,7 +200,7 @@ def compare(x: Operand, y: Operand, direction: str, total_order: bool = False) -
 
 
 def select(predicate: ir.Value, on_true: Operand, on_false: Operand) -> ir.Value:
-    """`stablehlo.select`; `predicate` has the shape of the branches or is 0-d."""
+    """`stablehlo.select`; `predicate` has the shape of the branches or is 0-d. One branch may be a number."""
     on_true, on_false = _values(on_true, on_false)
     return _create("stablehlo.select", results=[on_true.type], operands=[predicate, on_true, on_false]).result
 

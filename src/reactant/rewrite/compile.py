@@ -143,7 +143,7 @@ def _scalar(op: ir.OpView) -> np.generic | None:
     """The element of a splat constant op, else None."""
     try:
         attribute = op.attributes["value"]
-    except ValueError:  # complex contents: the bindings cannot cast the attribute
+    except (TypeError, ValueError):  # complex contents: the bindings cannot cast the attribute
         return _uniform(_content(op))
     return _splat_of(attribute)
 

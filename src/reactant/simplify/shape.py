@@ -1,0 +1,329 @@
+"""reshape, transpose, broadcast_in_dim, reverse: chains of them become one op, or none.
+
+Transposes, reshapes and reversals move towards the inputs, where something there absorbs them (another shape op, a
+splat, a broadcast); broadcasts move towards the results, so that work is done before data is repeated. Slices move
+past all of them (see slicing).
+"""
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import shape_of, size
+from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, splat, variables
+from reactant.rewrite.pattern import Template
+from reactant.simplify.indexmaps import inverse, unit_mapping
+
+x, y, p, q, d, e, s, t, xs, b = variables("x y p q d e s t xs b")
+c = splat("c")
+POINTWISE = tuple(sorted(ops.ELEMENTWISE))
+UNARY = tuple(f"stablehlo.{n}" for n in (*ops.UNARY, "abs", "convert", "real", "imag", "is_finite")) \
+    + tuple(f"chlo.{n}" for n in ops.CHLO_UNARY)
+BINARY = tuple(f"stablehlo.{n}" for n in (*ops.BINARY, "compare", "complex"))
+
+
+# ---- reshape -------------------------------------------------------------------------------------------------------
+
+def _same_type(name: str, v: ir.Value, **attributes: ir.Attribute) -> ir.Value:
+    """An op that changes nothing; the builders would not make it."""
+    return ops.create(name, [v.type], [v], attributes).result
+
+
+@rewrite(match.reshape(x), example=lambda a: _same_type("stablehlo.reshape", a(2, 3)),
+         counter=lambda a: ops.reshape(a(2, 3), (3, 2)))
+def reshape_to_same_shape(x, result_shape):
+    """reshape(x, shape of x) = x"""
+    return x if shape_of(x) == result_shape else None
+
+
+@rewrite(match.reshape(match.reshape(x)),
+         example=(lambda a: ops.reshape(ops.reshape(a(2, 6), (3, 4)), (12,)),
+                  lambda a: ops.reshape(ops.reshape(a(2, 6), (3, 4)), (2, 6))))
+def reshape_of_reshape(x, result_shape):
+    """reshape(reshape(x)) = reshape(x)"""
+    return ops.reshape(x, result_shape)
+
+
+@rewrite(match.reshape(named("b", match.broadcast_in_dim(x, broadcast_dimensions=d))),
+         example=(lambda a: ops.reshape(ops.broadcast_in_dim(a(3), (2, 1, 3), (2,)), (2, 3)),
+                  lambda a: ops.reshape(ops.broadcast_in_dim(a(3, 1), (2, 3, 1), (1, 2)), (1, 2, 3)),
+                  lambda a: ops.reshape(ops.broadcast_in_dim(a(), (2, 6), ()), (3, 4))),
+         counter=lambda a: ops.reshape(ops.broadcast_in_dim(a(3), (2, 3), (1,)), (6,)))
+def reshape_of_broadcast(b, x, d, result_shape):
+    """reshape(broadcast_in_dim(x)) = broadcast_in_dim(reshape(x)) where only dimensions of extent 1 come and go"""
+    extents = shape_of(x)
+    if size(extents) == 1:
+        return ops.broadcast_in_dim(ops.reshape(x, ()), result_shape, ())
+    mapping = unit_mapping(shape_of(b), result_shape)
+    if mapping is None:
+        return None
+    kept = [i for i in range(len(d)) if d[i] in mapping]
+    return ops.broadcast_in_dim(ops.reshape(x, tuple(extents[i] for i in kept)), result_shape,
+                                tuple(mapping[d[i]] for i in kept))
+
+
+@rewrite(match.reshape(named("b", match.iota(iota_dimension=d))),
+         example=(lambda a: ops.reshape(ops.iota((4,), a.dtype, 0), (1, 4)),
+                  lambda a: ops.reshape(ops.iota((1, 2, 4), a.dtype, 2), (2, 1, 4))),
+         counter=lambda a: ops.reshape(ops.iota((2, 3), a.dtype, 1), (6,)))
+def reshape_of_iota(b, d, result_shape, result_dtype):
+    """reshape(iota) = iota along the dimension it becomes, where only dimensions of extent 1 come and go"""
+    mapping = unit_mapping(shape_of(b), result_shape)
+    return None if mapping is None or d not in mapping else ops.iota(result_shape, result_dtype, mapping[d])
+
+
+# ---- transpose -----------------------------------------------------------------------------------------------------
+
+@rewrite(match.transpose(match.transpose(x, permutation=p), permutation=q),
+         example=(lambda a: ops.transpose(ops.transpose(a(2, 3, 4), (1, 2, 0)), (1, 0, 2)),
+                  lambda a: ops.transpose(ops.transpose(a(2, 3), (1, 0)), (1, 0))))
+def transpose_of_transpose(x, p, q):
+    """transpose(transpose(x, p), q) = transpose(x, p[q])"""
+    return ops.transpose(x, tuple(p[i] for i in q))
+
+
+@rewrite(match.transpose(x, permutation=p),
+         example=(lambda a: ops.transpose(a(1, 3), (1, 0)), lambda a: ops.transpose(a(2, 1, 3), (1, 0, 2)),
+                  lambda a: _same_type("stablehlo.transpose", a(2, 3), permutation=ops.attr.integers((0, 1)))),
+         counter=lambda a: ops.transpose(a(2, 3), (1, 0)))
+def transpose_is_reshape(x, p, result_shape):
+    """transpose(x) = reshape(x) where only dimensions of extent 1 change places"""
+    extents = shape_of(x)
+    moved = [i for i in p if extents[i] != 1]
+    return ops.reshape(x, result_shape) if moved == sorted(moved) else None
+
+
+@rewrite(match.transpose(match.broadcast_in_dim(x, broadcast_dimensions=d), permutation=p),
+         example=lambda a: ops.transpose(ops.broadcast_in_dim(a(3, 4), (3, 2, 4), (0, 2)), (2, 0, 1)))
+def transpose_of_broadcast(x, d, p, result_shape):
+    """transpose(broadcast_in_dim(x, d), p) = broadcast_in_dim(x, where p puts d)"""
+    place = inverse(p)
+    return ops.broadcast_in_dim(x, result_shape, tuple(place[i] for i in d))
+
+
+@rewrite(match.transpose(match.iota(iota_dimension=d), permutation=p),
+         example=lambda a: ops.transpose(ops.iota((2, 3), a.dtype, 1), (1, 0)))
+def transpose_of_iota(d, p, result_shape, result_dtype):
+    """transpose(iota(d), p) = iota(where p puts d)"""
+    return ops.iota(result_shape, result_dtype, inverse(p)[d])
+
+
+@rewrite(match.transpose(once(match.reverse(x, dimensions=d)), permutation=p),
+         example=lambda a: ops.transpose(ops.reverse(a(2, 3), (1,)), (1, 0)))
+def transpose_of_reverse(x, d, p):
+    """transpose(reverse(x, d), p) = reverse(transpose(x, p), where p puts d)"""
+    place = inverse(p)
+    return ops.reverse(ops.transpose(x, p), tuple(place[i] for i in d))
+
+
+# ---- moving through elementwise ops --------------------------------------------------------------------------------
+
+def _absorbs(value: ir.Value, name: str) -> bool:
+    """Whether a shape op `name` applied to `value` vanishes there."""
+    made = producer(value)
+    return made is not None and (made.name in (name, "stablehlo.constant", "stablehlo.broadcast_in_dim")
+                                 or made.name == "stablehlo.iota" and name == "stablehlo.transpose")
+
+
+def _free_to_move(operands: tuple[ir.Value, ...], name: str) -> bool:
+    """Whether moving the op before all operands does not make more of them."""
+    left = {v for v in operands if shape_of(v) and not _absorbs(v, name)}
+    return len(left) <= 1
+
+
+def _over_operands(t: Template, operands: tuple[ir.Value, ...], move: object, result: tuple[int, ...]) -> ir.Value:
+    return t.build([move(v) if shape_of(v) else v for v in operands], result)
+
+
+@rewrite(match.transpose(once(one_of(POINTWISE, rest("xs"), template="t")), permutation=p),
+         example=(lambda a: ops.transpose(ops.negate(a(2, 3)), (1, 0)),
+                  lambda a: ops.transpose(ops.add(a(2, 3), ops.transpose(a(3, 2), (1, 0))), (1, 0)),
+                  lambda a: ops.transpose(ops.select(a(dtype="bool"), a(2, 3), ops.splat(1, a(2, 3))), (1, 0))),
+         counter=lambda a: ops.transpose(ops.add(a(2, 3), a(2, 3)), (1, 0)))
+def transpose_of_pointwise(xs, t, p, result_shape):
+    """transpose(f(x, y)) = f(transpose(x), transpose(y)) where all but one operand absorb the transpose"""
+    if not _free_to_move(xs, "stablehlo.transpose"):
+        return None
+    return _over_operands(t, xs, lambda v: ops.transpose(v, p), result_shape)
+
+
+@rewrite(match.reshape(once(one_of(POINTWISE, rest("xs"), template="t"))),
+         example=(lambda a: ops.reshape(ops.negate(a(2, 3)), (6,)),
+                  lambda a: ops.reshape(ops.add(a(2, 3), ops.reshape(a(6), (2, 3))), (3, 2))),
+         counter=(lambda a: ops.reshape(ops.add(a(2, 3), a(2, 3)), (6,)),
+                  lambda a: ops.reshape(ops.add(a(2, 3), ops.broadcast_in_dim(a(3), (2, 3), (1,))), (6,))))
+def reshape_of_pointwise(xs, t, result_shape):
+    """reshape(f(x, y)) = f(reshape(x), reshape(y)) where all but one operand absorb the reshape"""
+    if not _free_to_move(xs, "stablehlo.reshape") or not all(_reshapes_freely(v, result_shape) for v in xs):
+        return None
+    return _over_operands(t, xs, lambda v: ops.reshape(v, result_shape), result_shape)
+
+
+def _reshapes_freely(value: ir.Value, result: tuple[int, ...]) -> bool:
+    """Whether `value`, if it is a broadcast, is one that a reshape to `result` dissolves into."""
+    made = producer(value)
+    return made is None or made.name != "stablehlo.broadcast_in_dim" or not shape_of(made.operands[0]) \
+        or unit_mapping(shape_of(value), result) is not None
+
+
+@rewrite(one_of(BINARY, match.transpose(x, permutation=p), match.transpose(y, permutation=p), template="t"),
+         example=lambda a: ops.subtract(ops.transpose(a(2, 3), (1, 0)), ops.transpose(a(2, 3), (1, 0))))
+def pointwise_of_transposes(x, y, p, t):
+    """f(transpose(x, p), transpose(y, p)) = transpose(f(x, y), p)"""
+    return ops.transpose(t.build((x, y), shape_of(x)), p)
+
+
+@rewrite(one_of(BINARY, match.reshape(x), match.reshape(y), template="t"),
+         example=lambda a: ops.subtract(ops.reshape(a(2, 3), (6,)), ops.reshape(a(2, 3), (6,))),
+         counter=lambda a: ops.subtract(ops.reshape(a(2, 3), (6,)), ops.reshape(a(3, 2), (6,))))
+def pointwise_of_reshapes(x, y, t, result_shape):
+    """f(reshape(x), reshape(y)) = reshape(f(x, y)) where x and y have one shape"""
+    return ops.reshape(t.build((x, y), shape_of(x)), result_shape) if shape_of(x) == shape_of(y) else None
+
+
+@rewrite(one_of(BINARY, match.reverse(x, dimensions=d), match.reverse(y, dimensions=d), template="t"),
+         example=lambda a: ops.subtract(ops.reverse(a(2, 3), (1,)), ops.reverse(a(2, 3), (1,))))
+def pointwise_of_reverses(x, y, d, t):
+    """f(reverse(x, d), reverse(y, d)) = reverse(f(x, y), d)"""
+    return ops.reverse(t.build((x, y), shape_of(x)), d)
+
+
+@rewrite(one_of(UNARY, match.broadcast_in_dim(x, broadcast_dimensions=d), template="t"),
+         example=lambda a: ops.negate(ops.broadcast_in_dim(a(3), (2, 3), (1,))),
+         counter=lambda a: ops.negate(ops.broadcast_in_dim(a(2, 3), (3, 2), (1, 0))))
+def unary_of_broadcast(x, d, t, result_shape):
+    """f(broadcast_in_dim(x, d)) = broadcast_in_dim(f(x), d)"""
+    if size(shape_of(x)) >= size(result_shape):
+        return None
+    return ops.broadcast_in_dim(t.build((x,), shape_of(x)), result_shape, d)
+
+
+@rewrite(one_of(BINARY, match.broadcast_in_dim(x, broadcast_dimensions=d),
+                match.broadcast_in_dim(y, broadcast_dimensions=d), template="t"),
+         example=lambda a: ops.subtract(*(ops.broadcast_in_dim(a(3), (2, 3), (1,)) for _ in range(2))),
+         counter=lambda a: ops.subtract(ops.broadcast_in_dim(a(1), (2, 3), (1,)),
+                                        ops.broadcast_in_dim(a(3), (2, 3), (1,))))
+def pointwise_of_broadcasts(x, y, d, t, result_shape):
+    """f(broadcast_in_dim(x, d), broadcast_in_dim(y, d)) = broadcast_in_dim(f(x, y), d)"""
+    if shape_of(x) != shape_of(y) or size(shape_of(x)) >= size(result_shape):
+        return None
+    return ops.broadcast_in_dim(t.build((x, y), shape_of(x)), result_shape, d)
+
+
+@rewrite(one_of(BINARY, match.broadcast_in_dim(x, broadcast_dimensions=d), c, template="t"),
+         example=lambda a: ops.subtract(ops.broadcast_in_dim(a(3), (2, 3), (1,)), ops.splat(3, a(2, 3))))
+def pointwise_of_broadcast_and_splat(x, d, c, t, result_shape):
+    """f(broadcast_in_dim(x, d), c) = broadcast_in_dim(f(x, c), d)"""
+    if size(shape_of(x)) >= size(result_shape):
+        return None
+    return ops.broadcast_in_dim(t.build((x, ops.constant(c, c.dtype, shape_of(x))), shape_of(x)), result_shape, d)
+
+
+@rewrite(one_of(BINARY, c, match.broadcast_in_dim(x, broadcast_dimensions=d), template="t"),
+         example=lambda a: ops.divide(ops.splat(3, v := ops.broadcast_in_dim(a(3), (2, 3), (1,))), v))
+def pointwise_of_splat_and_broadcast(c, x, d, t, result_shape):
+    """f(c, broadcast_in_dim(x, d)) = broadcast_in_dim(f(c, x), d)"""
+    if size(shape_of(x)) >= size(result_shape):
+        return None
+    return ops.broadcast_in_dim(t.build((ops.constant(c, c.dtype, shape_of(x)), x), shape_of(x)), result_shape, d)
+
+
+# ---- broadcast_in_dim ----------------------------------------------------------------------------------------------
+
+@rewrite(match.broadcast_in_dim(x, broadcast_dimensions=d),
+         example=(lambda a: ops.broadcast_in_dim(a(3), (1, 3), (1,)), lambda a: ops.broadcast_in_dim(a(), (1, 1), ()),
+                  lambda a: _same_type("stablehlo.broadcast_in_dim", a(2, 3),
+                                       broadcast_dimensions=ops.attr.integers((0, 1)))),
+         counter=(lambda a: ops.broadcast_in_dim(a(3), (2, 3), (1,)),
+                  lambda a: ops.broadcast_in_dim(a(3, 3), (3, 3), (1, 0))))
+def broadcast_is_reshape(x, d, result_shape):
+    """broadcast_in_dim(x, d) = reshape(x) where nothing is repeated or moved"""
+    same = size(shape_of(x)) == size(result_shape) and list(d) == sorted(d)
+    return ops.reshape(x, result_shape) if same else None
+
+
+@rewrite(match.broadcast_in_dim(x, broadcast_dimensions=d),
+         example=lambda a: ops.broadcast_in_dim(a(3, 2), (2, 1, 3), (2, 0)),
+         counter=lambda a: ops.broadcast_in_dim(a(3, 1), (2, 3), (1, 0)))
+def broadcast_is_transpose(x, d, result_shape):
+    """broadcast_in_dim(x, d) = reshape(transpose(x)) where nothing is repeated"""
+    if size(shape_of(x)) != size(result_shape) or list(d) == sorted(d):
+        return None
+    return ops.reshape(ops.transpose(x, sorted(range(len(d)), key=lambda i: d[i])), result_shape)
+
+
+@rewrite(match.broadcast_in_dim(match.broadcast_in_dim(x, broadcast_dimensions=d), broadcast_dimensions=e),
+         example=lambda a: ops.broadcast_in_dim(ops.broadcast_in_dim(a(3), (2, 3), (1,)), (4, 3, 2), (2, 1)))
+def broadcast_of_broadcast(x, d, e, result_shape):
+    """broadcast_in_dim(broadcast_in_dim(x, d), e) = broadcast_in_dim(x, e[d])"""
+    return ops.broadcast_in_dim(x, result_shape, tuple(e[i] for i in d))
+
+
+@rewrite(match.broadcast_in_dim(named("b", match.reshape(x)), broadcast_dimensions=d),
+         example=(lambda a: ops.broadcast_in_dim(ops.reshape(a(3), (1, 3)), (4, 2, 3), (1, 2)),
+                  lambda a: ops.broadcast_in_dim(ops.reshape(a(1, 1), ()), (4, 2), ())),
+         counter=(lambda a: ops.broadcast_in_dim(ops.reshape(a(6), (2, 3)), (4, 2, 3), (1, 2)),
+                  lambda a: ops.broadcast_in_dim(ops.reshape(a(2, 1, 3), (2, 3)), (4, 2, 3), (1, 2))))
+def broadcast_of_reshape(b, x, d, result_shape):
+    """broadcast_in_dim(reshape(x), d) = broadcast_in_dim(x, d') where the reshape only added dimensions of extent 1"""
+    extents = shape_of(x)
+    mapping = unit_mapping(extents, shape_of(b))
+    if mapping is None or len(result_shape) < len(extents):
+        return None
+    taken = [d[mapping[i]] if i in mapping else None for i in range(len(extents))]
+    spare = iter([n for n in range(len(result_shape)) if n not in taken])
+    return ops.broadcast_in_dim(x, result_shape, [next(spare) if n is None else n for n in taken])
+
+
+@rewrite(match.broadcast_in_dim(match.transpose(x, permutation=p), broadcast_dimensions=d),
+         example=lambda a: ops.broadcast_in_dim(ops.transpose(a(2, 3), (1, 0)), (3, 4, 2), (0, 2)))
+def broadcast_of_transpose(x, p, d, result_shape):
+    """broadcast_in_dim(transpose(x, p), d) = broadcast_in_dim(x, where d puts p)"""
+    place = inverse(p)
+    return ops.broadcast_in_dim(x, result_shape, tuple(d[place[i]] for i in range(len(p))))
+
+
+@rewrite(match.broadcast_in_dim(named("b", match.iota(iota_dimension=e)), broadcast_dimensions=d),
+         example=lambda a: ops.broadcast_in_dim(ops.iota((3,), a.dtype, 0), (2, 3), (1,)),
+         counter=lambda a: ops.broadcast_in_dim(ops.iota((1,), a.dtype, 0), (2, 3), (1,)))
+def broadcast_of_iota(b, e, d, result_shape, result_dtype):
+    """broadcast_in_dim(iota(e), d) = iota(d[e])"""
+    return ops.iota(result_shape, result_dtype, d[e]) if shape_of(b)[e] == result_shape[d[e]] else None
+
+
+# ---- reverse -------------------------------------------------------------------------------------------------------
+
+@rewrite(match.reverse(match.reverse(x, dimensions=d), dimensions=e),
+         example=lambda a: ops.reverse(ops.reverse(a(2, 3), (0, 1)), (1,)))
+def reverse_of_reverse(x, d, e):
+    """reverse(reverse(x, d), e) = reverse(x, d xor e)"""
+    return ops.reverse(x, tuple(set(d) ^ set(e)))
+
+
+@rewrite(match.reverse(x, dimensions=d), example=lambda a: ops.reverse(a(1, 3), (0, 1)),
+         counter=lambda a: ops.reverse(a(2, 3), (0, 1)))
+def reverse_of_unit_dimension(x, d):
+    """reverse along a dimension of extent 1 does nothing"""
+    extents = shape_of(x)
+    kept = tuple(i for i in d if extents[i] > 1)
+    return ops.reverse(x, kept) if kept != d else None
+
+
+@rewrite(match.reverse(match.broadcast_in_dim(x, broadcast_dimensions=d), dimensions=e),
+         example=(lambda a: ops.reverse(ops.broadcast_in_dim(a(3), (2, 3), (1,)), (0,)),
+                  lambda a: ops.reverse(ops.broadcast_in_dim(a(3, 1), (3, 2), (0, 1)), (0, 1))))
+def reverse_of_broadcast(x, d, e, result_shape):
+    """reverse(broadcast_in_dim(x, d), e) = broadcast_in_dim(reverse(x, those of e that come from x), d)"""
+    extents = shape_of(x)
+    return ops.broadcast_in_dim(ops.reverse(x, tuple(i for i in range(len(d)) if d[i] in e and extents[i] > 1)),
+                                result_shape, d)
+
+
+@rewrite(match.reverse(once(one_of(POINTWISE, rest("xs"), template="t")), dimensions=d),
+         example=lambda a: ops.reverse(ops.add(a(2, 3), ops.reverse(a(2, 3), (1,))), (1,)),
+         counter=lambda a: ops.reverse(ops.add(a(2, 3), a(2, 3)), (1,)))
+def reverse_of_pointwise(xs, t, d, result_shape):
+    """reverse(f(x, y)) = f(reverse(x), reverse(y)) where all but one operand absorb the reversal"""
+    if not _free_to_move(xs, "stablehlo.reverse"):
+        return None
+    return _over_operands(t, xs, lambda v: ops.reverse(v, d), result_shape)
