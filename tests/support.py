@@ -13,7 +13,7 @@ import reactant
 
 def assert_same(plain: Any, compiled: Any, rtol: float = 1e-12, atol: float = 0.0, path: str = "result") -> None:
     """Structure, shape, dtype and content agree (NaN equal to NaN; integers and bool exactly)."""
-    left, right = jax.tree_util.tree_flatten(plain), jax.tree_util.tree_flatten(compiled)
+    left, right = jax.tree_util.tree_flatten(_open(plain)), jax.tree_util.tree_flatten(_open(compiled))
     assert left[1] == right[1], f"{path}: {left[1]} against {right[1]}"
     for number, (a, b) in enumerate(zip(left[0], right[0], strict=True)):
         if isinstance(a, (np.ndarray, np.generic)) or isinstance(b, (np.ndarray, np.generic)):
@@ -28,6 +28,17 @@ def assert_same(plain: Any, compiled: Any, rtol: float = 1e-12, atol: float = 0.
                 np.testing.assert_array_equal(b, a, err_msg=f"{path}[{number}]")
         else:
             assert type(a) is type(b) and (a == b or a != a), f"{path}[{number}]: {a!r} against {b!r}"
+
+
+def _open(x: Any) -> Any:
+    """Plain objects (dataclasses too) as dictionaries of their attributes, at any depth of lists, tuples and dicts."""
+    if type(x) in (list, tuple):
+        return type(x)(_open(v) for v in x)
+    if type(x) is dict:
+        return {k: _open(v) for k, v in x.items()}
+    if type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__") and not callable(x) and not isinstance(x, np.ndarray):
+        return {"type": type(x).__name__, **_open(dict(vars(x)))}
+    return x
 
 
 def check(f: Callable, *args: Any, rtol: float = 1e-12, atol: float = 0.0, **options: Any) -> Any:

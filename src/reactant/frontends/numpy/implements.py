@@ -66,8 +66,8 @@ def _parameters(function: Callable) -> dict[str, inspect.Parameter] | None:
 def _checked(function: Callable, ours: Callable, theirs: dict[str, inspect.Parameter] | None) -> Callable:
     """Drop arguments we do not have when they hold NumPy's default; refuse them by name otherwise."""
     mine = inspect.signature(ours).parameters
-    if theirs is None or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in mine.values()) \
-            or set(theirs) <= set(mine):
+    if theirs is None or set(theirs) <= set(mine) or any(
+            p.kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL) for p in mine.values()):
         return ours
     signature = inspect.Signature(list(theirs.values()))
     missing = {n: p.default for n, p in theirs.items() if n not in mine}
