@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from reactant.cli import demo, info, opt, patterns, run
 from reactant.cli.usage import UsageError
+from reactant.errors import ReactantError
 
 _COMMANDS = {"demo": demo, "opt": opt, "run": run, "patterns": patterns, "info": info}
 
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _COMMANDS[options.command].run(options)
         sys.stdout.flush()
         return status
-    except UsageError as error:
+    except (UsageError, ReactantError) as error:
         print(f"reactant {options.command}: error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough

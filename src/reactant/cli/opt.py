@@ -25,10 +25,11 @@ def run(options: argparse.Namespace) -> int:
     names = [name.strip() for name in options.pipeline.split(",") if name.strip()]
     if not names:
         raise UsageError("--pipeline names nothing; see `reactant patterns` for families and rules")
-    known = pipelines.names()
     for name in names:
-        if name not in known:
-            raise unknown("pass", name, known)
+        try:
+            pipelines.resolve(name)
+        except pipelines.UnknownPass:
+            raise unknown("pass", name, pipelines.names()) from None
     module = parse(options.file)
     with building():
         report = pipelines.run(module, names, verify=options.verify)

@@ -1,0 +1,111 @@
+import io
+
+import pytest
+
+from reactant.__main__ import main
+
+NEGATED_TWICE = """
+func.func @main(%a: tensor<4xf64>) -> tensor<4xf64> {
+  %0 = stablehlo.negate %a : tensor<4xf64>
+  %1 = stablehlo.negate %0 : tensor<4xf64>
+  %2 = stablehlo.cosine %1 : tensor<4xf64>
+  %3 = stablehlo.cosine %1 : tensor<4xf64>
+  %4 = stablehlo.add %2, %3 : tensor<4xf64>
+  return %4 : tensor<4xf64>
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "negated.mlir"
+    path.write_text(NEGATED_TWICE)
+    return str(path)
+
+
+def count(text, *operations):
+    return [text.count(f"stablehlo.{operation} ") for operation in operations]
+
+
+@pytest.mark.parametrize(("pipeline", "expected"), [
+    ("none", [2, 2]),
+    ("cse", [2, 1]),
+    ("negate_of_negate", [0, 2]),
+    ("arithmetic.negate_of_negate", [0, 2]),
+    ("arithmetic", [0, 1]),
+    ("cse, negate_of_negate", [0, 1]),
+    ("default", [0, 1]),
+])
+def test_pipelines_families_and_single_rules(file, capsys, pipeline, expected):
+    assert main(["opt", file, "--pipeline", pipeline]) == 0
+    assert count(capsys.readouterr().out, "negate", "cosine") == expected
+
+
+def test_default_pipeline_from_standard_input_gives_a_module_that_parses_again(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO(NEGATED_TWICE))
+    assert main(["opt", "-", "--verify"]) == 0
+    once = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO(once))
+    assert main(["opt", "-"]) == 0
+    assert capsys.readouterr().out == once
+
+
+def test_print_patterns_names_what_fired_on_standard_error(file, capsys):
+    assert main(["opt", file, "--print-patterns"]) == 0
+    printed = capsys.readouterr()
+    assert "negate_of_negate" in printed.err
+    assert "negate_of_negate" not in printed.out
+    assert main(["opt", file]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("verify", [False, True])
+def test_verify_blames_the_pass_that_breaks_the_module(file, monkeypatch, capsys, verify):
+    from jaxlib.mlir import ir
+
+    from reactant import pipelines
+
+    def wrong(module):
+        """Replaces the type of the function, and leaves what it returns."""
+        function = module.body.operations[0]
+        tensor = ir.RankedTensorType.get([4], ir.F64Type.get())
+        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([tensor], []))
+
+    monkeypatch.setitem(pipelines.PIPELINES, "wrong", (wrong,))
+    arguments = ["opt", file, "--pipeline", "wrong"] + ["--verify"] * verify
+    status = main(arguments)
+    assert status == (2 if verify else 0)
+    error = capsys.readouterr().err
+    assert ("pass 'wrong' broke the module" in error) == verify
+
+
+@pytest.mark.parametrize(("pipeline", "message"), [
+    ("negate_of_negat", "unknown pass 'negate_of_negat'; did you mean negate_of_negate"),
+    ("cse,aritmetic", "unknown pass 'aritmetic'; did you mean arithmetic"),
+    ("qqqqqq", "unknown pass 'qqqqqq'\n"),
+    (" , ", "--pipeline names nothing"),
+])
+def test_unknown_names(file, capsys, pipeline, message):
+    assert main(["opt", file, "--pipeline", pipeline]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.startswith("reactant opt: error: ")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("func.func @main( {", "is not a valid module: line 1, column "),
+    ("func.func @main(%a: tensor<2xf64>) -> tensor<2xf64> {\n  %0 = stablehlo.frobnicate %a : tensor<2xf64>\n}",
+     "line 2, column "),
+    ("func.func @main(%a: tensor<2xf64>) -> tensor<3xf64> { return %a : tensor<2xf64> }", "return"),
+])
+def test_modules_that_do_not_parse(monkeypatch, capsys, text, message):
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert main(["opt", "-"]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.startswith("reactant opt: error: '-' is not a valid module: ")
+    assert error.count("\n") == 1
+
+
+def test_missing_file(capsys):
+    assert main(["opt", "none.mlir"]) == 2
+    assert capsys.readouterr().err == "reactant opt: error: cannot read 'none.mlir': No such file or directory\n"

@@ -1,0 +1,44 @@
+import pytest
+
+from reactant.__main__ import main
+from reactant.cli import patterns
+
+
+def test_every_rule_is_listed_once(capsys):
+    from reactant.rewrite import registry
+
+    assert main(["patterns", "--markdown"]) == 0
+    page = capsys.readouterr().out
+    rules = registry.rules()
+    assert len(rules) > 20
+    assert page.startswith(f"# Rewrite rules\n\n{len(rules)} rules in {len(registry.families())} families")
+    for rule in rules:
+        assert page.count(f"\n| `{rule.name}` |") == 1
+    for line in page.splitlines():
+        if line.startswith("|"):
+            assert line.replace("\\|", "").count("|") == 4
+
+
+def test_table(capsys):
+    assert main(["patterns", "--family", "arithmetic"]) == 0
+    printed = capsys.readouterr().out
+    assert "rules in 1 family " in printed
+    assert "negate_of_negate" in printed and "transpose_of_transpose" not in printed
+
+
+def test_condition_names_what_a_rule_asks_for():
+    rules = [rule for family in patterns.catalogue().values() for rule in family]
+    for rule in rules:
+        words = patterns.condition(rule)
+        assert bool(words) == bool(rule.dtypes or rule.assumes or rule.changes)
+        for word in filter(None, (rule.dtypes, rule.assumes, rule.changes)):
+            assert word in words
+
+
+@pytest.mark.parametrize(("family", "message"), [
+    ("aritmetic", "unknown family 'aritmetic'; did you mean arithmetic?"),
+    ("zzz", "unknown family 'zzz'\n"),
+])
+def test_unknown_family(capsys, family, message):
+    assert main(["patterns", "--family", family]) == 2
+    assert message in capsys.readouterr().err
