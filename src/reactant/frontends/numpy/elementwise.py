@@ -25,6 +25,12 @@ def loop(ufunc: np.ufunc) -> Loop:
         raise UnsupportedError(f"numpy.{ufunc.__name__} is not supported in compiled code.") from None
 
 
+def checked(ufunc: np.ufunc, values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> None:
+    """Add the run-time checks a call of `ufunc` needs. Apart from the loops, which also run inside other regions."""
+    if ufunc is np.power and dtypes[0].kind == "i":
+        _require_non_negative(values[1])
+
+
 def _direct(build: Callable) -> Loop:
     return lambda values, dtypes: build(*values)
 
@@ -168,18 +174,13 @@ def _divmod(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir
 
 def _power(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
     x, y = values
-    constant = ops.constant_value(y) if dtypes[0].kind in "fc" else None
-    if constant is None and dtypes[0].kind in "fc" and not isinstance(y.owner, ir.Block) \
-            and y.owner.name == "stablehlo.broadcast_in_dim":
-        constant = ops.constant_value(y.owner.operands[0])
+    constant = uniform_constant(y) if dtypes[0].kind in "fc" else None
     if constant is not None and constant.size and (constant == constant.reshape(-1)[0]).all():
         fast = _constant_power(x, constant.reshape(-1)[0], dtypes[0].kind)
         if fast is not None:
             return fast
     if dtypes[0].kind == "b":
         return ops.or_(x, ops.not_(y))
-    if dtypes[0].kind in "iu":
-        return _integer_power(x, y)
     return ops.power(x, y)
 
 
@@ -198,18 +199,26 @@ def _constant_power(x: ir.Value, exponent: complex, kind: str) -> ir.Value | Non
     return None
 
 
-def _integer_power(x: ir.Value, y: ir.Value) -> ir.Value:
-    """Square and multiply with wrap-around. Negative exponents raise in NumPy; checked by the caller's run-time check."""
-    from reactant.frontends.trace import current_trace
-    if dtype_of(y).kind == "i":
-        constant = ops.constant_value(y)
-        text = "Integers to negative integer powers are not allowed."
-        if constant is not None and (constant < 0).any():
+def _require_non_negative(exponent: ir.Value) -> None:
+    """Negative integer powers of integers raise in NumPy; here at once when known, after the call otherwise."""
+    text = "Integers to negative integer powers are not allowed."
+    constant = uniform_constant(exponent)
+    if constant is not None:
+        if (constant < 0).any():
             raise ValueError(text)
-        if constant is None:
-            ok = ops.reduce(ops.compare(y, 0, "GE"), True, range(len(shape_of(y))), "and")
-            current_trace().check(ok, lambda: ValueError(text))
-    return ops.power(x, y)
+        return
+    from reactant.frontends.trace import current_trace
+    ok = ops.reduce(ops.compare(exponent, 0, "GE"), True, range(len(shape_of(exponent))), "and")
+    current_trace().check(ok, lambda: ValueError(text))
+
+
+def uniform_constant(value: ir.Value) -> np.ndarray | None:
+    """The known elements of a constant, or of a broadcast one (not broadcast), else None."""
+    constant = ops.constant_value(value)
+    if constant is None and not isinstance(value.owner, ir.Block) \
+            and value.owner.name == "stablehlo.broadcast_in_dim":
+        constant = ops.constant_value(value.owner.operands[0])
+    return constant
 
 
 # ---- other formulas --------------------------------------------------------------------------------------------
@@ -441,7 +450,8 @@ LOOPS: dict[np.ufunc, Loop] = {
     np.fmax: _extreme(ops.maximum, "GE", True), np.fmin: _extreme(ops.minimum, "LE", True),
     np.isnan: _direct(is_nan), np.isinf: _direct(is_inf), np.isfinite: _direct(is_finite),
     np.signbit: _direct(_sign_bit), np.copysign: _direct(_copy_sign), np.nextafter: _direct(ops.next_after),
-    np.spacing: _direct(_spacing), np.modf: _modf, np.frexp: _frexp, np.ldexp: _ldexp, np.heaviside: _direct(_heaviside),
+    np.spacing: _direct(_spacing), np.modf: _modf, np.frexp: _frexp, np.ldexp: _ldexp,
+    np.heaviside: _direct(_heaviside),
     np.floor: _direct(_float_only(ops.floor)), np.ceil: _direct(_float_only(ops.ceil)), np.trunc: _direct(_truncate),
     np.rint: _direct(_rint),
     np.bitwise_and: _direct(ops.and_), np.bitwise_or: _direct(ops.or_), np.bitwise_xor: _direct(ops.xor),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from reactant.ir.types import Shape, size
 
 def axis_in(axis: int, rank: int) -> int:
     """A non-negative axis; raises `numpy.exceptions.AxisError`."""
-    axis = axis.__index__()
+    axis = index(axis)
     if not -rank <= axis < rank:
         raise np.exceptions.AxisError(axis, rank)
     return axis % rank if rank else 0

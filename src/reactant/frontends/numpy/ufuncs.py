@@ -14,7 +14,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
-from reactant.frontends.trace import current_trace
+from reactant.frontends.trace import current_trace, located
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of
 
@@ -95,6 +95,7 @@ def result_strides(operands: list[Tensor], shape: Shape) -> Shape | None:
 
 # ---- calls -----------------------------------------------------------------------------------------------------
 
+@located
 def call(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     """`ufunc.method(*inputs, **kwargs)` with at least one tensor among inputs and outputs."""
     if method == "__call__":
@@ -103,6 +104,7 @@ def call(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     return ufunc_methods.METHODS[method](ufunc, *inputs, **kwargs)
 
 
+@located
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator: Python numbers on both sides follow Python's rules, everything else NumPy's."""
     from reactant.frontends.numpy import python_numbers
@@ -113,6 +115,7 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     return _call(ufunc, (x, y), {})
 
 
+@located
 def unary(ufunc: np.ufunc, x: Tensor) -> Any:
     from reactant.frontends.numpy import python_numbers
     if x.kind == PYTHON:
@@ -148,8 +151,9 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
 
 
 def _run_loop(ufunc: np.ufunc, operands: list, dtypes: tuple[np.dtype, ...], shape: Shape) -> list[ir.Value]:
-    from reactant.frontends.numpy.elementwise import loop
+    from reactant.frontends.numpy.elementwise import checked, loop
     values = [st.broadcast(as_value(x, d), shape) for x, d in zip(operands, dtypes, strict=False)]
+    checked(ufunc, values, dtypes)
     result = loop(ufunc)(values, dtypes)
     return [cast(r, d) for r, d in zip(result if isinstance(result, (list, tuple)) else [result],
                                        dtypes[ufunc.nin:], strict=True)]
