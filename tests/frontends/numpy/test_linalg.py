@@ -221,7 +221,8 @@ def test_eig_is_complex_and_satisfies_its_equation(a):
 # ---- least squares, rank, norms --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("a, b", [(TALL, np.arange(5.0)), (TALL, RANDOM.normal(size=(5, 2))), (WIDE, np.arange(3.0)),
-                                  (WIDE, RANDOM.normal(size=(3, 2))), (SQUARE, np.arange(4)), (COMPLEX_TALL, np.ones(4)),
+                                  (WIDE, RANDOM.normal(size=(3, 2))), (SQUARE, np.arange(4)),
+                                  (COMPLEX_TALL, np.ones(4)),
                                   (TALL.astype(np.float32), np.ones(5, np.float32)), (TALL, np.ones(4)),
                                   (TALL, np.ones((5, 2, 2))), (TALL, np.zeros((5, 0)))], ids=identity_of)
 def test_lstsq(a, b):

@@ -458,7 +458,7 @@ def _matrix_norm(x: Tensor, ord: object, axes: tuple[int, int], keepdims: bool) 
         return _euclidean(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
         s = svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
-        found = np.sum(s, axis=-1) if ord == "nuc" else np.max(s, axis=-1, initial=0) if ord == 2 else np.min(s, axis=-1)
+        found = {"nuc": np.sum, 2: np.max, -2: np.min}[ord](s, axis=-1, **({"initial": 0} if ord == 2 else {}))
     elif ord in (1, -1):
         found = _extreme_of_sums(x, row, column, largest=ord == 1)
     elif ord in (np.inf, -np.inf):
