@@ -52,7 +52,7 @@ class Region:
 class Trace:
     """State of one trace. Made by `tracing()`; `Trace.current()` is the running one of this thread, else None."""
 
-    def __init__(self, options: object = None):
+    def __init__(self, options: Any = None):
         self.options = options
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
@@ -66,7 +66,7 @@ class Trace:
         self.captured: list[np.ndarray] = []
         self._captured_at: dict[int, tuple[np.ndarray, ir.Value]] = {}
         self.captured_position: list[int] = []
-        self.checks: list[tuple[ir.Value, Callable[[], BaseException]]] = []
+        self.checks: list[tuple[ir.Value, Callable[[], BaseException], Region]] = []
         self.argument_count = 0
         self.arguments: list[Storage] = []
         self.closed = False
@@ -135,8 +135,16 @@ class Trace:
     def check(self, ok: ir.Value, error: Callable[[], BaseException]) -> None:
         """Require the 0-d boolean `ok` at run time; `error()` makes the exception raised after the call.
 
-        Inside a branch or loop body the check is carried outwards by control flow through `checks`.
+        Inside a branch or loop body the check is carried outwards by control flow through `checks`. What is already
+        known to hold is dropped; what is known to fail, outside any branch, raises now.
         """
+        if self.options is not None and not self.options.check:
+            return
+        known = ops.constant_value(ok)
+        if known is not None and known.all():
+            return
+        if known is not None and self.region.parent is None:
+            raise error()
         self.checks.append((ok, error, self.region))
 
     # -- finishing
@@ -166,7 +174,7 @@ _local = threading.local()
 
 
 @contextlib.contextmanager
-def tracing(options: object = None) -> Iterator[Trace]:
+def tracing(options: Any = None) -> Iterator[Trace]:
     """Run a trace in this thread. The caller holds `reactant.ir.context.building()`."""
     if Trace.current() is not None and not Trace.current().closed:
         raise ReactantError("A trace is already running in this thread.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -123,6 +124,9 @@ ELEMENTWISE = {f"stablehlo.{n}" for n in (*UNARY, *BINARY, "abs", "compare", "se
                                           "real", "imag", "is_finite", "reduce_precision")} \
     | {f"chlo.{n}" for n in (*CHLO_UNARY, *CHLO_BINARY)}
 """Ops that work element by element on operands of one shape (`select`/`clamp` also allow scalar predicate/bounds)."""
+if TYPE_CHECKING:
+    def __getattr__(name: str) -> Callable[..., ir.Value]: ...   # the builders made from the tables below
+
 _KEYWORDS = {"and", "or", "not", "if", "while", "return"}
 
 for _name in UNARY:
