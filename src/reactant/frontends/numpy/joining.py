@@ -377,8 +377,8 @@ def _where_along(obj: object, n: int, what: str) -> tuple[np.ndarray, bool]:
     found = known_ints(obj, f"{what}: the positions")
     if found.dtype == bool:
         if found.shape != (n,):
-            raise ValueError(f"boolean array argument `obj` to {what} must be one-dimensional and match the axis length "
-                             f"of {n}")
+            raise ValueError(f"boolean array argument `obj` to {what} must be one-dimensional and match the axis "
+                             f"length of {n}")
         return np.flatnonzero(found), False
     return found.astype(np.intp) if not found.size else found, found.ndim == 0
 

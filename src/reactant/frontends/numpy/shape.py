@@ -156,3 +156,20 @@ def diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     rows, columns = a.shape[i], a.shape[j]
     count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     return moved.view(st.DiagonalStep(int(offset), (*(a.shape[d] for d in rest), count)))
+
+
+@implements(np.shape, aliases=True)
+def numpy_shape(a: object) -> Shape:
+    return wrap(a).shape
+
+
+@implements(np.ndim, aliases=True)
+def numpy_ndim(a: object) -> int:
+    return wrap(a).ndim
+
+
+@implements(np.size, aliases=True)
+def numpy_size(a: object, axis: object = None) -> int:
+    a = wrap(a)
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return size([a.shape[axis_in(d, a.ndim)] for d in axes])
