@@ -127,12 +127,18 @@ def _absorbs(value: ir.Value, name: str) -> bool:
 
 def _free_to_move(operands: tuple[ir.Value, ...], name: str) -> bool:
     """Whether moving the op before all operands does not make more of them."""
-    left = {v for v in operands if shape_of(v) and not _absorbs(v, name)}
+    left = {v for v in _of_result_shape(operands) if not _absorbs(v, name)}
     return len(left) <= 1
 
 
+def _of_result_shape(operands: tuple[ir.Value, ...]) -> list[ir.Value]:
+    """The operands with the shape of the result: all but the scalars that `select` and `clamp` take beside arrays."""
+    return [v for v in operands if shape_of(v)] or list(operands)
+
+
 def _over_operands(t: Template, operands: tuple[ir.Value, ...], move: object, result: tuple[int, ...]) -> ir.Value:
-    return t.build([move(v) if shape_of(v) else v for v in operands], result)
+    moved = _of_result_shape(operands)
+    return t.build([move(v) if v in moved else v for v in operands], result)
 
 
 @rewrite(match.transpose(once(one_of(POINTWISE, rest("xs"), template="t")), permutation=p),
@@ -149,7 +155,8 @@ def transpose_of_pointwise(xs, t, p, result_shape):
 
 @rewrite(match.reshape(once(one_of(POINTWISE, rest("xs"), template="t"))),
          example=(lambda a: ops.reshape(ops.negate(a(2, 3)), (6,)),
-                  lambda a: ops.reshape(ops.add(a(2, 3), ops.reshape(a(6), (2, 3))), (3, 2))),
+                  lambda a: ops.reshape(ops.add(a(2, 3), ops.reshape(a(6), (2, 3))), (3, 2)),
+                  lambda a: ops.reshape(ops.add(a(), ops.reshape(a(1), ())), (1,))),
          counter=(lambda a: ops.reshape(ops.add(a(2, 3), a(2, 3)), (6,)),
                   lambda a: ops.reshape(ops.add(a(2, 3), ops.broadcast_in_dim(a(3), (2, 3), (1,))), (6,))))
 def reshape_of_pointwise(xs, t, result_shape):
@@ -272,7 +279,10 @@ def broadcast_of_reshape(b, x, d, result_shape):
         return None
     taken = [d[mapping[i]] if i in mapping else None for i in range(len(extents))]
     spare = iter([n for n in range(len(result_shape)) if n not in taken])
-    return ops.broadcast_in_dim(x, result_shape, [next(spare) if n is None else n for n in taken])
+    places = [next(spare) if n is None else n for n in taken]
+    if places != sorted(places) and list(d) == sorted(d):
+        return None  # it would need a transpose
+    return ops.broadcast_in_dim(x, result_shape, places)
 
 
 @rewrite(match.broadcast_in_dim(match.transpose(x, permutation=p), broadcast_dimensions=d),
