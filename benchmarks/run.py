@@ -97,7 +97,7 @@ def main(arguments=None):
     parser.add_argument("--repeats", type=int, default=7, help="rounds of interleaved runs (default 7)")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=120)  # nothing is cut off in a log
     rows, failures = [], {}
     for name in options.only:
         with console.status(name):
