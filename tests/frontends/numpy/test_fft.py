@@ -62,8 +62,8 @@ SEVERAL = {name: getattr(np.fft, name)
 
 @pytest.mark.parametrize("options", [
     {}, {"axes": (0, 1)}, {"axes": (2, 0)}, {"axes": (1, 2), "s": (5, 3)}, {"axes": (0, -1), "s": (2, 8)},
-    {"axes": (0, 1), "s": (-1, 3)}, {"axes": (1, 1)}, {"axes": (0, 1, 1)}, {"axes": (0, 2), "s": (2,)}, {"axes": (7, 0)},
-    {"axes": (0,)}, {"axes": ()}, *({"norm": n} for n in ("ortho", "forward", "bad"))], ids=str)
+    {"axes": (0, 1), "s": (-1, 3)}, {"axes": (1, 1)}, {"axes": (0, 1, 1)}, {"axes": (0, 2), "s": (2,)},
+    {"axes": (7, 0)}, {"axes": (0,)}, {"axes": ()}, *({"norm": n} for n in ("ortho", "forward", "bad"))], ids=str)
 @pytest.mark.parametrize("name", SEVERAL)
 def test_several_axes(name, options):
     f = SEVERAL[name]
@@ -103,7 +103,7 @@ def test_out_of_a_dtype_that_cannot_hold_the_result():
     def into(x, out):
         np.fft.fft(x, out=out)
     for call in (into, reactant.jit(into)):
-        with pytest.raises(TypeError, match="Cannot cast ufunc 'fft' output from dtype.'complex128'. to dtype.'float64'"):
+        with pytest.raises(TypeError, match="Cannot cast ufunc .fft. output from dtype.*complex128.* to .*float64"):
             call(REAL, np.zeros(12))
 
 

@@ -1,7 +1,7 @@
 """`numpy.fft`: discrete Fourier transforms of any length over any axes.
 
-Transforms over several axes run as one `stablehlo.fft` of up to three dimensions at a time. As in NumPy, single precision
-stays single, everything else is computed in double.
+Transforms over several axes run as one `stablehlo.fft` of up to three dimensions at a time. As in NumPy, single
+precision stays single, everything else is computed in double.
 """
 from __future__ import annotations
 
