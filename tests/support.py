@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 import reactant
+from reactant import signature
 
 
 def assert_same(plain: Any, compiled: Any, rtol: float = 1e-12, atol: float = 0.0, path: str = "result") -> None:
@@ -36,8 +37,8 @@ def _open(x: Any) -> Any:
         return type(x)(_open(v) for v in x)
     if type(x) is dict:
         return {k: _open(v) for k, v in x.items()}
-    if type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__") and not callable(x) and not isinstance(x, np.ndarray):
-        return {"type": type(x).__name__, **_open(dict(vars(x)))}
+    if signature.is_plain_object(x):
+        return {"type": type(x).__name__, **_open(signature.attributes(x))}
     return x
 
 

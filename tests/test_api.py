@@ -105,6 +105,17 @@ class State:
     names: dict = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Slotted:
+    content: np.ndarray
+    scale: float
+
+
+@dataclass(frozen=True)
+class Frozen:
+    content: np.ndarray
+
+
 class Simulation:
     def __init__(self, n):
         self.field = np.zeros(n)
@@ -122,6 +133,8 @@ TREES = [
     (lambda p: Pair(p.right, p.left * 2), (Pair(np.arange(3.0), np.ones(2)),)),
     (lambda d: {"sum": d["a"] + d["b"], "all": [d["a"], (d["b"],)]}, ({"a": np.ones(2), "b": np.arange(2.0)},)),
     (lambda s: State(s.position + s.step, s.step * 2, {"x": s.position}), (State(np.ones(3)),)),
+    (lambda s: Slotted(s.content * s.scale, s.scale + 1), (Slotted(np.ones(3), 2.0),)),
+    (lambda s: Frozen(s.content[1:]), (Frozen(np.arange(3.0)),)),
     (lambda xs: [x.sum() for x in xs], ([np.ones(2), np.ones((2, 2)), np.zeros(0)],)),
     (lambda x: None, (np.ones(2),)),
     (lambda x: (x, "text", 3, None, 2.5, True), (np.ones(2),)),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import is_dataclass
 from typing import Any
 
 import jax
@@ -114,19 +113,36 @@ class Flattener:
             return ("dict", kind, tuple(Static(k) for k in x), nodes(x.values()))
         if isinstance(x, tuple) and hasattr(x, "_fields"):
             return ("namedtuple", kind, nodes(x))
-        if is_dataclass(x) and not hasattr(x, "__slots__") or _is_plain_object(x):
-            return ("object", kind, tuple(vars(x)), nodes(vars(x).values()))
         leaves, tree = jax.tree_util.tree_flatten(x)
         if not (len(leaves) == 1 and leaves[0] is x):
             return ("pytree", tree, nodes(leaves))
+        if is_plain_object(x):
+            held = attributes(x)
+            return ("object", kind, tuple(held), nodes(held.values()))
         return Static(x)
 
 
-def _is_plain_object(x: Any) -> bool:
-    """An instance of a Python class with attributes, and without a hash or tree structure of its own."""
-    if not hasattr(x, "__dict__") or callable(x) and not type(x).__module__.startswith("__main__") and not vars(x):
-        return False
-    return type(x).__flags__ & (1 << 9) != 0 and not isinstance(x, np.random.Generator)
+_HEAP_TYPE = 1 << 9      # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement
+_OPAQUE_MODULES = {"builtins", "functools", "jax", "jaxlib", "numba", "numpy", "reactant", "itertools", "operator"}
+"""Top-level modules whose objects are never opened as containers of arrays."""
+
+
+def is_plain_object(x: Any) -> bool:
+    """An instance of a user's Python class: its attributes are its content."""
+    cls = type(x)
+    return bool(cls.__flags__ & _HEAP_TYPE) and not isinstance(x, type) \
+        and (hasattr(x, "__dict__") or hasattr(cls, "__slots__")) and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """The attributes of a plain object, those in slots included."""
+    found = dict(getattr(x, "__dict__", {}))
+    for cls in type(x).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(x, name):
+                found[name] = getattr(x, name)
+    return found
 
 
 # ---- rebuilding ------------------------------------------------------------------------------------------------
@@ -173,7 +189,7 @@ class Rebuilder:
         elif kind == "object":
             self._seen[number] = made = object.__new__(node[1])
             for name, n in zip(node[2], node[3], strict=True):
-                made.__dict__[name] = self.build(n, (*path, Attribute(name)))
+                object.__setattr__(made, name, self.build(n, (*path, Attribute(name))))
         elif kind == "tuple":
             made = tuple(self.build(n, (*path, i)) for i, n in enumerate(node[1]))
         elif kind == "namedtuple":
@@ -203,7 +219,7 @@ def follow(root: Any, path: tuple) -> Any:
 def contents(container: Any) -> Any:
     """What a mutable container holds, as a new list or dict."""
     return list(container) if isinstance(container, list) else dict(container) if isinstance(container, dict) \
-        else dict(vars(container))
+        else attributes(container)
 
 
 def refill(container: Any, new: Any) -> None:
@@ -215,7 +231,10 @@ def refill(container: Any, new: Any) -> None:
             del container[key]
         container.update(new)
     else:
-        refill(vars(container), new)
+        for name in attributes(container).keys() - new.keys():
+            object.__delattr__(container, name)
+        for name, value in new.items():
+            object.__setattr__(container, name, value)
 
 
 class Same:
@@ -244,19 +263,17 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
         return kind(*(map_tree(v, leaf, containers) for v in x))
     if isinstance(x, STATIC_TYPES) or isinstance(x, (np.ndarray, np.generic, float, complex)):
         return leaf(x)
-    if _is_plain_object(x) and not _is_leaf(x):
+    if not hasattr(x, "__dict__") and not is_plain_object(x):
+        return leaf(x)
+    leaves, tree = jax.tree_util.tree_flatten(x)
+    if not (len(leaves) == 1 and leaves[0] is x):
+        return jax.tree_util.tree_unflatten(tree, [map_tree(v, leaf, containers) for v in leaves])
+    if is_plain_object(x):
         made = object.__new__(kind)
-        made.__dict__.update({n: map_tree(v, leaf, containers) for n, v in vars(x).items()})
+        for name, value in attributes(x).items():
+            object.__setattr__(made, name, map_tree(value, leaf, containers))
         return made
-    if not _is_leaf(x):
-        leaves, tree = jax.tree_util.tree_flatten(x)
-        if not (len(leaves) == 1 and leaves[0] is x):
-            return jax.tree_util.tree_unflatten(tree, [map_tree(v, leaf, containers) for v in leaves])
     return leaf(x)
-
-
-def _is_leaf(x: Any) -> bool:
-    return not hasattr(x, "__dict__") or callable(x)
 
 
 def require_known(names: Iterable[str], parameters: Iterable[str], option: str) -> frozenset[str]:

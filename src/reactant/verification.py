@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reactant.api import as_jitted
-from reactant.signature import STATIC_TYPES
+from reactant.signature import attributes, is_plain_object
 
 
 @dataclass
@@ -103,8 +103,8 @@ def _parts(x: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{names[i]}" if names else f"[{i}]", v) for i, v in enumerate(x))
     elif isinstance(x, dict):
         yield from ((f"[{k!r}]", v) for k, v in x.items())
-    elif hasattr(x, "__dict__") and not callable(x) and not isinstance(x, (np.ndarray, *STATIC_TYPES)):
-        yield from ((f".{k}", v) for k, v in vars(x).items())
+    elif is_plain_object(x):
+        yield from ((f".{k}", v) for k, v in attributes(x).items())
 
 
 def _brief(x: Any) -> str:

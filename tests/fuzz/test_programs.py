@@ -1,0 +1,58 @@
+"""Random programs, plain against compiled: results, dtypes, aliasing writes and written arguments."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import reactant
+from tests.fuzz.programs import Program, programs
+
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
+
+
+def agree(program: Program) -> None:
+    """Compiled and plain runs of a program agree; a clear refusal is no disagreement."""
+    arguments = [a.copy() for a in program.arguments.values()]
+    try:
+        found = reactant.verify(program.function(), *arguments, rtol=1e-6, atol=1e-9)
+    except reactant.UnsupportedError:
+        return
+    if found.differences and all("UnsupportedError" in d.reason or "ControlFlowError" in d.reason
+                                 for d in found.differences):
+        return
+    assert found, f"{found}\n{program.source}\narguments: {arguments!r}"
+
+
+@given(programs(control=False))
+@settings(max_examples=120, deadline=None, suppress_health_check=QUIET, derandomize=True)
+def test_straight_line_programs(program):
+    agree(program)
+
+
+@given(programs(statements=5))
+@settings(max_examples=80, deadline=None, suppress_health_check=QUIET, derandomize=True)
+def test_programs_with_control_flow(program):
+    agree(program)
+
+
+@pytest.mark.slow
+@given(programs(statements=10))
+@settings(max_examples=3000, deadline=None, suppress_health_check=QUIET)
+def test_many_programs(program):
+    agree(program)
+
+
+def test_the_generator_makes_programs_that_run():
+    made = 0
+
+    @given(programs())
+    @settings(max_examples=40, deadline=None, suppress_health_check=QUIET, derandomize=True, database=None)
+    def count(program):
+        nonlocal made
+        with np.errstate(all="ignore"):
+            program.function()(*(a.copy() for a in program.arguments.values()))
+        made += len(program.lines) > 2
+
+    count()
+    assert made > 10
