@@ -103,10 +103,15 @@ def reshape(a: object, shape: object, order: str = "C", copy: bool | None = None
 
 @implements(np.ravel, aliases=True)
 def ravel(a: object, order: str = "C") -> Tensor:
+    """One dimension; a view only where the array is contiguous in that order."""
     a = wrap(a)
-    if order == "K":
+    if order == "A" or (order == "K" and (a.flags.forc or a.ndim < 2)):
         order = "F" if a.flags.fnc else "C"
-    return reshape(a, (-1,) if a.size else (0,), order=order)
+    if order == "K":
+        a = transpose(a, np.argsort([-abs(s) for s in a.strides_], kind="stable").tolist())
+    elif order == "F":
+        a = transpose(a)
+    return reshape(a, (a.size,), copy=None if a.flags.c_contiguous else True)
 
 
 @implements(np.squeeze, aliases=True)

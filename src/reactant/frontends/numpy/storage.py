@@ -251,12 +251,16 @@ class DiagonalStep(Step):
     def read(self, parent: ir.Value) -> ir.Value:
         lead = shape_of(parent)[:-2]
         rank = len(lead)
+        if 0 in shape_of(parent) or 0 in self.shape:
+            return ops.constant(0, dtype_of(parent), self.shape)
         return ops.gather(parent, self._index(), offset_dims=range(rank), collapsed_slice_dims=[rank, rank + 1],
                           start_index_map=[rank, rank + 1], index_vector_dim=1, slice_sizes=[*lead, 1, 1],
                           indices_are_sorted=True)
 
     def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
         rank = len(shape_of(parent)) - 2
+        if 0 in self.shape:
+            return parent
         return ops.scatter(parent, self._index(), new, "second", update_window_dims=range(rank),
                            inserted_window_dims=[rank, rank + 1], scatter_dims_to_operand_dims=[rank, rank + 1],
                            index_vector_dim=1, indices_are_sorted=True, unique_indices=True)

@@ -184,7 +184,9 @@ class Tensor:
         if self.dtype.kind != "c":
             if part == "real":
                 return self
-            return Tensor.of_value(ops.constant(0, self.dtype, self.shape), self.kind)
+            zeros = Tensor.of_value(ops.constant(0, self.dtype, self.shape), self.kind)
+            zeros.writeable = False
+            return zeros
         if self.kind != ARRAY:
             return Tensor.of_value(getattr(ops, part)(self.value()), self.kind)
         real = np.dtype(f"f{self.dtype.itemsize // 2}")

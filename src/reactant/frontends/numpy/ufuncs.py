@@ -173,6 +173,8 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
     if np.broadcast_shapes(out.shape, shape_of(result)) != out.shape:
         raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape "
                          f"{np.broadcast_shapes(out.shape, shape_of(result))}")
+    if not out.writeable and not out.storage.constant:
+        raise ValueError("output array is read-only")
     new = st.broadcast(cast(result, out.dtype), out.shape)
     if where is not True:
         new = ops.select(st.broadcast(as_value(where, np.dtype(bool)), out.shape), new, out.value())
