@@ -61,5 +61,5 @@ class ConstantWriteError(ReactantError, ValueError):
     """A write into an array that was made outside the compiled function and is therefore a constant."""
 
     def __init__(self, what: str = "an array"):
-        super().__init__(f"Compiled code writes into {what} that was made outside the function: it is a constant of the "
-                         f"compiled program. Pass it as an argument, then the caller sees the write.{where()}")
+        super().__init__(f"Compiled code writes into {what} that was made outside the function: it is a constant of "
+                         f"the compiled program. Pass it as an argument, then the caller sees the write.{where()}")

@@ -131,7 +131,8 @@ def is_plain_object(x: Any) -> bool:
     """An instance of a user's Python class: its attributes are its content."""
     cls = type(x)
     return bool(cls.__flags__ & _HEAP_TYPE) and not isinstance(x, type) \
-        and (hasattr(x, "__dict__") or hasattr(cls, "__slots__")) and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES
+        and (hasattr(x, "__dict__") or hasattr(cls, "__slots__")) \
+        and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES
 
 
 def attributes(x: Any) -> dict[str, Any]:

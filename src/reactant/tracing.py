@@ -84,7 +84,8 @@ def _argument(session: Trace, node: tuple, number: int) -> Tensor:
     if kind in ("python", "scalar"):
         dtype = PYTHON_DTYPES[node[1]] if kind == "python" else node[1]
         check_dtype(dtype)
-        return Tensor(Storage((), dtype, value=session.add_argument((), dtype)), kind=PYTHON if kind == "python" else SCALAR)
+        storage = Storage((), dtype, value=session.add_argument((), dtype))
+        return Tensor(storage, kind=PYTHON if kind == "python" else SCALAR)
     shape, dtype = node[1], node[2].newbyteorder("=")
     check_dtype(dtype)
     storage = Storage(shape, dtype, value=session.add_argument(shape, dtype), argument=number)

@@ -47,8 +47,8 @@ def verify(function: Callable, *args: Any, rtol: float = 1e-9, atol: float = 0.0
     """Run `function` plainly and compiled on copies of the arguments and compare everything the caller can see:
     results, contents of arguments, and the exception if one is raised.
 
-    Floats are compared with `rtol` and `atol` (`rtol` is raised to 8 units in the last place of smaller dtypes), NaN equals
-    NaN; everything else exactly, dtypes, shapes and types included.
+    Floats are compared with `rtol` and `atol` (`rtol` is raised to 8 units in the last place of smaller dtypes), NaN
+    equals NaN; everything else exactly, dtypes, shapes and types included.
     """
     compiled = as_jitted(function)
     plain = getattr(compiled, "function", function)
@@ -131,7 +131,8 @@ def _reason(a: Any, b: Any, rtol: float, atol: float) -> str:
     if not wrong.any():
         return ""
     where = tuple(int(i) for i in np.argwhere(wrong)[0])
-    text = f"{int(wrong.sum())} of {a.size} elements differ, first at {list(where)}: plain {a[where]!r}, compiled {b[where]!r}"
+    text = (f"{int(wrong.sum())} of {a.size} elements differ, first at {list(where)}: plain {a[where]!r}, "
+            f"compiled {b[where]!r}")
     if a.dtype.kind in "fc":
         with np.errstate(all="ignore"):
             text += f", largest difference {np.nanmax(np.abs(a - b)):.3g}"

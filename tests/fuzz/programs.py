@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "bool", "complex128")
 SHAPES = ((), (1,), (4,), (6,), (3, 4), (4, 3), (1, 4), (2, 3, 4), (0, 3), (5, 5))
-UNARY = ("np.abs({})", "-{}", "np.sin({})", "np.sqrt(np.abs({}))", "np.floor({})", "{}.copy()", "np.square({})", "{} * 2",
-         "{} + 1", "1.5 * {}", "np.exp(-np.abs({}))", "np.sign({})", "{}.astype('float32')", "np.cumsum({}, axis=0)",
+UNARY = ("np.abs({})", "-{}", "np.sin({})", "np.sqrt(np.abs({}))", "np.floor({})", "{}.copy()", "np.square({})",
+         "{} * 2", "{} + 1", "1.5 * {}", "np.exp(-np.abs({}))", "np.sign({})", "{}.astype('float32')", "np.cumsum({}, axis=0)",
          "np.sort({}, axis=-1)", "np.where({} > 0, {}, 1)", "np.clip({}, -1, 2)", "np.roll({}, 1)", "np.flip({})")
 BINARY = ("{} + {}", "{} - {}", "{} * {}", "np.maximum({}, {})", "np.minimum({}, {})", "{} / (np.abs({}) + 1)",
-          "np.where({} > {}, 1.0, 0.0)", "{} // (np.abs({}) + 1)", "{} % (np.abs({}) + 2)", "np.hypot({}, {})",
-          "np.logical_or({}, {})")
+          "np.where({} > {}, 1.0, 0.0)", "{} // (np.abs({}) + 1)", "{} % (np.abs({}) + 2)",
+          "np.hypot({}, {})", "np.logical_or({}, {})")
 VIEWS = ("{}[1:]", "{}[::-1]", "{}[::2]", "{}[-1:]", "{}.T", "{}[..., 1:]", "{}[..., ::-2]", "{}.reshape(-1)", "{}[None]",
          "np.swapaxes({}, 0, -1)", "np.ravel({})", "{}[:, 0]", "{}[0]", "{}[-1]", "{}[1:, :2]", "{}.real", "{}.imag",
          "np.diagonal({})", "{}[..., None]", "np.squeeze({})", "{}[:, ::-1].T", "np.expand_dims({}, 0)")
