@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError, UnsupportedError
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.elementwise import checked, loop
+from reactant.frontends.numpy.elementwise import checked, is_nan, loop
 from reactant.frontends.numpy.implements import concretely, of_concrete, tensors
 from reactant.frontends.numpy.promotion import loop_dtypes
 from reactant.frontends.numpy.shape import axis_in
@@ -215,12 +215,23 @@ def _reduce_monoid(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], star
     if ufunc in (np.add, np.multiply) and dtype == np.float16:
         value = ops.convert(value, np.float32)      # accumulated in single precision, rounded once
     body = _body(ufunc, dtype_of(value))
-    if axes:
+    if axes and ufunc in (np.fmax, np.fmin) and dtype.kind == "f":
+        value = _reduce_without_nan(ufunc, value, axes)
+    elif axes:
         value = ops.reduce(value, neutral, axes, body)
     value = ops.convert(value, dtype)
     if start is None:
         return value
     return _body(ufunc, dtype)(st.broadcast(start, shape_of(value)), value)
+
+
+def _reduce_without_nan(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...]) -> ir.Value:
+    """fmax/fmin as the plain extreme of the rest, NaN where there is no rest: the loop stays simple."""
+    plain = np.maximum if ufunc is np.fmax else np.minimum
+    dtype, neutral = dtype_of(value), NEUTRAL[plain](dtype_of(value))
+    missing = is_nan(value)
+    best = ops.reduce(ops.select(missing, neutral, value), neutral, axes, _body(plain, dtype))
+    return ops.select(ops.reduce(missing, True, axes, "and"), np.nan, best)
 
 
 def _reduce_in_order(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], start: ir.Value | None,
