@@ -200,10 +200,26 @@ def _same(a: object, b: object) -> bool:
 
 
 def template_of(op: ir.OpView) -> Template:
-    """An op without regions and with one result, as data."""
+    """An op as data."""
     op = op.operation
     return Template(op.name, tuple((key, op.attributes[key]) for key in op.attributes),
-                    shape_and_dtype(op.results[0].type)[1])
+                    shape_and_dtype(op.results[0].type)[1], body_of(op) if len(op.regions) else None)
+
+
+def body_of(op: ir.Operation) -> str | None:
+    """The op name that the region of a reduction or scatter of one operand stands for, see `Template`."""
+    block = op.regions[0].blocks[0]
+    body = [child.operation for child in block]
+    arguments = list(block.arguments)
+    if len(arguments) != 2:
+        return None
+    if len(body) == 1:
+        return "second" if list(body[0].operands) == arguments[1:] else None
+    if len(body) != 2 or list(body[1].operands) != list(body[0].results):
+        return None
+    name, operands = body[0].name.removeprefix("stablehlo."), list(body[0].operands)
+    forward = operands == arguments
+    return name if forward or (body[0].name in COMMUTATIVE and operands == arguments[::-1]) else None
 
 
 def _shape(type_: ir.Type) -> tuple[int, ...]:

@@ -83,15 +83,20 @@ class Op(Pattern):
 
 @dataclass(frozen=True)
 class Template:
-    """A matched op as data: its name and raw attributes, to build the same op on other operands."""
+    """A matched op as data: its name and raw attributes, to build the same op on other operands.
+
+    `body` is the name of the one op in the region of a reduction ("add", "maximum", ...), "second" for a region that
+    returns its second argument (a scatter that overwrites), None for ops without region and for other regions."""
     name: str
     attributes: tuple[tuple[str, ir.Attribute], ...]
     dtype: Any
+    body: str | None = None
 
-    def build(self, operands: Sequence[ir.Value], shape: Sequence[int]) -> ir.Value:
-        """The same op on `operands`, with a result of `shape` and the matched op's result dtype."""
+    def build(self, operands: Sequence[ir.Value], shape: Sequence[int], **changed: ir.Attribute) -> ir.Value:
+        """The same op on `operands`, with a result of `shape`, the matched op's result dtype, and `changed`
+        attributes."""
         type_ = ops.tensor_type(tuple(shape), self.dtype)
-        return ops.create(self.name, [type_], operands, dict(self.attributes)).result
+        return ops.create(self.name, [type_], operands, dict(self.attributes) | changed).result
 
 
 def variables(names: str) -> tuple[Any, ...]:

@@ -173,6 +173,15 @@ class Producer:
     def regions(self) -> int:
         return len(self._op.regions)
 
+    @property
+    def results(self) -> list[ir.Value]:
+        return list(self._op.results)
+
+
+def consumers(value: ir.Value) -> list[Producer]:
+    """A read-only look at every op that uses a value, once a use."""
+    return [Producer(use.owner.operation) for use in value.uses]
+
 
 def users(value: ir.Value) -> int:
     """Number of ops that use a value (an op that uses it twice counts twice)."""

@@ -1,4 +1,4 @@
 """The tensor rules: one module a family of root ops; importing this package declares them all."""
-from reactant.simplify import arithmetic, shape
+from reactant.simplify import arithmetic, shape, slicing
 
-__all__ = ["arithmetic", "shape"]
+__all__ = ["arithmetic", "shape", "slicing"]

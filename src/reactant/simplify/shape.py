@@ -14,7 +14,7 @@ from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite
 from reactant.rewrite.pattern import Template
 from reactant.simplify.indexmaps import inverse, unit_mapping
 
-x, y, p, q, d, e, s, t, xs, b = variables("x y p q d e s t xs b")
+x, y, p, q, d, e, b = variables("x y p q d e b")
 c = splat("c")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
 UNARY = tuple(f"stablehlo.{n}" for n in (*ops.UNARY, "abs", "convert", "real", "imag", "is_finite")) \

@@ -1,0 +1,496 @@
+"""slice, pad, concatenate with bounds known at compile time.
+
+A slice moves towards the inputs past everything that computes element by element or moves elements about, so that only
+what is used is computed. What a tracer emits for views written and read in pieces (slices of concatenations, pads,
+updates) becomes the piece itself.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import shape_of, size
+from reactant.rewrite import consumers, match, named, once, one_of, producer, rest, rewrite, variables
+from reactant.simplify.contents import is_splat
+from reactant.simplify.indexmaps import inverse, replaced, reshape_groups
+
+x, y, v, b, d, p = variables("x y v b d p")
+low, high, interior = variables("low high interior")
+inner_low, inner_high, inner_interior = variables("inner_low inner_high inner_interior")
+starts, limits, strides = variables("starts limits strides")
+outer_starts, outer_limits, outer_strides = variables("outer_starts outer_limits outer_strides")
+POINTWISE = tuple(sorted(ops.ELEMENTWISE))
+
+
+def _slice(v: object, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> ir.Value:
+    return ops.slice(v, starts, limits, strides)
+
+
+def sliced(inner: object) -> object:
+    """The pattern of a slice of `inner`: starts f, limits l, strides s."""
+    return match.slice(inner, start_indices=starts, limit_indices=limits, strides=strides)
+
+
+# ---- slice ---------------------------------------------------------------------------------------------------------
+
+@rewrite(sliced(x), example=lambda a: ops.create("stablehlo.slice", [(v := a(2, 3)).type], [v], {
+            "start_indices": ops.attr.integers((0, 0)), "limit_indices": ops.attr.integers((2, 3)),
+            "strides": ops.attr.integers((1, 1))}).result,
+         counter=lambda a: ops.slice(a(2, 3), (0, 0), (2, 2)))
+def slice_of_everything(x, starts, limits, strides, result_shape):
+    """slice(x, all of it) = x"""
+    return x if shape_of(x) == result_shape else None
+
+
+@rewrite(match.slice(sliced(x), start_indices=outer_starts, limit_indices=outer_limits, strides=outer_strides),
+         example=lambda a: ops.slice(ops.slice(a(20, 6), (2, 1), (19, 6), (3, 1)), (1, 0), (6, 4), (2, 3)))
+def slice_of_slice(x, starts, limits, strides, outer_starts, outer_limits, outer_strides, result_shape):
+    """slice(slice(x, f, s), f2, s2) = slice(x, f + s f2, s s2)"""
+    start = tuple(a + m * n for a, m, n in zip(starts, strides, outer_starts, strict=True))
+    stride = tuple(m * n for m, n in zip(strides, outer_strides, strict=True))
+    limit = tuple(a + (n - 1) * m + 1 if n else a for a, m, n in zip(start, stride, result_shape, strict=True))
+    return _slice(x, start, limit, stride)
+
+
+@rewrite(sliced(match.broadcast_in_dim(x, broadcast_dimensions=d)),
+         example=(lambda a: ops.slice(ops.broadcast_in_dim(a(4), (3, 4), (1,)), (1, 1), (3, 4), (1, 2)),
+                  lambda a: ops.slice(ops.broadcast_in_dim(a(1, 4), (3, 4), (0, 1)), (1, 0), (3, 3))))
+def slice_of_broadcast(x, d, starts, limits, strides, result_shape):
+    """slice(broadcast_in_dim(x, d)) = broadcast_in_dim(slice(x), d)"""
+    extents = shape_of(x)
+    start, limit, stride = ([0 if n == 1 else starts[i] for i, n in zip(d, extents, strict=True)],
+                            [1 if n == 1 else limits[i] for i, n in zip(d, extents, strict=True)],
+                            [1 if n == 1 else strides[i] for i, n in zip(d, extents, strict=True)])
+    if any(n == 1 and result_shape[i] == 0 for i, n in zip(d, extents, strict=True)):
+        return None
+    return ops.broadcast_in_dim(_slice(x, start, limit, stride), result_shape, d)
+
+
+@rewrite(sliced(once(match.transpose(x, permutation=p))),
+         example=lambda a: ops.slice(ops.transpose(a(4, 3), (1, 0)), (1, 1), (3, 4), (1, 2)))
+def slice_of_transpose(x, p, starts, limits, strides):
+    """slice(transpose(x, p)) = transpose(slice(x), p)"""
+    place = inverse(p)
+    return ops.transpose(_slice(x, *([bound[i] for i in place] for bound in (starts, limits, strides))), p)
+
+
+@rewrite(sliced(match.reverse(x, dimensions=d)),
+         example=lambda a: ops.slice(ops.reverse(a(7, 3), (0,)), (1, 1), (6, 3), (2, 1)))
+def slice_of_reverse(x, d, starts, limits, strides, result_shape):
+    """slice(reverse(x)) = reverse(slice(x)) with mirrored bounds"""
+    if 0 in result_shape:
+        return None
+    extents = shape_of(x)
+    start, limit = list(starts), list(limits)
+    for i in d:
+        last = starts[i] + (result_shape[i] - 1) * strides[i]
+        start[i], limit[i] = extents[i] - 1 - last, extents[i] - starts[i]
+    return ops.reverse(_slice(x, start, limit, strides), d)
+
+
+@rewrite(sliced(once(named("b", match.reshape(x)))),
+         example=(lambda a: ops.slice(ops.reshape(a(5, 6), (5, 1, 2, 3)), (1, 0, 0, 0), (4, 1, 2, 3), (2, 1, 1, 1)),
+                  lambda a: ops.slice(ops.reshape(a(3, 4), (12,)), (4,), (12,)),
+                  lambda a: ops.slice(ops.reshape(a(12), (3, 4)), (1, 0), (3, 4))),
+         counter=(lambda a: ops.slice(ops.reshape(a(3, 4), (12,)), (3,), (9,)),
+                  lambda a: ops.slice(ops.reshape(a(12), (3, 4)), (0, 1), (3, 4))))
+def slice_of_reshape(b, x, starts, limits, strides, result_shape):
+    """slice(reshape(x)) = reshape(slice(x)) where every group of reshaped dimensions is cut along its first one"""
+    inner, outer = shape_of(x), shape_of(b)
+    if 0 in inner or 0 in result_shape:
+        return None
+    bounds = [[0] * len(inner), list(inner), [1] * len(inner)]
+    for old, new in reshape_groups(inner, outer):
+        if not _cut_group(inner, outer, old, new, (starts, limits, strides), bounds):
+            return None
+    return ops.reshape(_slice(x, *bounds), result_shape)
+
+
+def _cut_group(inner: Sequence[int], outer: Sequence[int], old: Sequence[int], new: Sequence[int],
+               wanted: tuple[Sequence[int], ...], bounds: list[list[int]]) -> bool:
+    """Write into `bounds` the slice of the old dimensions that gives the wanted slice of the new ones, if there is
+    one."""
+    starts, limits, strides = wanted
+    cut = [d for d in new if (starts[d], limits[d], strides[d]) != (0, outer[d], 1)]
+    if not cut:
+        return True
+    wide_new, wide_old = [d for d in new if outer[d] != 1], [d for d in old if inner[d] != 1]
+    if cut != wide_new[:1] or not wide_old:
+        return False
+    block = size([outer[d] for d in wide_new[1:]])
+    unit = size([inner[d] for d in wide_old[1:]])
+    top = cut[0]
+    if len(wide_new) == len(wide_old) == 1:
+        start, limit, stride = starts[top], limits[top], strides[top]
+    elif strides[top] != 1 or starts[top] * block % unit or limits[top] * block % unit:
+        return False
+    else:
+        start, limit, stride = starts[top] * block // unit, limits[top] * block // unit, 1
+    for bound, number in zip(bounds, (start, limit, stride), strict=True):
+        bound[wide_old[0]] = number
+    return True
+
+
+def _only_read_in_pieces(value: ir.Value) -> bool:
+    """Whether all uses of a value are slices which together have no more elements than it: then slicing before
+    computing computes no more."""
+    readers = consumers(value)
+    return len(readers) == 1 or (
+        all(reader.name == "stablehlo.slice" for reader in readers)
+        and sum(size(shape_of(reader.results[0])) for reader in readers) <= size(shape_of(value)))
+
+
+@rewrite(sliced(named("b", one_of(POINTWISE, rest("xs"), template="t"))),
+         example=(lambda a: ops.slice(ops.add(a(6), a(6)), (1,), (6,), (2,)),
+                  lambda a: ops.slice(ops.select(a(dtype="bool"), a(6), a(6)), (1,), (3,)),
+                  lambda a: ops.slice(ops.negate(a(6)), (1,), (3,)),
+                  lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (3,), (6,))]),
+         counter=lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (5,)), ops.slice(v, (1,), (6,))])
+def slice_of_pointwise(b, xs, t, starts, limits, strides, result_shape):
+    """slice(f(x, y)) = f(slice(x), slice(y))"""
+    if not _only_read_in_pieces(b):
+        return None
+    return t.build([_slice(v, starts, limits, strides) if shape_of(v) else v for v in xs], result_shape)
+
+
+@rewrite(sliced(match.iota(iota_dimension=d)),
+         example=(lambda a: ops.slice(ops.iota((3, 4), a.dtype, 1), (1, 0), (3, 3)),
+                  lambda a: ops.slice(ops.iota((7,), "int32", 0), (2,), (7,), (2,))))
+def slice_of_iota(d, starts, limits, strides, result_shape, result_dtype):
+    """slice(iota) = iota * stride + start"""
+    if result_dtype.kind not in "iu":
+        return ops.iota(result_shape, result_dtype, d) if (starts[d], strides[d]) == (0, 1) else None
+    value = ops.iota(result_shape, result_dtype, d)
+    value = ops.multiply(value, strides[d]) if strides[d] != 1 else value
+    return ops.add(value, starts[d]) if starts[d] else value
+
+
+@rewrite(sliced(match.pad(x, v, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
+         example=(lambda a: ops.slice(ops.pad(a(3, 4), a(), (1, 2), (1, 2)), (1, 3), (4, 6)),
+                  lambda a: ops.slice(ops.pad(a(3, 4), a(), (1, 2), (1, 2)), (0, 0), (1, 8)),
+                  lambda a: ops.slice(ops.pad(a(3, 4), a(), (1, 2), (1, 2)), (0, 0), (3, 8))),
+         counter=lambda a: ops.slice(ops.pad(a(3), a(), (1,), (1,), (1,)), (1,), (4,)))
+def slice_of_pad(x, v, low, high, interior, starts, limits, strides, result_shape):
+    """slice(pad(x)) = pad(slice(x)), only as much of each as the slice keeps; the padding value where it keeps no x"""
+    extents = shape_of(x)
+    if any(interior) or 0 in result_shape or min((*low, *high), default=0) < 0:
+        return None
+    inner_f, inner_l, new_low, new_high = [], [], [], []
+    for a, m, below, n, count in zip(starts, strides, low, extents, result_shape, strict=True):
+        last = a + (count - 1) * m
+        if last < below or a >= below + n:
+            return ops.broadcast_in_dim(v, result_shape, ())
+        if m != 1 and (a < below or last >= below + n):
+            return None
+        inner_f.append(max(a - below, 0))
+        inner_l.append(min(last + 1 - below, n))
+        new_low.append(max(below - a, 0))
+        new_high.append(max(last + 1 - below - n, 0))
+    if 0 in extents:
+        return None
+    return ops.pad(_slice(x, inner_f, inner_l, strides), v, new_low, new_high)
+
+
+@rewrite(sliced(match.concatenate(rest("xs"), dimension=d)),
+         example=(lambda a: ops.slice(ops.concatenate([a(2, 3), a(2, 4)], 1), (0, 3), (2, 6)),
+                  lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (1,), (7,)),
+                  lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (0,), (5,), (2,))))
+def slice_of_concatenate(xs, d, starts, limits, strides, result_shape):
+    """slice(concatenate(xs)) = concatenate(slices of those xs that it touches)"""
+    if 0 in result_shape:
+        return None
+    pieces, offset = [], 0
+    position, last = starts[d], starts[d] + (result_shape[d] - 1) * strides[d]
+    for each in xs:
+        n = shape_of(each)[d]
+        if offset <= position < offset + n and position <= last:
+            end = min(last, offset + n - 1)
+            end -= (end - position) % strides[d]
+            pieces.append((each, position - offset, end - offset + 1))
+            position = end + strides[d]
+        offset += n
+    return ops.concatenate([_slice(each, replaced(starts, d, a), replaced(limits, d, z), strides)
+                            for each, a, z in pieces], d)
+
+
+@rewrite(sliced(named("b", match.dynamic_update_slice(x, y, rest("xs")))),
+         example=(lambda a: ops.slice(_written(a(8), a(3), 2), (2,), (5,)),
+                  lambda a: ops.slice(_written(a(8), a(3), 2), (5,), (8,)),
+                  lambda a: ops.slice(_written(a(8), a(3), 2), (3,), (5,)),
+                  lambda a: ops.slice(_written(a(8), a(3), 20), (5,), (8,))),
+         counter=lambda a: ops.slice(_written(a(8), a(3), 2), (1,), (5,)))
+def slice_of_update(b, x, y, xs, starts, limits, strides):
+    """slice(dynamic_update_slice(x, y, at)) = slice(y) where it lies inside what was written, slice(x) where outside"""
+    start = constant_starts(xs, shape_of(x), shape_of(y))
+    if start is None:
+        return None
+    extents = shape_of(y)
+    if any(z <= a or k >= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
+        return _slice(x, starts, limits, strides)
+    if all(a <= k and z <= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
+        return _slice(y, [k - a for k, a in zip(starts, start, strict=True)],
+                      [z - a for z, a in zip(limits, start, strict=True)],
+                      strides)
+    return None
+
+
+def _written(x: ir.Value, y: ir.Value, at: int) -> ir.Value:
+    return ops.dynamic_update_slice(x, y, [ops.constant(at, "int32")])
+
+
+def constant_starts(starts: Sequence[ir.Value], whole: Sequence[int], window: Sequence[int]) -> list[int] | None:
+    """The starts of a dynamic slice or update as it clamps them, if all are constants."""
+    result = []
+    for value, n, m in zip(starts, whole, window, strict=True):
+        number = ops.constant_value(value)
+        if number is None:
+            return None
+        result.append(max(0, min(int(number), n - m)))
+    return result
+
+
+@rewrite(sliced(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=d, template="t"))),
+         example=(lambda a: ops.slice(ops.dot_general(a(4, 3), a(3, 5), contracting_dims=((1,), (0,))),
+                                      (1, 0), (3, 5), (1, 2)),
+                  lambda a: ops.slice(ops.dot_general(a(2, 4, 3), a(2, 3, 5), contracting_dims=((2,), (1,)),
+                                                      batching_dims=((0,), (0,))), (1, 0, 2), (2, 4, 5))),
+         changes="rounding", dtypes="number")
+def slice_of_dot_general(x, y, d, t, starts, limits, strides, result_shape):
+    """slice(dot_general(x, y)) = dot_general(slice(x), slice(y))"""
+    parts, offset = [], len(d.batching_dims[0])
+    for operand, batching, contracting in zip((x, y), d.batching_dims, d.contracting_dims, strict=True):
+        extents = shape_of(operand)
+        free = [i for i in range(len(extents)) if i not in {*batching, *contracting}]
+        place = {i: j for j, i in enumerate(batching)} | {i: offset + j for j, i in enumerate(free)}
+        offset += len(free)
+        parts.append(_slice(operand, *([given[place[i]] if i in place else default[i] for i in range(len(extents))]
+                                       for given, default in ((starts, [0] * len(extents)), (limits, extents),
+                                                              (strides, [1] * len(extents))))))
+    return t.build(parts, result_shape)
+
+
+@rewrite(sliced(once(one_of(("stablehlo.reduce",), x, v, dimensions=d, template="t"))),
+         example=lambda a: ops.slice(ops.reduce(a(4, 3, 5), a(), (1,), "add"), (1, 0), (3, 5), (1, 2)), dtypes="number")
+def slice_of_reduce(x, v, d, t, starts, limits, strides):
+    """slice(reduce(x)) = reduce(slice(x))"""
+    if t.body is None:
+        return None
+    extents = shape_of(x)
+    kept = [i for i in range(len(extents)) if i not in d]
+    bounds = [[0] * len(extents), list(extents), [1] * len(extents)]
+    for j, i in enumerate(kept):
+        for bound, given in zip(bounds, (starts, limits, strides), strict=True):
+            bound[i] = given[j]
+    return ops.reduce(_slice(x, *bounds), v, d, t.body)
+
+
+# ---- pad -----------------------------------------------------------------------------------------------------------
+
+def padded(inner: object, value: object) -> object:
+    """The pattern of a pad."""
+    return match.pad(inner, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
+
+
+@rewrite(padded(x, v), example=lambda a: ops.create("stablehlo.pad", [(w := a(2, 3)).type], [w, a()], {
+            name: ops.attr.integers((0, 0)) for name in ("edge_padding_low", "edge_padding_high",
+                                                         "interior_padding")}).result,
+         counter=lambda a: ops.pad(a(3), a(), (1,), (0,)))
+def pad_by_nothing(x, v, low, high, interior, result_shape):
+    """pad(x, 0) = x"""
+    idle = not any(low) and not any(high) and result_shape == shape_of(x)
+    return x if idle else None
+
+
+@rewrite(padded(x, v), example=(lambda a: ops.pad(a(5, 3), a(), (-1, 1), (2, -1)),
+                                lambda a: ops.pad(a(5, 3), a(), (-1, 0), (-2, 0))),
+         counter=(lambda a: ops.pad(a(3), a(), (1,), (0,)), lambda a: ops.pad(a(3), a(), (-1,), (0,), (1,))))
+def pad_by_negative_is_slice(x, v, low, high, interior):
+    """pad(x, -n) = slice(x)"""
+    extents = shape_of(x)
+    if min((*low, *high), default=0) >= 0 or any(interior):
+        return None
+    if any(n + min(a, 0) + min(z, 0) < 0 for n, a, z in zip(extents, low, high, strict=True)):
+        return None
+    inner = _slice(x, [max(-a, 0) for a in low], [n - max(-z, 0) for n, z in zip(extents, high, strict=True)])
+    return ops.pad(inner, v, [max(a, 0) for a in low], [max(z, 0) for z in high])
+
+
+@rewrite(match.pad(match.pad(x, v, edge_padding_low=inner_low, edge_padding_high=inner_high,
+                             interior_padding=inner_interior), v,
+                   edge_padding_low=low, edge_padding_high=high, interior_padding=interior),
+         example=lambda a: ops.pad(ops.pad(a(3, 2), v := a(), (1, 0), (0, 2)), v, (0, 1), (2, 1)),
+         counter=(lambda a: ops.pad(ops.pad(a(3), v := a(), (1,), (0,), (1,)), v, (0,), (2,), (1,)),
+                  lambda a: ops.pad(ops.pad(a(3), a(), (1,), (0,)), a(), (0,), (2,))))
+def pad_of_pad(x, v, inner_low, inner_high, inner_interior, low, high, interior):
+    """pad(pad(x, v), v) = pad(x, v) by both"""
+    if any(interior) or any(inner_interior) or min((*low, *high, *inner_low, *inner_high), default=0) < 0:
+        return None
+    return ops.pad(x, v, [m + n for m, n in zip(inner_low, low, strict=True)],
+                   [m + n for m, n in zip(inner_high, high, strict=True)])
+
+
+@rewrite(match.pad(match.broadcast_in_dim(v, broadcast_dimensions=()), v),
+         example=lambda a: ops.pad(ops.broadcast_in_dim(v := a(), (2, 3), ()), v, (1, 0), (0, 2), (0, 1)))
+def pad_of_its_own_value(v, result_shape):
+    """pad(broadcast_in_dim(v), v) = broadcast_in_dim(v)"""
+    return ops.broadcast_in_dim(v, result_shape, ())
+
+
+@rewrite(padded(x, v), example=lambda a: ops.pad(a(0, 3), a(), (1, 0), (1, 0)))
+def pad_of_nothing(x, v, low, high, interior, result_shape):
+    """pad(empty, v) = broadcast_in_dim(v)"""
+    return ops.broadcast_in_dim(v, result_shape, ()) if 0 in shape_of(x) else None
+
+
+# ---- concatenate ---------------------------------------------------------------------------------------------------
+
+@rewrite(match.concatenate(rest("xs"), dimension=d),
+         example=(lambda a: ops.create("stablehlo.concatenate", [(v := a(3)).type], [v],
+                                       {"dimension": ops.attr.integer(0)}).result,
+                  lambda a: ops.concatenate([a(2, 3), a(2, 0)], 1), lambda a: ops.concatenate([a(0), a(0)], 0)),
+         counter=lambda a: ops.concatenate([a(2, 3), a(2, 1)], 1))
+def concatenate_drops_empty_operands(xs, d):
+    """concatenate(x, empty) = x"""
+    kept = [v for v in xs if shape_of(v)[d]]
+    if len(kept) == len(xs) and len(xs) > 1:
+        return None
+    return ops.concatenate(kept or [xs[0]], d)
+
+
+@rewrite(match.concatenate(rest("xs"), dimension=d),
+         example=lambda a: ops.concatenate([ops.concatenate([a(2), a(3)], 0), a(1)], 0),
+         counter=lambda a: ops.concatenate([ops.concatenate([a(2, 3), a(2, 3)], 1), a(1, 6)], 0))
+def concatenate_of_concatenate(xs, d):
+    """concatenate(concatenate(x, y), z) = concatenate(x, y, z) along one dimension"""
+    flat: list[ir.Value] = []
+    for each in xs:
+        made = producer(each)
+        nested = made is not None and made.name == "stablehlo.concatenate" and made["dimension"] == d
+        flat.extend(made.operands if nested else [each])
+    return ops.concatenate(flat, d) if len(flat) > len(xs) and len(flat) <= 256 else None
+
+
+def _as_slice(value: ir.Value) -> tuple[ir.Value, tuple, tuple, tuple]:
+    """A value as (x, starts, limits, strides): a slice's own, or all of it."""
+    made = producer(value)
+    if made is not None and made.name == "stablehlo.slice":
+        return made.operands[0], made["start_indices"], made["limit_indices"], made["strides"]
+    extents = shape_of(value)
+    return value, (0,) * len(extents), extents, (1,) * len(extents)
+
+
+def _joined_slice(left: ir.Value, right: ir.Value, d: int) -> tuple | None:
+    """The one slice that two slices of one value make next to each other along dimension d."""
+    (x, starts, limits, strides), (y, starts2, limits2, strides2) = _as_slice(left), _as_slice(right)
+    if x != y or strides != strides2 or shape_of(left)[d] == 0:
+        return None
+    after = starts[d] + shape_of(left)[d] * strides[d]
+    if starts2[d] != after or any(i != d and (starts[i], limits[i]) != (starts2[i], limits2[i])
+                                  for i in range(len(starts))):
+        return None
+    return x, starts, replaced(limits, d, limits2[d]), strides
+
+
+@rewrite(match.concatenate(rest("xs"), dimension=d),
+         example=(lambda a: ops.concatenate([ops.slice(v := a(7), (1,), (3,)), ops.slice(v, (3,), (6,)), a(2)], 0),
+                  lambda a: ops.concatenate([ops.slice(v := a(7), (0,), (3,)), ops.slice(v, (3,), (7,))], 0)),
+         counter=lambda a: ops.concatenate([ops.slice(v := a(7), (1,), (3,)), ops.slice(v, (4,), (6,))], 0))
+def concatenate_of_adjacent_slices(xs, d):
+    """concatenate(x[a:b], x[b:c]) = x[a:c]"""
+    for i in range(len(xs) - 1):
+        joined = _joined_slice(xs[i], xs[i + 1], d)
+        if joined is not None:
+            return ops.concatenate([*xs[:i], _slice(*joined), *xs[i + 2:]], d)
+    return None
+
+
+def _uniform_scalar(value: ir.Value) -> object:
+    """What an operand repeats, as something comparable: a scalar value, or the bytes of a splat constant."""
+    made = producer(value)
+    if made is None:
+        return None
+    if made.name == "stablehlo.broadcast_in_dim" and not shape_of(made.operands[0]):
+        return made.operands[0]
+    if made.name == "stablehlo.constant":
+        array = ops.constant_value(value)
+        if is_splat(array) or array.size == 1:
+            return array[(0,) * array.ndim].tobytes()
+    return None
+
+
+def _scalar_of(value: ir.Value) -> ir.Value:
+    """The 0-d value that `value` repeats."""
+    made = producer(value)
+    if made.name == "stablehlo.broadcast_in_dim":
+        return made.operands[0]
+    array = ops.constant_value(value)
+    return ops.constant(array[(0,) * array.ndim], array.dtype)
+
+
+@rewrite(match.concatenate(rest("xs"), dimension=d),
+         example=(lambda a: ops.concatenate([ops.splat(3, a(2)), a(4), ops.splat(3, a(1))], 0),
+                  lambda a: ops.concatenate([ops.broadcast_in_dim(a(), (2, 3), ()), a(2, 4)], 1)),
+         counter=lambda a: ops.concatenate([ops.splat(3, a(2)), a(4), ops.splat(2, a(1))], 0), dtypes="number")
+def concatenate_with_splats_is_pad(xs, d):
+    """concatenate(v v, x, v) = pad(x, v)"""
+    repeated = [_uniform_scalar(v) for v in xs]
+    inner = [i for i, each in enumerate(repeated) if each is None]
+    if len(inner) != 1 or len(xs) < 2:
+        return None
+    others = [each for each in repeated if each is not None]
+    if any(type(each) is not type(others[0]) or each != others[0] for each in others):
+        return None
+    at = inner[0]
+    rank = len(shape_of(xs[at]))
+    below, above = sum(shape_of(v)[d] for v in xs[:at]), sum(shape_of(v)[d] for v in xs[at + 1:])
+    edge = xs[0] if at else xs[-1]
+    return ops.pad(xs[at], _scalar_of(edge), replaced((0,) * rank, d, below), replaced((0,) * rank, d, above))
+
+
+@rewrite(match.concatenate(rest("xs"), dimension=d),
+         example=(lambda a: ops.concatenate([v := ops.broadcast_in_dim(a(3), (2, 3), (1,)), v], 0),
+                  lambda a: ops.concatenate([v := a(1, 3), v, v], 0)),
+         counter=lambda a: ops.concatenate([v := a(2, 3), v], 0))
+def concatenate_of_repetitions(xs, d, result_shape):
+    """concatenate(x, x, x) = broadcast_in_dim(x) where x is a repetition, or one, along the dimension"""
+    if len(xs) < 2 or any(v != xs[0] for v in xs):
+        return None
+    rank = len(result_shape)
+    if shape_of(xs[0])[d] == 1:
+        return ops.broadcast_in_dim(xs[0], result_shape, range(rank))
+    made = producer(xs[0])
+    if made is None or made.name != "stablehlo.broadcast_in_dim" or d in made["broadcast_dimensions"]:
+        return None
+    return ops.broadcast_in_dim(made.operands[0], result_shape, made["broadcast_dimensions"])
+
+
+@rewrite(match.concatenate(rest("xs"), dimension=d),
+         example=lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), ops.transpose(a(4, 3), (1, 0))], 1),
+         counter=lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), a(3, 4)], 1))
+def concatenate_of_transposes(xs, d):
+    """concatenate(transpose(x), transpose(y)) = transpose(concatenate(x, y))"""
+    made = [producer(v) for v in xs]
+    if any(m is None or m.name != "stablehlo.transpose" for m in made) or len(xs) < 2:
+        return None
+    orders = {m["permutation"] for m in made}
+    if len(orders) != 1:
+        return None
+    order = orders.pop()
+    return ops.transpose(ops.concatenate([m.operands[0] for m in made], order[d]), order)
+
+
+@rewrite(match.concatenate(rest("xs"), dimension=d),
+         example=lambda a: ops.concatenate([ops.reverse(a(2), (0,)), ops.reverse(a(3), (0,))], 0))
+def concatenate_of_reverses(xs, d):
+    """concatenate(reverse(x), reverse(y)) = reverse(concatenate(y, x))"""
+    made = [producer(v) for v in xs]
+    if any(m is None or m.name != "stablehlo.reverse" for m in made) or len(xs) < 2:
+        return None
+    turned = {m["dimensions"] for m in made}
+    if len(turned) != 1:
+        return None
+    dimensions = turned.pop()
+    inner = [m.operands[0] for m in made]
+    return ops.reverse(ops.concatenate(inner[::-1] if d in dimensions else inner, d), dimensions)
