@@ -14,7 +14,7 @@ from reactant import pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
 from reactant.frontends.numpy.tensor import PYTHON, SCALAR
-from reactant.ir import modules
+from reactant.ir import cost, modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
 
@@ -67,7 +67,6 @@ class Lowered:
     def cost(self, optimized: bool = True) -> dict[str, float]:
         """Estimated `flops` and `bytes` of one run; loops count with their trip count where it is known."""
         with building():
-            from reactant.ir import cost
             return cost.estimate(self._module(optimized))
 
     def compile(self) -> Compiled:
