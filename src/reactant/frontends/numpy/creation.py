@@ -10,7 +10,7 @@ import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.implements import implements, tensors
+from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, check_dtype, wrap
 from reactant.frontends.numpy.ufuncs import as_value, weak_type
@@ -100,7 +100,7 @@ def full_like(a: object, fill_value: object, dtype: object = None, order: str = 
 
 def array_of(nested: object, dtype: object = None) -> Tensor:
     """`np.array` of nested sequences that may hold traced values."""
-    if not any(tensors(_plain(nested))):
+    if not has_tensors(_plain(nested)):
         made = np.array(_plain(nested), dtype=dtype)
         check_dtype(made.dtype)
         return Tensor.of_array(made)

@@ -23,6 +23,8 @@ NOT_FOLDED: set[Callable] = set()
 """NumPy functions that write into an argument or return a view of it: never evaluated concretely."""
 REFUSED: dict[Callable, str] = {}
 """NumPy functions that cannot be compiled, and why (what to do instead)."""
+REFUSED_ALWAYS: set[Callable] = set()
+"""Those of `REFUSED` that raise for plain arguments too."""
 
 
 def implements(*functions: Callable, creation: bool = False, aliases: bool = False) -> Callable[[Callable], Callable]:
@@ -44,10 +46,13 @@ def implements(*functions: Callable, creation: bool = False, aliases: bool = Fal
     return register
 
 
-def refuse(reason: str, *functions: Callable) -> None:
-    """Register functions that raise `UnsupportedError` with `reason`."""
+def refuse(reason: str, *functions: Callable, always: bool = False) -> None:
+    """Register functions that raise `UnsupportedError` with `reason` when they are given something traced; `always`:
+    whatever they are given (running them once while tracing would be wrong)."""
     for function in functions:
         REFUSED[function] = reason
+        if always:
+            REFUSED_ALWAYS.add(function)
 
 
 def name_of(function: Callable) -> str:
@@ -95,12 +100,14 @@ def _same(value: object, default: object) -> bool:
 @located
 def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """Run NumPy's `function` on arguments that may be traced."""
+    if function in REFUSED:
+        raise UnsupportedError(REFUSED[function])
     if function not in NOT_FOLDED and kwargs.get("out") is None and (found := list(tensors(args, kwargs))) \
             and all(t.is_concrete() for t in found):
         return of_concrete(function(*concretely(args), **concretely(kwargs)))
     ours = TABLE.get(function)
     if ours is None:
-        raise UnsupportedError(REFUSED.get(function) or f"{name_of(function)} is not supported in compiled code.")
+        raise UnsupportedError(f"{name_of(function)} is not supported in compiled code.")
     return ours(*args, **kwargs)
 
 
@@ -113,6 +120,11 @@ def tensors(*trees: object) -> Any:
             yield from tensors(*tree)
         elif type(tree) is dict:
             yield from tensors(*tree.values())
+
+
+def has_tensors(*trees: object) -> bool:
+    """Whether something traced is in nested lists, tuples and dicts."""
+    return next(tensors(*trees), None) is not None
 
 
 def concretely(tree: Any) -> Any:

@@ -152,8 +152,8 @@ def _known(i: object) -> object:
     if isinstance(i, slice):
         return slice(*(_slice_bound(b) for b in (i.start, i.stop, i.step)))
     if isinstance(i, (list, range)):
-        from reactant.frontends.numpy.implements import tensors
-        return wrap(list(i)) if any(tensors(list(i))) else _index_array(i)
+        from reactant.frontends.numpy.implements import has_tensors
+        return wrap(list(i)) if has_tensors(list(i)) else _index_array(i)
     return i
 
 

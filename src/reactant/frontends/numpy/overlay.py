@@ -31,8 +31,10 @@ def install() -> None:
     families.load()
     for function in implements.CREATION:
         calls.REPLACEMENTS[function] = _creator(function)
+    for function in implements.REFUSED:
+        calls.REPLACEMENTS[function] = _refuser(function)
     operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
-                      involves_tracing=lambda args, kwargs: any(implements.tensors(args, kwargs)))
+                      involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     errors.find_frames_with(source_map.user_frame)
 
 
@@ -43,6 +45,14 @@ def _creator(function: Callable) -> Callable:
         return make(*args, **kwargs) if is_tracing() else function(*args, **kwargs)
     create.__name__ = function.__name__
     return create
+
+
+def _refuser(function: Callable) -> Callable:
+    def run_or_refuse(*args: Any, **kwargs: Any) -> Any:
+        if is_tracing() and (function in implements.REFUSED_ALWAYS or implements.has_tensors(args, kwargs)):
+            raise errors.UnsupportedError(implements.REFUSED[function])
+        return function(*args, **kwargs)
+    return run_or_refuse
 
 
 # ---- plain arrays in converted code ----------------------------------------------------------------------------
@@ -79,7 +89,7 @@ def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
     if is_tracing() and _is_outside(owner):
         if function.__name__ in _MUTATING_METHODS:
             raise ConstantWriteError()
-        if any(implements.tensors(args, kwargs)):
+        if implements.has_tensors(args, kwargs):
             return getattr(wrap(owner), function.__name__)(*args, **kwargs)
     return calls.call_bound(function, owner, *args, **kwargs)
 

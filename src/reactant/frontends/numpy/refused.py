@@ -1,0 +1,136 @@
+"""What of NumPy is not compiled, and what to do instead: a table of reasons and names.
+
+`ALWAYS`: refused in compiled code whatever the arguments, because running once while tracing would be wrong (files,
+global state, hidden random state). The others are refused for traced arguments and run as plain Python otherwise.
+"""
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from reactant.frontends.numpy.implements import REFUSED, refuse
+
+FILES = ("{name} reads or writes files, which a compiled program cannot. Load before the call and pass the array; save "
+         "what the call returns.")
+GLOBAL_STATE = "{name} changes settings of NumPy, which a compiled program cannot. Call it outside."
+LEGACY_RANDOM = ("{name} draws from NumPy's hidden global state, so every call of the compiled program would repeat the "
+                 "same numbers. Use rng = np.random.default_rng(seed) inside the function, with the seed as an "
+                 "argument, and call its methods.")
+OUTSIDE_GENERATOR = ("A random generator made outside keeps its state outside, so every call of the compiled program would "
+                     "repeat the same numbers. Make one inside with np.random.default_rng(seed), with the seed as an "
+                     "argument.")
+TEXT = "{name} makes text from values, which are known only when the compiled program has run. Format what it returns."
+STRINGS = "{name} works on strings, which have no tensor type. Do it before the call and pass numbers."
+DATES = "{name} works on dates, which have no tensor type. Convert them with .astype('int64') before the call."
+MASKED = "{name}: masked arrays cannot be compiled. Pass data and mask as two arrays and use np.where."
+MATRIX = "{name}: the matrix class cannot be compiled. Use 2-d arrays and the @ operator."
+RECORDS = "{name}: record arrays cannot be compiled. Pass the fields as separate arrays."
+POLYNOMIALS = ("{name}: polynomial objects cannot be compiled. Use np.polyval(coefficients, x) and the other functions "
+               "on coefficient arrays.")
+ROOTS = ("{name}: how many results there are depends on which coefficients are zero. Use np.linalg.eigvals of the "
+         "companion matrix.")
+DIVISION = "{name}: the size of the remainder depends on the values. Divide before the call."
+PER_ELEMENT = "{name} calls a Python function for each element. Write the function with whole arrays and np.where."
+ITERATORS = "{name} walks over memory, which a traced array has not. Loop over np.ndindex(x.shape), or use whole arrays."
+MEMORY = "{name} needs the memory of an array, which is known only when the compiled program has run."
+DOMAIN = ("{name}: whether the result is complex depends on the values. Convert the argument with .astype(complex), or "
+          "use the function of the same name in np.")
+VALUE_DTYPE = "{name}: the dtype of the result depends on the values. Use .astype, or .real where it is known to be real."
+TESTS = "{name} compares values, which are known only when the compiled program has run. Compare what it returns."
+FOREIGN = "{name} passes arrays to other libraries. Do it outside with what the call returns."
+PICKLES = "{name} makes bytes from values, which are known only when the compiled program has run."
+IN_PLACE_SHAPE = "{name} changes the size of an array in place. Make a new one with np.resize(a, shape)."
+
+ALWAYS = {
+    FILES: "load loadtxt genfromtxt fromfile fromregex save savetxt savez savez_compressed memmap",
+    GLOBAL_STATE: "seterr seterrcall setbufsize set_printoptions",
+    PER_ELEMENT: "vectorize frompyfunc",
+    LEGACY_RANDOM: " ".join("random." + name for name in """
+        seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice bytes shuffle
+        permutation beta binomial chisquare dirichlet exponential f gamma geometric gumbel hypergeometric laplace logistic
+        lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal
+        pareto poisson power rayleigh standard_cauchy standard_exponential standard_gamma standard_normal standard_t
+        triangular uniform vonmises wald weibull zipf RandomState""".split()),
+}
+
+WITH_TRACED_ARGUMENTS = {
+    TEXT: "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific",
+    STRINGS: "fromstring",
+    DATES: "busday_count busday_offset is_busday busdaycalendar datetime_as_string datetime64 timedelta64",
+    MATRIX: "matrix asmatrix bmat",
+    RECORDS: "recarray record",
+    POLYNOMIALS: "poly1d",
+    ROOTS: "roots",
+    DIVISION: "polydiv",
+    ITERATORS: "nditer nested_iters broadcast flatiter lib.Arrayterator",
+    MEMORY: "shares_memory frombuffer from_dlpack lib.stride_tricks.as_strided lib.array_utils.byte_bounds",
+    VALUE_DTYPE: "real_if_close min_scalar_type",
+    DOMAIN: " ".join("emath." + n for n in ("sqrt", "log", "log2", "logn", "log10", "power", "arccos", "arcsin",
+                                            "arctanh")),
+}
+
+MODULES = {"char": STRINGS, "strings": STRINGS, "ma": MASKED, "rec": RECORDS, "testing": TESTS, "ctypeslib": FOREIGN,
+           "polynomial": POLYNOMIALS}
+"""Submodules of which everything is refused."""
+
+METHODS = {
+    TEXT: "__str__",
+    PICKLES: "dump dumps tobytes tofile",
+    MEMORY: "ctypes data getfield setfield byteswap",
+    IN_PLACE_SHAPE: "resize",
+    FOREIGN: "to_device",
+}
+"""ndarray methods and attributes that traced arrays have not."""
+
+
+def find(name: str) -> Any:
+    """The object called `np.<name>`, or None where this NumPy has none."""
+    found: Any = np
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def of_module(name: str) -> Iterator[tuple[str, Any]]:
+    """(name, object) of what a submodule adds to NumPy, its own submodules included."""
+    module = getattr(np, name)
+    stack, seen = [(name, module)], {id(module)}
+    while stack:
+        prefix, where = stack.pop()
+        for attribute in sorted(n for n in dir(where) if not n.startswith("_")):
+            found = getattr(where, attribute, None)
+            if isinstance(found, types.ModuleType):
+                if found.__name__.startswith(f"numpy.{name}.") and id(found) not in seen:
+                    seen.add(id(found))
+                    stack.append((f"{prefix}.{attribute}", found))
+            elif callable(found) and vars(np).get(attribute) is not found and _belongs(found, name):
+                yield f"{prefix}.{attribute}", found
+
+
+def _belongs(found: Any, module: str) -> bool:
+    where = getattr(found, "__module__", None) or ""
+    return isinstance(found, np.ufunc) or where.startswith((f"numpy.{module}", "numpy.testing", "numpy.char",
+                                                            "numpy.strings", "numpy.rec", "numpy._core"))
+
+
+def _register() -> None:
+    for table, always in ((ALWAYS, True), (WITH_TRACED_ARGUMENTS, False)):
+        for reason, names in table.items():
+            for name in names.split():
+                found = find(name)
+                if found is not None:
+                    # np.random.rand is a method bound to the hidden state; calls are followed to the function
+                    refuse(reason.format(name=f"np.{name}"), getattr(found, "__func__", found), always=always)
+    for name in dir(np.random.Generator):
+        if not name.startswith("_") and callable(found := getattr(np.random.Generator, name)):
+            refuse(OUTSIDE_GENERATOR, found, always=True)
+    for module, reason in MODULES.items():
+        for name, found in of_module(module):
+            if found not in REFUSED:
+                refuse(reason.format(name=f"np.{name}"), found)
+
+
+_register()
