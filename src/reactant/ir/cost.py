@@ -73,7 +73,7 @@ def of_operation(op: ir.Operation, functions: dict[str, ir.Operation] | None = N
 
 
 def _tensors(values: object) -> list[tuple[tuple[int, ...], object]]:
-    return [shape_and_dtype(v.type) for v in values if ir.RankedTensorType.isinstance(v.type)]
+    return [shape_and_dtype(v.type) for v in values if isinstance(v.type, ir.RankedTensorType)]
 
 
 def _elements(values: object) -> int:
