@@ -1,4 +1,6 @@
 """Reactant for Python: NumPy, JAX and GPU-kernel code as it is, optimised as StableHLO and run by XLA."""
+import importlib
+
 from reactant.api import Jitted, RecompilationWarning, code_hlo, code_xla, jit
 from reactant.errors import (
     ConcreteValueNeeded,
@@ -8,13 +10,27 @@ from reactant.errors import (
     ReactantError,
     UnsupportedError,
 )
-from reactant.explain import explain
-from reactant.frontends.trace import is_tracing
 from reactant.options import CompileOptions
-from reactant.verification import verify
+from reactant.session import is_tracing
 
 __version__ = "0.1.0"
 
-__all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "Jitted", "LeakError",
-           "ReactantError", "RecompilationWarning", "UnsupportedError", "code_hlo", "code_xla", "explain",
-           "is_tracing", "jit", "verify"]
+_LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
+         "explain": "explanation", "verify": "verification"}
+"""Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
+
+__all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
+           "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "code_hlo", "code_xla",
+           "devices", "explain", "is_tracing", "jit", "verify"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'reactant' has no attribute '{name}'")
+    found = getattr(importlib.import_module(f"reactant.{_LATE[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

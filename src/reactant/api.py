@@ -6,16 +6,16 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import jax
 
 from reactant import signature as sig
-from reactant.compiled import Compiled, Lowered, lower
-from reactant.frontends import calls
-from reactant.frontends.numpy import overlay
-from reactant.frontends.trace import is_tracing
 from reactant.options import CompileOptions
+from reactant.session import is_tracing
+
+if TYPE_CHECKING:
+    from reactant.compiled import Compiled, Lowered
 
 RECOMPILE_WARNING = 8
 """A function compiled for more signatures than this warns, once, with the reason of the last compilation."""
@@ -42,6 +42,7 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
+            from reactant.frontends import calls
             return calls.call(self.function, *args, **kwargs)      # part of the program being traced
         key, leaves = self._sign(args, kwargs)
         entry = self._entries.get(key)
@@ -87,6 +88,7 @@ class Jitted:
         return (named + [rest] * count)[:count]
 
     def _lower(self, key: tuple, keep: bool) -> Lowered:
+        from reactant.compiled import lower  # the compiler is loaded when the first program is compiled
         return lower(self.function, key[0], key[1], self.options, keep_original=keep)
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
@@ -173,6 +175,3 @@ def code_hlo(function: Callable, *args: Any, optimize: bool = True, **kwargs: An
 def code_xla(function: Callable, *args: Any, **kwargs: Any) -> str:
     """XLA's HLO of `function` for these arguments, after XLA's optimisations."""
     return as_jitted(function).lower(*args, **kwargs).compile().as_text()
-
-
-overlay.install()

@@ -13,16 +13,13 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
+from reactant.frontends import calls
+from reactant.frontends.numpy import overlay
 from reactant.frontends.numpy.tensor import PYTHON, SCALAR
 from reactant.ir import cost, modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-
-try:
-    from reactant.runtime.array import DeviceArray
-except ModuleNotFoundError:
-    class DeviceArray:  # type: ignore[no-redef]
-        """Placeholder until runtime/array.py lands."""
+from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.tracing import Known, OfArgument, Result, Traced, trace
 
@@ -222,7 +219,6 @@ def _refuse_overlap(leaves: list, written: dict[int, int]) -> None:
 def lower(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
           keep_original: bool = False) -> Lowered:
     """Trace `function` for signature nodes and run our passes."""
-    from reactant.frontends import calls
     times = Times()
     with building():
         start = time.perf_counter()
@@ -241,3 +237,6 @@ def _pipeline(options: CompileOptions) -> Any:
     if options.optimize is False:
         return ("none",)
     return options.optimize
+
+
+overlay.install()

@@ -15,12 +15,7 @@ import jax
 import numpy as np
 
 from reactant.errors import ReactantError, UnsupportedError
-
-try:
-    from reactant.runtime.array import DeviceArray
-except ModuleNotFoundError:
-    class DeviceArray:  # type: ignore[no-redef]
-        """Placeholder until runtime/array.py lands."""
+from reactant.runtime.array import DeviceArray
 
 STATIC_TYPES = (bool, int, str, bytes, type(None), type(Ellipsis), np.dtype, type, slice, range, enum.Enum,
                 types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc)

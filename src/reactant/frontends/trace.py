@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from reactant.errors import LeakError, ReactantError
 from reactant.frontends import source_map
 from reactant.ir import ops
 from reactant.ir.types import tensor_type
+from reactant.session import SESSION, is_tracing
 
 if TYPE_CHECKING:
     from reactant.frontends.numpy.storage import Storage
@@ -28,7 +28,7 @@ INLINE_CONSTANT_ELEMENTS = 1024
 
 
 class Region:
-    """A block under construction. `saved` maps storages older than the region, that it wrote, to their state on entry."""
+    """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state."""
 
     __slots__ = ("block", "cache", "closed", "depth", "parent", "saved", "trace", "written")
 
@@ -73,7 +73,7 @@ class Trace:
 
     @staticmethod
     def current() -> Trace | None:
-        return getattr(_local, "trace", None)
+        return SESSION.trace
 
     # -- arguments and captured arrays
 
@@ -154,7 +154,8 @@ class Trace:
         with ir.InsertionPoint(self.entry):
             ops.create("func.return", [], results)
         inputs = [a.type for a in self.entry.arguments]
-        self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [r.type for r in results]))
+        signature = ir.FunctionType.get(inputs, [r.type for r in results])
+        self.function.attributes["function_type"] = ir.TypeAttr.get(signature)
         return self.module
 
     def close(self) -> None:
@@ -170,27 +171,19 @@ def _arange(array: np.ndarray) -> tuple[int, int] | None:
     return (int(array[0]), int(steps[0])) if (steps == steps[0]).all() and array[-1] >= array[0] else None
 
 
-_local = threading.local()
-
-
 @contextlib.contextmanager
 def tracing(options: Any = None) -> Iterator[Trace]:
     """Run a trace in this thread. The caller holds `reactant.ir.context.building()`."""
     if Trace.current() is not None and not Trace.current().closed:
         raise ReactantError("A trace is already running in this thread.")
     trace = Trace(options)
-    _local.trace = trace
+    SESSION.trace = trace
     try:
         with ir.InsertionPoint(trace.entry):
             yield trace
     finally:
         trace.close()
-        _local.trace = None
-
-
-def is_tracing() -> bool:
-    """Whether the calling code is being traced."""
-    return Trace.current() is not None
+        SESSION.trace = None
 
 
 def current_trace() -> Trace:
@@ -208,3 +201,6 @@ def located(function: Callable) -> Callable:
         with source_map.location():
             return function(*args, **kwargs)
     return at_user_line
+
+
+__all__ = ["INLINE_CONSTANT_ELEMENTS", "Region", "Trace", "current_trace", "is_tracing", "located", "tracing"]

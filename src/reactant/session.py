@@ -1,0 +1,19 @@
+"""Which trace runs in this thread. Apart from `frontends.trace`, so that asking costs no import of the compiler."""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class Session(threading.local):
+    """The running trace of each thread, or None."""
+
+    trace: Any = None
+
+
+SESSION = Session()
+
+
+def is_tracing() -> bool:
+    """Whether the calling code is being traced."""
+    return SESSION.trace is not None
