@@ -618,9 +618,9 @@ def test_live_and_dead_variables_reach_the_operator():
         seen["if"] = live, dead
         operators.if_stmt(test, then, orelse, live, dead)
 
-    def for_stmt(iterable, body, flags, live, dead, targets):
-        seen["for"] = flags, live, dead, targets
-        operators.for_stmt(iterable, body, flags, live, dead, targets)
+    def for_stmt(iterable, body, flags, live, dead, rebound):
+        seen["for"] = flags, live, dead, rebound
+        operators.for_stmt(iterable, body, flags, live, dead, rebound)
 
     def program(xs):
         total = 0
@@ -640,11 +640,11 @@ def test_live_and_dead_variables_reach_the_operator():
         assert calls.call(program, [1, 4, 6, 7]) == program([1, 4, 6, 7])
     finally:
         operators.install(**before)
-    flags, live, dead, targets = seen["for"]
+    flags, live, dead, rebound = seen["for"]
     assert flags == ("ag__broke_1",)
     assert set(live) == {"total", "last", "ag__broke_1"}
     assert set(dead) == {"i", "x", "square", "scratch"}
-    assert targets == ("i", "x")
+    assert rebound == ("ag__broke_1", "i", "last", "scratch", "square", "x")
 
 
 def test_replacements_and_library_functions():

@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperTy
 from typing import Any
 
 from reactant.frontends import operators
-from reactant.frontends.conversion import convert, is_user_file
+from reactant.frontends.conversion import convert, is_converted, is_user_file
 from reactant.frontends.operators import ag__
 
 REPLACEMENTS: dict[Any, Callable] = {}
@@ -57,6 +57,7 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     method = inspect.getattr_static(kind, "__call__", None)
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
+    ag__.foreign_call(arguments, keywords)
     return function(*arguments, **keywords)
 
 
@@ -83,7 +84,10 @@ def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> 
     code = function.__code__
     if code.co_name == "wrapper" and code is _SINGLEDISPATCH and arguments:
         return call(function.dispatch(type(arguments[0])), *arguments, **keywords)
-    return convert(function)(*arguments, **keywords)
+    converted = convert(function)
+    if converted is function and not is_converted(code):
+        ag__.foreign_call(arguments, keywords)
+    return converted(*arguments, **keywords)
 
 
 _SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
@@ -91,11 +95,10 @@ _SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
 
 def _call_builtin(function: Any, arguments: tuple, keywords: dict) -> Any:
     owner = function.__self__
-    if owner is None or type(owner) is ModuleType:
-        replacement = REPLACEMENTS.get(function)
-        return (replacement or function)(*arguments, **keywords)
-    if isinstance(owner, type):
+    if owner is None or type(owner) is ModuleType or isinstance(owner, type):
         replacement = _replacement_of(function)
+        if replacement is None:
+            ag__.foreign_call(arguments, keywords)
         return (replacement or function)(*arguments, **keywords)
     return ag__.call_bound(function, owner, *arguments, **keywords)
 

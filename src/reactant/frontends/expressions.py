@@ -177,6 +177,20 @@ class ExpressionConversion(ast.NodeTransformer):
         node.orelse = self.block(node.orelse)
         return node
 
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """Where handlers follow, operators are told: a run-time check cannot be caught."""
+        node.body = self.block(node.body)
+        if node.handlers:
+            item = ast.withitem(at_location(operator_call("catching"), node.body[0]))
+            node.body = [at_location(ast.With([item], node.body), node.body[0])]
+        for handler in node.handlers:
+            handler.type = handler.type and self.visit(handler.type)
+            handler.body = self.block(handler.body)
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
+        return node
+
+    visit_TryStar = visit_Try
+
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if not _movable([node]):
             node.test = operator_call("truth", self.visit(node.test))
@@ -213,6 +227,9 @@ class ExpressionConversion(ast.NodeTransformer):
         if getattr(node, "generated", False) or not isinstance(node.ctx, ast.Load):
             return self.generic_visit(node)
         return at_location(operator_call("get_attr", self.visit(node.value), ast.Constant(node.attr)), node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node if getattr(node, "generated", False) else self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):

@@ -76,6 +76,38 @@ def always_jumps(statements: list[ast.stmt]) -> bool:
     return False
 
 
+def falls_off(statements: list[ast.stmt]) -> bool:
+    """Whether control may reach the end of a function's block without a `return` or `raise` (errs on the true side)."""
+    for s in statements:
+        match s:
+            case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+                return False
+            case ast.If() if s.orelse and not falls_off(s.body) and not falls_off(s.orelse):
+                return False
+            case ast.With() if not falls_off(s.body):
+                return False
+            case ast.While(test=ast.Constant(value=True)) if not _breaks(s.body):
+                return False
+            case ast.Try() | ast.TryStar() if s.finalbody and not falls_off(s.finalbody):
+                return False
+            case ast.Try() | ast.TryStar() if not falls_off([*s.body, *s.orelse]) and not any(
+                    falls_off(h.body) for h in s.handlers):
+                return False
+    return True
+
+
+def _breaks(statements: list[ast.stmt]) -> bool:
+    """Whether a `break` leaves the loop around the block."""
+    for s in statements:
+        if isinstance(s, ast.Break):
+            return True
+        if not isinstance(s, SCOPES):
+            blocks = [s.orelse] if isinstance(s, (*LOOPS, ast.AsyncFor)) else inner_blocks(s)
+            if any(_breaks(b) for b in blocks):
+                return True
+    return False
+
+
 def _jumps_in_finally(function: ast.FunctionDef) -> bool:
     for node in walk_block(function.body):
         if isinstance(node, TRIES) and (contains(node.finalbody, ast.Return) or escaping(node.finalbody)):
@@ -123,12 +155,13 @@ class JumpLowering:
         body = self.function.body
         nested = any(contains([s], ast.Return) for s in body if not isinstance(s, ast.Return))
         self.native_returns = self.generator or self.all_native or not nested
+        returns = ast.Constant(True) if not falls_off(body) else name(RETURNED)
         lowered, flags = self.block(body)
         if RETURNED not in flags:
             return lowered
         first, last = body[0], body[-1]
         start = [assign(RETURNED, ast.Constant(False), first), assign(VALUE, operator_call("unset"), first)]
-        end = at_location(ast.Return(operator_call("result", name(RETURNED), name(VALUE))), last)
+        end = at_location(ast.Return(operator_call("result", returns, name(VALUE))), last)
         return [*start, *lowered, end]
 
     def is_native(self, node: ast.stmt) -> bool:

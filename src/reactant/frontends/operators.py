@@ -6,8 +6,9 @@ the tracing frontends stage control flow and item access where run-time values a
 from __future__ import annotations
 
 import builtins
+import contextlib
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType
 from typing import Any
 
@@ -61,7 +62,7 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
 
 
 def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-               dead: tuple[str, ...]) -> None:
+               dead: tuple[str, ...], rebound: tuple[str, ...]) -> None:
     cells = cells_of(body)
     stops = [cells[f] for f in flags]
     while test():
@@ -71,7 +72,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
 
 
 def for_stmt(iterable: Iterable, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-             dead: tuple[str, ...], targets: tuple[str, ...]) -> None:
+             dead: tuple[str, ...], rebound: tuple[str, ...]) -> None:
     cells = cells_of(body)
     stops = [cells[f] for f in flags]
     for item in ag__.iterate(iterable):
@@ -184,7 +185,21 @@ def unset() -> Unset:
 
 def result(returned: Any, value: Any) -> Any:
     """The value of a function that may have returned early."""
-    return value if returned else None
+    return value if returned and value is not UNSET else None
+
+
+def touch(variables: FunctionType, names: tuple[str, ...]) -> None:
+    """Variables of another scope, which are cells of the function `variables` or globals, are about to be assigned."""
+
+
+@contextlib.contextmanager
+def catching() -> Iterator[None]:
+    """Around the body of a `try` with handlers."""
+    yield
+
+
+def foreign_call(arguments: tuple, keywords: dict) -> None:
+    """Code that is not converted is about to receive these arguments, and may change them."""
 
 
 class Operators:
@@ -198,6 +213,7 @@ class Operators:
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
         self.assert_stmt, self.raised = assert_stmt, raised
+        self.touch, self.catching, self.foreign_call = touch, catching, foreign_call
         self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice
 
 

@@ -8,8 +8,11 @@ The operator reads and writes the variables through the functions' cells: the fi
 afterwards, the second those that the blocks assign and nothing reads again. Loops add the flags that end them:
 
     for t in xs: A       becomes    def ag__body_2(ag__item): nonlocal t, a, ag__broke_1; t = ag__item; A
-                                    ag__.for_stmt(xs, ag__body_2, ('ag__broke_1',), ('a',), ('t',), ('t',))
-    while test: A        becomes    ag__.while_stmt(ag__test_3, ag__body_3, flags, live, dead)
+                                    ag__.for_stmt(xs, ag__body_2, ('ag__broke_1',), ('a',), ('t',), ('a',))
+    while test: A        becomes    ag__.while_stmt(ag__test_3, ag__body_3, flags, live, dead, rebound)
+
+The last tuple of a loop names the variables that are bound anew, not only updated in place (`a += 1`). Where a function
+assigns variables of another scope (`nonlocal`, `global`), `ag__.touch` is told before.
 """
 from __future__ import annotations
 
@@ -31,6 +34,8 @@ def convert_function_body(function: ast.FunctionDef, namer: Iterator[int]) -> fr
     statements = function.body
     declared = _declarations(statements)
     bound = writes(statements)
+    if shared := declared[ast.Global] | declared[ast.Nonlocal]:
+        statements[:] = _announced(statements, shared)
     function.body = jumps.JumpLowering(function, namer).run()
     always = captured(function.body) | declared[ast.Global] | declared[ast.Nonlocal]
     everything = reads(function.body) | bound | always
@@ -53,6 +58,29 @@ def nested_functions(statements: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
             yield node
         elif not isinstance(node, (ast.AsyncFunctionDef, ast.Lambda)):
             stack.extend(ast.iter_child_nodes(node))
+
+
+def _announced(statements: list[ast.stmt], shared: frozenset[str]) -> list[ast.stmt]:
+    """`ag__.touch(lambda: (a, b), ('a', 'b'))` before each statement that assigns variables of another scope."""
+    out: list[ast.stmt] = []
+    for s in statements:
+        compound = not isinstance(s, jumps.SCOPES) and any(True for _ in jumps.inner_blocks(s))
+        assigned = writes([s]) & shared
+        if compound:
+            for field in ("body", "orelse", "finalbody"):
+                if block := getattr(s, field, None):
+                    setattr(s, field, _announced(block, shared))
+            for part in [*getattr(s, "handlers", ()), *getattr(s, "cases", ())]:
+                part.body = _announced(part.body, shared)
+        if assigned and not (isinstance(s, ast.If) and not writes([s.test]) & shared):
+            # A lambda of their names has their cells, and reading them is never needed.
+            names = ast.Tuple([name(n) for n in sorted(assigned)], ast.Load())
+            empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+            cells = ast.Lambda(empty, names)
+            cells.generated = True
+            out.append(at_location(ast.Expr(operator_call("touch", cells, _tuple(sorted(assigned)))), s))
+        out.append(s)
+    return out
 
 
 def _declarations(statements: list[ast.stmt]) -> dict[type, frozenset[str]]:
@@ -142,7 +170,8 @@ class Outliner:
         test = self._function(f"ag__test_{number}", [ast.copy_location(ast.Return(s.test), s.test)], writes([s.test]),
                               (), s.test)
         body = self._function(f"ag__body_{number}", s.body, writes(s.body), (), s.body[0])
-        call = operator_call("while_stmt", name(test.name), name(body.name), _tuple(s.stop_flags), live, dead)
+        call = operator_call("while_stmt", name(test.name), name(body.name), _tuple(s.stop_flags), live, dead,
+                             _tuple(_rebound([*s.body, ast.Expr(s.test)])))
         return [test, body, at_location(ast.Expr(call), s)]
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
@@ -153,8 +182,17 @@ class Outliner:
         item = at_location(ast.Assign([s.target], name(ITEM)), s)
         body = self._function(f"ag__body_{number}", [item, *s.body], assigned, (ITEM,), s.body[0])
         call = operator_call("for_stmt", s.iter, name(body.name), _tuple(s.stop_flags), live, dead,
-                             _tuple(sorted(targets)))
+                             _tuple(sorted({*targets, *_rebound(s.body)})))
         return [body, at_location(ast.Expr(call), s)]
+
+
+def _rebound(statements: list[ast.stmt]) -> list[str]:
+    """Names that the block binds by something else than an augmented assignment."""
+    updated = [n.target.id for n in jumps.walk_block(statements)
+               if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)]
+    stores = [n.id for n in jumps.walk_block(statements) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    only_updated = {n for n in updated if stores.count(n) == updated.count(n)}
+    return sorted(writes(statements) - only_updated)
 
 
 def _tuple(names: list[str] | tuple[str, ...]) -> ast.Tuple:
