@@ -186,16 +186,15 @@ def _placement(view: Tensor, items: list, resolved: list) -> tuple[list[int], tu
                        else -i.ndim if i.ndim > 1 and i.flags.fnc else i.ndim)
         else:
             key.append("newaxis" if i is None else "..." if i is Ellipsis else "slice")
-    big = tuple(n > 1 for n in view.shape)
     order = tuple(np.argsort([-abs(s) for s in view.strides_], kind="stable").tolist())
-    return _probe(tuple(key), big, order)
+    return _probe(tuple(key), order)
 
 
 @cache
-def _probe(key: tuple, big: tuple[bool, ...], order: tuple[int, ...]) -> tuple[list[int], tuple[int, ...]]:
+def _probe(key: tuple, order: tuple[int, ...]) -> tuple[list[int], tuple[int, ...]]:
     """Ask NumPy: (positions of the index dimensions in the result, dimensions of the result from outer to inner).
-    Slices have 2 elements in the probe (1 where the view has one), index dimensions 3."""
-    parts, shape, dimension = [], [], 0
+    Slices have 2 elements in the probe, index dimensions 3."""
+    parts, shape = [], []
     addressed = [k for k in key if k not in ("...", "flag")]
     for k in addressed:
         shape.append(1 if isinstance(k, int) or k == "newaxis" else 2)
@@ -207,10 +206,8 @@ def _probe(key: tuple, big: tuple[bool, ...], order: tuple[int, ...]) -> tuple[l
             parts.append(np.True_)
         elif isinstance(k, int):
             parts.append(np.zeros((3,) * abs(k), np.intp, order="F" if k < 0 else "C"))
-            dimension += 1
         else:
             parts.append(slice(None))     # a newaxis is a dimension of the probe already
-            dimension += 1
     found = source[tuple(parts)]
     rank = max(abs(k) if isinstance(k, int) else 1 for k in key if isinstance(k, int) or k == "flag")
     windows = found.ndim - rank
@@ -241,8 +238,8 @@ def _strides_in(order: tuple[int, ...], shape: Sequence[int]) -> Shape | None:
 
 def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]` with arrays in the key."""
-    if runtime_masks(items):
-        from reactant.frontends.numpy import masked
+    from reactant.frontends.numpy import masked
+    if masked.needed(items):
         return masked.get(tensor, items)
     if tensor.is_concrete() and not any(type(i) is Tensor for i in items) and not any(
             isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items):
@@ -311,8 +308,8 @@ def _index_vectors(chosen: Selection) -> ir.Value:
 
 def put(tensor: Tensor, items: list, value: object) -> None:
     """`tensor[items] = value` with arrays in the key; the last of several writes to one element wins."""
-    if runtime_masks(items):
-        from reactant.frontends.numpy import masked
+    from reactant.frontends.numpy import masked
+    if masked.needed(items) or getattr(type(value), "partial", False):
         masked.put(tensor, items, value)
         return
     source = wrap(value)
@@ -364,13 +361,18 @@ def _unique(chosen: Selection) -> bool:
     return False
 
 
-def write(chosen: Selection, updates: ir.Value, body: Any, unique: bool, any_order: bool = False) -> ir.Value:
+def write(chosen: Selection, updates: ir.Value, body: Any, unique: bool, any_order: bool = False,
+          inside: ir.Value | None = None) -> ir.Value:
     """The view's new content: `updates` (of the result's shape) scattered in; `body` combines old and new. Where an
     element may be written twice by "second", all but the last write are dropped first (XLA promises no order), unless
-    the order does not matter."""
+    the order does not matter. Index elements where `inside` is false are dropped."""
     vectors = _index_vectors(chosen) if chosen.axes else None
     if vectors is None:
         return ops.reshape(updates, chosen.view.shape)
+    if inside is not None:
+        shape = shape_of(vectors)
+        vectors = ops.select(ops.broadcast_in_dim(inside, shape, range(len(shape) - 1)), vectors,
+                             max(chosen.view.shape))
     if not unique and not any_order and body == "second":
         vectors = _last_writes(chosen, vectors)
     return ops.scatter(chosen.view.value(), vectors, updates, body, update_window_dims=chosen.windows,
@@ -405,14 +407,17 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
     """`ufunc.at(tensor, index, value)`: every occurrence of an element counts. Sums of floats may round in another
     order than NumPy's."""
     tensor.require_writeable()
-    operands = [tensor] if ufunc.nin == 1 else [tensor, value]
-    types = (*(weak_type(x) for x in operands), tensor.dtype)
-    dtypes = loop_dtypes(ufunc, types)
     items = indexing.expand(tensor, index)
+    if any(getattr(type(i), "partial", False) for i in items):
+        from reactant.frontends.numpy import masked
+        masked.at(ufunc, tensor, items, value)
+        return
     if indexing.bounded_slices(items) or runtime_masks(items) or indexing.is_basic(items):
         found = tensor[index]          # no element stands there twice
         tensor[index] = ufunc(found) if ufunc.nin == 1 else ufunc(found, value)
         return
+    operands = [tensor] if ufunc.nin == 1 else [tensor, value]
+    dtypes = loop_dtypes(ufunc, (*(weak_type(x) for x in operands), tensor.dtype))
     chosen = select(tensor, items)
     if 0 in chosen.result:
         return
@@ -420,7 +425,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
     if ufunc.nin == 2:
         source = as_value(value, dtypes[1])
         updates = st.broadcast(ops.reshape(source, fitted(shape_of(source), chosen.result)), chosen.result)
-    combine = _combiner(ufunc, tensor.dtype, dtypes)
+    combine = combiner(ufunc, tensor.dtype, dtypes)
     if combine is None:
         chosen.view.assign(_one_by_one(ufunc, chosen, updates, dtypes))
         return
@@ -429,7 +434,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
     chosen.view.assign(write(chosen, updates, combine, unique=_unique(chosen)))
 
 
-def _combiner(ufunc: np.ufunc, dtype: np.dtype, dtypes: tuple[np.dtype, ...]) -> str | None:
+def combiner(ufunc: np.ufunc, dtype: np.dtype, dtypes: tuple[np.dtype, ...]) -> str | None:
     """The scatter body that does `ufunc` exactly, or None."""
     if ufunc not in _COMBINE or any(d != dtype for d in dtypes):
         return None

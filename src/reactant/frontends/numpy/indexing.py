@@ -53,7 +53,7 @@ def get(tensor: Tensor, key: object) -> Any:
     basic = parse(tensor, items)
     result = view_of(tensor, basic)
     if not result.shape and not basic.ellipsis:
-        return _scalar(result)
+        return scalar(result)
     return result.copy() if basic.copies else result
 
 
@@ -260,7 +260,7 @@ def view_of(tensor: Tensor, basic: Basic) -> Tensor:
     return view.view(st.ReshapeStep(shape, strides))
 
 
-def _scalar(view: Tensor) -> Any:
+def scalar(view: Tensor) -> Any:
     """A NumPy scalar: read now, since later writes must not show."""
     if view.is_concrete() and view.storage.writable_in_place():
         return view.numpy()[()]

@@ -11,7 +11,7 @@ A `Tensor` stands for one of three kinds of NumPy/Python object, because they pr
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -300,10 +300,14 @@ class Tensor:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
         from reactant.frontends.numpy import ufuncs
+        if any(getattr(type(x), "partial", False) for x in inputs):
+            return NotImplemented       # arrays of run-time size know better
         return ufuncs.call(ufunc, method, inputs, kwargs)
 
-    def __array_function__(self, function: Callable, types: object, args: tuple, kwargs: dict) -> Any:
+    def __array_function__(self, function: Callable, types: Iterable[type], args: tuple, kwargs: dict) -> Any:
         from reactant.frontends.numpy import implements
+        if any(getattr(t, "partial", False) for t in types):
+            return NotImplemented
         return implements.call(function, args, kwargs)
 
     # -- methods that are not NumPy functions of the same name
@@ -406,6 +410,9 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
 def _in_place(ufunc: np.ufunc) -> Callable:
     def apply(self: Tensor, other: object) -> Any:
         from reactant.frontends.numpy import ufuncs
+        if getattr(type(other), "partial", False) and self.kind == ARRAY:
+            from reactant.frontends.numpy import bounded
+            return bounded.in_place(ufunc, self, other)
         if not ufuncs.is_operand(other):
             return NotImplemented
         if self.kind != ARRAY:

@@ -23,7 +23,8 @@ _OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple
 
 def is_operand(x: object) -> bool:
     """Whether an operator may combine `x` with a tensor (else Python tries the other side's method)."""
-    return type(x) is Tensor or isinstance(x, _OPERAND_TYPES) or hasattr(x, "__array__")
+    return type(x) is Tensor or not getattr(type(x), "partial", False) and (
+        isinstance(x, _OPERAND_TYPES) or hasattr(x, "__array__"))
 
 
 # ---- conversion ------------------------------------------------------------------------------------------------

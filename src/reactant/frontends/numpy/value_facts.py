@@ -169,3 +169,47 @@ def _number(x: object) -> int | None:
         return x
     known = ops.constant_value(x)
     return int(known) if known is not None and known.size == 1 else None
+
+
+def linear(value: ir.Value | int, depth: int = _DEPTH) -> tuple[list[tuple[ir.Value, int]], int]:
+    """A 0-d integer as sum of (value, factor) terms and a constant."""
+    number = _number(value)
+    if number is not None:
+        return [], number
+    op = value.owner
+    if isinstance(op, ir.Block) or depth == 0:
+        return [(value, 1)], 0
+    operands = list(op.operands)
+    if op.name in ("stablehlo.add", "stablehlo.subtract"):
+        (a, p), (b, q) = (linear(o, depth - 1) for o in operands)
+        sign = 1 if op.name == "stablehlo.add" else -1
+        return _collected([*a, *((v, sign * f) for v, f in b)]), p + sign * q
+    if op.name == "stablehlo.multiply":
+        for x, y in (operands, operands[::-1]):
+            factor = _number(y)
+            if factor is not None:
+                terms, rest = linear(x, depth - 1)
+                return [(v, f * factor) for v, f in terms], rest * factor
+    if op.name == "stablehlo.negate":
+        terms, rest = linear(operands[0], depth - 1)
+        return [(v, -f) for v, f in terms], -rest
+    return [(value, 1)], 0
+
+
+def _collected(terms: list[tuple[ir.Value, int]]) -> list[tuple[ir.Value, int]]:
+    """Terms of the same value merged; those that cancel dropped."""
+    merged: list[tuple[ir.Value, int]] = []
+    for value, factor in terms:
+        for n, (known, other) in enumerate(merged):
+            if same(value, known):
+                merged[n] = (known, other + factor)
+                break
+        else:
+            merged.append((value, factor))
+    return [(v, f) for v, f in merged if f]
+
+
+def difference(a: ir.Value | int, b: ir.Value | int) -> int | None:
+    """`a - b` where it is the same number whatever the run-time values are, else None."""
+    (p, c), (q, d) = linear(a), linear(b)
+    return None if _collected([*p, *((v, -f) for v, f in q)]) else c - d

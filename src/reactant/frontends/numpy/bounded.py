@@ -1,0 +1,552 @@
+"""Arrays whose size is only known at run time: slices with run-time bounds (`A[i, :i]`, `x[a:b]`) and masked reads.
+
+A `Bounded` is a dense *frame* (a tensor of static shape, usually a view of the user's array) and, per dimension, an
+extent: all of it, a range `start <= index < stop` with run-time bounds, or a 1-d mask. Elementwise operations act on
+whole frames, reductions and products first fill what lies outside with the neutral element, writes select. Operands
+with other extents are moved into place; that lengths agree is checked at run time. What needs the true shape raises.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import LeakError, UnsupportedError
+from reactant.frontends.numpy import indexing, value_facts
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
+from reactant.frontends.numpy.ufuncs import as_value, cast
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+from reactant.ir.types import Shape, dtype_of, shape_of
+
+ADVICE = ("Its size depends on run-time values. Reduce it, multiply it, combine it with arrays of the same extent or "
+          "store it; or compute on the whole array with np.where(condition, x, y).")
+Number = int | ir.Value
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """Elements `start <= index < stop`, 0 <= start <= stop <= size of the frame."""
+    start: Number
+    stop: Number
+
+    def valid(self, n: int) -> ir.Value | None:
+        """A 1-d mask of the elements inside; None where all are."""
+        index, mask = ops.iota((n,), np.int64, 0), None
+        if self.start != 0:
+            mask = ops.compare(index, _spread(self.start, n), "GE")
+        if self.stop != n:
+            below = ops.compare(index, _spread(self.stop, n), "LT")
+            mask = below if mask is None else ops.and_(mask, below)
+        return mask
+
+    def length(self) -> Number:
+        known = value_facts.difference(self.stop, self.start)
+        return known if known is not None else _subtract(self.stop, self.start)
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """Elements where the 1-d boolean `value` is true, in order."""
+    value: ir.Value
+
+    def valid(self, n: int) -> ir.Value:
+        return self.value
+
+    def length(self) -> ir.Value:
+        return ops.reduce(ops.convert(self.value, np.int64), 0, [0], "add")
+
+    def ranks(self) -> ir.Value:
+        """For each selected element, how many selected ones stand before it."""
+        counts = np.add.accumulate(Tensor.of_value(ops.convert(self.value, np.int64)))
+        return ops.subtract(counts.value(), 1)
+
+
+Extent = Range | Mask
+
+
+def _spread(x: Number, n: int) -> ir.Value:
+    return ops.constant(x, np.int64, (n,)) if isinstance(x, int) else ops.broadcast_in_dim(x, (n,), [])
+
+
+def as_number(x: Number) -> ir.Value:
+    return ops.constant(x, np.int64) if isinstance(x, int) else x
+
+
+def _subtract(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    return a if isinstance(b, int) and b == 0 else ops.subtract(as_number(a), as_number(b))
+
+
+def same_extent(a: Extent, b: Extent) -> bool:
+    """Surely the same positions of the frame."""
+    if isinstance(a, Mask) or isinstance(b, Mask):
+        return isinstance(a, Mask) and isinstance(b, Mask) and value_facts.same(a.value, b.value)
+    return value_facts.same(a.start, b.start) and value_facts.same(a.stop, b.stop)
+
+
+def require_equal(a: Number, b: Number, text: str) -> None:
+    """Two lengths agree: now where known, else checked at run time (ValueError)."""
+    known = value_facts.difference(a, b)
+    if known is None:
+        current_trace().check(ops.compare(as_number(a), as_number(b), "EQ"), lambda: ValueError(text))
+    elif known:
+        raise ValueError(text)
+
+
+_MISMATCH = ("operands could not be broadcast together: their run-time lengths differ (a length that is 1 at run time "
+             "is not broadcast in compiled code)")
+
+
+class Bounded:
+    """An array of run-time size. `partial` marks the class for `Tensor`'s dispatch."""
+
+    __slots__ = ("extents", "frame", "region")
+    partial = True
+    __array_priority__ = 2000.0
+
+    def __init__(self, frame: Tensor, extents: Sequence[Extent | None]):
+        self.frame, self.extents = frame, tuple(extents)
+        self.region = current_trace().region
+
+    # -- content
+
+    def value(self) -> ir.Value:
+        """The frame's content; outside the extents it means nothing."""
+        if self.region.closed:
+            raise LeakError()
+        return self.frame.value()
+
+    def valid(self, dimensions: Sequence[int] | None = None) -> ir.Value | None:
+        """True where every one of `dimensions` (default: all) is inside its extent; frame-shaped, None for all."""
+        mask, shape = None, self.frame.shape
+        for d in range(self.ndim) if dimensions is None else dimensions:
+            inside = None if self.extents[d] is None else self.extents[d].valid(shape[d])
+            if inside is not None:
+                wide = ops.broadcast_in_dim(inside, shape, [d])
+                mask = wide if mask is None else ops.and_(mask, wide)
+        return mask
+
+    def filled(self, fill: object, dimensions: Sequence[int] | None = None) -> Tensor:
+        """The frame with `fill` outside the extents of `dimensions`."""
+        mask = self.valid(dimensions)
+        value = self.value()
+        return Tensor.of_value(value if mask is None else ops.select(mask, value, fill))
+
+    def length(self, dimension: int = 0) -> Number:
+        extent = self.extents[dimension]
+        return self.frame.shape[dimension] if extent is None else extent.length()
+
+    # -- attributes
+
+    @property
+    def __class__(self) -> type:
+        return np.ndarray
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.frame.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.frame.ndim
+
+    @property
+    def shape(self) -> tuple:
+        """Sizes: ints where static, run-time Python numbers elsewhere."""
+        return tuple(self._size(d) for d in range(self.ndim))
+
+    def _size(self, d: int) -> Any:
+        n = self.length(d)
+        return n if isinstance(n, int) else python_number(n, interval=(0, self.frame.shape[d]))
+
+    @property
+    def size(self) -> Any:
+        total: Any = 1
+        for n in self.shape:
+            total = n if isinstance(total, int) and total == 1 else total * n
+        return total
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def T(self) -> Bounded:
+        return self.transpose()
+
+    @property
+    def real(self) -> Bounded:
+        return Bounded(self.frame.real, self.extents)
+
+    @property
+    def imag(self) -> Bounded:
+        return Bounded(self.frame.imag, self.extents)
+
+    def transpose(self, *axes: int) -> Bounded:
+        order = axes or tuple(reversed(range(self.ndim)))
+        return Bounded(self.frame.transpose(*order), [self.extents[d] for d in order])
+
+    def copy(self, order: str = "C") -> Bounded:
+        return Bounded(self.frame.copy(order), self.extents)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict) -> Bounded:
+        return self.copy()
+
+    def astype(self, dtype: object, **options: object) -> Bounded:
+        return Bounded(self.frame.astype(dtype, **options), self.extents)
+
+    def ravel(self, order: str = "C") -> Bounded:
+        if self.ndim != 1:
+            raise _unsupported("ravel")
+        return self
+
+    flatten = copy
+
+    # -- indexing
+
+    def __getitem__(self, key: object) -> Any:
+        return part(self, key)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        found = part(self, key)
+        if type(found) is Bounded:
+            found.store(value)
+        else:
+            indexing.store(found, value)
+
+    def store(self, value: object) -> None:
+        """Write `value`, broadcast to this extent, into the frame."""
+        self.frame.require_writeable()
+        if type(value) is Bounded and self._is_itself(value):
+            return
+        source = value if type(value) is Bounded else wrap(value)
+        moved = cast(aligned(source, self.extents, self.frame.shape), self.dtype)
+        mask, new = self.valid(), st.broadcast(moved, self.frame.shape)
+        self.frame.assign(new if mask is None else ops.select(mask, new, self.value()))
+
+    def _is_itself(self, other: Bounded) -> bool:
+        """The very same elements (what `a[key] += v` stores at the end)."""
+        mine, theirs = self.frame, other.frame
+        return mine.storage is theirs.storage and len(mine.steps) == len(theirs.steps) and all(
+            same_step(a, b) for a, b in zip(mine.steps, theirs.steps, strict=True)) and all(
+            a is b or (a is not None and b is not None and same_extent(a, b))
+            for a, b in zip(self.extents, other.extents, strict=True))
+
+    # -- dispatch
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
+        from reactant.frontends.numpy import bounded_functions
+        return bounded_functions.call_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Callable, types: object, args: tuple, kwargs: dict) -> Any:
+        from reactant.frontends.numpy import bounded_functions
+        return bounded_functions.call(function, args, kwargs)
+
+    # -- what cannot be
+
+    def __len__(self) -> int:
+        n = self.length()
+        if isinstance(n, int):
+            return n
+        raise UnsupportedError("len() of an array of run-time size needs converted code: use x.shape[0]. " + ADVICE)
+
+    def __iter__(self) -> Iterator:
+        raise UnsupportedError("Iterating over an array of run-time size. " + ADVICE)
+
+    def __bool__(self) -> bool:
+        raise UnsupportedError("The truth value of an array of run-time size. Use .any() or .all().")
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
+        raise UnsupportedError("An array of run-time size is needed as a whole here. " + ADVICE)
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'numpy.ndarray'")
+
+    def __repr__(self) -> str:
+        sizes = ", ".join("?" if self.extents[d] is not None else str(n) for d, n in enumerate(self.frame.shape))
+        return f"<traced array {self.dtype}[{sizes}]>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        if name in _METHODS:
+            function = getattr(np, name)
+            return lambda *args, **kwargs: function(self, *args, **kwargs)
+        raise _unsupported(name)
+
+
+_METHODS = {"all", "any", "argmax", "argmin", "clip", "conj", "conjugate", "cumprod", "cumsum", "dot", "max", "mean",
+            "min", "prod", "round", "std", "sum", "var"}
+
+
+def _unsupported(name: str) -> UnsupportedError:
+    return UnsupportedError(f"numpy.{name} of an array of run-time size is not supported in compiled code. {ADVICE}")
+
+
+def is_partial(x: object) -> bool:
+    return type(x) is Bounded
+
+
+def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
+    def apply(self: Bounded, other: object) -> Any:
+        return ufunc(other, self) if reflected else ufunc(self, other)
+    return apply
+
+
+def _in_place(ufunc: np.ufunc) -> Callable:
+    def apply(self: Bounded, other: object) -> Bounded:
+        result = ufunc(self, other)
+        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise np._core._exceptions._UFuncOutputCastingError(ufunc, "same_kind", result.dtype, self.dtype, 0)
+        self.store(result)
+        return self
+    return apply
+
+
+for _name, _ufunc in OPERATORS.items():
+    setattr(Bounded, f"__{_name}__", _operator(_ufunc))
+    setattr(Bounded, f"__r{_name}__", _operator(_ufunc, reflected=True))
+    setattr(Bounded, f"__i{_name}__", _in_place(_ufunc))
+for _name, _ufunc in COMPARISONS.items():
+    setattr(Bounded, f"__{_name}__", _operator(_ufunc))
+for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+    setattr(Bounded, f"__{_name}__", lambda self, _ufunc=_ufunc: _ufunc(self))
+
+
+def in_place(ufunc: np.ufunc, target: Tensor, other: Bounded) -> Tensor:
+    """`target += other` where only `other` has a run-time size."""
+    whole = Bounded(target, [None] * target.ndim)
+    whole.store(ufunc(target, other))
+    return target
+
+
+def same_step(a: st.Step, b: st.Step) -> bool:
+    if isinstance(a, st.DynamicSliceStep) and isinstance(b, st.DynamicSliceStep):
+        return a.shape == b.shape and all(value_facts.same(p, q) for p, q in zip(a.starts, b.starts, strict=True))
+    return type(a) is type(b) and a == b
+
+
+# ---- moving into place -----------------------------------------------------------------------------------------
+
+def aligned(source: Tensor | Bounded, extents: Sequence[Extent | None], shape: Shape) -> ir.Value:
+    """The content of `source` where `extents` of a frame of `shape` want it; unit dimensions stay for broadcasting.
+    Lengths that do not agree raise ValueError, at run time where that is when they are known."""
+    value = source.value() if type(source) is Bounded else as_value(source, source.dtype)
+    own = source.extents if type(source) is Bounded else (None,) * source.ndim
+    sizes = list(shape_of(value))
+    while len(own) > len(extents) and own[0] is None and sizes[0] == 1:
+        value, own = ops.reshape(value, sizes[1:]), own[1:]
+        sizes = sizes[1:]
+    if len(own) > len(extents):
+        raise ValueError("could not broadcast input array into the shape of a slice of lower dimension")
+    lead = len(extents) - len(own)
+    for d, extent in enumerate(own):
+        value = _into_place(value, d, extent, extents[lead + d], shape[lead + d])
+    return value
+
+
+def _into_place(value: ir.Value, d: int, own: Extent | None, target: Extent | None, n: int) -> ir.Value:
+    size = shape_of(value)[d]
+    if own is None and (size == 1 or (target is None and size == n)):
+        return value
+    if own is not None and target is not None and size == n and same_extent(own, target):
+        return value
+    source, wanted = own or Range(0, size), target or Range(0, n)
+    require_equal(source.length(), wanted.length(), _MISMATCH)
+    if isinstance(source, Mask):
+        value, source = _compressed(value, d, source), Range(0, size)     # only the first elements mean something
+    if isinstance(wanted, Mask):
+        ranks = ops.clamp(0, ops.add(wanted.ranks(), _spread(source.start, n)), max(size - 1, 0))
+        return _gathered(value, d, ranks)
+    return _shifted(value, d, source.start, wanted.start, n)
+
+
+def _gathered(value: ir.Value, d: int, positions: ir.Value) -> ir.Value:
+    """Elements of dimension `d` at `positions` (1-d, in range)."""
+    shape = list(shape_of(value))
+    if 0 in shape:
+        shape[d] = shape_of(positions)[0]
+        return ops.constant(0, dtype_of(value), shape)
+    sizes = [1 if k == d else n for k, n in enumerate(shape)]
+    return ops.gather(value, ops.reshape(positions, (*shape_of(positions), 1)), offset_dims=[
+        k for k in range(len(shape)) if k != d], collapsed_slice_dims=[d], start_index_map=[d], index_vector_dim=1,
+        slice_sizes=sizes)
+
+
+def _compressed(value: ir.Value, d: int, mask: Mask) -> ir.Value:
+    """The selected elements of dimension `d` at the front, in order."""
+    n = shape_of(value)[d]
+    target = ops.select(mask.value, mask.ranks(), n)      # outside: skipped
+    index = ops.scatter(ops.constant(0, np.int64, (n,)), ops.reshape(target, (n, 1)), ops.iota((n,), np.int64, 0),
+                        "second", update_window_dims=(), inserted_window_dims=[0], scatter_dims_to_operand_dims=[0],
+                        index_vector_dim=1)
+    return _gathered(value, d, index)
+
+
+def _shifted(value: ir.Value, d: int, start: Number, wanted: Number, n: int) -> ir.Value:
+    """A window of `n` elements of dimension `d` in which the element at `start` stands at `wanted`."""
+    shape = list(shape_of(value))
+    gap = value_facts.difference(start, wanted)
+    low, high = [0] * len(shape), [0] * len(shape)
+    if gap is not None:
+        low[d], high[d] = -gap, n + gap - shape[d]
+        return ops.pad(value, 0, low, high)
+    low[d] = high[d] = n
+    padded = ops.pad(value, 0, low, high)
+    starts = [ops.constant(0, np.int64)] * len(shape)
+    starts[d] = ops.add(_subtract(as_number(start), as_number(wanted)), n)
+    shape[d] = n
+    return ops.dynamic_slice(padded, starts, shape)
+
+
+# ---- slices with run-time bounds -------------------------------------------------------------------------------
+
+def get(tensor: Tensor, items: list) -> Any:
+    """`tensor[items]` where some slice has a bound known only at run time."""
+    if not indexing.is_basic(items):
+        raise UnsupportedError("A slice with run-time bounds together with index arrays or masks is not supported in "
+                               "compiled code. Index in two steps.")
+    basic, extents = indexing.Basic(), []
+    for i in items:
+        axis = len(basic.starts)
+        if i is Ellipsis:
+            continue
+        if i is None:
+            basic.kept.append(None)
+            extents.append(None)
+        elif isinstance(i, slice):
+            start, count, step, extent = _resolved(i, tensor.shape[axis])
+            basic.add(start, count, step, keep=True)
+            extents.append(extent)
+        else:
+            basic.add(indexing.position(i, tensor.shape[axis], axis), 1, 1, keep=False)
+    view = indexing.view_of(tensor, basic)
+    return view if all(e is None for e in extents) else Bounded(view, extents)
+
+
+def put(tensor: Tensor, items: list, value: object) -> None:
+    """`tensor[items] = value` where some slice has a bound known only at run time."""
+    target = get(tensor, items)
+    if type(target) is Bounded:
+        target.store(value)
+    else:
+        indexing.store(target, value)
+
+
+def _resolved(s: slice, n: int) -> tuple[Number, int, int, Range | None]:
+    """(first index, count, step, run-time extent within them) of a slice of a dimension of `n`."""
+    if not any(type(b) is Tensor for b in (s.start, s.stop, s.step)):
+        start, stop, step = s.indices(n)
+        return start, len(range(start, stop, step)), step, None
+    if s.step not in (None, 1) or type(s.step) is Tensor:
+        raise UnsupportedError("A slice with run-time bounds needs step 1 in compiled code.")
+    start, stop = clipped(s.start, n, 0), clipped(s.stop, n, n)
+    count = value_facts.difference(stop, start)
+    if count is not None and 0 <= count <= n:
+        return start, count, 1, None          # a window of static size
+    if not (start == 0 or (isinstance(stop, int) and stop == n)):
+        stop = ops.maximum(as_number(stop), as_number(start))
+    return 0, n, 1, Range(start, stop)
+
+
+def clipped(b: object, n: Number, default: Number) -> Number:
+    """A slice bound in 0..n, counted from the start. `n` itself may be a run-time number."""
+    if b is None:
+        return default
+    if type(b) is not Tensor:
+        b = int(b)
+        if isinstance(n, int):
+            return max(b + n, 0) if b < 0 else min(b, n)
+        low, high, value = b, b, ops.constant(b, np.int64)
+    else:
+        value = b.value()
+        low, high = b.interval or value_facts.bounds(value) or (None, None)
+        value = ops.reshape(ops.convert(value, np.int64), ())
+    top = as_number(n)
+    if low is None or low < 0:
+        value = ops.select(ops.compare(value, 0, "LT"), ops.maximum(ops.add(value, top), 0), value)
+    if high is None or not isinstance(n, int) or high > n:
+        value = ops.minimum(value, top)
+    return value
+
+
+def part(source: Bounded, key: object) -> Any:
+    """`source[key]` for keys of slices with step 1, newaxis, ellipsis and integers."""
+    items = indexing.expand(source.frame, key)
+    if not indexing.is_basic(items):
+        return _picked(source, items)
+    basic, extents = indexing.Basic(), []
+    for i in items:
+        axis = len(basic.starts)
+        if i is Ellipsis:
+            continue
+        if i is None:
+            basic.kept.append(None)
+            extents.append(None)
+            continue
+        n, extent = source.frame.shape[axis], source.extents[axis]
+        if isinstance(i, slice) and (extent is None or i == slice(None)):
+            start, count, step, inner = _resolved(i, n)
+            basic.add(start, count, step, keep=True)
+            extents.append(extent if extent is not None else inner)
+        elif isinstance(i, slice):
+            basic.add(0, n, 1, keep=True)
+            extents.append(_narrowed(extent, i))
+        else:
+            basic.add(_position_in(i, extent, n, axis), 1, 1, keep=False)
+    view = indexing.view_of(source.frame, basic)
+    if any(e is not None for e in extents):
+        return Bounded(view, extents)
+    return view if view.shape or basic.ellipsis else indexing.scalar(view)
+
+
+def _picked(source: Bounded, items: list) -> Any:
+    """`x[mask][mask of the same extent]`, the one array index that keeps to extents."""
+    masks = [i for i in items if type(i) is Bounded]
+    if len(items) == 1 == source.ndim and len(masks) == 1 and masks[0].dtype.kind == "b":
+        inner = aligned(masks[0], source.extents, source.frame.shape)
+        outer = source.valid()
+        return Bounded(source.frame, [Mask(inner if outer is None else ops.and_(inner, outer))]).copy()
+    raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
+
+
+def _narrowed(extent: Extent, s: slice) -> Range:
+    if isinstance(extent, Mask) or s.step not in (None, 1) or type(s.step) is Tensor:
+        raise UnsupportedError("A slice of an array of run-time size needs step 1 and no mask. " + ADVICE)
+    n = extent.length()
+    start, stop = clipped(s.start, n, 0), clipped(s.stop, n, n)
+    if not (isinstance(start, int) and start == 0):
+        stop = ops.maximum(as_number(stop), as_number(start))
+    base = as_number(extent.start)
+    return Range(_plus(extent.start, start), ops.add(base, as_number(stop)))
+
+
+def _plus(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return a if isinstance(b, int) and b == 0 else ops.add(as_number(a), as_number(b))
+
+
+def _position_in(i: object, extent: Extent | None, n: int, axis: int) -> Number:
+    """Where in the frame the element `i` of an extent is; checked at run time."""
+    if extent is None:
+        return indexing.position(i, n, axis)
+    if isinstance(extent, Mask):
+        raise UnsupportedError("An element of an array selected by a run-time mask. " + ADVICE)
+    index = ops.constant(int(i), np.int64) if type(i) is not Tensor else ops.convert(i.value(), np.int64)
+    length = as_number(extent.length())
+    index = ops.select(ops.compare(index, 0, "LT"), ops.add(index, length), index)
+    ok = ops.and_(ops.compare(index, 0, "GE"), ops.compare(index, length, "LT"))
+    current_trace().check(ok, lambda: IndexError("index is out of bounds for a slice of run-time size"))
+    return ops.clamp(0, ops.add(index, as_number(extent.start)), max(n - 1, 0))
+
+
+__all__ = ["ARRAY", "PYTHON", "Bounded", "Mask", "Range", "aligned", "get", "in_place", "is_partial", "part", "put"]

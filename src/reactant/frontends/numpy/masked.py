@@ -1,0 +1,176 @@
+"""Keys whose selection has a run-time size: boolean masks known only at run time, and index arrays of run-time size.
+
+`a[mask]` as a target is a `Bounded` over the array itself, `a[mask]` as a value is a copy of it. `a[index]` with a
+`Bounded` index (`x[columns[start:stop]]` in a sparse product) gathers with the whole frame of indices; writes drop what
+lies outside.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy import advanced, indexing
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.bounded import ADVICE, Bounded, Extent, Mask, aligned, is_partial
+from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.numpy.ufuncs import cast
+from reactant.ir import ops
+from reactant.ir.types import size
+
+
+def needed(items: list) -> bool:
+    """Whether some item selects a number of elements known only at run time."""
+    return advanced.runtime_masks(items) or any(is_partial(i) for i in items)
+
+
+def get(tensor: Tensor, items: list) -> Any:
+    """`tensor[items]`."""
+    if any(is_partial(i) for i in items):
+        dense, extents = _dense_index(items)
+        chosen = advanced.select(tensor, dense)
+        found: list[Extent | None] = [None] * len(chosen.result)
+        for d, extent in zip(chosen.batch, extents, strict=True):
+            found[d] = extent
+        return Bounded(Tensor.of_value(advanced.read(chosen)), found)
+    if any(_is_mask(i) and not i.ndim for i in items):
+        raise UnsupportedError("Reading with a run-time boolean as an index gives an array of run-time size. Use an "
+                               "if, or np.where(condition, x, y).")
+    return target(tensor, items).copy()
+
+
+def put(tensor: Tensor, items: list, value: object) -> None:
+    """`tensor[items] = value`."""
+    if not is_partial(value) and isinstance(value, (int, float, complex)) and not isinstance(value, np.generic) \
+            and type(value) is not Tensor:
+        np.empty((), tensor.dtype)[...] = value      # NumPy's own errors for numbers that do not fit
+    if any(is_partial(i) for i in items):
+        _put_at(tensor, items, value)
+    elif any(_is_mask(i) and not i.ndim for i in items):
+        _put_under_flag(tensor, items, value)
+    else:
+        target(tensor, items).store(value)
+
+
+def _is_mask(i: object) -> bool:
+    return type(i) is Tensor and i.dtype == bool
+
+
+def _put_under_flag(tensor: Tensor, items: list, value: object) -> None:
+    """`a[flag] = value` with a 0-d boolean: all or nothing."""
+    if sum(i is not Ellipsis and i != slice(None) for i in items if not _is_mask(i)) or sum(map(_is_mask, items)) != 1:
+        raise UnsupportedError("A run-time boolean together with other indices is not supported in compiled code.")
+    flag = next(i for i in items if _is_mask(i))
+    source = wrap(value)
+    shape = advanced.fitted(source.shape, (1, *tensor.shape))
+    new = st.broadcast(cast(ops.reshape(source.value(), shape), tensor.dtype), (1, *tensor.shape))
+    tensor.assign(ops.select(flag.value(), ops.reshape(new, tensor.shape), tensor.value()))
+
+
+def target(tensor: Tensor, items: list) -> Bounded:
+    """The selection of one run-time mask, as a writable `Bounded` over the array."""
+    masks = [i for i in items if _is_mask(i)]
+    others = [i for i in items if not _is_mask(i)]
+    if len(masks) != 1 or indexing.bounded_slices(others) or not all(
+            i is None or i is Ellipsis or isinstance(i, slice) or indexing.is_integer(i) for i in others):
+        raise UnsupportedError("A run-time mask together with index arrays, other masks or run-time slices is not "
+                               "supported in compiled code. Index in two steps.")
+    mask = masks[0]
+    basic, dimension, axis = [], 0, 0
+    for i in items:
+        if _is_mask(i):
+            advanced.require_mask_fits(mask.shape, tensor.shape, axis)
+            position = dimension
+            basic.extend([slice(None)] * mask.ndim)
+            dimension, axis = dimension + mask.ndim, axis + mask.ndim
+            continue
+        basic.append(i)
+        if i is not Ellipsis:
+            dimension += i is None or isinstance(i, slice)
+            axis += i is not None
+    view = indexing.view_of(tensor, indexing.parse(tensor, basic))
+    return _over(view, mask, position, to_front=not _together(items))
+
+
+def _over(view: Tensor, mask: Tensor, position: int, to_front: bool) -> Bounded:
+    """The mask's dimensions, which start at `position` of the view, as one masked dimension."""
+    lead, rest = view.shape[:position], view.shape[position + mask.ndim:]
+    shape = (*lead, mask.size, *rest)
+    if mask.ndim != 1:
+        strides = st.reshaped_strides(view.shape, view.strides_, shape)
+        view = view.view(st.ReshapeStep(shape, strides or st.row_major_strides(shape)))    # only written through
+    extents: list[Extent | None] = [None] * len(shape)
+    extents[position] = Mask(ops.reshape(mask.value(), (mask.size,)))
+    if to_front and position:
+        order = (position, *(d for d in range(len(shape)) if d != position))
+        return Bounded(view.view(st.TransposeStep(order, tuple(shape[d] for d in order))), [extents[d] for d in order])
+    return Bounded(view, extents)
+
+
+def _together(items: list) -> bool:
+    """Mask and integers stand next to each other (NumPy then keeps the place, else puts the dimension first)."""
+    at = [n for n, i in enumerate(items) if not (i is None or i is Ellipsis or isinstance(i, slice))]
+    return at == list(range(at[0], at[-1] + 1))
+
+
+# ---- index arrays of run-time size -----------------------------------------------------------------------------
+
+def _dense_index(items: list) -> tuple[list, tuple[Extent | None, ...]]:
+    """The items with indices outside their extents set to 0, and the extents."""
+    partial = [i for i in items if is_partial(i)]
+    arrays = [i for i in items if not (i is None or i is Ellipsis or isinstance(i, slice) or is_partial(i))]
+    first = max(partial, key=lambda p: p.ndim)
+    if advanced.runtime_masks(items) or indexing.bounded_slices(items) or first.dtype.kind not in "iu" or any(
+            getattr(a, "ndim", 0) for a in arrays):
+        raise UnsupportedError("This combination of an index of run-time size with other indices is not supported in "
+                               "compiled code. " + ADVICE)
+    shape = first.frame.shape
+    dense = []
+    for i in items:
+        if is_partial(i):
+            moved = Bounded(Tensor.of_value(aligned(i, first.extents[first.ndim - i.ndim:],
+                                                    shape[first.ndim - i.ndim:])), first.extents[first.ndim - i.ndim:])
+            i = moved.filled(0)
+        dense.append(i)
+    return dense, first.extents
+
+
+def _put_at(tensor: Tensor, items: list, value: object) -> None:
+    """`a[index] = value`: writes outside the extents are dropped."""
+    dense, extents = _dense_index(items)
+    chosen = advanced.select(tensor, dense)
+    if size(chosen.result) == 0:
+        return
+    updates = cast(_updates(chosen, extents, value), tensor.dtype)
+    chosen.view.assign(advanced.write(chosen, updates, "second", unique=False, inside=_inside(items)))
+
+
+def _updates(chosen: advanced.Selection, extents: tuple, value: object) -> Any:
+    """The values to write, moved to the index's extents, of the result's shape."""
+    wanted: list[Extent | None] = [None] * len(chosen.result)
+    for d, extent in zip(chosen.batch, extents, strict=True):
+        wanted[d] = extent
+    source = value if is_partial(value) else wrap(value)
+    return st.broadcast(aligned(source, wanted, chosen.result), chosen.result)
+
+
+def _inside(items: list) -> Any:
+    """True for the index elements inside their extents."""
+    return max((i for i in items if is_partial(i)), key=lambda p: p.ndim).valid()
+
+
+def at(ufunc: np.ufunc, tensor: Tensor, items: list, value: object) -> None:
+    """`ufunc.at(tensor, index, value)` with an index of run-time size."""
+    dense, extents = _dense_index(items)
+    chosen = advanced.select(tensor, dense)
+    if size(chosen.result) == 0:
+        return
+    given = value if is_partial(value) else wrap(value)
+    combine = advanced.combiner(ufunc, tensor.dtype, (tensor.dtype, given.dtype, tensor.dtype))
+    if combine is None:
+        raise UnsupportedError(f"numpy.{ufunc.__name__}.at with an index of run-time size needs add, subtract, "
+                               "multiply, maximum, minimum or a bitwise ufunc, and a value of the array's dtype.")
+    updates = _updates(chosen, extents, value)
+    updates = ops.negate(updates) if ufunc is np.subtract else updates
+    chosen.view.assign(advanced.write(chosen, updates, combine, unique=False, inside=_inside(items)))
