@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 from reactant.runtime import arguments as host_arguments
 from reactant.runtime import buffers
 from reactant.runtime.compile_options import options_for
+from reactant.runtime.devices import default_device
 from reactant.runtime.facts import facts_of
 from reactant.runtime.forms import Forms
 from reactant.runtime.jax_internals import X64, restore_x64, swap_x64
@@ -42,7 +43,7 @@ class Executable:
         self._body = body_of(module, name)
         self.name = name
         self.device = device
-        target = device if device is not None else _default_device()
+        target = device if device is not None else default_device().jax
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
         facts = facts_of(module)
         self.xla_options = {**options_for(facts, target.platform), **(xla_options or {})}
@@ -175,7 +176,3 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"<Executable {self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
-
-
-def _default_device() -> jax.Device:
-    return jax.config.jax_default_device or jax.devices()[0]

@@ -2,9 +2,9 @@
 
 A borrowed argument is best sliced at an offset known to the compiler: a five-point stencil of 6000x6000 f64 takes
 10 ms so and 20 with the offset in a register. Arrays come at few alignments (NumPy's big arrays 16 bytes past a
-multiple of 64, our own results at one), so the first call compiles for its own. A call at other alignments copies what does not
-fit, until the copies have cost about what compiling would have: then their alignment gets its own form or, when there
-are many of them, one form that takes any.
+multiple of 64, our own results at one), so the first call compiles for its own. A call at other alignments copies what
+does not fit, until the copies have cost about what compiling would have: then their alignment gets its own form or,
+when there are many of them, one form that takes any.
 """
 from __future__ import annotations
 

@@ -1,0 +1,501 @@
+"""Device arrays that behave like NumPy's: `reactant.array(x)`.
+
+A `DeviceArray` holds a `jax.Array` and speaks NumPy: operators, ufuncs, NumPy functions, indexing, views that alias,
+item assignment, DLPack. What comes out is what NumPy gives, dtype included (NEP 50), whatever `jax_enable_x64` is;
+arrays come out as device arrays, single numbers as NumPy scalars. For jax's own functions, pass `x.jax`.
+
+Outside compiled code the work is done by NumPy on CPU, on the buffer itself and not a copy of it, and by jax.numpy
+on other devices where that gives the same (`reactant.runtime.array_functions`). It is meant for moving data to and from
+compiled functions and for odds and ends between them: `jax.Array` being immutable, every item assignment makes a new
+buffer of the whole array.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from reactant.ir import types
+from reactant.runtime import array_functions
+from reactant.runtime.jax_internals import X64
+from reactant.runtime.layout import Layout, layout_in, read, shadow_of, strided, write
+
+
+class DeletedArrayError(RuntimeError):
+    """The buffer of a device array was donated to a computation or deleted."""
+
+
+class _Storage:
+    """The buffer that an array and the views of it share; assignment puts another one in its place."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: jax.Array) -> None:
+        self.value = value
+
+    def current(self) -> jax.Array:
+        value = self.value
+        if value.is_deleted():
+            raise DeletedArrayError(
+                f"This device array ({value.dtype.name}{list(value.shape)}) has no buffer any more: it was donated to "
+                "a computation or deleted. Copy it before the donating call, or do not donate it.")
+        return value
+
+
+class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array on a device that speaks NumPy; see `reactant.array`, which makes one."""
+
+    __slots__ = ("__weakref__", "_layout", "_snapshot", "_storage", "_writeable")
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: jax.Array) -> None:
+        """Hold `value`; `reactant.array` is the way to make one of other things."""
+        self._storage = _Storage(value)
+        self._layout: Layout | None = None  # None: all of the buffer
+        self._snapshot: tuple[jax.Array, jax.Array] | None = None  # what a view was last read from, and what it gave
+        self._writeable = True
+
+    def _view(self, layout: Layout) -> DeviceArray:
+        view = DeviceArray.__new__(DeviceArray)
+        view._storage = self._storage
+        view._layout = None if layout == Layout.whole(self._storage.value.shape) else layout
+        view._snapshot = None
+        view._writeable = self._writeable
+        return view
+
+    # What it is
+
+    @property
+    def jax(self) -> jax.Array:
+        """The elements as a `jax.Array`: the buffer itself, or a copy of the part that a view shows."""
+        value = self._storage.current()
+        if self._layout is None:
+            return value
+        if self._snapshot is None or self._snapshot[0] is not value:
+            with X64():
+                self._snapshot = value, read(value, self._layout)
+        return self._snapshot[1]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return self._storage.value.shape if self._layout is None else self._layout.shape
+
+    @shape.setter
+    def shape(self, shape: int | Sequence[int]) -> None:
+        view = self.reshape(shape)
+        if view._storage is not self._storage:
+            raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy.")
+        self._layout = view._layout if view._layout is not None else Layout.whole(view.shape)
+        self._snapshot = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy dtype of the elements."""
+        return np.dtype(self._storage.value.dtype)
+
+    @property
+    def device(self) -> jax.Device:
+        """Where the buffer is."""
+        return self._storage.current().device
+
+    ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
+    size = property(lambda self: types.size(self.shape), doc="Number of elements.")
+    itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
+    nbytes = property(lambda self: self.size * self.itemsize, doc="Bytes of the elements.")
+    strides = property(lambda self: self._host().strides, doc="Bytes from element to element along each dimension.")
+    flags = property(lambda self: self._shadow()[0].flags, doc="NumPy's flags for this layout.")
+    T = property(lambda self: self.transpose(), doc="The transposed view.")
+    mT = property(lambda self: self.swapaxes(-1, -2), doc="The view with the last two dimensions exchanged.")
+
+    @property
+    def real(self) -> DeviceArray:
+        """The real part; a read-only copy where the array is complex (assign with `x.real = ...`)."""
+        return self if self.dtype.kind != "c" else self._read_only(np.real)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._edit(lambda whole: setattr(whole, "real", _host(value)))
+
+    @property
+    def imag(self) -> DeviceArray:
+        """The imaginary part; a read-only copy (assign with `x.imag = ...`)."""
+        return self._read_only(np.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._edit(lambda whole: setattr(whole, "imag", _host(value)))
+
+    @property
+    def flat(self) -> Iterator[Any]:
+        """The elements one after the other (to write, index `x.reshape(-1)`)."""
+        return iter(self._host().flat)
+
+    def _read_only(self, function: Callable[[np.ndarray], np.ndarray]) -> DeviceArray:
+        result = _put(function(self._host()), self.device)
+        result._writeable = False
+        return result
+
+    # To and from NumPy and other libraries
+
+    def _host(self) -> np.ndarray:
+        """The elements as a read-only ndarray; on CPU the buffer itself, not a copy."""
+        host = np.asarray(self._storage.current())
+        return host if self._layout is None else strided(host.reshape(-1), self._layout)
+
+    def _shadow(self) -> tuple[np.ndarray, np.ndarray]:
+        value = self._storage.current()
+        return shadow_of(self._layout or Layout.whole(value.shape), value.size, self.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        host = self._host()
+        if copy is False and dtype is not None and np.dtype(dtype) != host.dtype:
+            raise ValueError(f"A {host.dtype.name} device array is no {np.dtype(dtype).name} one without a copy.")
+        return np.array(host, dtype) if copy else np.asarray(host, dtype)
+
+    def __jax_array__(self) -> jax.Array:
+        return self.jax
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.jax.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self._storage.current().__dlpack_device__()
+
+    def __reduce__(self) -> Any:
+        return array, (np.array(self),)
+
+    def __copy__(self) -> DeviceArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DeviceArray:
+        return self.copy()
+
+    def block_until_ready(self) -> DeviceArray:
+        """Wait until the elements are computed; returns itself."""
+        self._storage.current().block_until_ready()
+        return self
+
+    def item(self, *index: Any) -> Any:
+        """One element as a Python number."""
+        return self._host().item(*index)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self._host().tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements as bytes."""
+        return self._host().tobytes(order)  # type: ignore[arg-type]
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        outputs = out if isinstance(out, tuple) or out is None else (out,)
+        if method == "at":
+            return inputs[0]._edit(lambda whole: ufunc.at(whole, *map(_host, inputs[1:])))
+        device = _device_among((*inputs, *(outputs or ())))
+        if method == "__call__" and not options and device.platform != "cpu":
+            given = [argument.jax if isinstance(argument, DeviceArray) else argument for argument in inputs]
+            result = array_functions.ufunc_on_device(ufunc, given, device, outputs)
+            if result is not None:
+                return _delivered(result, outputs)
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return _by_numpy(function, inputs, {**options, **({"out": outputs} if outputs else {})}, device)
+
+    def __array_function__(self, function: Callable[..., Any], kinds: Any, arguments: Any, options: Any) -> Any:
+        device = _device_among((*arguments, *options.values()))
+        name = function.__name__
+        if name in array_functions.MUTATES_FIRST:
+            target = arguments[0] if arguments else options.pop(array_functions.MUTATES_FIRST[name])
+            if not isinstance(target, DeviceArray):
+                return function(target, *map(_host, arguments[1:]), **{key: _host(v) for key, v in options.items()})
+            return target._edit(lambda whole: function(whole, *map(_host, arguments[1:]),
+                                                       **{key: _host(value) for key, value in options.items()}))
+        if name in array_functions.VIEWS and arguments and isinstance(arguments[0], DeviceArray):
+            return arguments[0]._by_shadow(lambda shadow: function(shadow, *arguments[1:], **options))
+        if device.platform != "cpu":
+            result = array_functions.function_on_device(name, [_on_device(a) for a in arguments],
+                                                        {key: _on_device(value) for key, value in options.items()})
+            if result is not None:
+                return _delivered(result, None)
+        return _by_numpy(function, arguments, dict(options), device)
+
+    def _by_shadow(self, function: Callable[[np.ndarray], Any]) -> Any:
+        """Apply a function that gives views (or a list of them) where NumPy would, and copies where it would copy."""
+        shadow, flat = self._shadow()
+
+        def view(of_shadow: Any) -> DeviceArray:
+            layout = layout_in(of_shadow, flat)
+            if layout is None:
+                raise _Copied
+            found = self._view(layout)
+            found._writeable = self._writeable and of_shadow.flags.writeable
+            return found
+
+        result = function(shadow)
+        try:
+            return [view(one) for one in result] if isinstance(result, (list, tuple)) else view(result)
+        except _Copied:
+            return _wrapped(function(self._host()), self.device)
+
+    # Indexing
+
+    def __getitem__(self, index: Any) -> Any:
+        if _is_basic(index):
+            found = self._by_shadow(lambda shadow: shadow[index]) if not _is_element(index, self.ndim) else None
+            return self._host()[index] if found is None else found
+        return _wrapped(self._host()[_host(index)], self.device)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not self._writeable:
+            raise ValueError("assignment destination is read-only: a part of a complex array or a broadcast one. "
+                             "Assign to the array itself (`x.real = ...`), or copy it first.")
+        if not _is_basic(index):
+            self._edit(lambda whole: whole.__setitem__(_host(index), _host(value)))
+            return
+        parts = index if isinstance(index, tuple) else (index,)
+        every = parts if Ellipsis in parts else (*parts, Ellipsis)  # an ellipsis makes it a view even of one element
+        target = self._by_shadow(lambda shadow: shadow[every])
+        new = np.empty(target.shape, self.dtype)
+        new[...] = _host(value)
+        target._assign(_buffer(new, self.device))
+
+    def _assign(self, new: jax.Array) -> None:
+        """Make `new`, of this shape and dtype, the elements; seen through every view of the same buffer."""
+        if not self._writeable:
+            raise ValueError("output array is read-only")
+        with X64():
+            value = self._storage.current()
+            layout = self._layout or Layout.whole(value.shape)
+            self._storage.value = write(value, layout, new.reshape(value.shape) if self._layout is None else new)
+
+    def _edit(self, change: Callable[[np.ndarray], Any]) -> None:
+        """Let NumPy change a copy of the elements, then take it."""
+        whole = np.array(self._host())
+        change(whole)
+        self._assign(_buffer(whole, self.device))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return _host(value) in self._host()
+
+    def __bool__(self) -> bool:
+        return bool(self._host())
+
+    def __int__(self) -> int:
+        return int(self._host())
+
+    def __float__(self) -> float:
+        return float(self._host())
+
+    def __complex__(self) -> complex:
+        return complex(self._host())
+
+    def __index__(self) -> int:
+        return self._host().__index__()
+
+    def __repr__(self) -> str:
+        return "reactant." + repr(np.asarray(self._host()))
+
+    def __str__(self) -> str:
+        return str(self._host())
+
+    def __format__(self, specification: str) -> str:
+        return format(self._host(), specification)
+
+    # Methods of ndarray; the rest of them come from the table below
+
+    def reshape(self, *shape: Any, **options: Any) -> DeviceArray:
+        """A view of another shape where NumPy gives one, else a copy."""
+        return self._by_shadow(lambda shadow: shadow.reshape(*shape, **options))
+
+    def transpose(self, *axes: Any) -> DeviceArray:
+        """The view with permuted dimensions."""
+        return self._by_shadow(lambda shadow: shadow.transpose(*axes))
+
+    def swapaxes(self, first: int, second: int) -> DeviceArray:
+        """The view with two dimensions exchanged."""
+        return self._by_shadow(lambda shadow: shadow.swapaxes(first, second))
+
+    def ravel(self, order: str = "C") -> DeviceArray:
+        """A flat view where NumPy gives one, else a copy."""
+        return self._by_shadow(lambda shadow: shadow.ravel(order))  # type: ignore[arg-type]
+
+    def squeeze(self, axis: Any = None) -> DeviceArray:
+        """The view without dimensions of extent 1."""
+        return self._by_shadow(lambda shadow: shadow.squeeze(axis))
+
+    def diagonal(self, *options: Any, **named: Any) -> DeviceArray:
+        """The diagonal; read-only, as NumPy's is."""
+        return self._by_shadow(lambda shadow: shadow.diagonal(*options, **named))
+
+    def copy(self, order: str = "C") -> DeviceArray:
+        """An array of its own."""
+        return _put(np.array(self._host()), self.device)
+
+    def astype(self, dtype: Any, *, copy: bool = True, **options: Any) -> DeviceArray:
+        """The elements converted; itself when `copy` is false and there is nothing to convert."""
+        if not copy and np.dtype(dtype) == self.dtype:
+            return self
+        return _put(self._host().astype(dtype, copy=True, **options), self.device)
+
+    def fill(self, value: Any) -> None:
+        """Set every element."""
+        self[...] = value
+
+    def to_device(self, device: jax.Device) -> DeviceArray:
+        """A copy on another device (or itself when it is there)."""
+        return self if device == self.device else DeviceArray(jax.device_put(self.jax, device))
+
+
+class _Copied(Exception):
+    """NumPy made a copy where a view was asked for."""
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: DeviceArray, *arguments: Any, **options: Any) -> Any:
+        return _by_numpy(lambda host, *rest, **named: getattr(host, name)(*rest, **named),
+                         (self, *arguments), options, self.device)
+
+    method.__name__, method.__doc__ = name, f"As `numpy.ndarray.{name}`."
+    return method
+
+
+def _method_in_place(name: str) -> Callable[..., None]:
+    def method(self: DeviceArray, *arguments: Any, **options: Any) -> None:
+        self._edit(lambda whole: getattr(whole, name)(*map(_host, arguments),
+                                                      **{key: _host(value) for key, value in options.items()}))
+
+    method.__name__, method.__doc__ = name, f"As `numpy.ndarray.{name}`, in place."
+    return method
+
+
+for _name in ("all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum dot "
+              "flatten max mean min nonzero prod repeat round searchsorted std sum take trace var").split():
+    setattr(DeviceArray, _name, _method(_name))
+for _name in ("sort", "partition", "put"):
+    setattr(DeviceArray, _name, _method_in_place(_name))
+
+
+def array(value: Any, dtype: Any = None, *, device: jax.Device | None = None, copy: bool = True) -> DeviceArray:
+    """A device array of `value`: an ndarray, a scalar, nested lists, a `jax.Array`, another device array.
+
+    dtype: as for `numpy.array`; what NumPy would choose when None, in 64 bits whatever jax's default is.
+    device: one of `reactant.devices()`; jax's default device when None.
+    copy: false to share the buffer of a `jax.Array` or device array that is in the right place already.
+
+    Raises `TypeError` for dtypes that no device holds (object, datetime, strings, longdouble).
+    """
+    if isinstance(value, (DeviceArray, jax.Array)) and (dtype is None or np.dtype(dtype) == value.dtype):
+        buffer = value.jax if isinstance(value, DeviceArray) else value
+        if buffer.is_deleted():
+            _Storage(buffer).current()
+        if device is not None and device not in buffer.devices():
+            return DeviceArray(jax.device_put(buffer, device))
+        return DeviceArray(buffer.copy() if copy else buffer)
+    host = np.array(_host(value), dtype)
+    if isinstance(value, (DeviceArray, jax.Array)) and device is None:
+        device = value.device if isinstance(value, DeviceArray) else next(iter(value.devices()))
+    return _put(host, device)
+
+
+def _put(host: np.ndarray, device: jax.Device | None) -> DeviceArray:
+    return DeviceArray(_buffer(host, device))
+
+
+def _buffer(host: np.ndarray, device: jax.Device | None) -> jax.Array:
+    """`host`, which nobody else will change, as a buffer."""
+    if not types.supported(host.dtype.newbyteorder("=")):
+        raise TypeError(f"A device array cannot hold {host.dtype}: convert it first, to a boolean, integer, floating "
+                        "point or complex dtype of at most 64 bits a part.")
+    with X64():
+        return jax.device_put(np.asarray(host, host.dtype.newbyteorder("=")), device)
+
+
+def _host(value: Any) -> Any:
+    """`value` with the device arrays in it (also inside tuples, lists and dictionaries) as ndarrays."""
+    if isinstance(value, DeviceArray):
+        return value._host()
+    if isinstance(value, (tuple, list)) and any(isinstance(v, (DeviceArray, tuple, list)) for v in value):
+        return type(value)(map(_host, value))
+    return value
+
+
+def _on_device(value: Any) -> Any:
+    if isinstance(value, DeviceArray):
+        return value.jax
+    return type(value)(map(_on_device, value)) if type(value) in (tuple, list) else value
+
+
+def _device_among(values: Sequence[Any]) -> jax.Device:
+    """The device of the first device array among `values`, looking into tuples and lists."""
+    for value in values:
+        if isinstance(value, DeviceArray):
+            return value.device
+        if isinstance(value, (tuple, list)):
+            found = _device_among(value)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_basic(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or isinstance(part, slice)
+               or (isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_))) for part in parts)
+
+
+def _is_element(index: Any, ndim: int) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return len(parts) >= ndim and all(isinstance(part, (int, np.integer)) for part in parts)
+
+
+def _wrapped(result: Any, device: jax.Device) -> Any:
+    """Arrays in what NumPy returned as device arrays; scalars and the rest as they are."""
+    if type(result) is np.ndarray:
+        return _put(np.array(result) if result.base is not None else result, device)
+    if isinstance(result, (tuple, list)):
+        made = [_wrapped(one, device) for one in result]
+        return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
+    return result
+
+
+def _by_numpy(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any],
+              device: jax.Device) -> Any:
+    """Let NumPy do it on the host; `out=` may name device arrays."""
+    out = options.get("out")
+    if out is None:
+        return _wrapped(function(*map(_host, arguments), **{k: _host(v) for k, v in options.items()}), device)
+    outputs = out if isinstance(out, tuple) else (out,)
+    copies = tuple(np.array(one._host()) if isinstance(one, DeviceArray) else one for one in outputs)
+    options = {key: _host(value) for key, value in options.items()} | {
+        "out": copies if isinstance(out, tuple) else copies[0]}
+    function(*map(_host, arguments), **options)
+    for one, changed in zip(outputs, copies, strict=True):
+        if isinstance(one, DeviceArray):
+            one._assign(_buffer(changed, device))
+    return out if not isinstance(out, tuple) or len(out) > 1 else out[0]
+
+
+def _delivered(result: Any, outputs: tuple[Any, ...] | None) -> Any:
+    """A result of jax.numpy as what NumPy would give: into `outputs`, or as device arrays and scalars."""
+    if outputs is None:
+        if isinstance(result, (tuple, list)):
+            return type(result)(_delivered(one, None) for one in result)
+        return DeviceArray(result) if result.ndim else np.asarray(result)[()]
+    for one, new in zip(outputs, result if isinstance(result, tuple) else (result,), strict=True):
+        one._assign(new)
+    return outputs if len(outputs) > 1 else outputs[0]

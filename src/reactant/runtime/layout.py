@@ -1,0 +1,120 @@
+"""Strided views of a device buffer: which elements of the flat buffer a view shows, and how to read and write them.
+
+NumPy decides what is a view and with which strides: its own functions are applied to a *shadow*, an array of the right
+shape and dtype over memory that is mapped but never backed; address and strides of what comes out are the layout.
+"""
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from reactant.ir import types
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Element (i, j, ...) of a view is element `offset + i * strides[0] + j * strides[1] + ...` of the flat buffer."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @staticmethod
+    def whole(shape: tuple[int, ...]) -> Layout:
+        """The C-contiguous layout of all of a buffer."""
+        strides, step = [], 1
+        for extent in reversed(shape):
+            strides.append(step)
+            step *= extent
+        return Layout(0, tuple(shape), tuple(reversed(strides)))
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements follow each other in C order."""
+        if 0 in self.shape:
+            return True
+        dense = Layout.whole(self.shape).strides
+        return all(extent == 1 or have == want
+                   for extent, have, want in zip(self.shape, self.strides, dense, strict=True))
+
+
+def shadow_of(layout: Layout, buffer_size: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """An array with this layout over unbacked memory, and all of that memory as a flat array, for `layout_in`."""
+    nbytes = max(buffer_size * dtype.itemsize, 1)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    memory = mmap.mmap(-1, nbytes, flags=flags, prot=mmap.PROT_READ)  # the kernel does not count what nobody can write
+    # Through ctypes, because NumPy should take it for writeable: it decides which views of it are.
+    pretended = (ctypes.c_char * nbytes).from_address(np.frombuffer(memory, np.uint8).ctypes.data)
+    pretended.memory = memory
+    flat = np.ndarray((buffer_size,), dtype, pretended)
+    return strided(flat, layout, writeable=True), flat
+
+
+def strided(flat: np.ndarray, layout: Layout, *, writeable: bool = False) -> np.ndarray:
+    """The NumPy view of `flat` with this layout."""
+    step = flat.itemsize
+    return np.lib.stride_tricks.as_strided(flat[layout.offset:] if layout.offset else flat, layout.shape,
+                                           tuple(stride * step for stride in layout.strides), writeable=writeable)
+
+
+def layout_in(view: np.ndarray, flat: np.ndarray) -> Layout | None:
+    """The layout of `view` over the buffer `flat`; None where it is no view of it or has other elements."""
+    if view.size == 0 and view.dtype == flat.dtype:
+        return Layout.whole(view.shape)
+    if view.dtype != flat.dtype or not np.may_share_memory(view, flat):
+        return None
+    step = flat.itemsize
+    offset, remainder = divmod(view.__array_interface__["data"][0] - flat.__array_interface__["data"][0], step)
+    if remainder or any(stride % step for stride in view.strides):
+        return None
+    return Layout(offset, view.shape, tuple(stride // step for stride in view.strides))
+
+
+def _indices(offset: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    found = jnp.full(shape, offset, jnp.int64)
+    for axis, stride in enumerate(strides):
+        found = found + jax.lax.broadcasted_iota(jnp.int64, shape, axis) * stride
+    return found
+
+
+@partial(jax.jit, static_argnums=(2, 3, 4))
+def _read(value: Any, offset: Any, shape: tuple[int, ...], strides: tuple[int, ...], contiguous: bool) -> Any:
+    flat = value.reshape(-1)
+    if contiguous:
+        return jax.lax.dynamic_slice(flat, (offset,), (types.size(shape),)).reshape(shape)
+    return flat[_indices(offset, shape, strides)]
+
+
+@partial(jax.jit, static_argnums=(3, 4))
+def _write(value: Any, offset: Any, new: Any, strides: tuple[int, ...], contiguous: bool) -> Any:
+    flat = value.reshape(-1)
+    if contiguous:
+        written = jax.lax.dynamic_update_slice(flat, new.reshape(-1), (offset,))
+    else:
+        written = flat.at[_indices(offset, new.shape, strides)].set(new)
+    return written.reshape(value.shape)
+
+
+def read(value: jax.Array, layout: Layout) -> jax.Array:
+    """The elements of a view, as a buffer of its own. 64-bit mode is the caller's business."""
+    return _call(_read, value, np.int64(layout.offset), layout.shape, layout.strides, layout.contiguous)
+
+
+def write(value: jax.Array, layout: Layout, new: jax.Array) -> jax.Array:
+    """`value` with the elements of a view replaced by `new`, which has the view's shape and dtype."""
+    if layout == Layout.whole(value.shape):
+        return new
+    return _call(_write, value, np.int64(layout.offset), new, layout.strides, layout.contiguous)
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> jax.Array:
+    result: jax.Array = function(*arguments)
+    return result
