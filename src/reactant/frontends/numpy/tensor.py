@@ -357,6 +357,9 @@ class Tensor:
     def dot(self, other: object, out: object = None) -> Any:
         return np.dot(self, other, out=out)
 
+    def compress(self, condition: object, axis: int | None = None, out: object = None) -> Any:
+        return np.compress(condition, self, axis, out)
+
     def conjugate(self, out: object = None) -> Any:
         return np.conjugate(self, out=out)
 
@@ -389,7 +392,7 @@ _ADVICE = {
     "int": "A shape or a count must be known while tracing.",
 }
 
-for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "cumprod",
+for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod",
               "cumsum", "diagonal", "max", "mean", "min", "nonzero", "prod", "put", "ravel", "repeat", "round",
               "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"):
     def _method(self: Tensor, *args: object, _function: Callable = getattr(np, _name), **kwargs: object) -> Any:

@@ -1,0 +1,361 @@
+"""Choosing elements: where, take, put, select, choose, piecewise, putmask and relatives."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import ConcreteValueNeeded, ConstantWriteError
+from reactant.frontends.numpy import advanced, value_facts
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.creation import as_tensor
+from reactant.frontends.numpy.implements import implements
+from reactant.frontends.numpy.indexing import store
+from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.numpy.shape import axis_in
+from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.numpy.ufuncs import as_value, cast, result_strides, weak_type
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+from reactant.ir.types import Shape
+
+
+def finish(result: Any, out: Any) -> Any:
+    """The result, stored into `out` when there is one."""
+    if out is None:
+        return result
+    out = out[0] if isinstance(out, tuple) else out
+    if type(out) is not Tensor:
+        raise ConstantWriteError("the array given as out=")
+    if out.shape != result.shape:
+        raise ValueError(f"output array does not match result of shape {result.shape}")
+    if not np.can_cast(out.dtype, result.dtype, "safe"):       # NumPy casts `out` to the result's dtype first
+        raise TypeError(f"Cannot cast array data from {out.dtype!r} to {result.dtype!r} according to the rule 'safe'")
+    store(out, result)
+    return out
+
+
+def written(a: object, name: str) -> Tensor:
+    """The array a function writes into; arrays from outside are constants."""
+    if type(a) is Tensor:
+        a.require_writeable()
+        return a
+    if isinstance(a, np.ndarray):
+        raise ConstantWriteError(f"the array given to {name}")
+    raise TypeError(f"{name}: argument 1 must be numpy.ndarray, not {type(a).__name__}")
+
+
+def _unknown_count(name: str) -> ConcreteValueNeeded:
+    return ConcreteValueNeeded(f"numpy.{name} of a run-time mask", "How many elements it finds is only known at run "
+                               "time. Use np.where(condition, x, y), a[mask] = value, or a reduction of a[mask].")
+
+
+# ---- where -----------------------------------------------------------------------------------------------------
+
+@implements(np.where)
+def where(condition: object, x: object = None, y: object = None) -> Any:
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    return chosen_between(condition, x, y)
+
+
+def chosen_between(condition: object, x: object, y: object) -> Tensor:
+    """Elements of `x` where `condition`, else of `y`; always an array, as `np.where` gives."""
+    operands = [p if isinstance(p, (bool, int, float, complex)) and type(p) is not Tensor else wrap(p) for p in (x, y)]
+    mask = wrap(condition)
+    dtype = result_type(tuple(weak_type(p) for p in operands))
+    shape = np.broadcast_shapes(mask.shape, *(getattr(p, "shape", ()) for p in operands))
+    left, right = (st.broadcast(as_value(p, dtype), shape) for p in operands)
+    test = cast(mask.value(), bool)
+    test = test if not mask.shape else st.broadcast(test, shape)
+    strides = result_strides([mask, *operands], shape)
+    return Tensor.of_value(ops.select(test, left, right), strides=strides)
+
+
+@implements(np.nonzero)
+def nonzero(a: object) -> tuple[Tensor, ...]:
+    raise _unknown_count("nonzero")
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: object) -> Tensor:
+    raise _unknown_count("flatnonzero")
+
+
+@implements(np.argwhere)
+def argwhere(a: object) -> Tensor:
+    raise _unknown_count("argwhere")
+
+
+@implements(np.extract)
+def extract(condition: object, arr: object) -> Any:
+    return np.ravel(wrap(arr))[np.ravel(wrap(condition)).astype(bool)]
+
+
+@implements(np.compress)
+def compress(condition: object, a: object, axis: int | None = None, out: object = None) -> Any:
+    a, mask = wrap(a), wrap(condition)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = axis_in(axis, a.ndim)
+    n = a.shape[axis]
+    if mask.size > n:
+        raise IndexError(f"index {mask.size - 1} is out of bounds for axis {axis} with size {n}")
+    lead = (slice(None),) * axis
+    test = mask.astype(bool)
+    known = test.numpy() if test.is_concrete() else test
+    return finish(a[(*lead, slice(0, mask.size))][(*lead, known)], out)
+
+
+# ---- take and put ----------------------------------------------------------------------------------------------
+
+def moded(indices: object, extent: int, mode: str) -> Any:
+    """Indices made valid by wrapping or clipping; "raise" leaves them to the bounds check."""
+    index = as_tensor(indices)
+    if index.dtype.kind not in "iub":
+        raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
+    index = index.astype(np.int64) if index.dtype.kind == "b" else index
+    if mode == "raise":
+        return index
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
+    if extent == 0 and index.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    wide = index.astype(np.int64)
+    return wide % extent if mode == "wrap" else Tensor.of_value(ops.clamp(0, wide.value(), extent - 1), wide.kind)
+
+
+@implements(np.take)
+def take(a: object, indices: object, axis: int | None = None, out: object = None, mode: str = "raise") -> Any:
+    a = wrap(a)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = axis_in(axis, a.ndim)
+    if not isinstance(indices, np.ndarray):        # also arrays of run-time size keep their own way
+        indices = as_tensor(indices)
+    index = indices if getattr(type(indices), "partial", False) else moded(indices, a.shape[axis], mode)
+    if type(index) is Tensor and not index.shape:
+        # a scalar index drops the dimension; go through a length-one array so that the result is a copy
+        found = advanced.get(a, [*[slice(None)] * axis, np.reshape(index, (1,)), *[slice(None)] * (a.ndim - axis - 1)])
+        found = np.squeeze(found, axis=axis).copy()
+        return finish(found if found.ndim else found[()], out)
+    if type(index) is Tensor and index.is_concrete():
+        index = index.numpy()
+    return finish(a[(*(slice(None),) * axis, index)], out)
+
+
+@implements(np.put, aliases=True)
+def put(a: object, ind: object, v: object, mode: str = "raise") -> None:
+    a = written(a, "put")
+    index = np.ravel(moded(ind, a.size, mode))
+    values = np.ravel(wrap(v))
+    if not index.size or not values.size:
+        return
+    a.flat[index] = np.resize(values, index.shape) if values.size != index.size else values
+
+
+def _along(arr: Tensor, indices: Tensor, axis: int) -> tuple:
+    """The key of `take_along_axis`: positions along `axis`, counting indices along the others."""
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    counting = [np.arange(n).reshape([-1 if k == d else 1 for k in range(arr.ndim)]) for d, n in enumerate(arr.shape)]
+    known = indices.numpy() if indices.is_concrete() else indices
+    return tuple(known if d == axis else counting[d] for d in range(arr.ndim))
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: object, indices: object, axis: int | None = -1) -> Tensor:
+    a, index = wrap(arr), wrap(indices)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    return a[_along(a, index, axis_in(axis, a.ndim))]
+
+
+@implements(np.put_along_axis, aliases=True)
+def put_along_axis(arr: object, indices: object, values: object, axis: int | None) -> None:
+    a, index = written(arr, "put_along_axis"), wrap(indices)
+    if axis is None:
+        if not a.flags.c_contiguous:
+            raise ValueError("assignment destination is read-only")      # NumPy: a copy of arr.flat
+        a, axis = np.ravel(a), 0
+    a[_along(a, index, axis_in(axis, a.ndim))] = values
+
+
+# ---- masks -----------------------------------------------------------------------------------------------------
+
+@implements(np.putmask, aliases=True)
+def putmask(a: object, /, mask: object, values: object) -> None:
+    """a.flat[i] = values[i % len(values)] where mask.flat[i]."""
+    a, test, source = written(a, "putmask"), wrap(mask), np.ravel(wrap(values))
+    if test.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if not a.size or not source.size:
+        return
+    full = np.reshape(source if source.size == a.size else np.resize(source, (a.size,)), a.shape)
+    new = ops.select(cast(np.reshape(test, a.shape).value(), bool), cast(full.value(), a.dtype), a.value())
+    a.assign(new)
+
+
+@implements(np.place, aliases=True)
+def place(arr: object, mask: object, vals: object) -> None:
+    """The j-th element where `mask` is true becomes vals[j % len(vals)]."""
+    a, test, source = written(arr, "place"), wrap(mask), np.ravel(wrap(vals))
+    if test.size != a.size:
+        raise ValueError("place: mask and data must be the same size")
+    if not source.size:
+        if not a.size:
+            return
+        raise ValueError("Cannot insert from an empty array!")
+    if not a.size:
+        return
+    flags = np.ravel(test).astype(bool)
+    ranks = np.add.accumulate(flags.astype(np.int64)) - 1
+    found = source[np.clip(ranks, 0, None) % source.size if source.size > 1 else np.zeros(a.size, np.intp)]
+    new = ops.select(np.reshape(flags, a.shape).value(), cast(np.reshape(found, a.shape).value(), a.dtype), a.value())
+    a.assign(new)
+
+
+@implements(np.copyto, aliases=True)
+def copyto(dst: object, src: object, casting: str = "same_kind", where: object = True) -> None:
+    a = written(dst, "copyto")
+    plain = isinstance(src, (bool, int, float, complex)) and type(src) is not Tensor and not isinstance(src, np.generic)
+    source = src if plain else wrap(src)
+    if plain:
+        np.copyto(np.empty((), a.dtype), source, casting=casting)       # raises as NumPy does
+    elif not np.can_cast(source.dtype, a.dtype, casting):
+        raise TypeError(f"Cannot cast array data from {source.dtype!r} to {a.dtype!r} according to the rule "
+                        f"'{casting}'")
+    shape = () if plain else source.shape
+    if np.broadcast_shapes(shape, a.shape) != a.shape:
+        raise ValueError(f"could not broadcast input array from shape {shape} into shape {a.shape}")
+    new = st.broadcast(as_value(source, a.dtype), a.shape)
+    if where is not True:
+        new = ops.select(st.broadcast(cast(wrap(where).value(), bool), a.shape), new, a.value())
+    a.assign(new)
+
+
+# ---- choices ---------------------------------------------------------------------------------------------------
+
+def _parts(sequence: object) -> list[Tensor]:
+    return list(wrap(sequence)) if type(sequence) is Tensor or isinstance(sequence, np.ndarray) \
+        else [wrap(s) for s in sequence]
+
+
+@implements(np.choose)
+def choose(a: object, choices: object, out: object = None, mode: str = "raise") -> Tensor:
+    """choices[a[i]][i], broadcast."""
+    parts, index = _parts(choices), moded(a, len(_parts(choices)), mode)
+    dtype = result_type(tuple(weak_type(p) for p in parts))
+    shape = np.broadcast_shapes(index.shape, *(p.shape for p in parts))
+    position = require_between(index, len(parts), "invalid entry in choice array") if mode == "raise" else index.value()
+    where_ = st.broadcast(position, shape)
+    result = st.broadcast(cast(parts[-1].value(), dtype), shape)
+    for number in range(len(parts) - 2, -1, -1):
+        result = ops.select(ops.compare(where_, number, "EQ"), st.broadcast(cast(parts[number].value(), dtype), shape),
+                            result)
+    return finish(Tensor.of_value(result, "array" if shape else SCALAR), out)
+
+
+@implements(np.select)
+def select(condlist: Sequence, choicelist: Sequence, default: object = 0) -> Tensor:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    tests = _parts(condlist)
+    for number, test in enumerate(tests):
+        if test.dtype.kind != "b":
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    weak = [p if isinstance(p, (int, float, complex)) and type(p) is not Tensor else wrap(p)
+            for p in (*choicelist, default)]
+    dtype = result_type(tuple(weak_type(p) for p in weak))
+    parts = [wrap(p) for p in weak]
+    shape = np.broadcast_shapes(*(p.shape for p in (*tests, *parts[:-1])))
+    result = st.broadcast(cast(parts[-1].value(), dtype), shape)
+    for test, part in zip(reversed(tests), reversed(parts[:-1]), strict=True):
+        result = ops.select(st.broadcast(test.value(), shape), st.broadcast(cast(part.value(), dtype), shape), result)
+    return Tensor.of_value(result)
+
+
+@implements(np.piecewise)
+def piecewise(x: object, condlist: object, funclist: Sequence, *args: object, **kw: object) -> Tensor:
+    """Functions get exactly the elements that meet their condition, an array of run-time size."""
+    x = as_tensor(x)
+    single = not np.ndim(condlist) if type(condlist) is Tensor or not isinstance(condlist, (list, tuple)) else False
+    single = single or (x.ndim != 0 and not isinstance(condlist[0], (list, np.ndarray)))
+    tests = [as_tensor(c).astype(bool) for c in ([condlist] if single else condlist)]
+    if len(tests) == len(funclist) - 1:
+        tests.append(~reduce(np.logical_or, tests))
+    if len(tests) != len(funclist):
+        raise ValueError(f"with {len(tests)} condition(s), either {len(tests)} or {len(tests) + 1} functions are "
+                         "expected")
+    y = np.zeros_like(x)
+    for test, function in zip(tests, funclist, strict=True):
+        _fill_piece(y, x, test, function, args, kw)
+    return y
+
+
+def _fill_piece(y: Tensor, x: Tensor, test: Tensor, function: Callable | object, args: tuple, kw: dict) -> None:
+    if not callable(function):
+        y[test] = function
+    elif not x.ndim:
+        y[...] = chosen_between(test, function(x, *args, **kw), y)
+    else:
+        known = test.numpy() if test.is_concrete() else test
+        y[known] = function(x[known], *args, **kw)
+
+
+# ---- searching by position -------------------------------------------------------------------------------------
+
+@implements(np.unravel_index)
+def unravel_index(indices: object, shape: object, order: str = "C") -> tuple[Tensor, ...]:
+    index = as_tensor(indices)
+    kind = wrap(indices).kind
+    extents = [int(n) for n in np.atleast_1d(shape)]
+    total = int(np.prod(extents))
+    if index.dtype.kind not in "iu":
+        raise TypeError("only int indices permitted")
+    value = require_between(index, total, f"index is out of bounds for array with size {total}")
+    found, rest = [], value
+    for n in (reversed(extents) if order == "C" else extents):
+        found.append(Tensor.of_value(ops.remainder(rest, max(n, 1)), kind if kind == SCALAR else "array"))
+        rest = ops.divide(rest, max(n, 1))
+    return tuple(reversed(found) if order == "C" else found)
+
+
+def require_between(index: Tensor, total: int, text: str) -> Any:
+    """The index as int64; ValueError (at run time, unless the bounds are known) outside 0..total-1."""
+    value = ops.convert(index.value(), np.int64)
+    low, high = index.interval or value_facts.bounds(value) or (-1, total)
+    if 0 <= low and high < total:
+        return value
+    ok = ops.and_(ops.compare(value, 0, "GE"), ops.compare(value, total, "LT"))
+    ok = ops.reduce(ok, True, range(index.ndim), "and") if index.ndim else ok
+    current_trace().check(ok, lambda: ValueError(text))
+    return value
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: object, dims: object, mode: object = "raise", order: str = "C") -> Tensor:
+    parts, extents = _parts(multi_index), [int(n) for n in np.atleast_1d(dims)]
+    if len(parts) != len(extents):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
+    modes = [mode] * len(parts) if isinstance(mode, str) else list(mode)
+    shape: Shape = np.broadcast_shapes(*(p.shape for p in parts))
+    total, step = None, 1
+    for n, part, how in list(zip(extents, parts, modes, strict=True))[::-1 if order == "C" else 1]:
+        if part.dtype.kind not in "iu":
+            raise TypeError("only int indices permitted")
+        value = require_between(part, n, "invalid entry in coordinates array") if how == "raise" \
+            else moded(part, n, how).astype(np.int64).value()
+        term = ops.multiply(st.broadcast(value, shape), step)
+        total, step = term if total is None else ops.add(total, term), step * n
+    return Tensor.of_value(total, "array" if shape else SCALAR)
