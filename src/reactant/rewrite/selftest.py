@@ -25,7 +25,7 @@ TRIED_DTYPES = {
     None: ("float32", "int32", "complex64", "bool"), "integer": ("int32", "uint8", "int8"),
     "float": ("float32", "float64"), "real": ("float32", "int32", "uint8"), "bool": ("bool",),
     "discrete": ("int32", "bool", "uint8"), "complex": ("complex64",), "inexact": ("float32", "complex64"),
-    "number": ("float32", "int32", "complex64"),
+    "number": ("float32", "int32", "complex64"), "ordered": ("float32", "int32", "int8", "uint8", "bool"),
 }
 SEEDS = 4
 
@@ -84,7 +84,7 @@ def _instances(rule: Rule, example: object) -> Iterator[ir.Module]:
         found = False
         for dtype in TRIED_DTYPES[rule.dtypes]:
             for builder in [each] if each is not None else _generic(rule):
-                module = _build(builder, np.dtype(dtype))
+                module = build_module(builder, np.dtype(dtype))
                 if module is not None:
                     found = True
                     yield module
@@ -92,7 +92,9 @@ def _instances(rule: Rule, example: object) -> Iterator[ir.Module]:
             raise RuleFailure(f"{rule.qualified}: an example verifies for no dtype.")
 
 
-def _build(builder: Callable[..., Any], dtype: np.dtype) -> ir.Module | None:
+def build_module(builder: Callable[..., Any], dtype: np.dtype) -> ir.Module | None:
+    """A module whose main returns `builder(a)`, where `a(*shape, dtype=None)` adds an argument; None where it would be
+    invalid."""
     module = ir.Module.create()
     with ir.InsertionPoint(module.body):
         main = ops.create("func.func", [], [], {"sym_name": ir.StringAttr.get("main"),

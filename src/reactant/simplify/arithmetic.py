@@ -207,14 +207,16 @@ def minimum_of_minimum_constants(x, c, d):
 
 def _maximum(c: np.ndarray, d: np.ndarray) -> np.ndarray:
     """maximum with 0.0 above -0.0, as the IR has it."""
-    return np.where((c == 0) & (d == 0) & np.signbit(c), d, np.maximum(c, d)) if c.dtype.kind == "f" \
-        else np.maximum(c, d)
+    if c.dtype.kind in "iu":
+        return np.maximum(c, d)
+    return np.where((c == 0) & (d == 0) & np.signbit(c), d, np.maximum(c, d))
 
 
 def _minimum(c: np.ndarray, d: np.ndarray) -> np.ndarray:
     """minimum with -0.0 below 0.0, as the IR has it."""
-    return np.where((c == 0) & (d == 0) & np.signbit(c), c, np.minimum(c, d)) if c.dtype.kind == "f" \
-        else np.minimum(c, d)
+    if c.dtype.kind in "iu":
+        return np.minimum(c, d)
+    return np.where((c == 0) & (d == 0) & np.signbit(c), c, np.minimum(c, d))
 
 
 @rewrite(match.add(match.add(x, c), d), dtypes="float", changes="association")
