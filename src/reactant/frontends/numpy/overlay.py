@@ -58,7 +58,7 @@ def _refuser(function: Callable) -> Callable:
 # ---- plain arrays in converted code ----------------------------------------------------------------------------
 
 def _is_outside(x: Any) -> bool:
-    return type(x) is not Tensor and isinstance(x, np.ndarray)
+    return issubclass(type(x), np.ndarray)  # traced arrays only say that they are ndarrays
 
 
 def _has_traced(index: Any) -> bool:
