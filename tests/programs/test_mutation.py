@@ -49,7 +49,7 @@ def write_through_views(a):
     column = a[:, 2]
     backwards = a[::-1, ::-2]
     row += 10
-    column[:] = row[: len(column)]
+    column[:] = row[: len(column)].copy()
     backwards[0] *= 2
     a.T[0, 1] = -7
     flat = a.reshape(-1)
