@@ -173,10 +173,17 @@ def _reshapes_freely(value: ir.Value, result: tuple[int, ...]) -> bool:
         or unit_mapping(shape_of(value), result) is not None
 
 
+def _moves_back(x: ir.Value, y: ir.Value, name: str) -> bool:
+    """Whether a shape op `name` after f(x, y) would be moved before it again, for ever."""
+    return x == y or _absorbs(x, name) or _absorbs(y, name)
+
+
 @rewrite(one_of(BINARY, match.transpose(x, permutation=p), match.transpose(y, permutation=p), template="t"),
          example=lambda a: ops.subtract(ops.transpose(a(2, 3), (1, 0)), ops.transpose(a(2, 3), (1, 0))))
 def pointwise_of_transposes(x, y, p, t):
     """f(transpose(x, p), transpose(y, p)) = transpose(f(x, y), p)"""
+    if _moves_back(x, y, "stablehlo.transpose"):
+        return None
     return ops.transpose(t.build((x, y), shape_of(x)), p)
 
 
@@ -185,7 +192,9 @@ def pointwise_of_transposes(x, y, p, t):
          counter=lambda a: ops.subtract(ops.reshape(a(2, 3), (6,)), ops.reshape(a(3, 2), (6,))))
 def pointwise_of_reshapes(x, y, t, result_shape):
     """f(reshape(x), reshape(y)) = reshape(f(x, y)) where x and y have one shape"""
-    return ops.reshape(t.build((x, y), shape_of(x)), result_shape) if shape_of(x) == shape_of(y) else None
+    if shape_of(x) != shape_of(y) or _moves_back(x, y, "stablehlo.reshape"):
+        return None
+    return ops.reshape(t.build((x, y), shape_of(x)), result_shape)
 
 
 @rewrite(one_of(BINARY, match.reverse(x, dimensions=d), match.reverse(y, dimensions=d), template="t"),
