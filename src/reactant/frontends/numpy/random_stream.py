@@ -94,6 +94,8 @@ def spread(x: Any, shape: Shape, dtype: object = np.float64) -> ir.Value:
 
 def integer_bound(x: object) -> Any:
     """A bound as a Python int, an integer array, or a traced integer; floats are truncated, as NumPy does."""
+    if isinstance(x, int):
+        return int(x)       # may be 2**63 or 2**64, which no array holds
     x = wrap(x)
     if not x.is_concrete():
         return x if x.dtype.kind in "iub" else x.astype(np.int64)
