@@ -62,11 +62,15 @@ PASSES: dict[str, Mlir] = {
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "conversion", "shape", "slicing", "dynamic_slicing",
                      "indexing", "reduction", "contraction", "control_flow", "loops", "cleanup"))
 
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_searches"))
+
 PIPELINES: dict[str, tuple[Any, ...]] = {
     "none": (),
     "simplify": (SIMPLIFY,),
     # Calls are inlined first: rules do not look through them.
-    "default": ("inline", SIMPLIFY),
+    # The target stage is last: what it builds (chains of slices, selects) is harder to read for the other rules.
+    "target": (TARGET,),
+    "default": ("inline", SIMPLIFY, TARGET),
 }
 
 

@@ -1,0 +1,172 @@
+"""The last stage: equal forms of which the target runs one much faster. Reductions, fixed powers, small products.
+
+The families `target`, `target_updates` and `target_windows` run after everything else has settled, because what they
+build (chains of slices, selects) is harder to read for the other rules. What is faster, and from which size on, is
+`target_costs.py`; benchmarks/forms.py measures it. Where nothing has been measured no rule fires.
+"""
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
+from reactant.rewrite import Site, match, rewrite, variables
+from reactant.simplify.target_costs import costs
+
+x, y, numbers = variables("x y numbers")
+MONOIDS = {f"stablehlo.{n}" for n in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
+
+
+def monoid(site: Site) -> str | None:
+    """The op that a reduction's region applies to (accumulator, element), where it is one op; else None."""
+    body, arguments = site.body(0), site.arguments(0)
+    if len(arguments) != 2 or len(body) != 1 or body[0].name not in MONOIDS:
+        return None
+    if {*body[0].operands} != {*arguments} or site.returned(0) != list(body[0].results):
+        return None
+    return body[0].name
+
+
+def apply(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    """A binary op of one type by name."""
+    return ops.create(name, [left.type], [left, right]).result
+
+
+def identity_of(name: str, dtype: np.dtype) -> object:
+    """The element that leaves every other one as it is, bit for bit; None where there is none (XLA has it)."""
+    word = name.partition(".")[2]
+    if is_complex(dtype):
+        return None
+    if word == "add":
+        return -0.0 if is_float(dtype) else 0
+    if word in ("maximum", "minimum"):
+        if is_float(dtype):
+            return -math.inf if word == "maximum" else math.inf
+        if dtype.kind == "b":
+            return word == "minimum"
+        limits = np.iinfo(dtype)
+        return limits.min if word == "maximum" else limits.max
+    return {"multiply": 1, "and": True if dtype.kind == "b" else -1 if dtype.kind == "i" else None,
+            "or": 0, "xor": 0}.get(word)
+
+
+def is_identity(name: str, init: ir.Value) -> bool:
+    """Whether the start of a reduction is known to change nothing."""
+    known, neutral = ops.constant_value(init), identity_of(name, dtype_of(init))
+    if known is None or known.ndim or neutral is None:
+        return False
+    return known.tobytes() == np.asarray(neutral, known.dtype).tobytes()
+
+
+def index_slice(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...]) -> ir.Value:
+    """The elements of `operand` at fixed places of some dimensions, which `shape` drops."""
+    extents = shape_of(operand)
+    low = [index.get(d, 0) for d in range(len(extents))]
+    high = [index[d] + 1 if d in index else n for d, n in enumerate(extents)]
+    return ops.reshape(ops.slice(operand, low, high), shape)
+
+
+def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: object = 0):
+    return lambda a: ops.reduce(a(*shape), init, dimensions, body)
+
+
+@rewrite("stablehlo.reduce",
+         example=(_reduce(2, 600, dimensions=(0,)), _reduce(600, 3, dimensions=(1,), body="multiply", init=1),
+                  _reduce(2, 300, 2, dimensions=(0, 2)), _reduce(2, 600, dimensions=(0,), body="maximum"),
+                  lambda a: ops.reduce(a(2, 600), a(), (0,), "add")),
+         counter=(_reduce(2, 6, dimensions=(0,)), _reduce(2, 600, dimensions=(1,)),
+                  _reduce(600, 9, dimensions=(1,)), _reduce(2, 600, dimensions=(0, 1))))
+def reduce_of_short_dimensions(site: Site):
+    """reduce(x, init) = ((init + x[0]) + x[1]) + ... over dimensions of few elements"""
+    table, name = costs(), monoid(site)
+    if table is None or name is None or len(site.results) != 1:
+        return None
+    operand, init = site.operands
+    extents, dimensions, result = shape_of(operand), site.attribute("dimensions"), shape_of(site.results[0])
+    count = size([extents[d] for d in dimensions])
+    most = table.sum_of_slices_trailing if len(extents) - 1 in dimensions else table.sum_of_slices
+    if not 1 < count <= most or size(extents) < table.least_elements or size(result) < count:
+        return None
+    total = None if is_identity(name, init) else ops.broadcast_in_dim(init, result, ())
+    for index in product(*(range(extents[d]) for d in dimensions)):
+        part = index_slice(operand, dict(zip(dimensions, index, strict=True)), result)
+        total = part if total is None else apply(name, total, part)
+    return total
+
+
+# ---- powers --------------------------------------------------------------------------------------------------------
+
+def _at_minus_infinity(operand: ir.Value, value: float, otherwise: ir.Value) -> ir.Value:
+    return ops.select(ops.compare(operand, -math.inf, "EQ"), value, otherwise)
+
+
+@rewrite(match.power(x, 1.5), dtypes="float", changes="rounding")
+def power_three_halves_is_root(x):
+    """power(x, 1.5) = x sqrt(x), and infinity at -infinity"""
+    return None if costs() is None else _at_minus_infinity(x, math.inf, ops.multiply(x, ops.sqrt(x)))
+
+
+@rewrite(match.power(x, 2.5), dtypes="float", changes="rounding")
+def power_five_halves_is_root(x):
+    """power(x, 2.5) = (x x) sqrt(x), and infinity at -infinity"""
+    if costs() is None:
+        return None
+    return _at_minus_infinity(x, math.inf, ops.multiply(ops.multiply(x, x), ops.sqrt(x)))
+
+
+@rewrite(match.power(x, -2), dtypes="float", changes="rounding")
+def power_minus_two_is_square(x):
+    """power(x, -2) = (1 / x) (1 / x)"""
+    if costs() is None:
+        return None
+    inverse = ops.divide(ops.splat(1, x), x)
+    return ops.multiply(inverse, inverse)
+
+
+# ---- products ------------------------------------------------------------------------------------------------------
+
+def _dot(left: tuple[int, ...], right: tuple[int, ...], contracting: tuple, batching: tuple = ((), ())):
+    return lambda a: ops.dot_general(a(*left), a(*right), contracting_dims=contracting, batching_dims=batching)
+
+
+@rewrite(match.dot_general(x, y, dot_dimension_numbers=numbers), dtypes="real", changes="rounding",
+         example=(_dot((300, 4, 4), (300, 4, 4), ((2,), (1,)), ((0,), (0,))), _dot((500, 3), (3, 3), ((1,), (0,))),
+                  _dot((500, 3), (3,), ((1,), (0,))), _dot((3, 400, 4), (4, 3, 2), ((2,), (0,)), ((0,), (1,)))),
+         counter=(_dot((500, 8), (8, 3), ((1,), (0,))), _dot((30, 3), (3, 3), ((1,), (0,))),
+                  _dot((50, 4), (4, 50), ((1,), (0,)))))
+def small_product_is_sum(x, y, numbers, result_shape, result_dtype):
+    """x . y = x[0] y[0] + x[1] y[1] + ... for a short contraction of many rows by few columns, or of many batches"""
+    table = costs()
+    if table is None or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype:
+        return None
+    (cx, cy), (bx, by) = numbers.contracting_dims, numbers.batching_dims
+    free_x = [d for d in range(len(shape_of(x))) if d not in (*cx, *bx)]
+    free_y = [d for d in range(len(shape_of(y))) if d not in (*cy, *by)]
+    columns = size([shape_of(y)[d] for d in free_y])
+    count = size([shape_of(x)[d] for d in cx])
+    batched = size([shape_of(x)[d] for d in (*bx, *(free_x if columns <= table.unrolled_free else ()))])
+    if columns > table.unrolled_free or not 1 < count <= table.unrolled_contraction or batched * columns \
+            * count < table.least_elements:
+        return None
+    many = len(bx)
+    total = None
+    for index in product(*(range(shape_of(x)[d]) for d in cx)):
+        left = _spread(x, dict(zip(cx, index, strict=True)), bx, free_x, result_shape, many)
+        right = _spread(y, dict(zip(cy, index, strict=True)), by, free_y, result_shape, many + len(free_x))
+        part = ops.multiply(left, right)
+        total = part if total is None else ops.add(total, part)
+    return total
+
+
+def _spread(operand: ir.Value, index: dict[int, int], batch: tuple[int, ...], free: list[int],
+            result: tuple[int, ...], first: int) -> ir.Value:
+    """One slice of a factor, broadcast to the shape of the product: its batch dimensions lead, its free ones are put
+    at `first`."""
+    kept = [d for d in range(len(shape_of(operand))) if d not in index]
+    part = index_slice(operand, index, tuple(shape_of(operand)[d] for d in kept))
+    place = {**{d: i for i, d in enumerate(batch)}, **{d: first + i for i, d in enumerate(free)}}
+    return ops.broadcast_in_dim(part, result, [place[d] for d in kept])

@@ -1,0 +1,61 @@
+"""What the target runs fastest, as numbers: thresholds read off benchmarks/forms.py, one row a target.
+
+The rules of the target stage (`target*.py`) look only here. A target without a row keeps every form as it is.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Thresholds of one target; element counts unless said. Measured ratios (first form / second) are in comments."""
+
+    sum_of_slices_trailing: int
+    """Most elements of a reduction over trailing dimensions that become a chain over slices."""
+    sum_of_slices: int
+    """The same where the innermost dimension stays."""
+    least_elements: int
+    """Arrays smaller than this keep their form: there is nothing to gain but work for the compiler."""
+    select_fraction: float
+    """Least part of an array whose update is a select over the whole array rather than a write in place."""
+    select_fraction_reading: float
+    """The same where the update reads the array elsewhere, so that the write in place needs a copy first."""
+    unrolled_contraction: int
+    """Longest contraction of a small product that becomes a sum of products."""
+    unrolled_free: int
+    """Most free elements of the smaller side of such a product."""
+    window_as_slices: int
+    """Most elements of a window (of one dimension) that become shifted slices."""
+    convolution_as_slices: int
+    """Most elements of the kernel of a one-channel convolution that becomes a sum of shifted slices."""
+    speculated_operations: int
+    """Most ops in the branches of an if that are computed both rather than branched on."""
+    scan_block: int
+    """Length of a cumulative sum that is done in blocks, and of its blocks squared."""
+
+
+CPU = Costs(
+    sum_of_slices_trailing=8,        # 2: 22x, 4: 18x, 8: 1.5x (f64) and 17x (f32), 16: 0.9x
+    sum_of_slices=16,                # leading 2: 2.3x, 4: 3.2x, 8: 15x, 16: 48x
+    least_elements=1_024,            # 4096 elements: 1.0x to 1.5x
+    select_fraction=0.25,
+    select_fraction_reading=0.1,     # 1/8: 1.6x, 1/4: 2.1x, 1/2: 2.6x, all: 7.4x
+    unrolled_contraction=4,          # batched 4x4: 9x to 400x, 8x8: 1.2x, 16x16: 0.6x
+    unrolled_free=4,                 # (262144, 3) (3, 3): 10x to 100x; (3, 3) (3, 262144): 1.0x to 1.8x
+    window_as_slices=9,
+    convolution_as_slices=49,
+    speculated_operations=40,
+    scan_block=256,
+)
+"""AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
+
+BY_PLATFORM = {"cpu": CPU}
+
+
+@cache
+def costs() -> Costs | None:
+    """The costs of jax's default platform; None where nobody has measured them."""
+    import jax
+    return BY_PLATFORM.get(jax.default_backend())

@@ -1,0 +1,117 @@
+"""The last stage: writes into part of an array, in the form the target runs fastest.
+
+A write in place (`dynamic_update_slice`) touches only what it writes, but is a kernel of its own: what the array was
+computed by must have been stored first, and where the new values are read off the array itself (a stencil), the array
+is copied first. One select over the whole array fuses with everything around it.
+"""
+from __future__ import annotations
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import shape_of, size
+from reactant.rewrite import match, producer, rest, rewrite, users, variables
+from reactant.simplify.target_costs import Costs, costs
+
+x, u, starts = variables("x u starts")
+FUSED = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
+    "constant", "iota", "broadcast_in_dim", "reshape", "slice", "pad", "concatenate", "reverse", "transpose")}
+LOOK_BACK = 40
+"""How many ops behind an update are looked at to see whether it reads the array it is written to."""
+
+
+def fixed_starts(operand: ir.Value, update: ir.Value, starts: tuple[ir.Value, ...]) -> tuple[int, ...] | None:
+    """Where a window with constant starts lies, after clamping; None where the starts are known only at run time."""
+    known = [ops.constant_value(start) for start in starts]
+    if any(start is None for start in known):
+        return None
+    return tuple(min(max(int(start), 0), n - k)
+                 for start, n, k in zip(known, shape_of(operand), shape_of(update), strict=True))
+
+
+def region_mask(shape: tuple[int, ...], low: tuple[int, ...], window: tuple[int, ...]) -> ir.Value:
+    """True inside a window that is smaller than the array in some dimension; one comparison a dimension, unsigned."""
+    mask = None
+    for d, (start, extent, whole) in enumerate(zip(low, window, shape, strict=True)):
+        if extent == whole:
+            continue
+        place = ops.iota(shape, np.uint32, d)
+        if start + extent == whole:
+            inside = ops.compare(place, start, "GE")
+        else:
+            inside = ops.compare(ops.subtract(place, start) if start else place, extent, "LT")
+        mask = inside if mask is None else ops.and_(mask, inside)
+    return mask
+
+
+def _stencil(a):
+    field = a(40, 40)
+    inner = ops.add(ops.slice(field, (0, 1), (38, 39)), ops.slice(field, (2, 1), (40, 39)))
+    return ops.dynamic_update_slice(field, inner, [ops.constant(1, np.int64)] * 2)
+
+
+def _after_computing(a):
+    field = ops.multiply(a(40, 40), 2)
+    return ops.dynamic_update_slice(field, a(39, 40), [ops.constant(n, np.int64) for n in (1, 0)])
+
+
+def _in_place(a):
+    return ops.dynamic_update_slice(a(40, 40), a(39, 40), [ops.constant(n, np.int64) for n in (1, 0)])
+
+
+@rewrite(match.dynamic_update_slice(x, u, rest("starts")), dtypes="number", example=(_stencil, _after_computing),
+         counter=(_in_place, lambda a: ops.dynamic_update_slice(
+             ops.multiply(a(40, 40), 2), a(1, 40), [ops.constant(0, np.int64)] * 2),
+             lambda a: ops.dynamic_update_slice(ops.multiply(a(40, 40), 2), a(39, 40), [a(dtype="int64")] * 2)))
+def update_is_select(x, u, starts):
+    """x with x[a:b] = u is select(a <= place < b, pad(u), x) where that saves storing or copying x"""
+    table, low = costs(), fixed_starts(x, u, starts)
+    shape, window = shape_of(x), shape_of(u)
+    if table is None or low is None or shape == window or not size(window) or size(shape) < table.least_elements:
+        return None
+    if not _select_is_faster(table, x, u, low):
+        return None
+    spread = ops.pad(u, 0, low, [n - a - k for n, a, k in zip(shape, low, window, strict=True)])
+    return ops.select(region_mask(shape, low, window), spread, x)
+
+
+def _select_is_faster(table: Costs, x: ir.Value, u: ir.Value, low: tuple[int, ...]) -> bool:
+    fraction = size(shape_of(u)) / size(shape_of(x))
+    if _reads_elsewhere(u, x, low, shape_of(u)):
+        return fraction >= table.select_fraction_reading
+    made = producer(x)
+    return made is not None and made.name in FUSED and fraction >= table.select_fraction
+
+
+def _reads_elsewhere(value: ir.Value, array: ir.Value, low: tuple[int, ...], window: tuple[int, ...]) -> bool:
+    """Whether `value` is computed, through ops that fuse, from elements of `array` other than those at its own place."""
+    work, seen = [value], {value}
+    while work and len(seen) < LOOK_BACK:
+        made = producer(work.pop())
+        if made is None or made.name not in FUSED:
+            continue
+        own_place = made.name == "stablehlo.slice" and made["start_indices"] == low \
+            and all(s == 1 for s in made["strides"])
+        for operand in made.operands:
+            if operand == array and not (own_place and tuple(
+                    b - a for a, b in zip(made["start_indices"], made["limit_indices"], strict=True)) == window):
+                return True
+            if operand not in seen and operand != array:
+                seen.add(operand)
+                work.append(operand)
+    return False
+
+
+@rewrite(match.dynamic_update_slice(x, u, rest("starts")), dtypes="number",
+         example=lambda a: ops.dynamic_update_slice(ops.splat(2, v := a(3, 4)), ops.slice(v, (1, 0), (3, 3)),
+                                                    [ops.constant(1, np.int64), ops.constant(9, np.int64)]),
+         counter=lambda a: ops.dynamic_update_slice(ops.splat(2, v := a(3, 4)), ops.slice(v, (1, 0), (3, 3)),
+                                                    [a(dtype="int64")] * 2))
+def update_of_splat_is_pad(x, u, starts):
+    """a splat of c with a window overwritten by u = pad(u, c)"""
+    known, low = ops.constant_value(x), fixed_starts(x, u, starts)
+    if costs() is None or known is None or not known.size or any(known.strides) or low is None or users(u) < 1:
+        return None
+    fill = ops.constant(known[(0,) * known.ndim])
+    return ops.pad(u, fill, low, [n - a - k for n, a, k in zip(shape_of(x), low, shape_of(u), strict=True)])
