@@ -101,7 +101,8 @@ def geomspace(start: object, stop: object, num: object = 50, endpoint: bool = Tr
               axis: int = 0) -> Any:
     if _known([start, stop]):
         return of_concrete(np.geomspace(*concretely([start, stop]), int(num), endpoint, dtype, axis))
-    common = result_type((*(weak_type(wrap(x)) for x in (start, stop)), float))
+    asked = np.dtype(np.float64 if dtype is None else dtype)
+    common = result_type((*(weak_type(wrap(x)) for x in (start, stop)), float, asked))
     low, high = (as_tensor(x).astype(common) for x in (start, stop))
     for end in (low, high):
         nonzero = ops.reduce(ops.compare(end.value(), 0, "NE"), True, range(end.ndim), "and") if end.ndim \

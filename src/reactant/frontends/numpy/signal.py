@@ -1,0 +1,280 @@
+"""Sampled signals: interp, gradient, convolve, correlate, and functions applied along axes."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.contraction import dot as dot_value
+from reactant.frontends.numpy.creation import as_tensor
+from reactant.frontends.numpy.elementwise import is_nan
+from reactant.frontends.numpy.implements import implements
+from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.numpy.shape import axis_in
+from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.numpy.ufuncs import cast, weak_type
+from reactant.ir import ops
+from reactant.ir.types import Shape, dtype_of, shape_of, size
+
+UNROLLED_TAPS = 32
+"""Convolutions whose shorter operand has at most this many elements are sums of shifted products."""
+UNROLLED_CALLS = 4096
+"""`apply_along_axis` and `vectorize` call the Python function at most this often."""
+
+
+# ---- interpolation ---------------------------------------------------------------------------------------------
+
+@implements(np.interp)
+def interp(x: object, xp: object, fp: object, left: object = None, right: object = None,
+           period: object = None) -> Tensor:
+    """Piecewise linear interpolation, by the formula and the edge rules of NumPy's loop."""
+    points, xs, fs = wrap(x), as_tensor(xp), as_tensor(fp)
+    dtype = np.dtype(np.complex128 if fs.dtype.kind == "c" else np.float64)
+    if xs.ndim != 1 or fs.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if xs.size != fs.size:
+        raise ValueError("fp and xp are not of the same length.")
+    if not xs.size:
+        raise ValueError("array of sample points is empty")
+    xs, fs, points = xs.astype(np.float64), fs.astype(dtype), points.astype(np.float64)
+    if period is not None:
+        points, xs, fs, left, right = _periodic(points, xs, fs, period)
+    low = fs[0] if left is None else wrap(left).astype(dtype)
+    high = fs[-1] if right is None else wrap(right).astype(dtype)
+    return _interpolated(points, xs, fs, low, high)
+
+
+def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: object) -> tuple:
+    if type(period) is not Tensor and period == 0:
+        raise ValueError("period must be a non-zero value")
+    span = abs(period)
+    points, xs = points % span, xs % span
+    order = np.argsort(xs)
+    xs, fs = xs[order], fs[order]
+    return (points, np.concatenate((xs[-1:] - span, xs, xs[:1] + span)), np.concatenate((fs[-1:], fs, fs[:1])),
+            None, None)
+
+
+def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    n, shape = xs.size, points.shape
+    x = points.value()
+    last = n - 1
+    # how many sample points are <= x, minus one: the segment
+    segment = ops.subtract(np.searchsorted(xs, points.ravel(), side="right").value(), 1)
+    segment = ops.reshape(segment, shape)
+    j = ops.clamp(0, segment, max(n - 2, 0))
+    x0, f0 = _at(xs, j), _at(fs, j)
+    if n > 1:
+        one = ops.add(j, 1)
+        x1, f1 = _at(xs, one), _at(fs, one)
+        inner = _on_line(x, x0, x1, f0, f1)
+    else:
+        inner = f0
+    spread = [st.broadcast(v.value(), shape) for v in (low, high, fs[-1])]
+    found = ops.select(ops.compare(segment, last, "GE"), spread[2], inner)
+    x_first, x_last = (st.broadcast(v.value(), shape) for v in (xs[0], xs[-1]))
+    found = ops.select(ops.compare(x, x_first, "LT"), spread[0], found)
+    found = ops.select(ops.compare(x, x_last, "GT"), spread[1], found)
+    if n == 1:
+        return Tensor.of_value(found, "array" if shape else SCALAR)      # NumPy does not look for NaN here
+    nan = ops.complex(x, ops.splat(0, x)) if dtype_of(found).kind == "c" else x
+    return Tensor.of_value(ops.select(is_nan(x), nan, found), "array" if shape else SCALAR)
+
+
+def _at(samples: Tensor, positions: ir.Value) -> ir.Value:
+    value = samples[Tensor.of_value(positions, interval=(0, samples.size - 1))]
+    return value.value()
+
+
+def _on_line(x: ir.Value, x0: ir.Value, x1: ir.Value, f0: ir.Value, f1: ir.Value) -> ir.Value:
+    """f0 + slope (x - x0); NumPy falls back to the other end, then to equal values, where that is NaN."""
+    if dtype_of(f0).kind == "c":
+        parts = [_on_line(x, x0, x1, part(f0), part(f1)) for part in (ops.real, ops.imag)]
+        return ops.complex(*parts)
+    slope = ops.divide(ops.subtract(f1, f0), ops.subtract(x1, x0))
+    found = ops.add(ops.multiply(slope, ops.subtract(x, x0)), f0)
+    back = ops.add(ops.multiply(slope, ops.subtract(x, x1)), f1)
+    back = ops.select(ops.and_(is_nan(back), ops.compare(f0, f1, "EQ")), f0, back)
+    found = ops.select(is_nan(found), back, found)
+    return ops.select(ops.compare(x, x0, "EQ"), f0, found)
+
+
+# ---- differences -----------------------------------------------------------------------------------------------
+
+@implements(np.gradient)
+def gradient(f: object, *varargs: object, axis: object = None, edge_order: int = 1) -> Any:
+    """Central differences inside, one-sided of first or second order at the ends."""
+    a = as_tensor(f)
+    axes = tuple(range(a.ndim)) if axis is None else tuple(
+        axis_in(d, a.ndim) for d in (axis if isinstance(axis, tuple) else (axis,)))
+    spacings = _spacings(a, axes, varargs)
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if a.dtype.kind in "biu":
+        a = a.astype(np.float64)
+    results = []
+    for d, h in zip(axes, spacings, strict=True):
+        if a.shape[d] < edge_order + 1:
+            raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
+                             "elements are required.")
+        results.append(_gradient_along(a, d, h, edge_order))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _spacings(a: Tensor, axes: Sequence[int], given: tuple) -> list[Any]:
+    """Per axis a number, or the differences of the coordinates."""
+    if not given:
+        return [1.0] * len(axes)
+    if len(given) == 1 and np.ndim(given[0]) == 0:
+        return list(given) * len(axes)
+    if len(given) != len(axes):
+        raise TypeError("invalid number of arguments")
+    found = []
+    for d, h in zip(axes, given, strict=True):
+        if np.ndim(h) == 0:
+            found.append(h)
+            continue
+        h = as_tensor(h)
+        if h.ndim != 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if h.size != a.shape[d]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        steps = (h.astype(np.float64) if h.dtype.kind in "iu" else h)
+        steps = steps[1:] - steps[:-1]
+        known = steps.numpy() if steps.is_concrete() else None
+        found.append(known[0] if known is not None and (known == known[0]).all() else steps)
+    return found
+
+
+def _gradient_along(a: Tensor, d: int, h: Any, edge_order: int) -> Tensor:
+    def part(start: int | None, stop: int | None) -> Tensor:
+        return a[(*(slice(None),) * d, slice(start, stop))]
+
+    def column(values: Tensor) -> Tensor:
+        return np.reshape(values, (-1,) + (1,) * (a.ndim - d - 1))
+    if np.ndim(h) == 0:
+        inner = (part(2, None) - part(None, -2)) / (2. * h)
+        first, last = (part(1, 2) - part(0, 1)) / h, (part(-1, None) - part(-2, -1)) / h
+        if edge_order == 2:
+            first = (-1.5 / h) * part(0, 1) + (2. / h) * part(1, 2) + (-0.5 / h) * part(2, 3)
+            last = (0.5 / h) * part(-3, -2) + (-2. / h) * part(-2, -1) + (1.5 / h) * part(-1, None)
+        return np.concatenate([first, inner, last], axis=d).astype(a.dtype, copy=False)
+    h1, h2 = h[:-1], h[1:]
+    inner = (column(-h2 / (h1 * (h1 + h2))) * part(None, -2) + column((h2 - h1) / (h1 * h2)) * part(1, -1)
+             + column(h1 / (h2 * (h1 + h2))) * part(2, None))
+    if edge_order == 1:
+        first, last = (part(1, 2) - part(0, 1)) / h[0], (part(-1, None) - part(-2, -1)) / h[-1]
+    else:
+        p, q = h[0], h[1]
+        first = (-(2. * p + q) / (p * (p + q)) * part(0, 1) + (p + q) / (p * q) * part(1, 2)
+                 - p / (q * (p + q)) * part(2, 3))
+        p, q = h[-2], h[-1]
+        last = (q / (p * (p + q)) * part(-3, -2) - (q + p) / (p * q) * part(-2, -1)
+                + (2. * q + p) / (q * (p + q)) * part(-1, None))
+    return np.concatenate([first, inner, last], axis=d).astype(a.dtype, copy=False)
+
+
+# ---- convolution -----------------------------------------------------------------------------------------------
+
+def _full(a: ir.Value, v: ir.Value) -> ir.Value:
+    """sum_k a[i - k] v[k] for all i; the shorter operand is `v`."""
+    n, m = shape_of(a)[0], shape_of(v)[0]
+    padded = ops.pad(a, 0, [m - 1], [m - 1])
+    if m <= UNROLLED_TAPS:
+        total = None
+        for k in range(m):
+            window = ops.slice(padded, [m - 1 - k], [m - 1 - k + n + m - 1])
+            tap = ops.broadcast_in_dim(ops.reshape(ops.slice(v, [k], [k + 1]), ()), shape_of(window), [])
+            term = (ops.and_ if dtype_of(a).kind == "b" else ops.multiply)(window, tap)
+            total = term if total is None else (ops.or_ if dtype_of(a).kind == "b" else ops.add)(total, term)
+        return total
+    index = np.arange(n + m - 1)[:, None] + np.arange(m)[None, :]
+    windows = ops.gather(padded, ops.reshape(Tensor.of_array(index).value(), (*index.shape, 1)), offset_dims=[],
+                         collapsed_slice_dims=[0], start_index_map=[0], index_vector_dim=2, slice_sizes=[1])
+    return dot_value(windows, ops.reverse(v, [0]), ([1], [0]))
+
+
+def _correlated(a: object, v: object, name: str) -> tuple[ir.Value, int, int]:
+    """The full convolution of two vectors and their lengths, longer first."""
+    x, y = as_tensor(a), as_tensor(v)
+    x, y = (np.reshape(t, (1,)) if t.ndim == 0 else t for t in (x, y))
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if not x.size:
+        raise ValueError("a cannot be empty" if name == "convolve" else "first array argument cannot be empty")
+    if not y.size:
+        raise ValueError("v cannot be empty" if name == "convolve" else "second array argument cannot be empty")
+    dtype = result_type((weak_type(x), weak_type(y)))
+    long, short = (x, y) if x.size >= y.size else (y, x)
+    return _full(cast(long.value(), dtype), cast(short.value(), dtype)), long.size, short.size
+
+
+def _trimmed(full: ir.Value, n: int, m: int, mode: object, left: int) -> Tensor:
+    modes = {"valid": 0, "same": 1, "full": 2, "v": 0, "s": 1, "f": 2, 0: 0, 1: 1, 2: 2}
+    if mode not in modes:
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got '{mode}')")
+    kind = modes[mode]
+    if kind == 2:
+        return Tensor.of_value(full)
+    start, count = (m - 1, n - m + 1) if kind == 0 else (left, n)
+    return Tensor.of_value(ops.slice(full, [start], [start + count]))
+
+
+@implements(np.convolve)
+def convolve(a: object, v: object, mode: object = "full") -> Tensor:
+    full, n, m = _correlated(a, v, "convolve")
+    return _trimmed(full, n, m, mode, (m - 1) // 2)
+
+
+@implements(np.correlate)
+def correlate(a: object, v: object, mode: object = "valid") -> Tensor:
+    """sum_n a[n + k] conj(v[n])."""
+    x, y = as_tensor(a), as_tensor(v)
+    if not x.size or not y.size:
+        raise ValueError("first array argument cannot be empty" if not x.size else
+                         "second array argument cannot be empty")
+    swapped = y.size > x.size
+    full, n, m = _correlated(x, np.flip(np.conjugate(y) if y.dtype.kind == "c" else y), "correlate")
+    return _trimmed(full, n, m, mode, m - 1 - m // 2 if not swapped else m // 2)
+
+
+# ---- Python functions along axes -------------------------------------------------------------------------------
+
+@implements(np.apply_along_axis)
+def apply_along_axis(func1d: Callable, axis: int, arr: object, *args: object, **kwargs: object) -> Tensor:
+    a = as_tensor(arr)
+    axis = axis_in(axis, a.ndim)
+    moved = np.moveaxis(a, axis, -1)
+    lead: Shape = moved.shape[:-1]
+    count = size(lead)
+    if count == 0:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    _limit(count, "apply_along_axis")
+    rows = [as_tensor(func1d(moved[i], *args, **kwargs)) for i in np.ndindex(*lead)]
+    made = np.reshape(np.stack(rows), (*lead, *rows[0].shape))
+    inner = rows[0].ndim
+    return np.moveaxis(made, tuple(range(len(lead), len(lead) + inner)), tuple(range(axis, axis + inner)))
+
+
+def _limit(count: int, name: str) -> None:
+    if count > UNROLLED_CALLS:
+        raise UnsupportedError(f"np.{name} would call the function {count} times while tracing (at most "
+                               f"{UNROLLED_CALLS}). Write the function for whole arrays, with axis= or broadcasting.")
+
+
+@implements(np.apply_over_axes)
+def apply_over_axes(func: Callable, a: object, axes: object) -> Tensor:
+    value = as_tensor(a)
+    rank = value.ndim
+    for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)):
+        found = func(value, axis if axis >= 0 else axis + rank)
+        if found.ndim != rank:
+            found = np.expand_dims(found, axis)
+            if found.ndim != rank:
+                raise ValueError("function is not returning an array of the correct shape")
+        value = found
+    return value
