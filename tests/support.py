@@ -28,7 +28,9 @@ def assert_same(plain: Any, compiled: Any, rtol: float = 1e-12, atol: float = 0.
             else:
                 np.testing.assert_array_equal(b, a, err_msg=f"{path}[{number}]")
         else:
-            assert type(a) is type(b) and (a == b or a != a), f"{path}[{number}]: {a!r} against {b!r}"
+            assert type(a) is type(b), f"{path}[{number}]: {a!r} against {b!r}"
+            close = isinstance(a, (float, complex)) and np.isclose(b, a, rtol=rtol, atol=atol, equal_nan=True)
+            assert close or a == b, f"{path}[{number}]: {a!r} against {b!r}"
 
 
 def _open(x: Any) -> Any:

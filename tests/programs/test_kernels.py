@@ -367,7 +367,7 @@ KERNELS = {
     "edit_distance": [(edit_distance, (RNG(0).integers(0, 3, 7), RNG(1).integers(0, 3, 9)))],
     "radix_two_fft": [(radix_two_fft, (RNG(0).random(n) + 1j * RNG(1).random(n),)) for n in (1, 2, 16)],
     "mandelbrot_counts": [(mandelbrot_counts, (np.linspace(-2, 1, 30)[None] + 1j * np.linspace(-1, 1, 20)[:, None], 20))],
-    "azimuthal_mean": [(azimuthal_mean, (RNG(0).random(200), RNG(1).random(200), 5))],
+    "azimuthal_mean": [(azimuthal_mean, (RNG(0).random(200), RNG(1).random(200), 4))],
     "relax_until": [(relax_until, (RNG(0).random(12), 1e-4)), (relax_until, (np.zeros(5), 1e-4))],
     "bisect": [(bisect, (0.0, 4.0, 10.0))],
     "newton": [(newton, (1.0, 1e-12)), (newton, (1.0, 0.0))],

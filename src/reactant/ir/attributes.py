@@ -132,7 +132,7 @@ _TEXT_ONLY = {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
 @cache
 def complex_elements(text: str) -> np.ndarray:
     """The content of a complex constant from the text of its op: the bindings cannot cast such attributes."""
-    return _elements_of_text(text[text.index("dense<"):])
+    return _elements_of_text(text[text.index("dense<"):].partition("}> : ")[0])     # an op still being built is generic
 
 
 def _elements_of_text(text: str) -> np.ndarray:
