@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
-from reactant.frontends import calls
+from reactant.frontends import calls, control_flow
 from reactant.frontends.numpy import overlay
 from reactant.frontends.numpy.tensor import PYTHON, SCALAR
 from reactant.ir import cost, modules
@@ -240,3 +240,4 @@ def _pipeline(options: CompileOptions) -> Any:
 
 
 overlay.install()
+control_flow.install()

@@ -58,6 +58,8 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator between two Python numbers, at least one of them known only at run time."""
     from reactant.frontends.numpy.elementwise import loop
     if ufunc in COMPARISONS.values():
+        if (decided := _decided(ufunc, bounds(x), bounds(y))) is not None:
+            return decided
         dtype = PYTHON_DTYPES[max(_type(x), _type(y), key=_RANK.__getitem__)]
         return python_number(loop(ufunc)([_value(x, dtype), _value(y, dtype)], (dtype, dtype, np.dtype(bool))))
     kind = _result_type(ufunc, x, y)
@@ -97,6 +99,17 @@ def bounds(x: object) -> tuple[int, int] | None:
     if type(x) is Tensor:
         return x.interval
     return (int(x), int(x)) if isinstance(x, (int, np.integer)) else None
+
+
+def _decided(ufunc: np.ufunc, a: tuple[int, int] | None, b: tuple[int, int] | None) -> bool | None:
+    """The outcome of a comparison that the bounds of its operands decide."""
+    if a is None or b is None:
+        return None
+    corners = {bool(ufunc(p, q)) for p in a for q in b}
+    if ufunc in (np.equal, np.not_equal):
+        apart = a[1] < b[0] or b[1] < a[0]
+        return corners.pop() if apart or a[0] == a[1] == b[0] == b[1] else None
+    return corners.pop() if len(corners) == 1 else None
 
 
 def _interval(ufunc: np.ufunc, x: object, y: object) -> tuple[int, int] | None:

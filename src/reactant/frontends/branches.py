@@ -1,0 +1,398 @@
+"""`if` over a run-time condition: both branches are traced, what they leave differently becomes results of one op.
+
+Results are, in this order: the run-time parts of variables and of changed objects, the content of arrays that a branch
+wrote (through any view), and the outcomes of run-time checks. Branches of a few scalar operations are not branches at
+all: both are computed and selected from.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.errors import ControlFlowError
+from reactant.frontends import effects
+from reactant.frontends.effects import Change, Recorder
+from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends.state import (
+    ABSENT,
+    Branching,
+    Broken,
+    ChosenStorage,
+    Held,
+    Keep,
+    Kind,
+    Known,
+    Leaf,
+    Node,
+    Plan,
+    Tree,
+    Variables,
+    assembled,
+    capture,
+    has_dynamic_steps,
+    kind_of,
+    leaves_of,
+    originals,
+    unify,
+    unusable,
+    value_of,
+)
+from reactant.frontends.trace import Region, Trace, current_trace
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of, size
+
+SELECTED_OPERATIONS = 24
+"""Both branches of an `if` are computed and selected from when together they have at most this many scalar operations."""
+
+
+Check = tuple[ir.Value, Callable[[], BaseException]]
+
+
+class StagedRaise(BaseException):
+    """The branch being traced raises at run time; the check for it is recorded."""
+
+
+@dataclass
+class Branch:
+    """What tracing one branch or loop body left behind."""
+
+    block: ir.Block
+    states: dict[str, Tree] = field(default_factory=dict)     # variables that are bound to another object now
+    objects: list[tuple[Change, Tree]] = field(default_factory=list)
+    written: dict[Storage, ir.Value] = field(default_factory=dict)
+    preexisting: Callable[[Storage], bool] = lambda storage: True
+    checks: list[Check] = field(default_factory=list)
+    outcome: Tree = ABSENT
+    raised: bool = False
+
+
+def scratch_blocks(count: int) -> ir.Operation:
+    """A detached op whose regions hold blocks under construction until they are moved into the final op."""
+    return ir.Operation.create("stablehlo.case", regions=count, ip=False)
+
+
+def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: dict[str, Any],
+        prepare: Callable[[], None] | None = None) -> Branch:
+    """Trace `body()` into `block`. Afterwards variables, objects and storages are as they were before."""
+    trace = current_trace()
+    first_check = len(trace.checks)
+    branch = Branch(block)
+    try:
+        with trace.inside(block) as region, effects.recorded(variables.handled()) as recorder:
+            if prepare is not None:
+                prepare()
+                before = variables.snapshot()
+            try:
+                branch.outcome = capture(body())
+            except StagedRaise:
+                branch.raised = True
+            branch.states = {n: capture(v) for n, v in variables.snapshot().items()
+                             if variables.changed(n, before[n], v)}
+            branch.objects = _captured_changes(recorder)
+            branch.preexisting = _age(region)
+        branch.written = {s: v for s, v in region.written.items() if type(s) is not ChosenStorage}
+        branch.checks = [(ok, error) for ok, error, _ in trace.checks[first_check:]]
+    finally:
+        del trace.checks[first_check:]
+        region.saved, region.written = {}, {}       # they would keep arrays alive
+        variables.clear_dead()
+    return branch
+
+
+def _age(region: Region) -> Callable[[Storage], bool]:
+    saved = set(map(id, region.saved))
+    return lambda storage: storage.region is not region or id(storage) in saved
+
+
+def _captured_changes(recorder: Recorder) -> list[tuple[Change, Tree]]:
+    return [(change, contents_tree(after)) for change, after in recorder.undo()]
+
+
+def contents_tree(held: Any) -> Tree:
+    """The content of a changed object as a tree; variables that are not bound become absent."""
+    if isinstance(held, set):
+        return Known(frozenset(held))
+    if isinstance(held, list):
+        return capture([ABSENT if v is effects.UNBOUND else v for v in held])
+    return capture(dict(held))
+
+
+# ---- the statement ---------------------------------------------------------------------------------------------
+
+def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | None, live: tuple[str, ...] = (),
+              dead: tuple[str, ...] = (), functions: tuple = ()) -> Any:
+    """Trace both sides; returns what their values are together (for conditional expressions)."""
+    trace = current_trace()
+    variables = Variables(functions, live, dead)
+    before = variables.snapshot()
+    scratch = scratch_blocks(2)
+    try:
+        sides = []
+        for region, function in zip(scratch.regions, (then, orelse), strict=True):
+            sides.append(run(region.blocks.append(), function or (lambda: None), variables, before))
+            variables.restore(before)
+        return _Meeting(trace, predicate, variables, before, *sides).finish()
+    except BaseException:
+        variables.restore(before)
+        raise
+    finally:
+        scratch.erase()
+
+
+class _Meeting:
+    """Where two traced branches become one op."""
+
+    def __init__(self, trace: Trace, predicate: ir.Value, variables: Variables, before: dict[str, Any], then: Branch,
+                 orelse: Branch):
+        self.trace, self.predicate, self.variables, self.before = trace, predicate, variables, before
+        self.then, self.orelse = then, orelse
+        self.operands: tuple[list[ir.Value], list[ir.Value]] = ([], [])
+        self.storages: dict[tuple[int, int], Storage] = {}
+        self.bases: dict[tuple[int, int], int] = {}
+
+    def finish(self) -> Any:
+        names = [n for n in self.variables.live if n in self.then.states or n in self.orelse.states]
+        plans = {n: self.variable(n) for n in names}
+        outcome = self.unified(self.then.outcome, self.orelse.outcome, "")
+        objects = self.objects()
+        numeric = [leaf for p in (*plans.values(), outcome, *(p for _, p in objects)) for leaf in leaves_of(p)]
+        places = {id(leaf): self.leaf(leaf) for leaf in numeric}
+        written = self.written()
+        checks = self.checks()
+        if self.then.raised and self.orelse.raised:
+            self.record(checks, self.build())
+            raise StagedRaise
+        results = self.build()
+        for storage, position in written.items():
+            Storage.write(storage, results[position])
+        made: dict[int, Any] = {}
+
+        def make(leaf: Leaf) -> Any:
+            if id(leaf) not in made:
+                made[id(leaf)] = self.tensor(leaf, results, places[id(leaf)])
+            return made[id(leaf)]
+
+        for name, plan in plans.items():
+            self.variables.set(name, self.unusable(name, plan) if type(plan) is Broken else assembled(plan, make))
+        for change, plan in objects:
+            self.refill(change, plan, make)
+        self.record(checks, results)
+        if type(outcome) is Broken:
+            raise ControlFlowError(
+                f"The two sides of an expression that is decided at run time differ: {outcome.reason}.")
+        return assembled(outcome, make)
+
+    # -- what the results are
+
+    def unified(self, a: Tree, b: Tree, name: str) -> Plan:
+        """`unify`, where a branch that raises has whatever the other one has."""
+        if self.then.raised:
+            a = b
+        elif self.orelse.raised:
+            b = a
+        if a is b:
+            return survivor(a, (self.orelse if self.then.raised else self.then).preexisting)
+        return unify(a, b, name)
+
+    def variable(self, name: str) -> Plan:
+        old = self.before[name]
+        sides = [branch.states[name] if name in branch.states else capture(old) for branch in (self.then, self.orelse)]
+        return self.unified(*sides, name)
+
+    def unusable(self, name: str, plan: Broken) -> Any:
+        return unusable(name, plan.reason, "an `if` that is decided at run time")
+
+    def objects(self) -> list[tuple[Change, Plan]]:
+        """Plans for the contents of the objects that a branch changed."""
+        found: dict[int, tuple[Change, list[Tree | None]]] = {}
+        for side, branch in enumerate((self.then, self.orelse)):
+            for change, after in branch.objects:
+                key = id(change.container) if not isinstance(change.container, effects.GlobalVariable) else \
+                    hash((id(change.container.namespace), change.container.name))
+                found.setdefault(key, (change, [None, None]))[1][side] = after
+        plans = []
+        for change, sides in found.values():
+            a, b = (contents_tree(change.before) if s is None else s for s in sides)
+            plan = self.unified(a, b, change.name)
+            if type(plan) is Broken and type(a) is type(b) is Node and a.kind == b.kind:
+                plan = Broken("they leave different elements, keys or attributes in it")
+            plans.append((change, plan))
+        return plans
+
+    def leaf(self, leaf: Leaf) -> int:
+        """The position of the result for a leaf. Arrays that are whole storages, or the same view of two storages,
+        are represented by their storages, so that two variables that share one go on sharing it."""
+        pair = self.base_pair(leaf)
+        if pair is not None and pair in self.bases:
+            return self.bases[pair]
+        kind = leaf.kind
+        if pair is not None:
+            values = tuple(self.base_in(branch, held) for branch, held in zip(
+                (self.then, self.orelse), (leaf.first, leaf.second), strict=True))
+        else:
+            values = self.in_branch(self.then, leaf.first, kind), self.in_branch(self.orelse, leaf.second, kind)
+        position = self.result(*values)
+        if pair is not None:
+            self.bases[pair] = position
+        return position
+
+    def base_pair(self, leaf: Leaf) -> tuple[int, int] | None:
+        a, b = leaf.first, leaf.second
+        if leaf.kind.kind != ARRAY or type(a) is not Held or type(b) is not Held:
+            return None
+        s, t = a.tensor.storage, b.tensor.storage
+        if a.tensor.steps != b.tensor.steps or s.shape != t.shape or s.dtype != t.dtype or has_dynamic_steps(a.tensor):
+            return None
+        return id(s), id(t)
+
+    @staticmethod
+    def base_in(branch: Branch, held: Held) -> ir.Value:
+        if not branch.raised:
+            return held.base
+        with ir.InsertionPoint(branch.block):
+            return ops.constant(0, dtype_of(held.base), shape_of(held.base))
+
+    def in_branch(self, branch: Branch, leaf: Tree | None, kind: Kind) -> ir.Value:
+        with ir.InsertionPoint(branch.block):
+            if branch.raised and leaf is not None:
+                return ops.constant(0, kind.dtype, kind.shape)
+            return value_of(leaf, kind)
+
+    def result(self, then: ir.Value, orelse: ir.Value) -> int:
+        self.operands[0].append(then)
+        self.operands[1].append(orelse)
+        return len(self.operands[0]) - 1
+
+    def written(self) -> dict[Storage, int]:
+        places = {}
+        for storage in {**self.then.written, **self.orelse.written}:
+            values = [branch.written.get(storage) for branch in (self.then, self.orelse)]
+            entry = storage.read() if any(v is None for v in values) or self.then.raised or self.orelse.raised else None
+            values = [entry if v is None or branch.raised else v
+                      for v, branch in zip(values, (self.then, self.orelse), strict=True)]
+            places[storage] = self.result(*values)
+        return places
+
+    def checks(self) -> list[tuple[int, Callable[[], BaseException]]]:
+        found = []
+        for side, branch in enumerate((self.then, self.orelse)):
+            for ok, error in branch.checks:
+                with ir.InsertionPoint((self.orelse, self.then)[side].block):
+                    fine = ops.constant(True)
+                found.append((self.result(*((ok, fine) if side == 0 else (fine, ok))), error))
+        return found
+
+    def record(self, checks: list[tuple[int, Callable[[], BaseException]]], results: Any) -> None:
+        for position, error in checks:
+            self.trace.check(results[position], error)
+
+    # -- the op
+
+    def build(self) -> list[ir.Value]:
+        if not self.operands[0]:
+            return []
+        blocks = self.then.block, self.orelse.block
+        if all(map(_selectable, blocks)) and sum(_length(b) for b in blocks) <= SELECTED_OPERATIONS \
+                and all(size(shape_of(v)) <= 1 or a == v for a, v in zip(*self.operands, strict=True)):
+            return self.select(blocks)
+        for block, operands in zip(blocks, self.operands, strict=True):
+            with ir.InsertionPoint(block):
+                ops.create("stablehlo.return", [], operands)
+        op = ops.create("stablehlo.if", [v.type for v in self.operands[0]], [self.predicate], regions=2)
+        for region, block in zip(op.regions, blocks, strict=True):
+            block.append_to(region)
+        return list(op.results)
+
+    def select(self, blocks: tuple[ir.Block, ir.Block]) -> list[ir.Value]:
+        anchor = ops.constant(False)
+        for block in blocks:
+            for op in list(block.operations):
+                op.move_before(anchor.owner)
+        return [a if a == b else self._selected(a, b) for a, b in zip(*self.operands, strict=True)]
+
+    def _selected(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        if dtype_of(a).kind == "b" and not shape_of(a):
+            known = [ops.constant_value(v) for v in (a, b)]
+            if known[0] is not None and bool(known[0]):
+                return ops.or_(self.predicate, b)
+            if known[1] is not None and not bool(known[1]):
+                return ops.and_(self.predicate, a)
+        return ops.select(self.predicate, a, b)
+
+    # -- results as Python values
+
+    def tensor(self, leaf: Leaf, results: list[ir.Value], position: int) -> Tensor:
+        value, kind = results[position], leaf.kind
+        pair = self.base_pair(leaf)
+        if pair is None:
+            return Tensor.of_value(value, kind.kind, interval=kind.interval)
+        if pair not in self.storages:
+            self.storages[pair] = self.storage(leaf.first.tensor.storage, leaf.second.tensor.storage, value)
+        like = leaf.first.tensor
+        same_layout = like.strides_ == leaf.second.tensor.strides_
+        return Tensor(self.storages[pair], like.steps, strides=like.strides_ if same_layout or like.steps else None,
+                      dtype=like.dtype, writeable=like.writeable and leaf.second.tensor.writeable)
+
+    def storage(self, first: Storage, second: Storage, value: ir.Value) -> Storage:
+        """The memory that is `first` or `second`; one that was made in its branch is replaced by a copy outside."""
+        if self.then.raised or self.orelse.raised:
+            return Storage(first.shape, first.dtype, value=value)
+        old = self.then.preexisting(first), self.orelse.preexisting(second)
+        if not any(old):
+            return Storage(first.shape, first.dtype, value=value)
+        sides = [s if o else Storage(s.shape, s.dtype, value=value) for s, o in zip((first, second), old, strict=True)]
+        return ChosenStorage(self.predicate, *sides, value)
+
+    def made_inside(self, change: Change) -> bool:
+        """Whether the object was made in the branch: it is gone, or part of what a variable was bound to."""
+        return effects.is_dropped(change) or any(
+            change.container is part for branch in (self.then, self.orelse) for tree in branch.states.values()
+            for part in originals(tree))
+
+    def refill(self, change: Change, plan: Plan, make: Callable[[Leaf], Any]) -> None:
+        if type(plan) is Broken:
+            if self.made_inside(change):
+                return
+            raise ControlFlowError(
+                f"An `if` that is decided at run time changes {effects.describe(change)} differently in its branches: "
+                f"{plan.reason}. Use an array, or variables that are assigned in both branches.")
+        content = assembled(plan, make)
+        effects.touch(change.container, change.name)
+        if isinstance(content, frozenset):
+            content = set(content)
+        if isinstance(content, list):
+            content = [effects.UNBOUND if v is ABSENT else v for v in content]
+        effects.refill(change.container, content)
+
+
+def survivor(tree: Tree, preexisting: Callable[[Storage], bool]) -> Plan:
+    """The plan for a value of the only branch that goes on: arrays from outside stay what they are."""
+    if type(tree) is Node:
+        return Branching(tree, [survivor(c, preexisting) for c in tree.children])
+    if type(tree) is Held:
+        if tree.tensor.kind == ARRAY and preexisting(tree.tensor.storage) and not has_dynamic_steps(tree.tensor):
+            return Keep(tree.tensor)
+        return Leaf(kind_of(tree), tree, tree)
+    return Keep(tree.value if type(tree) is Known else tree)
+
+
+def _length(block: ir.Block) -> int:
+    return len(block.operations)
+
+
+def _selectable(block: ir.Block) -> bool:
+    """Whether the block only computes on single elements, without loops, branches or calls."""
+    for op in block.operations:
+        if op.name != "stablehlo.constant" and op.name not in ops.ELEMENTWISE and op.name not in _CHEAP:
+            return False
+        if any(size(shape_of(r)) > 1 for r in op.results):
+            return False
+    return True
+
+
+_CHEAP = {"stablehlo.reshape", "stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.concatenate",
+          "stablehlo.broadcast_in_dim"}

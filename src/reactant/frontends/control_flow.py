@@ -1,0 +1,388 @@
+"""Control flow over run-time values: the operators that converted code calls, with staging where a decision is known
+only at run time.
+
+Which loops are loops:
+
+* `while` runs as Python while its test is known and its iterations have made at most `unroll_limit` operations; from
+  there on it is one loop.
+* `for` over a range, an array, or enumerate/zip/reversed of those is traced once. It is unrolled when it has at most
+  `SMALL` iterations, when trip count x operations of the body is at most `unroll_limit`, or when the body needs the
+  index as a known number (a shape, a list index) or does what a loop cannot carry (appending to a list): then up to
+  `max_unroll` iterations. Loops that only compute with known Python numbers run as Python.
+* `for` over anything else runs as Python, one iteration after the other.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError
+from reactant.frontends import effects, operators
+from reactant.frontends.branches import StagedRaise, staged_if
+from reactant.frontends.iteration import Items, items_of
+from reactant.frontends.loops import Loop, NeedsPeeling, Unroll, truth_of
+from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.operators import UNSET, Unusable, ag__
+from reactant.frontends.state import MaybeBound, capture
+from reactant.frontends.trace import Trace, current_trace, is_tracing
+from reactant.ir import ops
+from reactant.options import CompileOptions
+
+SMALL = 4
+"""Loops of at most this many iterations are always unrolled."""
+
+
+# ---- decisions -------------------------------------------------------------------------------------------------
+
+def is_traced(value: Any) -> bool:
+    """Whether the truth of `value` is known only at run time."""
+    if not is_tensor(value) or value.is_concrete() or value.size != 1:
+        return False        # arrays of other sizes raise as NumPy's do
+    return ops.constant_value(value.value()) is None
+
+
+def predicate_of(value: Tensor) -> ir.Value:
+    return truth_of(capture(value))
+
+
+def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
+            dead: tuple[str, ...]) -> None:
+    if not is_traced(test):
+        return operators.if_stmt(test, then, orelse, live, dead)
+    try:
+        staged_if(predicate_of(test), then, orelse, live, dead, (then, orelse))
+    except StagedRaise:
+        if effects.recording():
+            raise
+        # Both branches raise, outside of any other decision: what follows is traced, and never used.
+
+
+def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    if not is_traced(test):
+        return then() if test else orelse()
+    return staged_if(predicate_of(test), then, orelse)
+
+
+def and_(first: Any, *others: Callable[[], Any]) -> Any:
+    for position, other in enumerate(others):
+        if is_traced(first):
+            known = first
+            rest = others[position + 1:]
+            return staged_if(predicate_of(first), lambda: and_(other(), *rest), lambda: known)  # noqa: B023
+        if not first:
+            return first
+        first = other()
+    return first
+
+
+def or_(first: Any, *others: Callable[[], Any]) -> Any:
+    for position, other in enumerate(others):
+        if is_traced(first):
+            known = first
+            rest = others[position + 1:]
+            return staged_if(predicate_of(first), lambda: known, lambda: or_(other(), *rest))  # noqa: B023
+        if first:
+            return first
+        first = other()
+    return first
+
+
+def not_(value: Any) -> Any:
+    if not is_traced(value):
+        return not value
+    return python_number(ops.not_(predicate_of(value)))
+
+
+def contains(item: Any, container: Any) -> Any:
+    if is_tensor(container):
+        return _python_bool(np.any(container == item))
+    if type(container) in (list, tuple, range) and (is_tensor(item) or type(container) is not range
+                                                    and any(map(is_tensor, container))):
+        if type(container) is range:
+            return _in_range(item, container)
+        found: Any = False
+        for element in container:
+            found = or_(found, lambda e=element: True if e is item else _python_bool(e == item))
+        return found
+    return item in container
+
+
+def _in_range(item: Tensor, container: range) -> Any:
+    if len(container) == 0:
+        return False
+    low, high = min(container[0], container[-1]), max(container[0], container[-1])
+    return and_(item >= low, lambda: item <= high, lambda: (item - low) % abs(container.step) == 0)
+
+
+def _python_bool(value: Any) -> Any:
+    return python_number(predicate_of(value)) if is_traced(value) else bool(value)
+
+
+# ---- errors at run time ----------------------------------------------------------------------------------------
+
+def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
+    if not is_traced(test) and (test or not effects.recording()):
+        return operators.assert_stmt(test, message)
+    _refuse_handlers("assert")
+    arguments = () if message is None else (message(),)
+    holds = predicate_of(test) if is_traced(test) else ops.constant(False)
+    _record(holds, lambda: AssertionError(*map(_plain, arguments)))
+    if not is_traced(test):
+        raise StagedRaise
+    return None
+
+
+def raised(error: Any) -> Any:
+    """In a branch that may not run: record the check and leave the branch."""
+    if not effects.recording():
+        return error
+    _refuse_handlers("raise")
+    _record(ops.constant(False), lambda: error() if isinstance(error, type) else error)
+    return StagedRaise()
+
+
+def _record(ok: ir.Value, error: Callable[[], BaseException]) -> None:
+    trace = current_trace()
+    trace.checks.append((ok, error, trace.region))
+
+
+def _plain(message: Any) -> Any:
+    return repr(message) if is_tensor(message) else message
+
+
+_HANDLERS = "ag__handlers"
+
+
+@contextlib.contextmanager
+def catching() -> Iterator[None]:
+    trace = Trace.current()
+    if trace is None:
+        yield
+        return
+    depth = getattr(trace, _HANDLERS, 0)
+    setattr(trace, _HANDLERS, depth + 1)
+    try:
+        yield
+    finally:
+        setattr(trace, _HANDLERS, depth)
+
+
+def _refuse_handlers(statement: str) -> None:
+    if getattr(current_trace(), _HANDLERS, 0):
+        raise ControlFlowError(
+            f"This `{statement}` depends on a value known only at run time, and stands inside a `try` with handlers. "
+            f"Compiled code raises after the call, where no handler can catch it. Use `if` instead of `try`.")
+
+
+# ---- variables -------------------------------------------------------------------------------------------------
+
+def ld(value: Any) -> Any:
+    kind = type(value)
+    if kind is Unusable:
+        raise value.make_error()
+    if kind is MaybeBound:
+        name = value.name
+        _record(truth_of(capture(value.defined)), lambda: UnboundLocalError(
+            f"cannot access local variable '{name}' where it is not associated with a value"))
+        return value.value
+    return value
+
+
+def result(returned: Any, value: Any) -> Any:
+    if type(value) is Unusable:
+        raise value.make_error()
+    if value is UNSET or value is None:
+        return None
+    if is_traced(returned):
+        raise ControlFlowError("This function returns a value on some paths and nothing on others, and which one is "
+                               "taken is known only at run time. Return a value on every path.")
+    return value if returned else None
+
+
+# ---- objects ---------------------------------------------------------------------------------------------------
+
+def _touching(operator: Callable, position: int) -> Callable:
+    """The operator, told to `effects` which object it is about to change."""
+    def changes(*arguments: Any, **keywords: Any) -> Any:
+        if effects.recording():
+            effects.touch(arguments[position])
+        return operator(*arguments, **keywords)
+    return changes
+
+
+def _get_attr(inner: Callable) -> Callable:
+    def get_attr(owner: Any, attribute: str) -> Any:
+        value = inner(owner, attribute)
+        return ld(value) if type(value) in (Unusable, MaybeBound) else value
+    return get_attr
+
+
+# ---- loops -----------------------------------------------------------------------------------------------------
+
+def _options() -> CompileOptions:
+    return current_trace().options or CompileOptions()
+
+
+class _Operations:
+    """Counts the operations that were built since it was made."""
+
+    def __init__(self) -> None:
+        self.block = current_trace().region.block
+        self.before = len(self.block.operations)
+
+    def count(self) -> int:
+        return len(self.block.operations) - self.before
+
+
+def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
+    """The `or` of the flags that end a loop."""
+    state: Any = False
+    for flag in flags:
+        state = or_(state, lambda f=flag: cells[f].cell_contents)
+    return state
+
+
+def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+               dead: tuple[str, ...], rebound: tuple[str, ...]) -> None:
+    if not is_tracing():
+        return operators.while_stmt(test, body, flags, live, dead, rebound)
+    cells = operators.cells_of(body)
+    options, built = _options(), _Operations()
+    failure: ReactantError | None = None
+    iterations = 0
+
+    def again(*values: Any) -> Any:
+        state: Any = False
+        for value in values:
+            state = or_(state, lambda v=value: v)
+        return and_(not_(state), test)
+
+    while True:
+        outcome = again(*(cells[f].cell_contents for f in flags))
+        if is_traced(outcome):
+            return _stage_while(test, body, flags, live, dead, rebound, outcome, again)
+        if not outcome:
+            return None
+        if failure is None and iterations and built.count() > options.unroll_limit:
+            try:
+                return _stage_while(test, body, flags, live, dead, rebound, True, again)
+            except (ConcreteValueNeeded, ControlFlowError) as error:
+                failure = error
+        if failure is not None and iterations >= options.max_unroll and built.count():
+            raise failure
+        body()
+        iterations += 1
+
+
+def _stage_while(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+                 dead: tuple[str, ...], rebound: tuple[str, ...], first: Any, again: Callable) -> None:
+    loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=test, first=first, again=again)
+    try:
+        loop.stage()
+    except NeedsPeeling as reason:
+        raise reason.error from None
+
+
+def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
+             rebound: tuple[str, ...]) -> None:
+    if not is_tracing():
+        return operators.for_stmt(iterable, body, flags, live, dead, rebound)
+    items = items_of(iterable)
+    if items is None:
+        return _run(ag__.iterate(iterable), body, flags, live, dead)
+    if is_tensor(items.length):
+        return _Counted(items, body, flags, live, dead, rebound).stage()
+    if items.length <= SMALL:
+        return _run(_known(items), body, flags, live, dead)
+    return _Counted(items, body, flags, live, dead, rebound).choose()
+
+
+def _known(items: Items, start: int = 0) -> Iterator[Any]:
+    return (items.known(k) for k in range(start, int(items.length)))
+
+
+def _run(values: Iterable[Any], body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+         dead: tuple[str, ...], limit: Callable[[int], None] | None = None) -> None:
+    """One iteration after the other; once a run-time value decides whether to go on, each further one is a branch."""
+    cells = operators.cells_of(body)
+    for number, value in enumerate(values):
+        if limit is not None:
+            limit(number)
+        stopped = _stopped(cells, flags)
+        if is_traced(stopped):
+            staged_if(predicate_of(stopped), None, lambda v=value: body(v), live, dead, (body,))
+        elif stopped:
+            return
+        else:
+            body(value)
+
+
+class _Counted:
+    """A `for` over elements that a run-time index can pick."""
+
+    def __init__(self, items: Items, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+                 dead: tuple[str, ...], rebound: tuple[str, ...]):
+        self.items, self.body, self.flags, self.live, self.dead, self.rebound = items, body, flags, live, dead, rebound
+        self.start = 0
+
+    def loop(self) -> Loop:
+        return Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
+                    count=self.items.length, start=self.start)
+
+    def stage(self) -> None:
+        try:
+            self.loop().stage()
+        except NeedsPeeling as reason:
+            raise reason.error from None
+
+    def choose(self) -> None:
+        """Unroll or stage, by the rule of this module."""
+        options = _options()
+        loop = self.loop()
+        loop.reject = lambda: self.items.length * loop.operations <= options.unroll_limit or loop.is_known()
+        try:
+            loop.stage()
+        except Unroll:
+            return self.unroll(None)
+        except NeedsPeeling as reason:
+            return self.peel(reason)
+        except (ConcreteValueNeeded, ControlFlowError) as error:
+            return self.unroll(error)
+
+    def peel(self, reason: NeedsPeeling) -> None:
+        """Run the first iteration on its own, then try again; twice at most."""
+        if self.start == 2 or self.start + 1 >= self.items.length:
+            return self.unroll(reason.error)
+        if is_traced(_stopped(operators.cells_of(self.body), self.flags)):
+            return self.unroll(reason.error)
+        self.body(self.items.known(self.start))
+        self.start += 1
+        stopped = _stopped(operators.cells_of(self.body), self.flags)
+        if not is_traced(stopped) and stopped:
+            return None
+        return self.choose()
+
+    def unroll(self, error: ReactantError | None) -> None:
+        options, built = _options(), _Operations()
+
+        def limit(number: int) -> None:
+            if number >= options.max_unroll and built.count() and error is not None:
+                raise error
+
+        return _run(_known(self.items, self.start), self.body, self.flags, self.live, self.dead, limit)
+
+
+def install() -> None:
+    """Put the operators in place, around those that are there. Done once, after `numpy.overlay`."""
+    operators.install(
+        if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
+        contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, catching=catching,
+        touch=effects.touch_variables, foreign_call=effects.touch_arguments,
+        set_item=_touching(ag__.set_item, 1), del_item=_touching(ag__.del_item, 0), inplace=_touching(ag__.inplace, 1),
+        set_attr=_touching(ag__.set_attr, 1), del_attr=_touching(ag__.del_attr, 0), get_attr=_get_attr(ag__.get_attr),
+        call_bound=_touching(ag__.call_bound, 1))

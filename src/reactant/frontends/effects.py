@@ -1,0 +1,241 @@
+"""What code inside a staged branch or loop body does to Python objects made outside of it.
+
+While a branch is traced, every list, dict, set, object and variable of another scope is copied before its first change.
+When the branch ends the changes are taken back, and control flow merges them as it merges variables.
+"""
+from __future__ import annotations
+
+import collections
+import contextlib
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import CellType, FunctionType
+from typing import Any
+
+from reactant.errors import ControlFlowError
+from reactant.frontends.numpy.tensor import Tensor
+
+UNBOUND = object()
+"""Content of a variable without a value."""
+
+_LISTS, _DICTS, _SETS = (list, bytearray, collections.deque), dict, set
+_LOCAL = threading.local()
+
+
+@dataclass(eq=False)
+class GlobalVariable:
+    """A variable of a module, as a container of one value."""
+
+    namespace: dict
+    name: str
+
+
+@dataclass
+class Change:
+    container: Any
+    before: Any
+    name: str = ""
+
+
+@dataclass
+class Recorder:
+    """The first-change copies of one region."""
+
+    ignored: frozenset = frozenset()
+    changes: dict[Any, Change] = field(default_factory=dict)
+
+    def touch(self, container: Any, name: str = "") -> None:
+        key = _key(container)
+        if key not in self.changes and key not in self.ignored:
+            self.changes[key] = Change(container, contents(container), name)
+
+    def undo(self) -> list[tuple[Change, Any]]:
+        """Take the changes back; returns those that changed something, with the content they had at the end."""
+        found = []
+        for change in reversed(self.changes.values()):
+            after = contents(change.container)
+            if differ(change.before, after):
+                refill(change.container, change.before)
+                found.append((change, after))
+        return found[::-1]
+
+
+def _key(container: Any) -> Any:
+    """Equal for the same memory."""
+    return (id(container.namespace), container.name) if isinstance(container, GlobalVariable) else id(container)
+
+
+def _stack() -> list[Recorder]:
+    if not hasattr(_LOCAL, "stack"):
+        _LOCAL.stack = []
+    return _LOCAL.stack
+
+
+def recording() -> bool:
+    """Whether a branch or body is being traced in this thread."""
+    return bool(_stack())
+
+
+@contextlib.contextmanager
+def recorded(ignored: Iterable[Any] = ()) -> Iterator[Recorder]:
+    """Record changes; the caller calls `undo`. Cells and objects in `ignored` are handled as variables."""
+    recorder = Recorder(frozenset(map(_key, ignored)))
+    _stack().append(recorder)
+    try:
+        yield recorder
+    except BaseException:
+        recorder.undo()
+        raise
+    finally:
+        _stack().pop()
+
+
+@contextlib.contextmanager
+def fresh() -> Iterator[None]:
+    """A trace begins: what is recorded around it is not its own."""
+    outer, _LOCAL.stack = _stack(), []
+    try:
+        yield
+    finally:
+        _LOCAL.stack = outer
+
+
+def mutable(x: Any) -> bool:
+    """Whether changes inside `x` are recorded."""
+    return not isinstance(x, type) and type(x) is not Tensor and (
+        isinstance(x, (*_LISTS, _DICTS, _SETS, CellType, GlobalVariable)) or _has_attributes(x))
+
+
+def _has_attributes(x: Any) -> bool:
+    return hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType)) or hasattr(type(x), "__slots__")
+
+
+def touch(container: Any, name: str = "") -> None:
+    """`container` is about to change."""
+    stack = _stack()
+    if stack and mutable(container):
+        stack[-1].touch(container, name)
+
+
+def touch_variables(variables: FunctionType, names: tuple[str, ...]) -> None:
+    stack = _stack()
+    if not stack:
+        return
+    cells = dict(zip(variables.__code__.co_freevars, variables.__closure__ or (), strict=True))
+    for name in names:
+        stack[-1].touch(cells.get(name) or GlobalVariable(variables.__globals__, name), name)
+
+
+def touch_arguments(arguments: tuple, keywords: dict) -> None:
+    """Code that is not converted may change the lists, dicts and sets it is given."""
+    stack = _stack()
+    if stack:
+        for argument in (*arguments, *keywords.values()):
+            if isinstance(argument, (*_LISTS, _DICTS, _SETS)):
+                stack[-1].touch(argument)
+
+
+def _slots(x: Any) -> list[str]:
+    found = []
+    for cls in type(x).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        found += [slots] if isinstance(slots, str) else list(slots)
+    return [s for s in found if s not in ("__dict__", "__weakref__")]
+
+
+def contents(container: Any) -> Any:
+    """A copy of what the container holds: a list, a set, or a dict of keys or attributes."""
+    if isinstance(container, CellType):
+        try:
+            return [container.cell_contents]
+        except ValueError:
+            return [UNBOUND]
+    if isinstance(container, GlobalVariable):
+        return [container.namespace.get(container.name, UNBOUND)]
+    if isinstance(container, _LISTS):
+        return list(container)
+    if isinstance(container, _DICTS):
+        held = dict(container)
+    elif isinstance(container, _SETS):
+        return set(container)
+    else:
+        held = {}
+    held_attributes = dict(getattr(container, "__dict__", {}))
+    for slot in _slots(container):
+        if hasattr(container, slot):
+            held_attributes[slot] = getattr(container, slot)
+    return {**{("key", k): v for k, v in held.items()}, **{("attribute", k): v for k, v in held_attributes.items()}}
+
+
+def refill(container: Any, new: Any) -> None:
+    """Make the container hold what `contents` gave."""
+    if isinstance(container, CellType):
+        if new[0] is UNBOUND:
+            with contextlib.suppress(ValueError):
+                del container.cell_contents
+        else:
+            container.cell_contents = new[0]
+    elif isinstance(container, GlobalVariable):
+        if new[0] is UNBOUND:
+            container.namespace.pop(container.name, None)
+        else:
+            container.namespace[container.name] = new[0]
+    elif isinstance(container, _LISTS):
+        container.clear()
+        container.extend(new)
+    elif isinstance(container, _SETS):
+        container.clear()
+        container.update(new)
+    else:
+        if isinstance(container, _DICTS):
+            dict.clear(container)
+            dict.update(container, {k: v for (kind, k), v in new.items() if kind == "key"})
+        _refill_attributes(container, {k: v for (kind, k), v in new.items() if kind == "attribute"})
+
+
+def _refill_attributes(owner: Any, new: dict[str, Any]) -> None:
+    kept = getattr(owner, "__dict__", None)
+    slots = _slots(owner)
+    for name in [n for n in slots if hasattr(owner, n) and n not in new]:
+        object.__delattr__(owner, name)
+    for name, value in new.items():
+        if name in slots:
+            object.__setattr__(owner, name, value)
+    if kept is not None:
+        kept.clear()
+        kept.update({n: v for n, v in new.items() if n not in slots})
+
+
+def differ(before: Any, after: Any) -> bool:
+    if isinstance(before, set):
+        return before != after
+    if len(before) != len(after):
+        return True
+    if isinstance(before, list):
+        return any(a is not b for a, b in zip(before, after, strict=True))
+    return list(before) != list(after) or any(before[k] is not after[k] for k in before)
+
+
+def is_dropped(change: Change) -> bool:
+    """Whether nobody but the record refers to the container any more: it was made inside the region and is gone."""
+    return not isinstance(change.container, GlobalVariable) and sys.getrefcount(change.container) <= 2
+
+
+def describe(change: Change) -> str:
+    """The container, for an error message."""
+    container = change.container
+    if change.name:
+        return f"variable '{change.name}'"
+    if isinstance(container, (*_LISTS, _DICTS, _SETS)):
+        return f"a {type(container).__name__} of {len(container)} elements"
+    return f"an object of type {type(container).__name__}"
+
+
+def next_refused() -> None:
+    """Raise where an iterator would advance while tracing code that may run any number of times."""
+    if recording():
+        raise ControlFlowError(
+            "next() inside a branch or loop that is decided at run time would advance the iterator while compiling. "
+            "Use an index into a list or array instead.")

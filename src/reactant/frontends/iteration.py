@@ -1,0 +1,206 @@
+"""What `for` can run over without knowing its elements: ranges, arrays, and enumerate, zip and reversed of them.
+
+`Items` stands for the builtin where a loop may have to be staged. It also is the iterator that Python code expects.
+"""
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from reactant.frontends import effects
+from reactant.frontends.calls import replace
+from reactant.frontends.numpy.promotion import python_type
+from reactant.frontends.numpy.python_numbers import bounds
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
+from reactant.frontends.trace import Trace, current_trace, is_tracing
+from reactant.ir import ops
+
+FAR = 2**61
+"""A bound that no counter reaches."""
+
+
+class Items:
+    """A sequence of `length` elements, where `at(k)` takes a run-time index."""
+
+    length: int | Tensor
+
+    def at(self, k: int | Tensor) -> Any:
+        raise NotImplementedError
+
+    def known(self, k: int) -> Any:
+        """The element for an index known now."""
+        return self.at(k)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if not hasattr(self, "_position"):
+            self._position = 0
+        else:
+            effects.next_refused()
+        if self._position >= operator.index(self.length):
+            raise StopIteration
+        self._position += 1
+        return self.known(self._position - 1)
+
+
+class RangeItems(Items):
+    """`range` with bounds that may be known only at run time."""
+
+    def __init__(self, start: Any, stop: Any, step: Any):
+        self.start, self.stop, self.step = start, stop, step
+        self.length = _range_length(start, stop, step)
+
+    def at(self, k: int | Tensor) -> Any:
+        value = k if type(self.step) is int and self.step == 1 else k * self.step
+        value = value if type(self.start) is int and self.start == 0 else self.start + value
+        limits = self._limits()
+        if is_tensor(value) and limits is not None:
+            value = python_number(value.value(), limits)
+        return value
+
+    def _limits(self) -> tuple[int, int] | None:
+        """Bounds that every element lies in; an element exists only while the loop runs."""
+        step = bounds(self.step)
+        if step is None or step[0] <= 0 <= step[1]:
+            return None
+        first, last = (bounds(v) or (-FAR, FAR) for v in (self.start, self.stop))
+        return (first[0], max(last[1] - 1, first[0])) if step[0] > 0 else (min(last[0] + 1, first[1]), first[1])
+
+    def __len__(self) -> int:
+        return operator.index(self.length)
+
+    def __getitem__(self, index: Any) -> Any:
+        return range(*map(operator.index, (self.start, self.stop, self.step)))[index]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(*map(operator.index, (self.start, self.stop, self.step))))
+
+
+def _range_length(start: Any, stop: Any, step: Any) -> Any:
+    if not any(map(is_tensor, (start, stop, step))):
+        return len(range(start, stop, step))
+    if is_tensor(step) and (bounds(step) is None or bounds(step)[0] <= 0 <= bounds(step)[1]):
+        current_trace().check(ops.compare(step.value(), 0, "NE"), lambda: ValueError("range() arg 3 must not be zero"))
+        up, down = ((stop - start + step - 1) // step).value(), ((start - stop - step - 1) // -step).value()
+        count = ops.select(ops.compare(step.value(), 0, "GT"), up, down)
+    else:
+        forward = bounds(step)[0] > 0
+        distance = stop - start if forward else start - stop
+        size = step if forward else -step
+        if type(size) is int and size == 1:
+            count = distance.value()
+        else:
+            count = ((distance + size - 1) // size).value()
+    return python_number(ops.maximum(count, 0), (0, FAR))
+
+
+class ArrayItems(Items):
+    def __init__(self, array: Tensor):
+        self.array = array
+        self.length = len(array)
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.array[k]
+
+
+class EnumerateItems(Items):
+    def __init__(self, items: Items, start: int):
+        self.items, self.start, self.length = items, start, items.length
+
+    def at(self, k: int | Tensor) -> tuple:
+        return self.start + k, self.items.at(k)
+
+
+class ZipItems(Items):
+    def __init__(self, items: list[Items]):
+        self.items = items
+        lengths = [i.length for i in items]
+        self.length = min(lengths) if not any(map(is_tensor, lengths)) else _smallest(lengths)
+
+    def at(self, k: int | Tensor) -> tuple:
+        return tuple(i.at(k) for i in self.items)
+
+
+def _smallest(lengths: list[Any]) -> Tensor:
+    values = [v.value() if is_tensor(v) else ops.constant(v, np.int64) for v in lengths]
+    least = values[0]
+    for v in values[1:]:
+        least = ops.minimum(least, v)
+    return python_number(least, (0, FAR))
+
+
+class ReversedItems(Items):
+    def __init__(self, items: Items):
+        self.items, self.length = items, items.length
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.items.at(self.length - 1 - k)
+
+
+def items_of(iterable: Any) -> Items | None:
+    """The iterable by index, where its elements can be picked by a run-time index."""
+    if isinstance(iterable, Items):
+        return iterable
+    if type(iterable) is range:
+        return RangeItems(iterable.start, iterable.stop, iterable.step)
+    if is_tensor(iterable) and iterable.kind == ARRAY and iterable.shape:
+        return ArrayItems(iterable)
+    if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
+        return ArrayItems(wrap(iterable))
+    return None
+
+
+# ---- the builtins ----------------------------------------------------------------------------------------------
+
+def _traced(*values: Any) -> bool:
+    return is_tracing() and any(map(is_tensor, values))
+
+
+@replace(builtins.range)
+def _range(*arguments: Any) -> Any:
+    arguments = tuple(operator.index(a) if is_tensor(a) and a.is_concrete() else a for a in arguments)
+    if not _traced(*arguments) or not 1 <= len(arguments) <= 3:
+        return range(*arguments)
+    for a in arguments:
+        if is_tensor(a) and a.dtype.kind not in "iub":
+            name = f"numpy.{a.dtype}" if a.kind != PYTHON else python_type(a.dtype).__name__
+            raise TypeError(f"'{name}' object cannot be interpreted as an integer")
+    start, stop, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    return RangeItems(*(python_number(ops.convert(a.value(), np.int64), a.interval) if is_tensor(a) else a
+                        for a in (start, stop, step)))
+
+
+@replace(builtins.enumerate)
+def _enumerate(iterable: Any, start: int = 0) -> Any:
+    items = items_of(iterable) if is_tracing() else None
+    return enumerate(iterable, start) if items is None else EnumerateItems(items, start)
+
+
+@replace(builtins.zip)
+def _zip(*iterables: Any, strict: bool = False) -> Any:
+    found = [items_of(i) for i in iterables] if is_tracing() else []
+    if not found or None in found:
+        return zip(*iterables, strict=strict)
+    lengths = [i.length for i in found]
+    if strict and any(is_tensor(n) or n != lengths[0] for n in lengths):
+        return zip(*iterables, strict=True)
+    return ZipItems(found)
+
+
+@replace(builtins.reversed)
+def _reversed(sequence: Any) -> Any:
+    items = items_of(sequence) if is_tracing() else None
+    return reversed(sequence) if items is None else ReversedItems(items)
+
+
+@replace(builtins.next)
+def _next(iterator: Any, *default: Any) -> Any:
+    if Trace.current() is not None:
+        effects.next_refused()
+    return next(iterator, *default)

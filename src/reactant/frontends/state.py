@@ -1,0 +1,462 @@
+"""Variables of staged control flow: snapshots of their values as trees, and how two values become one.
+
+A value is captured as a tree: `Held` leaves are traced values, `Known` leaves Python objects and numbers, `Node`s
+lists, tuples, dicts, objects and variables that are bound only on some paths. `unify` says what a variable holds after
+two paths have met (a `Plan`), which `branches` and `loops` then build as results of an op.
+"""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ControlFlowError
+from reactant.frontends import effects
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
+from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
+from reactant.frontends.operators import UNSET, VALUE, Unusable, cells_of
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+
+NUMBERS = (bool, int, float, complex)
+_SIMPLE = (str, bytes, type(None), type(Ellipsis), slice, range, np.dtype, type, types.FunctionType,
+           types.BuiltinFunctionType, types.MethodType, types.ModuleType)
+
+
+class Absent:
+    """A variable without a value."""
+
+    def __repr__(self) -> str:
+        return "undefined"
+
+
+ABSENT = Absent()
+
+
+@dataclass
+class MaybeBound:
+    """A variable that is bound only where the run-time boolean `defined` holds; reading it checks that."""
+
+    name: str
+    defined: Any
+    value: Any
+
+
+@dataclass
+class Held:
+    """A traced value: the tensor, the content of its storage, and its own value (a view's may differ)."""
+
+    tensor: Tensor
+    base: ir.Value
+    value: ir.Value
+
+
+@dataclass
+class Known:
+    value: Any
+
+
+@dataclass
+class Node:
+    kind: str            # list, tuple, dict, object, maybe
+    key: Any             # the type, and what has to agree for two nodes to be one
+    children: list[Tree]
+    original: Any
+
+
+Tree = Held | Known | Node | Absent
+
+
+# ---- capturing -------------------------------------------------------------------------------------------------
+
+def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
+    """The tree of a value, with the SSA values it has here and now."""
+    kind = type(value)
+    if kind is Tensor:
+        base = value.storage.read()
+        return Held(value, base, value.value() if value.steps else base)
+    if value is ABSENT or kind in NUMBERS or isinstance(value, np.generic):
+        return value if value is ABSENT else Known(value)
+    if value is UNSET or id(value) in inside:
+        return Known(value)
+    down = (*inside, id(value))
+    if kind is MaybeBound:
+        return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
+    if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
+        return Node("list" if kind is list else "tuple", (kind, len(value)), [capture(v, down) for v in value], value)
+    if kind is dict:
+        return Node("dict", (kind, tuple(value)), [capture(v, down) for v in value.values()], value)
+    if _is_record(value):
+        held = vars(value)
+        return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
+    return Known(value)
+
+
+def _is_record(value: Any) -> bool:
+    """A dataclass instance or another plain object of a Python class."""
+    cls = type(value)
+    return hasattr(value, "__dict__") and cls.__flags__ & (1 << 9) != 0 and not isinstance(value, (
+        type, *_SIMPLE, Unusable, BaseException, Iterator)) and (dataclasses.is_dataclass(value) or cls.__new__
+                                                                 is object.__new__)
+
+
+def rebuilt(node: Node, children: list[Any]) -> Any:
+    """A value like the node's original with other children."""
+    kind, cls = node.kind, type(node.original)
+    if kind == "maybe":
+        return children[1] if children[0] is True else MaybeBound(node.key, *children)
+    if kind == "list":
+        return children
+    if kind == "tuple":
+        return tuple(children) if cls is tuple else cls(*children)
+    if kind == "dict":
+        return dict(zip(node.key[1], children, strict=True))
+    made = object.__new__(cls)
+    made.__dict__.update(zip(node.key[1], children, strict=True))
+    return made
+
+
+# ---- variables -------------------------------------------------------------------------------------------------
+
+class Variables:
+    """The variables that the functions of one statement assign."""
+
+    def __init__(self, functions: Iterable[types.FunctionType | None], live: tuple[str, ...], dead: tuple[str, ...]):
+        present = [f for f in functions if f is not None]
+        self.cells = cells_of(*present)
+        self.namespace = present[0].__globals__ if present else {}
+        self.live, self.dead = live, dead
+        self.containers: dict[str, effects.Change] = {}
+
+    def add_container(self, change: effects.Change) -> str:
+        """Handle the content of an object like a variable."""
+        name = f"<{effects.describe(change)} #{len(self.containers)}>"
+        self.containers[name] = change
+        self.live = (*self.live, name)
+        return name
+
+    def handled(self) -> list[Any]:
+        """Cells and objects that are variables here, so that their changes need no record."""
+        cells = [self.cells[n] for n in (*self.live, *self.dead) if n in self.cells]
+        return [*cells, *(c.container for c in self.containers.values())]
+
+    def changed(self, name: str, old: Any, new: Any) -> bool:
+        return effects.differ(old, new) if name in self.containers else old is not new
+
+    def get(self, name: str) -> Any:
+        if name in self.containers:
+            held = effects.contents(self.containers[name].container)
+            return [ABSENT if v is effects.UNBOUND else v for v in held] if isinstance(held, list) else held
+        cell = self.cells.get(name)
+        if cell is None:
+            return self.namespace.get(name, ABSENT)
+        try:
+            return cell.cell_contents
+        except ValueError:
+            return ABSENT
+
+    def set(self, name: str, value: Any) -> None:
+        if name in self.containers:
+            effects.touch(self.containers[name].container)
+            held = [effects.UNBOUND if v is ABSENT else v for v in value] if isinstance(value, list) else value
+            return effects.refill(self.containers[name].container, held)
+        cell = self.cells.get(name)
+        if cell is None:
+            if value is ABSENT:
+                self.namespace.pop(name, None)
+            else:
+                self.namespace[name] = value
+        elif value is ABSENT:
+            with contextlib.suppress(ValueError):
+                del cell.cell_contents
+        else:
+            cell.cell_contents = value
+
+    def snapshot(self) -> dict[str, Any]:
+        return {n: self.get(n) for n in self.live}
+
+    def restore(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            if name not in self.containers or self.changed(name, self.get(name), value):
+                self.set(name, value)
+
+    def clear_dead(self) -> None:
+        """Nothing reads them again; they may hold values of a closed region."""
+        for name in self.dead:
+            self.set(name, ABSENT)
+
+
+# ---- types -----------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Kind:
+    """What a leaf is: array, scalar or Python number, of a dtype and shape; integer bounds where known."""
+
+    kind: str
+    dtype: np.dtype
+    shape: tuple[int, ...] = ()
+    interval: tuple[int, int] | None = dataclasses.field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        if self.kind == PYTHON:
+            return f"a Python {python_type(self.dtype).__name__}"
+        if self.kind == SCALAR:
+            return f"a {self.dtype} scalar"
+        return f"a {self.dtype} array of shape {self.shape}"
+
+
+class Mismatch(Exception):
+    """Two values that cannot be one at run time; the text says why."""
+
+
+def kind_of(leaf: Tree) -> Kind | None:
+    """The kind of a numeric leaf; None for other objects."""
+    if type(leaf) is Held:
+        t = leaf.tensor
+        return Kind(t.kind, t.dtype, t.shape, t.interval)
+    if type(leaf) is not Known:
+        return None
+    value = leaf.value
+    if type(value) in NUMBERS:
+        if type(value) is int and not -2**63 <= value < 2**63:
+            raise Mismatch(f"the integer {value} does not fit into 64 bits")
+        return Kind(PYTHON, PYTHON_DTYPES[type(value)], (), (int(value),) * 2 if type(value) in (bool, int) else None)
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return Kind(SCALAR, value.dtype, (), (int(value),) * 2 if value.dtype.kind in "iu" else None)
+    if type(value) is np.ndarray and value.dtype.kind in "biufc":
+        return Kind(ARRAY, value.dtype, value.shape)
+    return None
+
+
+def joined(a: Kind, b: Kind) -> Kind:
+    """The kind that holds both: Python numbers promote as NumPy promotes them, arrays have to agree."""
+    interval = None
+    if a.interval is not None and b.interval is not None:
+        interval = (min(a.interval[0], b.interval[0]), max(a.interval[1], b.interval[1]))
+    if a.kind == b.kind and a.dtype == b.dtype and a.shape == b.shape:
+        return dataclasses.replace(a, interval=interval)
+    if ARRAY in (a.kind, b.kind) or a.kind == b.kind == SCALAR:
+        raise Mismatch(f"{a} and {b}")
+    if a.kind == b.kind == PYTHON:
+        wide = max((a, b), key=lambda k: "bifc".index(k.dtype.kind))
+        return dataclasses.replace(wide, interval=interval if wide.dtype.kind in "bi" else None)
+    number, scalar = (a, b) if a.kind == PYTHON else (b, a)
+    dtype = result_type((python_type(number.dtype), scalar.dtype))
+    return Kind(SCALAR, dtype, (), interval if dtype.kind in "iu" else None)
+
+
+def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
+    """The leaf as an SSA value of `kind`, built at the insertion point; zeros for a missing one."""
+    if leaf is None or leaf is ABSENT:
+        return ops.constant(0, kind.dtype, kind.shape)
+    if type(leaf) is Held:
+        return ops.convert(leaf.value, kind.dtype)
+    value = leaf.value
+    if type(value) is np.ndarray:
+        return current_trace().capture(value)
+    return ops.constant(value, kind.dtype)
+
+
+# ---- two paths meet --------------------------------------------------------------------------------------------
+
+@dataclass
+class Keep:
+    value: Any
+
+
+@dataclass
+class Leaf:
+    """A run-time result: `first` and `second` are the two paths' leaves (None: that path has none)."""
+
+    kind: Kind
+    first: Tree | None
+    second: Tree | None
+
+
+@dataclass
+class Branching:
+    node: Node
+    children: list[Plan]
+
+
+@dataclass
+class Broken:
+    reason: str
+
+
+Plan = Keep | Leaf | Branching | Broken
+
+
+def unify(a: Tree, b: Tree, name: str = "") -> Plan:
+    """What a value is after either path: the same object, a run-time value, a tree of those, or `Broken`."""
+    if a is ABSENT and b is ABSENT:
+        return Keep(ABSENT)
+    if _same(a, b):
+        return Keep(_object(a))
+    if name == VALUE or _is_unset(a) or _is_unset(b):
+        if _is_unset(a) or a is ABSENT:
+            return one_sided(b, second=True)
+        if _is_unset(b) or b is ABSENT:
+            return one_sided(a, second=False)
+    for side in (a, b):
+        if type(side) is Known and type(side.value) is Unusable:
+            return Keep(side.value)
+    if a is ABSENT or b is ABSENT or _is_maybe(a) or _is_maybe(b):
+        return _unify_maybe(a, b, name)
+    if type(a) is Node and type(b) is Node:
+        if a.kind != b.kind or a.key != b.key:
+            return Broken(f"{_noun(a)} and {_noun(b)}")
+        children = [unify(x, y) for x, y in zip(a.children, b.children, strict=True)]
+        return next((c for c in children if type(c) is Broken), None) or Branching(a, children)
+    try:
+        first, second = kind_of(a), kind_of(b)
+        if first is None or second is None:
+            return Broken(f"{_noun(a)} and {_noun(b)}")
+        return Leaf(joined(first, second), a, b)
+    except Mismatch as problem:
+        return Broken(str(problem))
+
+
+def _unify_maybe(a: Tree, b: Tree, name: str) -> Plan:
+    def parts(side: Tree) -> tuple[Tree, Tree]:
+        if side is ABSENT:
+            return Known(False), ABSENT
+        if _is_maybe(side):
+            return side.children[0], side.children[1]
+        return Known(True), side
+
+    (first_defined, first), (second_defined, second) = parts(a), parts(b)
+    defined = unify(first_defined, second_defined)
+    if first is ABSENT or second is ABSENT:
+        value = one_sided(second if first is ABSENT else first, second=first is ABSENT)
+    else:
+        value = unify(first, second)
+    if type(value) is Broken:
+        return value
+    node = Node("maybe", name or next(s.key for s in (a, b) if _is_maybe(s)), [], None)
+    return Branching(node, [defined, value])
+
+
+def one_sided(tree: Tree, second: bool) -> Plan:
+    """A value that exists on one path only: on the other its run-time parts are zeros that nothing may read."""
+    if type(tree) is Node:
+        return Branching(tree, [one_sided(c, second) for c in tree.children])
+    try:
+        kind = kind_of(tree)
+    except Mismatch as problem:
+        return Broken(str(problem))
+    if kind is None or type(tree) is Known:
+        return Keep(_object(tree))
+    return Leaf(kind, *((None, tree) if second else (tree, None)))
+
+
+def _same(a: Tree, b: Tree) -> bool:
+    x, y = _object(a), _object(b)
+    if x is y:
+        return True
+    if type(a) is Held and type(b) is Held:
+        s, t = a.tensor, b.tensor
+        return s.storage is t.storage and s.steps == t.steps and s.kind == t.kind and s.kind == ARRAY
+    if type(a) is Known and type(b) is Known and type(x) is type(y):
+        if type(x) in NUMBERS or isinstance(x, np.generic):
+            return repr(x) == repr(y)       # tells -0.0 from 0.0 and lets nan be nan
+        if isinstance(x, _SIMPLE) or x.__class__.__hash__ is not None and not isinstance(x, np.ndarray):
+            return bool(x == y)
+    return False
+
+
+def _object(tree: Tree) -> Any:
+    if type(tree) is Held:
+        return tree.tensor
+    return tree.value if type(tree) is Known else tree.original if type(tree) is Node else tree
+
+
+def _is_unset(tree: Tree) -> bool:
+    return type(tree) is Known and tree.value is UNSET
+
+
+def _is_maybe(tree: Tree) -> bool:
+    return type(tree) is Node and tree.kind == "maybe"
+
+
+def _noun(tree: Tree) -> str:
+    """A value in an error message."""
+    with contextlib.suppress(Mismatch):
+        if (kind := kind_of(tree)) is not None:
+            return str(kind)
+    if type(tree) is Node:
+        return {"list": f"a list of {len(tree.children)}", "tuple": f"a tuple of {len(tree.children)}",
+                "dict": "a dict"}.get(tree.kind, f"an object of type {type(tree.original).__name__}")
+    value = _object(tree)
+    return "None" if value is None else f"{value!r}" if isinstance(value, (str, int)) else \
+        f"an object of type {type(value).__name__}"
+
+
+def originals(tree: Tree) -> Iterator[Any]:
+    """The objects that the nodes of a tree were captured from."""
+    if type(tree) is Node:
+        yield tree.original
+        for child in tree.children:
+            yield from originals(child)
+
+
+def leaves_of(plan: Plan) -> Iterator[Leaf]:
+    if type(plan) is Leaf:
+        yield plan
+    elif type(plan) is Branching:
+        for child in plan.children:
+            yield from leaves_of(child)
+
+
+def assembled(plan: Plan, make: Callable[[Leaf], Any]) -> Any:
+    """The Python value of a plan, `make` giving its run-time parts."""
+    if type(plan) is Keep:
+        return plan.value
+    if type(plan) is Leaf:
+        return make(plan)
+    return rebuilt(plan.node, [assembled(c, make) for c in plan.children])
+
+
+def unusable(name: str, reason: str, where: str) -> Unusable:
+    """The content of a variable whose two values cannot be one: reading it raises, naming variable and line."""
+    shown = "The returned value" if name == VALUE else f"'{name}'"
+    return Unusable(lambda: ControlFlowError(
+        f"{shown} has no single type after {where}: it holds {reason}. Compiled code needs one type, whatever the "
+        f"condition turns out to be."))
+
+
+# ---- arrays that are one of two --------------------------------------------------------------------------------
+
+class ChosenStorage(Storage):
+    """The memory of `first` where `predicate` holds at run time, else of `second`: writes go to the one it is."""
+
+    __slots__ = ("first", "predicate", "second", "seen")
+
+    def __init__(self, predicate: ir.Value, first: Storage, second: Storage, value: ir.Value):
+        super().__init__(first.shape, first.dtype, value=value)
+        self.predicate, self.first, self.second = predicate, first, second
+        self.constant = first.constant or second.constant
+        self.seen = (first.version, second.version)
+
+    def read(self) -> ir.Value:
+        value = super().read()
+        if self.seen == (self.first.version, self.second.version):
+            return value
+        return ops.select(self.predicate, self.first.read(), self.second.read())
+
+    def write(self, value: ir.Value) -> None:
+        super().write(value)
+        self.first.write(ops.select(self.predicate, value, self.first.read()))
+        self.second.write(ops.select(self.predicate, self.second.read(), value))
+        self.seen = (self.first.version, self.second.version)
+
+
+def has_dynamic_steps(tensor: Tensor) -> bool:
+    return any(isinstance(s, DynamicSliceStep) for s in tensor.steps)
