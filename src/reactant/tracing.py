@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
-from reactant.errors import LeakError
+from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, check_dtype
@@ -124,6 +124,10 @@ class _Collector:
         return sig.map_tree(x, lambda leaf: self._leaf(leaf, counts), shared)
 
     def _leaf(self, leaf: Any, counts: dict[Storage, int]) -> Any:
+        if getattr(type(leaf), "partial", False):
+            raise UnsupportedError("The compiled function returns an array whose size depends on run-time values (a "
+                                   "masked or run-time slice). Return it at full size, e.g. np.where(mask, x, 0) or "
+                                   "the mask itself, and select after the call.")
         if type(leaf) is not Tensor:
             return leaf if isinstance(leaf, sig.Same) else Known(leaf)
         if leaf.storage.region.closed:

@@ -131,7 +131,7 @@ def moded(indices: object, extent: int, mode: str) -> Any:
     return wide % extent if mode == "wrap" else Tensor.of_value(ops.clamp(0, wide.value(), extent - 1), wide.kind)
 
 
-@implements(np.take)
+@implements(np.take, creation=True)
 def take(a: object, indices: object, axis: int | None = None, out: object = None, mode: str = "raise") -> Any:
     a = wrap(a)
     if axis is None:
