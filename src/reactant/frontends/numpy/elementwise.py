@@ -166,6 +166,12 @@ def _fmod(x: ir.Value, y: ir.Value) -> ir.Value:
     return ops.select(zero, 0, ops.remainder(x, safe))
 
 
+def _clip(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+    """min(max(x, low), high); NaN in any of them wins."""
+    x, low, high = values
+    return LOOPS[np.minimum]([LOOPS[np.maximum]([x, low], dtypes), high], dtypes)
+
+
 def _divmod(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
     return [LOOPS[np.floor_divide](values, dtypes), LOOPS[np.remainder](values, dtypes)]
 
@@ -230,7 +236,8 @@ def _copy_sign(x: ir.Value, y: ir.Value) -> ir.Value:
     return ops.bitcast_convert(ops.or_(magnitude, ops.and_(ops.bitcast_convert(y, bits), top)), dtype_of(x))
 
 
-def _sign_bit(x: ir.Value) -> ir.Value:
+def sign_bit(x: ir.Value) -> ir.Value:
+    """Whether floats are negative, -0.0 and NaN by their sign bit."""
     bits = np.dtype(f"i{dtype_of(x).itemsize}")
     return ops.compare(ops.bitcast_convert(x, bits), 0, "LT")
 
@@ -344,7 +351,7 @@ def _modf(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.V
 def _truncate(x: ir.Value) -> ir.Value:
     if dtype_of(x).kind != "f":
         return x
-    return ops.select(_sign_bit(x), ops.ceil(x), ops.floor(x))
+    return ops.select(sign_bit(x), ops.ceil(x), ops.floor(x))
 
 
 def _float_only(build: Callable) -> Callable:
@@ -449,11 +456,12 @@ LOOPS: dict[np.ufunc, Loop] = {
     np.maximum: _extreme(ops.maximum, "GE", False), np.minimum: _extreme(ops.minimum, "LE", False),
     np.fmax: _extreme(ops.maximum, "GE", True), np.fmin: _extreme(ops.minimum, "LE", True),
     np.isnan: _direct(is_nan), np.isinf: _direct(is_inf), np.isfinite: _direct(is_finite),
-    np.signbit: _direct(_sign_bit), np.copysign: _direct(_copy_sign), np.nextafter: _direct(ops.next_after),
+    np.signbit: _direct(sign_bit), np.copysign: _direct(_copy_sign), np.nextafter: _direct(ops.next_after),
     np.spacing: _direct(_spacing), np.modf: _modf, np.frexp: _frexp, np.ldexp: _ldexp,
     np.heaviside: _direct(_heaviside),
     np.floor: _direct(_float_only(ops.floor)), np.ceil: _direct(_float_only(ops.ceil)), np.trunc: _direct(_truncate),
     np.rint: _direct(_rint),
+    np._core.umath.clip: _clip,      # the ufunc behind np.clip
     np.bitwise_and: _direct(ops.and_), np.bitwise_or: _direct(ops.or_), np.bitwise_xor: _direct(ops.xor),
     np.invert: _direct(ops.not_), np.left_shift: _shift(ops.shift_left, _zeros),
     np.right_shift: _shift(_shift_right, _sign_fill),

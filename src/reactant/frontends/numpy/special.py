@@ -1,0 +1,210 @@
+"""Functions of one variable that are not ufuncs (`sinc`, `i0`, `angle`, `unwrap`) and differences along an axis."""
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.frontends.numpy.implements import implements
+from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.numpy.rounding import like
+from reactant.frontends.numpy.shape import axis_in
+from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.numpy.ufunc_methods import scan
+from reactant.frontends.numpy.ufuncs import as_value, cast, weak_type
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+
+_ABSENT = np._NoValue
+I0_TERMS = 30
+"""Chebyshev coefficients per interval: both expansions of i0 are below 1e-17 there."""
+
+
+@implements(np.sinc)
+def sinc(x: object) -> Any:
+    """sin(pi x) / (pi x), 1 at 0."""
+    x = wrap(x)
+    if x.dtype.kind in "biu":
+        x = like(x, cast(x.value(), np.float64))
+    scaled = np.multiply(x, np.pi)
+    value = scaled.value()
+    zero = ops.compare(value, 0, "EQ")
+    safe = ops.select(zero, 1, value)
+    return like(x, ops.select(zero, 1, ops.divide(ops.sine(safe), safe)))
+
+
+@cache
+def _i0_coefficients() -> tuple[np.ndarray, np.ndarray]:
+    """Chebyshev series of exp(-x) I0(x) on [0, 8] in x/4 - 1, and of sqrt(x) exp(-x) I0(x) beyond in 16/x - 1."""
+    interpolate = np.polynomial.chebyshev.chebinterpolate
+    inner = interpolate(lambda t: np.exp(-4 * (t + 1)) * np.i0(4 * (t + 1)), I0_TERMS)
+
+    def tail(t: np.ndarray) -> np.ndarray:
+        x = 16 / (t + 1)
+        near = np.minimum(x, 200.0)      # np.i0 overflows later on
+        return np.where(x <= 200, np.sqrt(near) * np.exp(-near) * np.i0(near), _i0_far(x))
+    return inner, interpolate(tail, I0_TERMS)
+
+
+def _i0_far(x: np.ndarray) -> np.ndarray:
+    """sqrt(x) exp(-x) I0(x) by its asymptotic series, for x above 100: sum of ((2k - 1)!!)**2 / (k! (8 x)**k)."""
+    term, total = np.ones_like(x), np.ones_like(x)
+    for k in range(1, 12):
+        term = term * (2 * k - 1) ** 2 / (8 * k * x)
+        total = total + term
+    return total / np.sqrt(2 * np.pi)
+
+
+def _chebyshev(coefficients: np.ndarray, t: ir.Value) -> ir.Value:
+    """Clenshaw's recurrence."""
+    twice = ops.multiply(t, 2)
+    ahead, beyond = ops.splat(0, t), ops.splat(0, t)
+    for c in coefficients[:0:-1]:
+        ahead, beyond = ops.add(ops.subtract(ops.multiply(twice, ahead), beyond), float(c)), ahead
+    return ops.add(ops.subtract(ops.multiply(t, ahead), beyond), float(coefficients[0]))
+
+
+@implements(np.i0)
+def i0(x: object) -> Any:
+    """Modified Bessel function of the first kind, order 0."""
+    x = wrap(x)
+    if x.dtype.kind == "c":
+        raise TypeError("i0 not supported for complex values")
+    if x.dtype.kind != "f":
+        x = like(x, cast(x.value(), np.float64))
+    wide = ops.abs(cast(x.value(), np.float64))
+    inner, outer = _i0_coefficients()
+    near = _chebyshev(inner, ops.subtract(ops.divide(ops.minimum(wide, 8.0), 4.0), 1.0))
+    large = ops.maximum(wide, 8.0)
+    far = ops.divide(_chebyshev(outer, ops.subtract(ops.divide(ops.splat(16.0, large), large), 1.0)), ops.sqrt(large))
+    scaled = ops.select(ops.compare(wide, 8.0, "LE"), near, far)
+    return Tensor.of_value(cast(ops.multiply(ops.exponential(wide), scaled), x.dtype))      # an array also when 0-d
+
+
+@implements(np.angle)
+def angle(z: object, deg: bool = False) -> Any:
+    """The argument of complex numbers, in radians or degrees."""
+    z = wrap(z)
+    im = z.imag if z.dtype.kind == "c" else 0
+    found = np.arctan2(im, z.real)
+    return np.multiply(found, 180 / np.pi) if deg else found
+
+
+# ---- differences -----------------------------------------------------------------------------------------------
+
+def _between(x: ir.Value, axis: int, low: int, high: int) -> ir.Value:
+    shape = shape_of(x)
+    start, limit = [0] * len(shape), list(shape)
+    start[axis], limit[axis] = low, max(high, low)
+    return ops.slice(x, start, limit)
+
+
+def _steps(x: ir.Value, axis: int) -> ir.Value:
+    """x[i + 1] - x[i] along `axis` (for bool: whether they differ)."""
+    extent = shape_of(x)[axis]
+    if extent == 0:
+        return x
+    after, before = _between(x, axis, 1, extent), _between(x, axis, 0, extent - 1)
+    return ops.xor(after, before) if dtype_of(x).kind == "b" else ops.subtract(after, before)
+
+
+def _end(given: object, a: Tensor, axis: int) -> Tensor | None:
+    """`prepend`/`append`: numbers are one element along the axis."""
+    if given is _ABSENT:
+        return None
+    end = wrap(given)
+    if not end.ndim:
+        shape = (*a.shape[:axis], 1, *a.shape[axis + 1:])
+        end = Tensor.of_value(ops.broadcast_in_dim(end.value(), shape, []))
+    return end
+
+
+@implements(np.diff)
+def diff(a: object, n: int = 1, axis: int = -1, prepend: object = _ABSENT, append: object = _ABSENT) -> Any:
+    n = int(n)
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    a = wrap(a)
+    if not a.ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    along = axis_in(axis, a.ndim)
+    parts = [p for p in (_end(prepend, a, along), a, _end(append, a, along)) if p is not None]
+    if len(parts) > 1:
+        a = np.concatenate(parts, along)
+    value = a.value()
+    for _ in range(n):
+        value = _steps(value, along)
+    return like(a, value)
+
+
+@implements(np.ediff1d)
+def ediff1d(ary: object, to_end: object = None, to_begin: object = None) -> Any:
+    a = np.ravel(wrap(ary))
+    parts = [_steps(a.value(), 0)]
+    if a.dtype == bool:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
+                        "operator, or the logical_xor function instead.")
+    for name, given in (("to_begin", to_begin), ("to_end", to_end)):
+        if given is None:
+            continue
+        end = np.ravel(wrap(given))
+        if not np.can_cast(end.dtype if type(given) is Tensor else np.asanyarray(given), a.dtype, "same_kind"):
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+        parts.insert(0 if name == "to_begin" else len(parts), as_value(end, a.dtype))
+    return Tensor.of_value(ops.concatenate(parts, 0))
+
+
+@implements(np.trapezoid)
+def trapezoid(y: object, x: object = None, dx: object = 1.0, axis: int = -1) -> Any:
+    """Integral by the trapezoidal rule: sum of dx (y[i] + y[i + 1]) / 2."""
+    y = wrap(y)
+    along = axis_in(axis, y.ndim)
+    if x is not None:
+        x = wrap(x)
+        if x.ndim == 1:
+            shape = [1] * y.ndim
+            shape[along] = max(x.size - 1, 0)
+            dx = np.reshape(diff(x), shape)
+        else:
+            dx = diff(x, axis=along)
+    value, extent = y.value(), y.shape[along]
+    left = Tensor.of_value(_between(value, along, 0, extent - 1))
+    right = Tensor.of_value(_between(value, along, 1, extent))
+    return np.sum(np.true_divide(np.multiply(dx, np.add(right, left)), 2.0), axis=along)
+
+
+@implements(np.unwrap)
+def unwrap(p: object, discont: object = None, axis: int = -1, *, period: object = 2 * np.pi) -> Any:
+    """Add multiples of `period` so that neighbours differ by at most half of it (or less than `discont`)."""
+    p = wrap(p)
+    along = axis_in(axis, p.ndim)
+    steps = Tensor.of_value(_steps(p.value(), along))
+    dtype = result_type((steps.dtype, weak_type(period)))
+    discont = np.true_divide(period, 2) if discont is None else discont
+    if dtype.kind in "iu":
+        low, remainder = divmod(period, 2)
+        half, ambiguous = low, remainder == 0
+    else:
+        half, ambiguous = np.true_divide(period, 2), True
+    bottom = np.negative(half)
+    wrapped = np.add(np.mod(np.subtract(steps, bottom), period), bottom)
+    if ambiguous:
+        edge = np.logical_and(np.equal(wrapped, bottom), np.greater(steps, 0))
+        wrapped = _select(edge, half, wrapped)
+    correction = np.subtract(wrapped, steps)
+    correction = _select(np.less(np.abs(steps), discont), 0, correction)
+    total = scan(np.add, correction.value(), along) if correction.size else correction.value()
+    value = cast(p.value(), dtype)
+    first = _between(value, along, 0, 1)
+    rest = ops.add(_between(value, along, 1, p.shape[along]), cast(total, dtype))
+    return Tensor.of_value(ops.concatenate([first, rest], along))
+
+
+def _select(condition: Tensor, chosen: object, otherwise: Tensor) -> Tensor:
+    picked = as_value(chosen, otherwise.dtype)
+    return like(otherwise, ops.select(condition.value(), ops.broadcast_in_dim(picked, otherwise.shape, []),
+                                      otherwise.value()))
