@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import CHANGED, Site, defined_in, inside, producer, rewrite
+from reactant.rewrite import CHANGED, Site, defined_in, inside, producer, pure, rewrite
 
 CHEAP_OPERATIONS = 12
 CHEAP_ELEMENTS = 4_096
@@ -38,7 +38,8 @@ _RETURN = f"return %r : {ONE}"
 
 @rewrite("stablehlo.if", example=(
     _example(ONE, "%c = stablehlo.constant dense<true> : tensor<i1>\n" + _if(_NEGATE, _ADD, predicate="%c") + _RETURN),
-    _example(ONE, "%c = stablehlo.constant dense<false> : tensor<i1>\n" + _if(_NEGATE, _ADD, predicate="%c") + _RETURN)),
+    _example(ONE, "%c = stablehlo.constant dense<false> : tensor<i1>\n"
+             + _if(_NEGATE, _ADD, predicate="%c") + _RETURN)),
          counter=_example(ONE, _if(_NEGATE, _ADD) + _RETURN))
 def if_with_known_predicate(site: Site):
     """if true then a else b = a"""
@@ -106,7 +107,7 @@ def if_result_needs_no_branch(site: Site):
         elif outer and _truth(a) is True and _truth(b) is False:
             replacements[i] = site.operands[0]
     kept = [i for i in range(len(results)) if i not in replacements and i not in unused]
-    if len(kept) == len(results):
+    if len(kept) == len(results) or not kept and not pure(site.op):
         return None
     fill = {i: replacements.get(i) for i in range(len(results))}
     if kept:

@@ -1,0 +1,88 @@
+"""dot_general: transposes and unit dimensions in front of it go into its dimension numbers."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
+from reactant.ir.types import shape_of
+from reactant.rewrite import match, one_of, rewrite, variables
+
+x, y, d, p = variables("x y d p")
+
+
+def dot(left: object, right: object) -> object:
+    """The pattern of a dot_general."""
+    return one_of(("stablehlo.dot_general",), left, right, dot_dimension_numbers=d, template="t")
+
+
+def free_dimensions(d: DotDimensions, side: int, rank: int) -> list[int]:
+    """Dimensions of an operand that are neither contracted nor batched."""
+    return [i for i in range(rank) if i not in {*d.batching_dims[side], *d.contracting_dims[side]}]
+
+
+def _numbers(d: DotDimensions, side: int, place: Sequence[int]) -> ir.Attribute:
+    """Dimension numbers after one operand's dimension i has become `place[i]`."""
+    def moved(pair: tuple[tuple[int, ...], tuple[int, ...]]) -> tuple[Sequence[int], Sequence[int]]:
+        new = [place[i] for i in pair[side]]
+        return (new, pair[1]) if side == 0 else (pair[0], new)
+    return dot_dimension_numbers(moved(d.batching_dims), moved(d.contracting_dims))
+
+
+@rewrite(dot(match.transpose(x, permutation=p), y), dtypes="number",
+         example=(lambda a: ops.dot_general(ops.transpose(a(3, 4), (1, 0)), a(3, 5), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.transpose(a(3, 2, 4), (1, 2, 0)), a(2, 3, 5),
+                                            contracting_dims=((2,), (1,)), batching_dims=((0,), (0,)))),
+         counter=lambda a: ops.dot_general(ops.transpose(a(2, 3, 4), (1, 0, 2)), a(4, 5),
+                                           contracting_dims=((2,), (0,))))
+def dot_of_transpose_on_left(x, p, y, d, t, result_shape):
+    """dot_general(transpose(x), y) = dot_general(x, y) over other dimensions, where those that stay keep their order"""
+    stay = [p[i] for i in free_dimensions(d, 0, len(p))]
+    if stay != sorted(stay):
+        return None
+    return t.build((x, y), result_shape, dot_dimension_numbers=_numbers(d, 0, p))
+
+
+@rewrite(dot(x, match.transpose(y, permutation=p)), dtypes="number",
+         example=lambda a: ops.dot_general(a(4, 3), ops.transpose(a(5, 3), (1, 0)), contracting_dims=((1,), (0,))),
+         counter=lambda a: ops.dot_general(a(5, 4), ops.transpose(a(2, 3, 4), (1, 0, 2)),
+                                           contracting_dims=((1,), (2,))))
+def dot_of_transpose_on_right(x, y, p, d, t, result_shape):
+    """dot_general(x, transpose(y)) = dot_general(x, y) over other dimensions, where those that stay keep their order"""
+    stay = [p[i] for i in free_dimensions(d, 1, len(p))]
+    if stay != sorted(stay):
+        return None
+    return t.build((x, y), result_shape, dot_dimension_numbers=_numbers(d, 1, p))
+
+
+@rewrite(dot(match.negate(x), match.negate(y)), dtypes="number",
+         example=lambda a: ops.dot_general(ops.negate(a(4, 3)), ops.negate(a(3, 2)), contracting_dims=((1,), (0,))))
+def dot_of_negates(x, y, t, d, result_shape):
+    """dot_general(-x, -y) = dot_general(x, y)"""
+    return t.build((x, y), result_shape)
+
+
+@rewrite(dot(x, y), dtypes="number", changes="rounding",
+         example=(lambda a: ops.dot_general(a(4), a(3), contracting_dims=((), ())),
+                  lambda a: ops.dot_general(a(4, 1), a(1, 3), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(a(5, 4), a(5), contracting_dims=((), ()), batching_dims=((0,), (0,)))),
+         counter=lambda a: ops.dot_general(a(4, 2), a(2, 3), contracting_dims=((1,), (0,))))
+def dot_over_nothing_is_product(x, y, d, t, result_shape, result_dtype):
+    """dot_general(x, y) that sums over one term = broadcast(x) broadcast(y)"""
+    shapes = shape_of(x), shape_of(y)
+    if any(shapes[0][i] != 1 for i in d.contracting_dims[0]) or ops.dtype_of(x) != result_dtype \
+            or ops.dtype_of(y) != result_dtype or any(key == "algorithm" for key, _ in t.attributes):
+        return None
+    batch = len(d.batching_dims[0])
+    parts, offset = [], batch
+    for side, operand in enumerate((x, y)):
+        free = free_dimensions(d, side, len(shapes[side]))
+        place = dict(zip(d.batching_dims[side], range(batch), strict=True))
+        place |= {i: offset + j for j, i in enumerate(free)}
+        offset += len(free)
+        kept = [i for i in range(len(shapes[side])) if i in place]
+        squeezed = ops.reshape(operand, [shapes[side][i] for i in kept])
+        parts.append(ops.broadcast_in_dim(squeezed, result_shape, [place[i] for i in kept]))
+    return ops.multiply(*parts)
