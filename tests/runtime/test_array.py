@@ -215,6 +215,19 @@ def test_jax_and_dlpack():
     assert x.device in jax.devices() and x.to_device(x.device) is x
 
 
+def test_replace():
+    x = array(matrix())
+    view = x[1:]
+    with jax.enable_x64(True):
+        new = jax.device_put(matrix() * 2)
+        x.replace(new)
+        assert x.jax is new
+        view.replace(new[:2])
+    same(x, np.concatenate([matrix()[:1] * 2, matrix()[:2] * 2]))
+    with pytest.raises(ValueError, match=r"float64\[3, 4\] device array cannot become float32\[3\]"):
+        x.replace(jnp.zeros(3, jnp.float32))
+
+
 def test_complex_parts():
     x, right = array(matrix("complex128")), matrix("complex128")
     x.imag, x.real = 2, [1, 2, 3, 4]

@@ -273,6 +273,16 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             layout = self._layout or Layout.whole(value.shape)
             self._storage.value = write(value, layout, new.reshape(value.shape) if self._layout is None else new)
 
+    def replace(self, new: jax.Array) -> None:
+        """Make `new` the elements, as `x[...] = new` does but without a copy; seen through every view of the buffer.
+
+        Raises `ValueError` where shape or dtype differ.
+        """
+        if new.shape != self.shape or new.dtype != self.dtype:
+            raise ValueError(f"A {self.dtype.name}{list(self.shape)} device array cannot become "
+                             f"{new.dtype.name}{list(new.shape)}.")
+        self._assign(new)
+
     def _edit(self, change: Callable[[np.ndarray], Any]) -> None:
         """Let NumPy change a copy of the elements, then take it."""
         whole = np.array(self._host())

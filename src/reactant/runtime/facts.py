@@ -4,9 +4,10 @@ from __future__ import annotations
 import collections
 from dataclasses import dataclass
 
+import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import context
+from reactant.ir import context, types
 
 FUSES_SLICES = frozenset(
     "stablehlo." + name for name in """
@@ -27,18 +28,57 @@ ABSORBS_PRODUCERS = frozenset({"stablehlo.reduce", "stablehlo.dot_general", "sta
 own (sum((a - b)**2) of 6000x6000 f64: 158 ms instead of 9)."""
 
 
+PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A `stablehlo.reduce` of one operand, or a product of two vectors: shape and reduced dimensions of the operand."""
+
+    shape: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    dtype: np.dtype
+    combiner: str
+
+    @property
+    def trailing(self) -> bool:
+        """Whether exactly the last dimensions are reduced (extents of 1 do not count)."""
+        wide = [axis for axis, extent in enumerate(self.shape) if extent > 1]
+        reduced = [axis for axis in wide if axis in self.dimensions]
+        return wide[len(wide) - len(reduced):] == reduced
+
+    @property
+    def depth(self) -> int:
+        """Elements that make one element of the result."""
+        return types.size([self.shape[axis] for axis in self.dimensions])
+
+    @property
+    def run(self) -> int:
+        """Elements after the last reduced dimension, which lie side by side in memory."""
+        return types.size(self.shape[max(self.dimensions, default=-1) + 1:])
+
+
 @dataclass(frozen=True)
 class Facts:
-    """sliceable[i]: reading argument i through a slice costs nothing. operations: how many of each kind."""
+    """What the runtime decides by.
+
+    sliceable[i]: reading argument i through a slice costs nothing. operations: how many of each kind. products_meet: a
+    matrix product or convolution is connected to another or to a reduction by element-wise operations alone.
+    """
 
     sliceable: tuple[bool, ...]
     operations: collections.Counter[str]
+    reductions: tuple[Reduction, ...]
+    products_meet: bool
 
 
 def facts_of(module: ir.Module) -> Facts:
     """Read the facts off `module`, which has a function @main."""
     counts: collections.Counter[str] = collections.Counter()
     functions: dict[str, ir.Operation] = {}
+    reductions: list[Reduction] = []
+    products: list[ir.Operation] = []
+    others: list[ir.Operation] = []
     calls: dict[str, list[ir.Operation]] = collections.defaultdict(list)
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
@@ -48,13 +88,49 @@ def facts_of(module: ir.Module) -> Facts:
             functions[_symbol(operation, "sym_name")] = operation
         elif name == "func.call":
             calls[_symbol(operation, "callee")].append(operation)
+        elif name == "stablehlo.reduce":
+            others.append(operation)
+            reductions.extend(_reductions(operation))
+        elif name in PRODUCTS:
+            of_vectors = not types.shape_of(operation.results[0])
+            (others if of_vectors else products).append(operation)
+            if of_vectors:
+                shape, dtype = types.shape_and_dtype(operation.operands[0].type)
+                reductions.append(Reduction(shape, tuple(range(len(shape))), dtype, "stablehlo.add"))
         return ir.WalkResult.ADVANCE
 
     with context.building():
         module.operation.walk(visit)
         main = functions["main"].regions[0].blocks[0]
         sliceable = tuple(_sliceable(value, functions, calls) for value in main.arguments)
-    return Facts(sliceable, counts)
+        meet = _reach(products, products + others) or _reach(others, products)
+    return Facts(sliceable, counts, tuple(reductions), meet)
+
+
+def _reductions(operation: ir.Operation) -> list[Reduction]:
+    """What a reduce of one or several operands does to each; one whose body is not one operation has combiner ""."""
+    body = [op.operation.name for op in operation.regions[0].blocks[0].operations]
+    combiner = body[0] if len(body) == 2 else ""
+    dimensions = tuple(ir.DenseI64ArrayAttr(operation.attributes["dimensions"]))
+    found = []
+    for operand in list(operation.operands)[:len(operation.operands) // 2]:
+        shape, dtype = types.shape_and_dtype(operand.type)
+        found.append(Reduction(tuple(shape), dimensions, dtype, combiner))
+    return found
+
+
+def _reach(starts: list[ir.Operation], goals: list[ir.Operation]) -> bool:
+    """Whether a result of a start gets to another operation among the goals through what XLA may fuse."""
+    work, seen = [result for start in starts for result in start.results], set()
+    while work:
+        for use in work.pop().uses:
+            user = use.owner.operation
+            if user in goals:
+                return True
+            if user.name in FUSES_SLICES and user not in seen:
+                seen.add(user)
+                work.extend(user.results)
+    return False
 
 
 def _symbol(operation: ir.Operation, attribute: str) -> str:

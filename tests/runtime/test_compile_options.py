@@ -1,0 +1,74 @@
+"""Which XLA options a module gets: by its reductions and by what meets its products."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxlib.mlir import ir
+
+from reactant.ir import context
+from reactant.runtime.compile_options import FUSION_OPTION, REDUCTIONS, options_for
+from reactant.runtime.executable import Executable
+from reactant.runtime.facts import facts_of
+
+
+def facts(function, *arguments):
+    with jax.enable_x64(True):
+        text = jax.jit(function).lower(*arguments).as_text()
+    with context.building():
+        return facts_of(ir.Module.parse(text))
+
+
+SQUARE, VECTOR = np.ones((500, 500), np.float32), np.ones(500, np.float32)
+KEEPS, PRODUCTS_ALONE, WITH_REDUCTIONS = "XLA's own", "products alone", "products and reductions"
+TABLE = {
+    "element-wise": (lambda x: x + 1, KEEPS),
+    "one product": (lambda x: x @ x, KEEPS),
+    "sum": (lambda x: x.sum(), KEEPS),
+    "rows": (lambda x: x.max(1), KEEPS),
+    "small leading": (lambda x: x.reshape(2, -1).sum(0), PRODUCTS_ALONE),
+    "small trailing": (lambda x: x.reshape(-1, 2).sum(1), PRODUCTS_ALONE),
+    "chain of products": (lambda x: jnp.tanh(x @ x) @ x, PRODUCTS_ALONE),
+    "product, then softmax": (lambda x: jax.nn.softmax(x @ x), PRODUCTS_ALONE),
+    "sum, then product": (lambda x: x.sum(0) @ x, PRODUCTS_ALONE),
+    "product and sum apart": (lambda x: (x @ x, x.sum()), KEEPS),
+    "dot of vectors": (lambda x: x[0] @ x[1], KEEPS),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_table(name):
+    function, expected = TABLE[name]
+    options = options_for(facts(function, SQUARE), "cpu")
+    found = KEEPS if not options else WITH_REDUCTIONS if REDUCTIONS in options[FUSION_OPTION] else PRODUCTS_ALONE
+    assert found == expected
+    assert options_for(facts(function, SQUARE), "gpu") == {}
+
+
+def test_reductions_are_described():
+    first, second = facts(lambda x: (x.sum(1), x.max()), np.ones((3, 5, 7))).reductions
+    assert (first.shape, first.dimensions, first.combiner, first.depth, first.run) == ((3, 5, 7), (1,), "stablehlo.add",
+                                                                                     5, 7)
+    assert not first.trailing and second.trailing
+    assert (second.combiner, second.depth, second.run) == ("stablehlo.maximum", 105, 1)
+    argmax, = {r.combiner for r in facts(lambda x: x.argmax(), np.ones(5)).reductions}
+    assert argmax == ""
+
+
+def test_sliceable():
+    def uses(a, b, c, d, e):
+        return jnp.where(a > 0, b, 1).sum(), b.T, jnp.sort(c), d[1:] + d[:-1], (jnp.sin(e) @ e)
+    assert facts(uses, *[np.ones((20, 20))] * 5).sliceable == (False, False, False, True, False)
+    assert facts(lambda a: jax.jit(lambda b: b * 2)(a) + 1, VECTOR).sliceable == (True,)
+    assert facts(lambda a: jax.jit(lambda b: b.sum())(a * 2), VECTOR).sliceable == (False,)
+
+
+def test_options_reach_xla_and_can_be_overridden():
+    with context.building():
+        module = ir.Module.parse("func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> { return %a : tensor<3xf32> }")
+    run = Executable(module, xla_options={"xla_cpu_enable_fast_math": True})
+    assert run.xla_options == {"xla_cpu_enable_fast_math": True}
+    run([np.ones(3, np.float32)])
+    with pytest.raises(Exception, match="no_such_option"):
+        Executable(module, xla_options={"no_such_option": 1}).compile()
