@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from reactant.ir import ops
+from reactant.ir.types import dtype_of
 from reactant.rewrite import constant, equations, match, named, one_of, producer, rewrite, variables
 from reactant.simplify.contents import apply, dense, every
 
@@ -35,8 +36,17 @@ equations(
     divide_by_one=(match.divide(x, 1), x),
     multiply_by_minus_one=(match.multiply(x, -1), match.negate(x)),
     abs_of_abs=(match.abs(match.abs(x)), match.abs(x)),
-    square_of_abs=(match.multiply(match.abs(x), match.abs(x)), match.multiply(x, x)),
 )
+
+
+@rewrite(match.multiply(match.abs(x), match.abs(x)), dtypes="real",
+         example=lambda a: ops.multiply(y := ops.abs(a(3)), y),
+         counter=lambda a: ops.multiply(y := ops.abs(a(3, dtype="complex128")), y))
+def square_of_abs(x):
+    """|x| |x| = x x, for real x"""
+    return None if dtype_of(x).kind == "c" else ops.multiply(x, x)
+
+
 equations(
     negate_of_negate=(match.negate(match.negate(x)), x),
     maximum_of_itself=(match.maximum(x, x), x),
