@@ -266,7 +266,7 @@ def test_cond(a, p):
     if a is SINGULAR and p in (None, 2, -2):
         pytest.skip("the quotient of rounding errors")
     if a.ndim == 3 and p in (None, 2, -2):
-        return close(lambda a: np.linalg.cond(a[:1], p), a)
+        a = a[:1]
     close(lambda a: np.linalg.cond(a, p), a)
 
 
