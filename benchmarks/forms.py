@@ -150,7 +150,7 @@ def windows() -> Iterator[Pair]:
                 x, kernel = _random(n, n, dtype=dtype), _random(size, size, dtype=dtype, seed=1)
                 yield Pair("window sum", f"{size}x{size} over {n}x{n} {x.dtype}", lambda x, s=size: lax.reduce_window(
                     x, x.dtype.type(0), lax.add, (s, s), (1, 1), "VALID"), lambda x, s=size: separable(x, s), (x,))
-                yield Pair("convolution", f"{size}x{size} over {n}x{n} {x.dtype}", lambda x, k: lax.conv_general_dilated(
+                yield Pair("convolution", f"{size}x{size} of {n}x{n} {x.dtype}", lambda x, k: lax.conv_general_dilated(
                     x[None, None], k[None, None], (1, 1), "VALID", precision="highest")[0, 0], shifted, (x, kernel))
                 if n == 512:
                     yield Pair("window maximum", f"{size}x{size} over {n}x{n} {x.dtype}",

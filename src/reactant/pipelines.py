@@ -22,6 +22,7 @@ from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.rewrite import Report, RuleSet, registry
 from reactant.rewrite.pattern import Rule
+from reactant.simplify import loops
 
 
 class UnknownPass(ReactantError, KeyError):
@@ -69,8 +70,8 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
     "simplify": (SIMPLIFY,),
     # Calls are inlined first: rules do not look through them.
     # The target stage is last: what it builds (chains of slices, selects) is harder to read for the other rules.
-    "target": (TARGET,),
-    "default": ("inline", SIMPLIFY, TARGET),
+    "target": (TARGET, loops.sink_generators),
+    "default": ("inline", SIMPLIFY, TARGET, loops.sink_generators),
 }
 
 

@@ -11,10 +11,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import match, producer, rest, rewrite, users, variables
+from reactant.rewrite import match, one_of, producer, rest, rewrite, users, variables
 from reactant.simplify.target_costs import Costs, costs
 
-x, u, starts = variables("x u starts")
+x, y, u, s, e, t, starts = variables("x y u s e t starts")
 FUSED = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
     "constant", "iota", "broadcast_in_dim", "reshape", "slice", "pad", "concatenate", "reverse", "transpose")}
 LOOK_BACK = 40
@@ -43,6 +43,42 @@ def region_mask(shape: tuple[int, ...], low: tuple[int, ...], window: tuple[int,
             inside = ops.compare(ops.subtract(place, start) if start else place, extent, "LT")
         mask = inside if mask is None else ops.and_(mask, inside)
     return mask
+
+
+def _in_place_sum(a):
+    field = a(40, 40)
+    inner = ops.add(ops.slice(field, (1, 1), (39, 39)), a(38, 38))
+    return ops.dynamic_update_slice(field, inner, [ops.constant(1, np.int64)] * 2)
+
+
+NEUTRAL = {"stablehlo.add": -0.0, "stablehlo.subtract": 0.0, "stablehlo.multiply": 1, "stablehlo.divide": 1,
+           "stablehlo.maximum": -np.inf, "stablehlo.minimum": np.inf}
+"""Right operands that leave any left one as it is (floating point: -0.0 + -0.0 = -0.0 - 0.0 = -0.0)."""
+
+
+def _interior(name: str, start: int = 1, reads: int = 1):
+    def build(a):
+        field, change = ops.negate(a(40, 40)), a(38, 38)
+        inner = ops.slice(field, (reads,) * 2, (reads + 38,) * 2)
+        inner = ops.create("stablehlo." + name, [inner.type], [inner, change]).result
+        return ops.dynamic_update_slice(field, inner, [ops.constant(start, np.int64)] * 2)
+    return build
+
+
+@rewrite(match.dynamic_update_slice(x, one_of(tuple(NEUTRAL), match.slice(x, start_indices=s, limit_indices=e, strides=t),
+                                              y, template="op"), rest("starts")), dtypes="float",
+         example=tuple(_interior(n) for n in ("add", "subtract", "multiply", "divide", "maximum", "minimum")),
+         counter=(_interior("add", reads=0), _in_place_sum))
+def update_by_itself_is_padded(x, s, e, t, y, op, starts):
+    """x with x[a:b] = x[a:b] + y is x + pad(y, -0.0); likewise for -, *, /, maximum and minimum"""
+    table, low = costs(), fixed_starts(x, y, starts)
+    window = shape_of(y)
+    if table is None or low is None or s != low or any(n != 1 for n in t) or size(shape_of(x)) < table.least_elements:
+        return None
+    if not _select_is_faster(table, x, y, low):
+        return None
+    spread = ops.pad(y, NEUTRAL[op.name], low, [n - a - k for n, a, k in zip(shape_of(x), low, window, strict=True)])
+    return op.build([x, spread], shape_of(x))
 
 
 def _stencil(a):
@@ -85,7 +121,7 @@ def _select_is_faster(table: Costs, x: ir.Value, u: ir.Value, low: tuple[int, ..
 
 
 def _reads_elsewhere(value: ir.Value, array: ir.Value, low: tuple[int, ...], window: tuple[int, ...]) -> bool:
-    """Whether `value` is computed, through ops that fuse, from elements of `array` other than those at its own place."""
+    """Whether `value` is computed, through ops that fuse, from elements of `array` other than those in its place."""
     work, seen = [value], {value}
     while work and len(seen) < LOOK_BACK:
         made = producer(work.pop())
