@@ -143,7 +143,7 @@ def pick(x: ir.Value, index: ir.Value, axis: int) -> ir.Value:
     """x[..., index[...], ...] along `axis` (as `take_along_axis`): int64 indices in bounds."""
     shape = shape_of(x)
     if len(shape) == 1:
-        return _gather_flat(x, index)
+        return gather_flat(x, index)
     rest = [d for d in range(len(shape)) if d != axis]
     order = (*rest, axis)
     rows, columns = ops.transpose(x, order), ops.transpose(index, order)
@@ -152,11 +152,11 @@ def pick(x: ir.Value, index: ir.Value, axis: int) -> ir.Value:
     lanes = int(np.prod(picked[:-1]))
     base = ops.reshape(ops.multiply(ops.iota((lanes,), np.int64, 0), extent), picked[:-1])
     flat = ops.add(columns, ops.broadcast_in_dim(base, picked, range(len(picked) - 1)))
-    found = ops.reshape(_gather_flat(ops.reshape(rows, (total,)), ops.reshape(flat, (int(np.prod(picked)),))), picked)
+    found = ops.reshape(gather_flat(ops.reshape(rows, (total,)), ops.reshape(flat, (int(np.prod(picked)),))), picked)
     return ops.transpose(found, tuple(int(d) for d in np.argsort(order)))
 
 
-def _gather_flat(x: ir.Value, index: ir.Value) -> ir.Value:
+def gather_flat(x: ir.Value, index: ir.Value) -> ir.Value:
     """x[index] of a vector, for indices of any shape, in bounds."""
     shape = shape_of(index)
     return ops.gather(x, ops.reshape(index, (*shape, 1)), offset_dims=[], collapsed_slice_dims=[0],
@@ -258,7 +258,7 @@ def search(edges: Keys, wanted: Keys, right: bool) -> ir.Value:
 
     def turn(i: ir.Value, low: ir.Value, high: ir.Value) -> list[ir.Value]:
         middle = ops.shift_right_logical(ops.add(low, high), 1)
-        found = [_gather_flat(k, ops.minimum(middle, extent - 1)) for k in edges]
+        found = [gather_flat(k, ops.minimum(middle, extent - 1)) for k in edges]
         after = before(found, wanted, or_equal=right)
         open_ = ops.compare(low, high, "LT")
         return [ops.add(i, 1), ops.select(ops.and_(open_, after), ops.add(middle, 1), low),
@@ -284,7 +284,7 @@ def searchsorted(a: object, v: object, side: str = "left", sorter: object = None
             raise TypeError("sorter must only contain integers")
         if order.shape != a.shape:
             raise ValueError("sorter.size must equal a.size")
-        edges = _gather_flat(edges, ops.convert(order.value(), np.int64))
+        edges = gather_flat(edges, ops.convert(order.value(), np.int64))
     return deliver(search(keys_of(edges), keys_of(as_value(wanted, dtype)), side[0] == "r"))
 
 
@@ -340,7 +340,7 @@ def isin(element: object, test_elements: object, assume_unique: bool = False, in
     else:
         ascending = sorted_value(options, 0)
         place = ops.minimum(search(keys_of(ascending), keys_of(x), False), tests.size - 1)
-        found = ops.compare(_gather_flat(ascending, place), x, "EQ")
+        found = ops.compare(gather_flat(ascending, place), x, "EQ")
     # a result of NumPy even for a 0-d element: an array
     return Tensor.of_value(ops.not_(found) if invert else found)
 
