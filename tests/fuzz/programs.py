@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "bool", "complex128")
 SHAPES = ((), (1,), (4,), (6,), (3, 4), (4, 3), (1, 4), (2, 3, 4), (0, 3), (5, 5))
 UNARY = ("np.abs({})", "-{}", "np.sin({})", "np.sqrt(np.abs({}))", "np.floor({})", "{}.copy()", "np.square({})",
-         "{} * 2", "{} + 1", "1.5 * {}", "np.exp(-np.abs({}))", "np.sign({})", "{}.astype('float32')", "np.cumsum({}, axis=0)",
-         "np.sort({}, axis=-1)", "np.where({} > 0, {}, 1)", "np.clip({}, -1, 2)", "np.roll({}, 1)", "np.flip({})")
+         "{} * 2", "{} + 1", "1.5 * {}", "np.exp(-np.abs({}))", "np.sign({})",
+         "{}.astype('float32')", "np.cumsum({}, axis=0)", "np.sort({}, axis=-1)",
+         "np.where({} > 0, {}, 1)", "np.clip({}, -1, 2)", "np.roll({}, 1)", "np.flip({})")
 BINARY = ("{} + {}", "{} - {}", "{} * {}", "np.maximum({}, {})", "np.minimum({}, {})", "{} / (np.abs({}) + 1)",
           "np.where({} > {}, 1.0, 0.0)", "{} // (np.abs({}) + 1)", "{} % (np.abs({}) + 2)",
           "np.hypot({}, {})", "np.logical_or({}, {})")
-VIEWS = ("{}[1:]", "{}[::-1]", "{}[::2]", "{}[-1:]", "{}.T", "{}[..., 1:]", "{}[..., ::-2]", "{}.reshape(-1)", "{}[None]",
-         "np.swapaxes({}, 0, -1)", "np.ravel({})", "{}[:, 0]", "{}[0]", "{}[-1]", "{}[1:, :2]", "{}.real", "{}.imag",
+VIEWS = ("{}[1:]", "{}[::-1]", "{}[::2]", "{}[-1:]", "{}.T", "{}[..., 1:]", "{}[..., ::-2]", "{}.reshape(-1)",
+         "{}[None]", "np.swapaxes({}, 0, -1)", "np.ravel({})", "{}[:, 0]", "{}[0]", "{}[-1]", "{}[1:, :2]",
+         "{}.real", "{}.imag",
          "np.diagonal({})", "{}[..., None]", "np.squeeze({})", "{}[:, ::-1].T", "np.expand_dims({}, 0)")
 REDUCTIONS = ("{}.sum()", "{}.mean()", "np.max({})", "{}.sum(axis=0)", "np.prod({}, axis=-1)", "np.any({} > 1)",
               "np.argmin({})", "{}.min(axis=0, keepdims=True)", "np.std({})")
@@ -125,14 +127,22 @@ class Writer:
             lines += self.control(depth - 1)
         return lines
 
+    def whole(self, lines: list[str]) -> list[str]:
+        """The lines where they run on the arrays as they are now, else `pass`: an error in a branch that is not taken
+        is no error of the program."""
+        before = self.space
+        kept = lines if self.runs(lines) else ["pass"]
+        self.space = before
+        return kept
+
     def control(self, depth: int = 1) -> list[str]:
         """A statement of control flow that depends on data."""
         kind = self.draw(st.integers(0, 3))
-        body = _indented(self.block(depth))
+        body = _indented(self.whole(self.block(depth)))
         if kind == 0:
             lines = [f"if {self.fill(self.pick(TESTS))}:", *body]
             if self.draw(st.booleans()):
-                lines += ["else:", *_indented(self.block(depth))]
+                lines += ["else:", *_indented(self.whole(self.block(depth)))]
             return lines
         index = f"i{depth}"
         if kind == 1:

@@ -117,6 +117,8 @@ def ravel(a: object, order: str = "C") -> Tensor:
 @implements(np.squeeze, aliases=True)
 def squeeze(a: object, axis: object = None) -> Tensor:
     a = wrap(a)
+    if a.kind != ARRAY:
+        return a        # NumPy scalars stay scalars
     if axis is None:
         gone = {d for d, n in enumerate(a.shape) if n == 1}
     else:

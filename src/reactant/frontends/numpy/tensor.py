@@ -203,7 +203,7 @@ class Tensor:
     @property
     def flat(self) -> Any:
         from reactant.frontends.numpy.indexing import FlatIterator
-        return FlatIterator(self)
+        return FlatIterator(self if self.kind == ARRAY else Tensor.of_value(self.value()))   # scalars: of a copy
 
     @flat.setter
     def flat(self, value: object) -> None:
