@@ -46,6 +46,31 @@ def reshape_groups(old: Shape, new: Shape) -> list[tuple[tuple[int, ...], tuple[
     return groups
 
 
+def cut_group(inner: Sequence[int], outer: Sequence[int], old: Sequence[int], new: Sequence[int],
+               wanted: tuple[Sequence[int], ...], bounds: list[list[int]]) -> bool:
+    """Write into `bounds` the slice of the old dimensions that gives the wanted slice of the new ones, if there is
+    one."""
+    starts, limits, strides = wanted
+    cut = [d for d in new if (starts[d], limits[d], strides[d]) != (0, outer[d], 1)]
+    if not cut:
+        return True
+    wide_new, wide_old = [d for d in new if outer[d] != 1], [d for d in old if inner[d] != 1]
+    if cut != wide_new[:1] or not wide_old:
+        return False
+    block = size([outer[d] for d in wide_new[1:]])
+    unit = size([inner[d] for d in wide_old[1:]])
+    top = cut[0]
+    if len(wide_new) == len(wide_old) == 1:
+        start, limit, stride = starts[top], limits[top], strides[top]
+    elif strides[top] != 1 or starts[top] * block % unit or limits[top] * block % unit:
+        return False
+    else:
+        start, limit, stride = starts[top] * block // unit, limits[top] * block // unit, 1
+    for bound, number in zip(bounds, (start, limit, stride), strict=True):
+        bound[wide_old[0]] = number
+    return True
+
+
 def without(sequence: Sequence[int], dropped: set[int]) -> tuple[int, ...]:
     """The items at positions not in `dropped`."""
     return tuple(item for i, item in enumerate(sequence) if i not in dropped)
@@ -56,4 +81,4 @@ def replaced(sequence: Sequence[int], position: int, item: int) -> tuple[int, ..
     return (*sequence[:position], item, *sequence[position + 1:])
 
 
-__all__ = ["inverse", "replaced", "reshape_groups", "size", "unit_mapping", "without"]
+__all__ = ["cut_group", "inverse", "replaced", "reshape_groups", "size", "unit_mapping", "without"]

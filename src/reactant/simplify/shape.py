@@ -6,13 +6,15 @@ past all of them (see slicing).
 """
 from __future__ import annotations
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import shape_of, size
-from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, splat, variables
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, splat, users, variables
 from reactant.rewrite.pattern import Template
-from reactant.simplify.indexmaps import inverse, unit_mapping
+from reactant.simplify.contents import constant_starts
+from reactant.simplify.indexmaps import cut_group, inverse, reshape_groups, unit_mapping
 
 x, y, p, q, d, e, b = variables("x y p q d e b")
 c = splat("c")
@@ -116,11 +118,74 @@ def transpose_of_reverse(x, d, p):
     return ops.reverse(ops.transpose(x, p), tuple(place[i] for i in d))
 
 
+@rewrite(match.transpose(once(match.dynamic_update_slice(x, y, rest("xs"))), permutation=p),
+         example=lambda a: ops.transpose(ops.dynamic_update_slice(
+             ops.transpose(a(5, 7), (1, 0)), a(3, 5), [a(dtype="int32"), a(dtype="int32")]), (1, 0)),
+         counter=lambda a: ops.transpose(ops.dynamic_update_slice(a(7, 5), a(3, 5), [a(dtype="int32")] * 2), (1, 0)))
+def transpose_of_update(x, y, xs, p):
+    """transpose(dynamic_update_slice(x, y, at)) = dynamic_update_slice(transpose(x), transpose(y), at[p]): a write
+    through a transposed view"""
+    if not _absorbs(x, "stablehlo.transpose"):
+        return None
+    return ops.dynamic_update_slice(ops.transpose(x, p), ops.transpose(y, p), [xs[i] for i in p])
+
+
+@rewrite(match.reverse(once(match.dynamic_update_slice(x, y, rest("xs"))), dimensions=d),
+         example=lambda a: ops.reverse(ops.dynamic_update_slice(ops.reverse(a(7), (0,)), a(3),
+                                                                [ops.constant(1, "int32")]), (0,)),
+         counter=lambda a: ops.reverse(ops.dynamic_update_slice(a(7), a(3), [ops.constant(1, "int32")]), (0,)))
+def reverse_of_update(x, y, xs, d):
+    """reverse(dynamic_update_slice(x, y, at)) = dynamic_update_slice(reverse(x), reverse(y), mirrored)"""
+    starts = constant_starts(xs, shape_of(x), shape_of(y))
+    if starts is None or not _absorbs(x, "stablehlo.reverse"):
+        return None
+    mirrored = [n - m - a if i in d else a
+                for i, (a, n, m) in enumerate(zip(starts, shape_of(x), shape_of(y), strict=True))]
+    return ops.dynamic_update_slice(ops.reverse(x, d), ops.reverse(y, d), [ops.constant(a, np.int64) for a in mirrored])
+
+
+@rewrite(match.reshape(once(match.dynamic_update_slice(x, y, rest("xs")))),
+         example=(lambda a: ops.reshape(ops.dynamic_update_slice(
+                      ops.reshape(a(6, 4), (6, 1, 4)), a(1, 1, 4), [a(dtype="int32")] * 3), (6, 4)),
+                  lambda a: ops.reshape(ops.dynamic_update_slice(
+                      ops.reshape(a(6, 4), (24,)), a(8), [ops.constant(4, "int32")]), (6, 4))),
+         counter=(lambda a: ops.reshape(ops.dynamic_update_slice(
+                      ops.reshape(a(6, 4), (24,)), a(8), [ops.constant(3, "int32")]), (6, 4)),
+                  lambda a: ops.reshape(ops.dynamic_update_slice(
+                      ops.reshape(a(6, 4), (24,)), a(8), [a(dtype="int32")]), (6, 4))))
+def reshape_of_update(x, y, xs, result_shape):
+    """reshape(dynamic_update_slice(x, y)) = dynamic_update_slice(reshape(x), reshape(y)) where what is written is
+    still a box: a write through a reshaped view"""
+    outer, window = shape_of(x), shape_of(y)
+    if not _absorbs(x, "stablehlo.reshape") or 0 in outer or 0 in window:
+        return None
+    mapping = unit_mapping(outer, result_shape)
+    if mapping is not None:
+        places = {j: i for i, j in mapping.items()}
+        small = [window[places[j]] if j in places else 1 for j in range(len(result_shape))]
+        zero = None if len(places) == len(result_shape) else ops.constant(0, dtype_of(xs[0]))
+        at = [xs[places[j]] if j in places else zero for j in range(len(result_shape))]
+        return ops.dynamic_update_slice(ops.reshape(x, result_shape), ops.reshape(y, small), at)
+    starts = constant_starts(xs, outer, window)
+    if starts is None:
+        return None
+    box = (starts, [a + m for a, m in zip(starts, window, strict=True)], [1] * len(outer))
+    bounds = [[0] * len(result_shape), list(result_shape), [1] * len(result_shape)]
+    for new, old in reshape_groups(result_shape, outer):
+        if not cut_group(result_shape, outer, new, old, box, bounds):
+            return None
+    small = [b - a for a, b in zip(*bounds[:2], strict=True)]
+    return ops.dynamic_update_slice(ops.reshape(x, result_shape), ops.reshape(y, small),
+                                    [ops.constant(a, np.int64) for a in bounds[0]])
+
+
 # ---- moving through elementwise ops --------------------------------------------------------------------------------
 
 def _absorbs(value: ir.Value, name: str) -> bool:
     """Whether a shape op `name` applied to `value` vanishes there."""
     made = producer(value)
+    if made is not None and made.name == "stablehlo.dynamic_update_slice":
+        return users(value) == 1 and _absorbs(made.operands[0], name)
     return made is not None and (made.name in (name, "stablehlo.constant", "stablehlo.broadcast_in_dim")
                                  or made.name == "stablehlo.iota" and name == "stablehlo.transpose")
 
@@ -201,7 +266,7 @@ def pointwise_of_reshapes(x, y, t, result_shape):
          example=lambda a: ops.subtract(ops.reverse(a(2, 3), (1,)), ops.reverse(a(2, 3), (1,))))
 def pointwise_of_reverses(x, y, d, t):
     """f(reverse(x, d), reverse(y, d)) = reverse(f(x, y), d)"""
-    return ops.reverse(t.build((x, y), shape_of(x)), d)
+    return None if _moves_back(x, y, "stablehlo.reverse") else ops.reverse(t.build((x, y), shape_of(x)), d)
 
 
 @rewrite(one_of(UNARY, match.broadcast_in_dim(x, broadcast_dimensions=d), template="t"),

@@ -13,8 +13,8 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import consumers, match, named, once, one_of, producer, rest, rewrite, variables
-from reactant.simplify.contents import is_splat
-from reactant.simplify.indexmaps import inverse, replaced, reshape_groups
+from reactant.simplify.contents import constant_starts, is_splat
+from reactant.simplify.indexmaps import cut_group, inverse, replaced, reshape_groups
 
 x, y, v, b, d, p = variables("x y v b d p")
 low, high, interior = variables("low high interior")
@@ -103,34 +103,33 @@ def slice_of_reshape(b, x, starts, limits, strides, result_shape):
         return None
     bounds = [[0] * len(inner), list(inner), [1] * len(inner)]
     for old, new in reshape_groups(inner, outer):
-        if not _cut_group(inner, outer, old, new, (starts, limits, strides), bounds):
+        if not cut_group(inner, outer, old, new, (starts, limits, strides), bounds):
             return None
     return ops.reshape(_slice(x, *bounds), result_shape)
 
 
-def _cut_group(inner: Sequence[int], outer: Sequence[int], old: Sequence[int], new: Sequence[int],
-               wanted: tuple[Sequence[int], ...], bounds: list[list[int]]) -> bool:
-    """Write into `bounds` the slice of the old dimensions that gives the wanted slice of the new ones, if there is
-    one."""
-    starts, limits, strides = wanted
-    cut = [d for d in new if (starts[d], limits[d], strides[d]) != (0, outer[d], 1)]
-    if not cut:
-        return True
-    wide_new, wide_old = [d for d in new if outer[d] != 1], [d for d in old if inner[d] != 1]
-    if cut != wide_new[:1] or not wide_old:
-        return False
-    block = size([outer[d] for d in wide_new[1:]])
-    unit = size([inner[d] for d in wide_old[1:]])
-    top = cut[0]
-    if len(wide_new) == len(wide_old) == 1:
-        start, limit, stride = starts[top], limits[top], strides[top]
-    elif strides[top] != 1 or starts[top] * block % unit or limits[top] * block % unit:
-        return False
-    else:
-        start, limit, stride = starts[top] * block // unit, limits[top] * block // unit, 1
-    for bound, number in zip(bounds, (start, limit, stride), strict=True):
-        bound[wide_old[0]] = number
-    return True
+@rewrite(sliced(once(named("b", match.reshape(x)))),
+         example=(lambda a: ops.slice(ops.reshape(a(5, 4), (20,)), (5,), (10,)),
+                  lambda a: ops.slice(ops.reshape(a(2, 5, 4), (2, 20)), (0, 2), (2, 12), (1, 5))),
+         counter=lambda a: ops.slice(ops.reshape(a(3, 4), (12,)), (1,), (11,)))
+def slice_of_flattening(b, x, starts, limits, strides):
+    """slice(reshape(x)) = slice(reshape(the rows it touches)) where dimensions are merged"""
+    inner, outer = shape_of(x), shape_of(b)
+    if 0 in inner or 0 in outer:
+        return None
+    bounds, narrow, low, high = [[0] * len(inner), list(inner)], list(outer), list(starts), list(limits)
+    for old, new in reshape_groups(inner, outer):
+        if len(new) != 1 or len(old) < 2 or limits[new[0]] <= starts[new[0]]:
+            continue
+        (d,), unit = new, size([inner[k] for k in old[1:]])
+        first, last = starts[d] // unit, (limits[d] - 1) // unit
+        if last - first + 1 == inner[old[0]]:
+            continue
+        bounds[0][old[0]], bounds[1][old[0]] = first, last + 1
+        narrow[d], low[d], high[d] = (last - first + 1) * unit, starts[d] - first * unit, limits[d] - first * unit
+    if tuple(narrow) == outer:
+        return None
+    return _slice(ops.reshape(_slice(x, *bounds), narrow), low, high, strides)
 
 
 def _only_read_in_pieces(value: ir.Value) -> bool:
@@ -193,6 +192,64 @@ def slice_of_pad(x, v, low, high, interior, starts, limits, strides, result_shap
     return ops.pad(_slice(x, inner_f, inner_l, strides), v, new_low, new_high)
 
 
+@rewrite(sliced(match.pad(x, v, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
+         example=(lambda a: ops.slice(ops.pad(a(4), a(), (1,), (1,), (2,)), (1,), (11,), (3,)),
+                  lambda a: ops.slice(ops.pad(a(4), a(), (1,), (1,), (2,)), (4,), (11,), (6,)),
+                  lambda a: ops.slice(ops.pad(a(4), a(), (1,), (1,), (2,)), (2,), (12,), (3,))),
+         counter=(lambda a: ops.slice(ops.pad(a(4), a(), (1,), (1,), (2,)), (1,), (11,), (2,)),
+                  lambda a: ops.slice(ops.pad(a(4), a(), (4,), (1,), (2,)), (1,), (14,), (3,))))
+def slice_of_spread(x, v, low, high, interior, starts, limits, strides, result_shape):
+    """slice(pad(x, between the elements)) = slice(x) where the slice meets only x, v where it meets only padding"""
+    extents, bounds = shape_of(x), []
+    if not any(interior) or 0 in result_shape or 0 in extents:
+        return None
+    for a, m, below, gap, n, count in zip(starts, strides, low, interior, extents, result_shape, strict=True):
+        period, last = gap + 1, a + (count - 1) * m
+        if (m % period == 0 or count == 1) and (a - below) % period:
+            return ops.broadcast_in_dim(v, result_shape, ())
+        if (m % period and count > 1) or a < below or last > below + (n - 1) * period:
+            return None
+        first = (a - below) // period
+        bounds.append((first, (last - below) // period + 1, max(m // period, 1)))
+    return _slice(x, *zip(*bounds, strict=True))
+
+
+def _known_truth(p: ir.Value, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> bool | None:
+    """Whether a slice of a mask is known to be all true, or all false."""
+    made = producer(p)
+    if made is None:
+        return None
+    if made.name == "stablehlo.constant":
+        part = ops.constant_value(p)[tuple(map(slice, starts, limits, strides))]
+        return True if part.all() else None if part.any() else False
+    if made.name == "stablehlo.broadcast_in_dim":
+        inner, d = made.operands[0], made["broadcast_dimensions"]
+        bounds = [(0, 1, 1) if n == 1 else (starts[i], limits[i], strides[i])
+                  for i, n in zip(d, shape_of(inner), strict=True)]
+        return _known_truth(inner, *(zip(*bounds, strict=True) if bounds else ((), (), ())))
+    if made.name in ("stablehlo.and", "stablehlo.or", "stablehlo.not"):
+        parts = [_known_truth(each, starts, limits, strides) for each in made.operands]
+        if made.name == "stablehlo.not":
+            return None if parts[0] is None else not parts[0]
+        decisive = made.name == "stablehlo.or"
+        return decisive if decisive in parts else None if None in parts else not decisive
+    return None
+
+
+@rewrite(sliced(match.select(p, x, y)),
+         example=(lambda a: ops.slice(ops.select(ops.constant([False, True, True, False]), a(4), a(4)), (1,), (3,)),
+                  lambda a: ops.slice(ops.select(ops.broadcast_in_dim(ops.constant([True, False]), (3, 2), (1,)),
+                                                 a(3, 2), a(3, 2)), (0, 1), (3, 2))),
+         counter=lambda a: [v := ops.select(ops.constant([False, True, True, False]), a(4), a(4)),
+                            ops.slice(v, (0,), (3,))])
+def slice_of_known_select(p, x, y, starts, limits, strides, result_shape):
+    """slice(select(p, x, y)) = slice(x) where p is known to be true there, slice(y) where false"""
+    if not shape_of(p) or 0 in result_shape:
+        return None
+    known = _known_truth(p, starts, limits, strides)
+    return None if known is None else _slice(x if known else y, starts, limits, strides)
+
+
 @rewrite(sliced(match.concatenate(rest("xs"), dimension=d)),
          example=(lambda a: ops.slice(ops.concatenate([a(2, 3), a(2, 4)], 1), (0, 3), (2, 6)),
                   lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (1,), (7,)),
@@ -238,17 +295,6 @@ def slice_of_update(b, x, y, xs, starts, limits, strides):
 
 def _written(x: ir.Value, y: ir.Value, at: int) -> ir.Value:
     return ops.dynamic_update_slice(x, y, [ops.constant(at, "int32")])
-
-
-def constant_starts(starts: Sequence[ir.Value], whole: Sequence[int], window: Sequence[int]) -> list[int] | None:
-    """The starts of a dynamic slice or update as it clamps them, if all are constants."""
-    result = []
-    for value, n, m in zip(starts, whole, window, strict=True):
-        number = ops.constant_value(value)
-        if number is None:
-            return None
-        result.append(max(0, min(int(number), n - m)))
-    return result
 
 
 @rewrite(sliced(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=d, template="t"))),
