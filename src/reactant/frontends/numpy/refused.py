@@ -16,11 +16,11 @@ from reactant.frontends.numpy.implements import REFUSED, refuse
 FILES = ("{name} reads or writes files, which a compiled program cannot. Load before the call and pass the array; save "
          "what the call returns.")
 GLOBAL_STATE = "{name} changes settings of NumPy, which a compiled program cannot. Call it outside."
-LEGACY_RANDOM = ("{name} draws from NumPy's hidden global state, so every call of the compiled program would repeat the "
-                 "same numbers. Use rng = np.random.default_rng(seed) inside the function, with the seed as an "
+LEGACY_RANDOM = ("{name} draws from NumPy's hidden global state, so every call of the compiled program would repeat "
+                 "the same numbers. Use rng = np.random.default_rng(seed) inside the function, with the seed as an "
                  "argument, and call its methods.")
-OUTSIDE_GENERATOR = ("A random generator made outside keeps its state outside, so every call of the compiled program would "
-                     "repeat the same numbers. Make one inside with np.random.default_rng(seed), with the seed as an "
+OUTSIDE_GENERATOR = ("A random generator made outside keeps its state outside, so every call of the compiled program "
+                     "would repeat the same numbers. Make one inside with np.random.default_rng(seed), with the seed as an "
                      "argument.")
 TEXT = "{name} makes text from values, which are known only when the compiled program has run. Format what it returns."
 STRINGS = "{name} works on strings, which have no tensor type. Do it before the call and pass numbers."
@@ -34,11 +34,12 @@ ROOTS = ("{name}: how many results there are depends on which coefficients are z
          "companion matrix.")
 DIVISION = "{name}: the size of the remainder depends on the values. Divide before the call."
 PER_ELEMENT = "{name} calls a Python function for each element. Write the function with whole arrays and np.where."
-ITERATORS = "{name} walks over memory, which a traced array has not. Loop over np.ndindex(x.shape), or use whole arrays."
+ITERATORS = ("{name} walks over memory, which a traced array has not. Loop over np.ndindex(x.shape), or use whole "
+             "arrays.")
 MEMORY = "{name} needs the memory of an array, which is known only when the compiled program has run."
 DOMAIN = ("{name}: whether the result is complex depends on the values. Convert the argument with .astype(complex), or "
           "use the function of the same name in np.")
-VALUE_DTYPE = "{name}: the dtype of the result depends on the values. Use .astype, or .real where it is known to be real."
+VALUE_DTYPE = "{name}: the dtype of the result depends on the values. Use .astype, or .real where it is real."
 TESTS = "{name} compares values, which are known only when the compiled program has run. Compare what it returns."
 FOREIGN = "{name} passes arrays to other libraries. Do it outside with what the call returns."
 PICKLES = "{name} makes bytes from values, which are known only when the compiled program has run."
@@ -49,9 +50,9 @@ ALWAYS = {
     GLOBAL_STATE: "seterr seterrcall setbufsize set_printoptions",
     PER_ELEMENT: "vectorize frompyfunc",
     LEGACY_RANDOM: " ".join("random." + name for name in """
-        seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice bytes shuffle
-        permutation beta binomial chisquare dirichlet exponential f gamma geometric gumbel hypergeometric laplace logistic
-        lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal
+        seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice bytes
+        shuffle permutation beta binomial chisquare dirichlet exponential f gamma geometric gumbel hypergeometric laplace
+        logistic lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal
         pareto poisson power rayleigh standard_cauchy standard_exponential standard_gamma standard_normal standard_t
         triangular uniform vonmises wald weibull zipf RandomState""".split()),
 }
@@ -59,7 +60,8 @@ ALWAYS = {
 WITH_TRACED_ARGUMENTS = {
     TEXT: "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific",
     STRINGS: "fromstring",
-    DATES: "busday_count busday_offset is_busday busdaycalendar datetime_as_string datetime64 timedelta64",
+    DATES: "busday_count busday_offset is_busday busdaycalendar isnat datetime_as_string datetime_data datetime64 "
+           "timedelta64",
     MATRIX: "matrix asmatrix bmat",
     RECORDS: "recarray record",
     POLYNOMIALS: "poly1d",
@@ -77,13 +79,15 @@ MODULES = {"char": STRINGS, "strings": STRINGS, "ma": MASKED, "rec": RECORDS, "t
 """Submodules of which everything is refused."""
 
 METHODS = {
-    TEXT: "__str__",
     PICKLES: "dump dumps tobytes tofile",
     MEMORY: "ctypes data getfield setfield byteswap",
     IN_PLACE_SHAPE: "resize",
     FOREIGN: "to_device",
 }
 """ndarray methods and attributes that traced arrays have not."""
+
+METHOD_REASONS = {name: reason.format(name=f"ndarray.{name}") for reason, names in METHODS.items()
+                  for name in names.split()}
 
 
 def find(name: str) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ConcreteValueNeeded, ConstantWriteError, LeakError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, ConstantWriteError, LeakError, UnsupportedError, where
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.trace import current_trace
@@ -67,8 +67,11 @@ class Tensor:
         value = current_trace().capture(array)
         return Tensor(st.Storage(array.shape, array.dtype, value=value, constant=constant), strides=strides)
 
-    def view(self, step: st.Step, dtype: np.dtype | None = None) -> Tensor:
-        """A view through one more step."""
+    def view(self, step: Any = None, dtype: np.dtype | None = None, type: object = None) -> Tensor:
+        """A view through one more step; `ndarray.view(dtype)` for users."""
+        if not isinstance(step, st.Step):
+            from reactant.frontends.numpy import reinterpretation
+            return reinterpretation.view(self, dtype if step is None else step, type)
         return Tensor(self.storage, (*self.steps, step), dtype=dtype or self.dtype,
                       strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
 
@@ -381,7 +384,14 @@ class Tensor:
     def is_integer(self) -> Any:
         return np.floor(self) == self
 
+    @property
+    def device(self) -> str:
+        return "cpu"        # what NumPy says of every array
+
     def __getattr__(self, name: str) -> Any:
+        from reactant.frontends.numpy.refused import METHOD_REASONS
+        if name in METHOD_REASONS:
+            raise AttributeError(METHOD_REASONS[name] + where())
         raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'" if not hasattr(np.ndarray, name) else
                              f"ndarray.{name} is not supported in compiled code")
 
