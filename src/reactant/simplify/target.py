@@ -127,6 +127,37 @@ def power_minus_two_is_square(x):
     return ops.multiply(inverse, inverse)
 
 
+@rewrite(match.power(x, -1.5), dtypes="float", changes="rounding")
+def power_minus_three_halves_is_root(x):
+    """power(x, -1.5) = 1 / (x sqrt(x)), and zero at -infinity"""
+    if costs() is None:
+        return None
+    return _at_minus_infinity(x, 0.0, ops.divide(ops.splat(1, x), ops.multiply(x, ops.sqrt(x))))
+
+
+@rewrite(match.power(x, -0.5), dtypes="float", changes="rounding")
+def power_minus_half_is_root(x):
+    """power(x, -0.5) = 1 / |sqrt(x)| (the sign of -0 is lost), and zero at -infinity"""
+    if costs() is None:
+        return None
+    return _at_minus_infinity(x, 0.0, ops.divide(ops.splat(1, x), ops.abs(ops.sqrt(x))))
+
+
+@rewrite(match.power(x, 3), dtypes="float", changes="rounding")
+def power_three_is_product(x):
+    """power(x, 3) = (x x) x"""
+    return None if costs() is None else ops.multiply(ops.multiply(x, x), x)
+
+
+@rewrite(match.power(x, 4), dtypes="float", changes="rounding")
+def power_four_is_square_of_square(x):
+    """power(x, 4) = (x x) (x x)"""
+    if costs() is None:
+        return None
+    square = ops.multiply(x, x)
+    return ops.multiply(square, square)
+
+
 # ---- products ------------------------------------------------------------------------------------------------------
 
 def _dot(left: tuple[int, ...], right: tuple[int, ...], contracting: tuple, batching: tuple = ((), ())):
