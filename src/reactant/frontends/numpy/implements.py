@@ -100,11 +100,13 @@ def _same(value: object, default: object) -> bool:
 @located
 def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """Run NumPy's `function` on arguments that may be traced."""
-    if function in REFUSED:
+    if function in REFUSED_ALWAYS:
         raise UnsupportedError(REFUSED[function])
     if function not in NOT_FOLDED and kwargs.get("out") is None and (found := list(tensors(args, kwargs))) \
             and all(t.is_concrete() for t in found):
         return of_concrete(function(*concretely(args), **concretely(kwargs)))
+    if function in REFUSED:
+        raise UnsupportedError(REFUSED[function])
     ours = TABLE.get(function)
     if ours is None:
         raise UnsupportedError(f"{name_of(function)} is not supported in compiled code.")

@@ -65,7 +65,7 @@ def _scalar_type(kind: type) -> None:
     convert.__name__ = kind.__name__
 
 
-for _kind in {np.dtype(c).type for c in "?bhilqBHILQefdFDgG"}:
+for _kind in {np.dtype(c).type for c in "?bhilqBHILQefdFD"}:
     _scalar_type(_kind)
 
 

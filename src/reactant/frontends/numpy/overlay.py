@@ -50,7 +50,7 @@ def _creator(function: Callable) -> Callable:
 def _refuser(function: Callable) -> Callable:
     def run_or_refuse(*args: Any, **kwargs: Any) -> Any:
         if is_tracing() and (function in implements.REFUSED_ALWAYS or implements.has_tensors(args, kwargs)):
-            raise errors.UnsupportedError(implements.REFUSED[function])
+            return implements.call(function, args, kwargs)      # raises, unless all is known and it may run now
         return function(*args, **kwargs)
     return run_or_refuse
 

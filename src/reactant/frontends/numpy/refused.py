@@ -20,10 +20,11 @@ LEGACY_RANDOM = ("{name} draws from NumPy's hidden global state, so every call o
                  "the same numbers. Use rng = np.random.default_rng(seed) inside the function, with the seed as an "
                  "argument, and call its methods.")
 OUTSIDE_GENERATOR = ("A random generator made outside keeps its state outside, so every call of the compiled program "
-                     "would repeat the same numbers. Make one inside with np.random.default_rng(seed), with the seed as an "
-                     "argument.")
+                     "would repeat the same numbers. Make one inside with np.random.default_rng(seed), with the seed "
+                     "as an argument.")
 TEXT = "{name} makes text from values, which are known only when the compiled program has run. Format what it returns."
 STRINGS = "{name} works on strings, which have no tensor type. Do it before the call and pass numbers."
+EXTENDED = "{name}: XLA has no extended precision. Use float64 or complex128."
 DATES = "{name} works on dates, which have no tensor type. Convert them with .astype('int64') before the call."
 MASKED = "{name}: masked arrays cannot be compiled. Pass data and mask as two arrays and use np.where."
 MATRIX = "{name}: the matrix class cannot be compiled. Use 2-d arrays and the @ operator."
@@ -50,16 +51,18 @@ ALWAYS = {
     GLOBAL_STATE: "seterr seterrcall setbufsize set_printoptions",
     PER_ELEMENT: "vectorize frompyfunc",
     LEGACY_RANDOM: " ".join("random." + name for name in """
-        seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice bytes
-        shuffle permutation beta binomial chisquare dirichlet exponential f gamma geometric gumbel hypergeometric laplace
-        logistic lognormal logseries multinomial multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal
-        pareto poisson power rayleigh standard_cauchy standard_exponential standard_gamma standard_normal standard_t
-        triangular uniform vonmises wald weibull zipf RandomState""".split()),
+        seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice
+        bytes shuffle permutation beta binomial chisquare dirichlet exponential f gamma geometric gumbel
+        hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial
+        noncentral_chisquare noncentral_f normal pareto poisson power rayleigh standard_cauchy
+        standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald weibull
+        zipf RandomState""".split()),
 }
 
 WITH_TRACED_ARGUMENTS = {
     TEXT: "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific",
     STRINGS: "fromstring",
+    EXTENDED: "longdouble clongdouble",
     DATES: "busday_count busday_offset is_busday busdaycalendar isnat datetime_as_string datetime_data datetime64 "
            "timedelta64",
     MATRIX: "matrix asmatrix bmat",
