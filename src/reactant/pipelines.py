@@ -22,7 +22,7 @@ from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.rewrite import Report, RuleSet, registry
 from reactant.rewrite.pattern import Rule
-from reactant.simplify import loops
+from reactant.simplify import loops, target_versions
 
 
 class UnknownPass(ReactantError, KeyError):
@@ -63,15 +63,16 @@ PASSES: dict[str, Mlir] = {
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "conversion", "shape", "slicing", "dynamic_slicing",
                      "indexing", "reduction", "contraction", "control_flow", "loops", "cleanup"))
 
-TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_searches"))
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_searches", "shape", "slicing",
+                   "dynamic_slicing", "logic", "cleanup"))
 
 PIPELINES: dict[str, tuple[Any, ...]] = {
     "none": (),
     "simplify": (SIMPLIFY,),
     # Calls are inlined first: rules do not look through them.
     # The target stage is last: what it builds (chains of slices, selects) is harder to read for the other rules.
-    "target": (TARGET, loops.sink_generators),
-    "default": ("inline", SIMPLIFY, TARGET, loops.sink_generators),
+    "target": (TARGET, target_versions.read_newest_version, loops.sink_generators),
+    "default": ("inline", SIMPLIFY, TARGET, target_versions.read_newest_version, loops.sink_generators),
 }
 
 

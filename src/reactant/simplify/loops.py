@@ -1,7 +1,7 @@
 """while: carried values that need not be carried, invariant code, overwritten arrays.
 
-`stablehlo.while(inits) cond(args) body(args)`: value i is *carried*; the body *returns* its next content. Every rule here
-looks at one while op, and rebuilds it with fewer carried values or moves ops out of it.
+`stablehlo.while(inits) cond(args) body(args)`: value i is *carried*; the body *returns* its next content. Every rule
+here looks at one while op, and rebuilds it with fewer carried values or moves ops out of it.
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def counted(carried: Sequence[tuple[str, str, str, str]], body: str, out: str, r
     """MLIR text of a counted loop over %x, %y; `carried` has a row (argument, init, returned, type) per value."""
     return COUNTED.format(
         result=result, trips=trips, before=before, count=1 + len(carried), body=body, after=after, out=out,
-        carried=", ".join(f"{a} = {init}" for a, init, _, _ in carried), returned=", ".join(r for _, _, r, _ in carried),
+        carried=", ".join(f"{a} = {init}" for a, init, *_ in carried), returned=", ".join(r for _, _, r, _ in carried),
         types=", ".join(["tensor<i32>", *(t for *_, t in carried)]))
 
 
@@ -110,7 +110,7 @@ def while_carries_dead_value(site: Site):
     if len(live) == len(arguments):
         return None
     returned, number = site.returned(BODY), {argument: i for i, argument in enumerate(arguments)}
-    effects = [operand for child in site.body(BODY) if not pure(child) for operand in (*child.operands, *captures(child))]
+    effects = [v for child in site.body(BODY) if not pure(child) for v in (*child.operands, *captures(child))]
     live |= {number[value] for value in reached(effects, site.op)}
     work = list(live)
     while work:
@@ -163,8 +163,9 @@ def _alike(left: ir.Value, right: ir.Value, same: dict[ir.Value, ir.Value], dept
     if isinstance(left.owner, ir.Block) or isinstance(right.owner, ir.Block) or not depth or left.type != right.type:
         return False
     a, b = left.owner.operation, right.owner.operation
-    if a.name != b.name or len(a.regions) or len(b.regions) or len(a.operands) != len(b.operands) or len(a.results) > 1 \
-            or not pure(a) or {k: a.attributes[k] for k in a.attributes} != {k: b.attributes[k] for k in b.attributes}:
+    if a.name != b.name or len(a.regions) or len(a.operands) != len(b.operands) or len(a.results) > 1 or not pure(a):
+        return False
+    if {k: a.attributes[k] for k in a.attributes} != {k: b.attributes[k] for k in b.attributes}:
         return False
     return all(_alike(x, y, same, depth - 1) for x, y in zip(a.operands, b.operands, strict=True))
 
@@ -187,7 +188,7 @@ def _alike(left: ir.Value, right: ir.Value, same: dict[ir.Value, ir.Value], dept
                           "%h = stablehlo.dynamic_update_slice %k, %u, %zero : (tensor<3xf32>, tensor<2xf32>, "
                           f"tensor<i32>) -> {V}", "%r#1", before=f"%f = stablehlo.negate %y : {V}")))
 def while_overwrites_same_places(site: Site):
-    """a carried array of which every turn overwrites the same places before it reads any starts each turn as it began"""
+    """a carried array of which every turn overwrites the same places before it reads any may start afresh"""
     inits, arguments, returned = site.operands, site.arguments(BODY), site.returned(BODY)
     for i, argument in enumerate(arguments):
         chain = _overwrites(returned[i], argument, site)
@@ -219,8 +220,8 @@ def _overwrites(value: ir.Value, argument: ir.Value, site: Site) -> list[ir.Oper
 # ---- invariant code ------------------------------------------------------------------------------------------------
 
 @rewrite("stablehlo.while",
-         example=counted([("%a", "%x", "%b", V)], f"%s = stablehlo.sine %y : {V}\n%t = stablehlo.multiply %s, %x : {V}\n"
-                         f"%b = stablehlo.add %a, %t : {V}", "%r#1"),
+         example=counted([("%a", "%x", "%b", V)], f"%s = stablehlo.sine %y : {V}\n"
+                         f"%t = stablehlo.multiply %s, %x : {V}\n%b = stablehlo.add %a, %t : {V}", "%r#1"),
          counter=(_PLAIN, counted([("%a", "%x", "%b", V)], f"%j = stablehlo.iota dim = 0 : {V}\n"
                                   f"%b = stablehlo.add %a, %j : {V}", "%r#1")))
 def while_body_invariant(site: Site):

@@ -11,10 +11,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import match, one_of, producer, rest, rewrite, users, variables
+from reactant.rewrite import match, one_of, producer, rest, rewrite, variables
 from reactant.simplify.target_costs import Costs, costs
 
-x, y, u, s, e, t, starts = variables("x y u s e t starts")
+x, y, u, s, t = variables("x y u s t")
 FUSED = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
     "constant", "iota", "broadcast_in_dim", "reshape", "slice", "pad", "concatenate", "reverse", "transpose")}
 LOOK_BACK = 40
@@ -45,6 +45,62 @@ def region_mask(shape: tuple[int, ...], low: tuple[int, ...], window: tuple[int,
     return mask
 
 
+@rewrite(match.dynamic_update_slice(x, u, rest("starts")), dtypes="number",
+         example=lambda a: ops.dynamic_update_slice(ops.splat(2, v := a(3, 4)), ops.slice(v, (1, 0), (3, 3)),
+                                                    [ops.constant(1, np.int64), ops.constant(9, np.int64)]),
+         counter=lambda a: ops.dynamic_update_slice(ops.splat(2, v := a(3, 4)), ops.slice(v, (1, 0), (3, 3)),
+                                                    [a(dtype="int64")] * 2))
+def update_of_splat_is_pad(x, u, starts):
+    """a splat of c with a window overwritten by u = pad(u, c)"""
+    known, low = ops.constant_value(x), fixed_starts(x, u, starts)
+    if costs() is None or known is None or not known.size or any(known.strides) or low is None:
+        return None
+    fill = ops.constant(known[(0,) * known.ndim])
+    return ops.pad(u, fill, low, [n - a - k for n, a, k in zip(shape_of(x), low, shape_of(u), strict=True)])
+
+
+def _slab(k: int, in_place: bool = False):
+    def build(a):
+        field = a(k, 20, 30) if in_place else ops.negate(a(k, 20, 30))
+        return ops.dynamic_update_slice(field, a(1, 19, 30), [ops.constant(n, np.int64) for n in (1, 1, 0)])
+    return build
+
+
+@rewrite(match.dynamic_update_slice(x, u, rest("starts")), dtypes="number", example=(_slab(2), _slab(3)),
+         counter=(_slab(9), _slab(2, in_place=True)))
+def update_of_layer_is_concatenated(x, u, starts):
+    """x with x[i, a:b] = u is concatenate(x[:i], x[i] with [a:b] = u, x[i + 1:]) for few layers x[i]"""
+    table, low = costs(), fixed_starts(x, u, starts)
+    shape, window = shape_of(x), shape_of(u)
+    if table is None or low is None or size(shape) < table.least_elements:
+        return None
+    partial = [d for d in range(len(shape)) if window[d] != shape[d]]
+    d = partial[0] if partial else 0
+    if not partial or size(shape[:d]) != 1 or window[d] != 1 or shape[d] > table.layers or not _is_computed(x):
+        return None
+    at, unit = low[d], tuple(0 if e == d else n for e, n in enumerate(low))
+    layer = _layers(x, d, at, at + 1)
+    if len(partial) > 1:
+        layer = ops.dynamic_update_slice(layer, u, [ops.constant(n, np.int64) for n in unit])
+    else:
+        layer = u
+    before = [_layers(x, d, 0, at)] if at else []
+    after = [_layers(x, d, at + 1, shape[d])] if at + 1 < shape[d] else []
+    return ops.concatenate([*before, layer, *after], d)
+
+
+def _layers(x: ir.Value, dimension: int, first: int, last: int) -> ir.Value:
+    extents = shape_of(x)
+    return ops.slice(x, [first if d == dimension else 0 for d in range(len(extents))],
+                     [last if d == dimension else n for d, n in enumerate(extents)])
+
+
+def _is_computed(x: ir.Value) -> bool:
+    """Whether an array is made by an op that would fuse with a select over it."""
+    made = producer(x)
+    return made is not None and made.name in FUSED
+
+
 def _in_place_sum(a):
     field = a(40, 40)
     inner = ops.add(ops.slice(field, (1, 1), (39, 39)), a(38, 38))
@@ -65,11 +121,11 @@ def _interior(name: str, start: int = 1, reads: int = 1):
     return build
 
 
-@rewrite(match.dynamic_update_slice(x, one_of(tuple(NEUTRAL), match.slice(x, start_indices=s, limit_indices=e, strides=t),
-                                              y, template="op"), rest("starts")), dtypes="float",
+@rewrite(match.dynamic_update_slice(x, one_of(tuple(NEUTRAL), match.slice(x, start_indices=s, strides=t), y,
+                                              template="op"), rest("starts")), dtypes="float",
          example=tuple(_interior(n) for n in ("add", "subtract", "multiply", "divide", "maximum", "minimum")),
          counter=(_interior("add", reads=0), _in_place_sum))
-def update_by_itself_is_padded(x, s, e, t, y, op, starts):
+def update_by_itself_is_padded(x, s, t, y, op, starts):
     """x with x[a:b] = x[a:b] + y is x + pad(y, -0.0); likewise for -, *, /, maximum and minimum"""
     table, low = costs(), fixed_starts(x, y, starts)
     window = shape_of(y)
@@ -116,8 +172,7 @@ def _select_is_faster(table: Costs, x: ir.Value, u: ir.Value, low: tuple[int, ..
     fraction = size(shape_of(u)) / size(shape_of(x))
     if _reads_elsewhere(u, x, low, shape_of(u)):
         return fraction >= table.select_fraction_reading
-    made = producer(x)
-    return made is not None and made.name in FUSED and fraction >= table.select_fraction
+    return _is_computed(x) and fraction >= table.select_fraction
 
 
 def _reads_elsewhere(value: ir.Value, array: ir.Value, low: tuple[int, ...], window: tuple[int, ...]) -> bool:
@@ -137,17 +192,3 @@ def _reads_elsewhere(value: ir.Value, array: ir.Value, low: tuple[int, ...], win
                 seen.add(operand)
                 work.append(operand)
     return False
-
-
-@rewrite(match.dynamic_update_slice(x, u, rest("starts")), dtypes="number",
-         example=lambda a: ops.dynamic_update_slice(ops.splat(2, v := a(3, 4)), ops.slice(v, (1, 0), (3, 3)),
-                                                    [ops.constant(1, np.int64), ops.constant(9, np.int64)]),
-         counter=lambda a: ops.dynamic_update_slice(ops.splat(2, v := a(3, 4)), ops.slice(v, (1, 0), (3, 3)),
-                                                    [a(dtype="int64")] * 2))
-def update_of_splat_is_pad(x, u, starts):
-    """a splat of c with a window overwritten by u = pad(u, c)"""
-    known, low = ops.constant_value(x), fixed_starts(x, u, starts)
-    if costs() is None or known is None or not known.size or any(known.strides) or low is None or users(u) < 1:
-        return None
-    fill = ops.constant(known[(0,) * known.ndim])
-    return ops.pad(u, fill, low, [n - a - k for n, a, k in zip(shape_of(x), low, shape_of(u), strict=True)])

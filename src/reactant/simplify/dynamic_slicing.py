@@ -1,0 +1,328 @@
+"""dynamic_slice and dynamic_update_slice: constant starts, windows that meet, windows that cannot.
+
+Starts are clamped so that the window lies inside the array; a rule that moves a start to another array keeps the
+clamping by moving it only where the bounds are the same, or where the start is known.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, variables
+
+x, y, u, v, n, s, t, e, d, p, _x = variables("x y u v n s t e d p _x")
+POINTWISE = tuple(sorted(ops.ELEMENTWISE))
+LONGEST_CHAIN = 16
+"""How many updates behind one another are looked through."""
+
+Window = tuple[tuple[int, ...], tuple[int, ...]]
+"""First and one past last place of each dimension."""
+
+
+def known_starts(starts: Sequence[ir.Value], shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...] | None:
+    """Constant starts after clamping; None where one is known only at run time (and matters)."""
+    found = []
+    for start, whole, extent in zip(starts, shape, sizes, strict=True):
+        known = np.int64(0) if whole == extent else ops.constant_value(start)
+        if known is None:
+            return None
+        found.append(min(max(int(known), 0), whole - extent))
+    return tuple(found)
+
+
+def update_window(update: ir.Value) -> Window | None:
+    """The window that a dynamic_update_slice with constant starts writes; None for anything else."""
+    made = producer(update)
+    if made is None or made.name != "stablehlo.dynamic_update_slice":
+        return None
+    array, content, *starts = made.operands
+    low = known_starts(starts, shape_of(array), shape_of(content))
+    return None if low is None else (low, tuple(a + k for a, k in zip(low, shape_of(content), strict=True)))
+
+
+def disjoint(one: Window, other: Window) -> bool:
+    return any(b <= c or d <= a for a, b, c, d in zip(*one, *other, strict=True))
+
+
+def covers(one: Window, other: Window) -> bool:
+    """Whether `other` lies inside `one`."""
+    return all(a <= c and d <= b for a, b, c, d in zip(*one, *other, strict=True))
+
+
+def places(*numbers: int) -> list[ir.Value]:
+    return [ops.constant(k, np.int64) for k in numbers]
+
+
+# ---- constant starts -----------------------------------------------------------------------------------------------
+
+@rewrite(match.dynamic_slice(x, rest("starts"), slice_sizes=n),
+         example=(lambda a: ops.dynamic_slice(a(4, 5), places(1, 9), (2, 2)),
+                  lambda a: ops.dynamic_slice(a(4, 5), [a(dtype="int32"), ops.constant(1, np.int32)], (4, 2))),
+         counter=lambda a: ops.dynamic_slice(a(4, 5), [a(dtype="int64")] * 2, (2, 2)))
+def dynamic_slice_at_constant(x, starts, n):
+    """dynamic_slice(x, constants) = slice(x)"""
+    low = known_starts(starts, shape_of(x), n)
+    return None if low is None else ops.slice(x, low, [a + k for a, k in zip(low, n, strict=True)])
+
+
+@rewrite(match.dynamic_update_slice(x, u, rest("_starts")),
+         example=lambda a: ops.dynamic_update_slice(a(4), a(4), [a(dtype="int32")]),
+         counter=lambda a: ops.dynamic_update_slice(a(4), a(3), [a(dtype="int32")]))
+def update_of_everything(x, u):
+    """an update of the size of the array = the update"""
+    return u if shape_of(u) == shape_of(x) else None
+
+
+@rewrite(match.dynamic_update_slice(x, u, rest("_starts")),
+         example=lambda a: ops.dynamic_update_slice(a(4), a(0), [a(dtype="int32")]),
+         counter=lambda a: ops.dynamic_update_slice(a(4), a(1), [a(dtype="int32")]))
+def update_of_nothing(x, u):
+    """an update without elements = the array"""
+    return x if not size(shape_of(u)) else None
+
+
+# ---- windows that meet ---------------------------------------------------------------------------------------------
+
+@rewrite(match.dynamic_slice(match.dynamic_update_slice(_x, u, rest("others")), rest("starts"), slice_sizes=n),
+         example=lambda a: ops.dynamic_slice(
+             ops.dynamic_update_slice(a(4, 3), a(2, 2), i := [a(dtype="int32"), a(dtype="int32")]), i, (2, 2)),
+         counter=lambda a: ops.dynamic_slice(ops.dynamic_update_slice(a(4), a(2), [a(dtype="int32")]),
+                                             [a(dtype="int32")], (2,)))
+def dynamic_slice_of_same_update(u, others, starts, n):
+    """dynamic_slice(dynamic_update_slice(x, u, i), i) = u"""
+    return u if others == starts and shape_of(u) == n else None
+
+
+def _chain(a, *windows, whole=(6, 4)):
+    """Updates of `a(*whole)` at (low, high) windows, one after the other."""
+    array = a(*whole)
+    for low, high in windows:
+        content = a(*(k - j for j, k in zip(low, high, strict=True)))
+        array = ops.dynamic_update_slice(array, content, places(*low))
+    return array
+
+
+@rewrite(match.slice(once(named("w", match.dynamic_update_slice(x, u, rest("_starts")))), start_indices=s,
+                     limit_indices=e, strides=t),
+         example=(lambda a: ops.slice(_chain(a, ((1, 0), (5, 4))), (0, 1), (5, 4)),
+                  lambda a: ops.slice(_chain(a, ((1, 0), (3, 2))), (0, 0), (2, 4))),
+         counter=(lambda a: ops.slice(ops.dynamic_update_slice(a(4), a(2), [a(dtype="int32")]), (1,), (2,)),
+                  lambda a: ops.slice(_chain(a, ((1, 0), (3, 4))), (0, 0), (1, 4))))
+def slice_of_overlapping_update(w, x, u, s, e, t):
+    """x with a window overwritten by u, sliced through that window = x sliced, overwritten by u sliced"""
+    window, wanted = update_window(w), (s, e)
+    if window is None or any(k != 1 for k in t) or disjoint(window, wanted) or covers(window, wanted):
+        return None
+    low, high = window
+    first, last = [max(a, b) for a, b in zip(s, low, strict=True)], [min(a, b) for a, b in zip(e, high, strict=True)]
+    part = ops.slice(u, [a - b for a, b in zip(first, low, strict=True)],
+                     [a - b for a, b in zip(last, low, strict=True)])
+    return ops.dynamic_update_slice(ops.slice(x, s, e), part, places(*(a - b for a, b in zip(first, s, strict=True))))
+
+
+@rewrite(match.dynamic_update_slice(once(match.dynamic_update_slice(x, v, rest("others"))), u, rest("starts")),
+         example=lambda a: ops.dynamic_update_slice(ops.dynamic_update_slice(x := a(5), a(2), i := [a(dtype="int32")]),
+                                                    ops.slice(x, (1,), (3,)), i),
+         counter=lambda a: ops.dynamic_update_slice(ops.dynamic_update_slice(a(5), a(3), i := [a(dtype="int32")]),
+                                                    a(2), i))
+def update_of_same_window(x, v, others, u, starts):
+    """x with x[i] = v, then with x[i] = u: the last one counts"""
+    return ops.dynamic_update_slice(x, u, starts) if others == starts and shape_of(u) == shape_of(v) else None
+
+
+@rewrite(match.dynamic_update_slice(x, u, rest("starts")),
+         example=(lambda a: _chain(a, ((1, 0), (3, 4)), ((3, 1), (6, 3)), ((0, 0), (3, 4))),
+                  lambda a: _chain(a, ((1, 0), (3, 4)), ((1, 1), (2, 2)), ((5, 0), (6, 1)), ((1, 0), (3, 4)))),
+         counter=(lambda a: _chain(a, ((1, 0), (3, 4)), ((1, 0), (3, 3))),
+                  lambda a: _chain(a, ((1, 0), (3, 4)), ((2, 0), (5, 4)), ((0, 0), (2, 4)))))
+def update_buries_earlier_ones(x, u, starts):
+    """an update with a known window makes those before it that lie inside that window unnecessary"""
+    low = known_starts(starts, shape_of(x), shape_of(u))
+    if low is None:
+        return None
+    windows = [(low, tuple(a + k for a, k in zip(low, shape_of(u), strict=True)))]
+    kept: list[tuple[ir.Value, tuple[int, ...]]] = []
+    base, above, array = None, [], x
+    for _ in range(LONGEST_CHAIN):
+        other = update_window(array)
+        if other is None:
+            break
+        below, content, *_ = producer(array).operands
+        if any(covers(window, other) for window in windows):
+            base, above = below, list(kept)
+        elif users(array) == 1:
+            kept.append((content, other[0]))
+            windows.append(other)
+        else:
+            break
+        array = below
+    if base is None:
+        return None
+    for content, place in reversed(above):
+        base = ops.dynamic_update_slice(base, content, places(*place))
+    return ops.dynamic_update_slice(base, u, starts)
+
+
+@rewrite(match.dynamic_update_slice(x, u, rest("starts")),
+         example=(lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 4))),
+                  lambda a: _chain(a, ((0, 3), (6, 4)), ((0, 0), (6, 2)), ((0, 2), (6, 3)))),
+         counter=(lambda a: _chain(a, ((0, 0), (2, 4)), ((3, 0), (6, 4))),
+                  lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 3)))))
+def updates_side_by_side(x, u, starts):
+    """updates that together cover the array, side by side in one dimension, are a concatenation"""
+    shape = shape_of(x)
+    low = known_starts(starts, shape, shape_of(u))
+    if low is None or not size(shape):
+        return None
+    split = [d for d, (k, whole) in enumerate(zip(shape_of(u), shape, strict=True)) if k != whole]
+    if len(split) != 1:
+        return None
+    parts, array = {low[split[0]]: u}, x
+    for _ in range(LONGEST_CHAIN):
+        window = update_window(array)
+        if window is None or sum(shape_of(part)[split[0]] for part in parts.values()) >= shape[split[0]]:
+            break
+        content = producer(array).operands[1]
+        if [d for d, (k, whole) in enumerate(zip(shape_of(content), shape, strict=True)) if k != whole] != split:
+            return None
+        parts.setdefault(window[0][split[0]], content)
+        array = producer(array).operands[0]
+    ordered = sorted(parts)
+    ends = [a + shape_of(parts[a])[split[0]] for a in ordered]
+    if ordered != [0, *ends[:-1]] or ends[-1] != shape[split[0]]:
+        return None
+    return ops.concatenate([parts[a] for a in ordered], split[0])
+
+
+@rewrite(match.dynamic_update_slice(x, match.dynamic_slice(x, rest("others")), rest("starts")),
+         example=lambda a: ops.dynamic_update_slice(x := a(5), ops.dynamic_slice(x, i := [a(dtype="int32")], (2,)), i),
+         counter=lambda a: ops.dynamic_update_slice(x := a(5), ops.dynamic_slice(x, [a(dtype="int32")], (2,)),
+                                                    [a(dtype="int32")]))
+def update_by_own_content(x, others, starts):
+    """dynamic_update_slice(x, dynamic_slice(x, i), i) = x"""
+    return x if others == starts else None
+
+
+@rewrite(match.dynamic_update_slice(x, match.slice(x, start_indices=s, strides=t), rest("starts")),
+         example=lambda a: ops.dynamic_update_slice(x := a(5), ops.slice(x, (1,), (3,)), places(1)),
+         counter=(lambda a: ops.dynamic_update_slice(x := a(5), ops.slice(x, (1,), (3,)), places(2)),
+                  lambda a: ops.dynamic_update_slice(x := a(5), ops.slice(x, (1,), (4,), (2,)), places(1))))
+def update_by_own_slice(x, s, t, starts, result_shape):
+    """x with x[a:b] = x[a:b] is x"""
+    sizes = shape_of(x)
+    known = [ops.constant_value(start) for start in starts]
+    if any(k is None for k in known) or any(step != 1 for step in t):
+        return None
+    return x if tuple(int(k) for k in known) == s and all(0 <= k < m for k, m in zip(s, sizes, strict=True)) else None
+
+
+# ---- windows of windows --------------------------------------------------------------------------------------------
+
+def _clamped(start: ir.Value, most: int) -> ir.Value:
+    return ops.clamp(0, start, most)
+
+
+def _plus(start: ir.Value, offset: int) -> ir.Value:
+    return ops.add(start, offset) if offset else start
+
+
+@rewrite(match.dynamic_slice(once(match.dynamic_slice(x, rest("others"), slice_sizes=s)), rest("starts"),
+                             slice_sizes=n),
+         example=(lambda a: ops.dynamic_slice(ops.dynamic_slice(a(9), [a(dtype="int32")], (5,)), [a(dtype="int32")],
+                                              (2,)),
+                  lambda a: ops.dynamic_slice(ops.dynamic_slice(a(4, 6), [a(dtype="int32")] * 2, (1, 6)),
+                                              [a(dtype="int32")] * 2, (1, 2))),
+         counter=lambda a: ops.dynamic_slice(ops.dynamic_slice(a(9), [a(dtype="int32")], (5,)), [a(dtype="int64")],
+                                             (2,)))
+def dynamic_slice_of_dynamic_slice(x, others, s, starts, n):
+    """dynamic_slice(dynamic_slice(x, i), j) = dynamic_slice(x, i + j), both clamped as they were"""
+    if others[0].type != starts[0].type or not _fits(others[0], shape_of(x)):
+        return None
+    sums = []
+    for whole, between, extent, i, j in zip(shape_of(x), s, n, others, starts, strict=True):
+        if between == extent:
+            sums.append(i)
+        elif whole == between:
+            sums.append(j)
+        else:
+            sums.append(ops.add(_clamped(i, whole - between), _clamped(j, between - extent)))
+    return ops.dynamic_slice(x, sums, n)
+
+
+def _fits(start: ir.Value, shape: Sequence[int]) -> bool:
+    """Whether the type of a start can count all places of an array."""
+    return all(extent <= np.iinfo(dtype_of(start)).max for extent in shape)
+
+
+@rewrite(match.slice(once(match.dynamic_slice(x, rest("starts"), slice_sizes=n)), start_indices=s, limit_indices=e,
+                     strides=t),
+         example=lambda a: ops.slice(ops.dynamic_slice(a(9, 4), [a(dtype="int32")] * 2, (5, 4)), (1, 0), (3, 2)),
+         counter=lambda a: ops.slice(ops.dynamic_slice(a(9), [a(dtype="int32")], (5,)), (1,), (5,), (2,)))
+def slice_of_dynamic_slice(x, starts, n, s, e, t):
+    """slice(dynamic_slice(x, i), a, b) = dynamic_slice(x, clamp(i) + a)"""
+    if any(k != 1 for k in t) or not _fits(starts[0], shape_of(x)):
+        return None
+    moved = [start if a == 0 and b - a == between else
+             _plus(_clamped(start, whole - between) if whole != between else ops.splat(0, start), a)
+             for start, whole, between, a, b in zip(starts, shape_of(x), n, s, e, strict=True)]
+    return ops.dynamic_slice(x, moved, [b - a for a, b in zip(s, e, strict=True)])
+
+
+@rewrite(match.dynamic_slice(named("y", match.slice(x, start_indices=s, strides=t)), rest("starts"),
+                             slice_sizes=n),
+         example=lambda a: ops.dynamic_slice(ops.slice(a(9, 4), (2, 0), (8, 4)), [a(dtype="int32")] * 2, (3, 2)),
+         counter=lambda a: ops.dynamic_slice(ops.slice(a(9), (0,), (9,), (2,)), [a(dtype="int32")], (3,)))
+def dynamic_slice_of_slice(y, x, s, t, starts, n):
+    """dynamic_slice(slice(x, a, b), i) = dynamic_slice(x, clamp(i) + a)"""
+    if any(k != 1 for k in t) or not _fits(starts[0], shape_of(x)):
+        return None
+    moved = [start if whole == within else _plus(_clamped(start, within - extent), a)
+             for start, whole, within, extent, a in zip(starts, shape_of(x), shape_of(y), n, s, strict=True)]
+    return ops.dynamic_slice(x, moved, n)
+
+
+# ---- windows of what moves freely ----------------------------------------------------------------------------------
+
+@rewrite(match.dynamic_slice(match.broadcast_in_dim(x, broadcast_dimensions=d), rest("starts"), slice_sizes=n),
+         example=(lambda a: ops.dynamic_slice(ops.broadcast_in_dim(a(4), (3, 4), (1,)), [a(dtype="int32")] * 2, (2, 2)),
+                  lambda a: ops.dynamic_slice(ops.broadcast_in_dim(a(1, 4), (3, 4), (0, 1)), [a(dtype="int32")] * 2,
+                                              (1, 4))))
+def dynamic_slice_of_broadcast(x, d, starts, n, result_shape):
+    """dynamic_slice(broadcast_in_dim(x)) = broadcast_in_dim(dynamic_slice(x))"""
+    extents = shape_of(x)
+    if all(extent == 1 or extent == n[k] for extent, k in zip(extents, d, strict=True)):
+        part = x
+    else:
+        sizes = [extent if extent == 1 else n[k] for extent, k in zip(extents, d, strict=True)]
+        part = ops.dynamic_slice(x, [starts[k] for k in d], sizes)
+    return ops.broadcast_in_dim(part, result_shape, d)
+
+
+@rewrite(match.dynamic_slice(named("y", match.iota(iota_dimension=d)), rest("starts"), slice_sizes=n), dtypes="integer",
+         example=lambda a: ops.dynamic_slice(ops.iota((4, 5), a.dtype, 1), [a(dtype="int32")] * 2, (2, 3)))
+def dynamic_slice_of_iota(y, d, starts, n, result_shape, result_dtype):
+    """dynamic_slice(iota, i) = iota + clamp(i)"""
+    first = ops.convert(_clamped(starts[d], shape_of(y)[d] - n[d]), result_dtype)
+    return ops.add(ops.iota(result_shape, result_dtype, d), ops.broadcast_in_dim(first, result_shape, ()))
+
+
+@rewrite(match.dynamic_slice(match.transpose(x, permutation=p), rest("starts"), slice_sizes=n),
+         example=lambda a: ops.dynamic_slice(ops.transpose(a(4, 5, 6), (2, 0, 1)), [a(dtype="int32") for _ in range(3)],
+                                             (2, 3, 1)))
+def dynamic_slice_of_transpose(x, p, starts, n):
+    """dynamic_slice(transpose(x, p), i) = transpose(dynamic_slice(x, i by p), p)"""
+    rank = len(p)
+    back = [p.index(k) for k in range(rank)]
+    return ops.transpose(ops.dynamic_slice(x, [starts[k] for k in back], [n[k] for k in back]), p)
+
+
+@rewrite(match.dynamic_slice(once(one_of(POINTWISE, rest("xs"), template="op")), rest("starts"), slice_sizes=n),
+         example=(lambda a: ops.dynamic_slice(ops.add(a(4, 5), a(4, 5)), [a(dtype="int32")] * 2, (2, 2)),
+                  lambda a: ops.dynamic_slice(ops.select(a(dtype="bool"), a(4), a(4)), [a(dtype="int32")], (2,))))
+def dynamic_slice_of_pointwise(xs, op, starts, n, result_shape):
+    """dynamic_slice(f(x, y), i) = f(dynamic_slice(x, i), dynamic_slice(y, i))"""
+    return op.build([ops.dynamic_slice(v, starts, n) if shape_of(v) else v for v in xs], result_shape)
