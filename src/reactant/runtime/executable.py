@@ -16,7 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.runtime import arguments as host_arguments
-from reactant.runtime import buffers
+from reactant.runtime import buffers, reductions
 from reactant.runtime.compile_options import options_for
 from reactant.runtime.devices import default_device
 from reactant.runtime.facts import facts_of
@@ -45,11 +45,17 @@ class Executable:
         self.device = device
         target = device if device is not None else default_device().jax
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
-        facts = facts_of(module)
-        self.xla_options = {**options_for(facts, target.platform), **(xla_options or {})}
         on_cpu = target.platform == "cpu"
         self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= buffers.BIG
                           and host_arguments.native(a.dtype))
+        facts = facts_of(module)
+        chosen = options_for(facts, target.platform)
+        if not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
+            module = reductions.in_steps(module)
+            self._body = body_of(module, name)
+            facts = facts_of(module, reductions_fuse=True)
+            chosen = reductions.OPTIONS
+        self.xla_options = {**chosen, **(xla_options or {})}
         self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
                                and POOL.limit >= a.nbytes >= buffers.BIG and host_arguments.native(a.dtype))
         sliceable = tuple(i for i in self._big if facts.sliceable[i])

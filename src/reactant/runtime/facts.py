@@ -72,8 +72,11 @@ class Facts:
     products_meet: bool
 
 
-def facts_of(module: ir.Module) -> Facts:
-    """Read the facts off `module`, which has a function @main."""
+def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
+    """Read the facts off `module`, which has a function @main.
+
+    reductions_fuse: XLA is told to compute reductions in loops of its own (`reactant.runtime.reductions`).
+    """
     counts: collections.Counter[str] = collections.Counter()
     functions: dict[str, ir.Operation] = {}
     reductions: list[Reduction] = []
@@ -102,7 +105,7 @@ def facts_of(module: ir.Module) -> Facts:
     with context.building():
         module.operation.walk(visit)
         main = functions["main"].regions[0].blocks[0]
-        sliceable = tuple(_sliceable(value, functions, calls) for value in main.arguments)
+        sliceable = tuple(_sliceable(value, functions, calls, reductions_fuse) for value in main.arguments)
         meet = _reach(products, products + others) or _reach(others, products)
     return Facts(sliceable, counts, tuple(reductions), meet)
 
@@ -138,7 +141,8 @@ def _symbol(operation: ir.Operation, attribute: str) -> str:
                else ir.StringAttr(operation.attributes[attribute]).value)
 
 
-def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: dict[str, list[ir.Operation]]) -> bool:
+def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: dict[str, list[ir.Operation]],
+               reductions_fuse: bool) -> bool:
     """Follow the argument through what fuses, and through calls; declines where that meets a library call."""
     work, seen = [(argument, True)], {argument}
 
@@ -157,6 +161,8 @@ def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: di
                     follow(call.results[use.operand_number], direct)
             elif name == "func.call" and inside:
                 follow(functions[_symbol(user, "callee")].regions[0].blocks[0].arguments[use.operand_number], direct)
+            elif name == "stablehlo.reduce" and reductions_fuse:
+                continue
             elif name in ABSORBS_PRODUCERS or (direct and name in NOT_DIRECTLY):
                 return False
             elif name in FUSES_SLICES and inside:

@@ -71,7 +71,7 @@ class Forms:
         needed = copied[cheapest] - sum(size for size, want, have in zip(self._sizes, wanted, offsets, strict=True)
                                         if want != have)
         self._regret[wanted] += needed
-        if self._regret.total() / COPY_RATE < self._fixed[cheapest].seconds:
+        if self._regret.total() / COPY_RATE <= self._fixed[cheapest].seconds:
             return self._fixed[cheapest], cheapest
         many = self._regret[wanted] * 2 < self._regret.total() or len(self._fixed) >= MOST_FORMS
         self._regret.clear()

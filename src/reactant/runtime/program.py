@@ -23,7 +23,7 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
-from reactant.ir import context, types
+from reactant.ir import context, modules, types
 from reactant.runtime.jax_internals import X64
 
 ALIGNMENT = 64
@@ -84,9 +84,7 @@ def body_of(module: ir.Module, name: str) -> Body:
         if len(mains) != 1:
             raise ValueError(f"The module {name!r} has {len(mains)} functions named @main; one is run.")
         kind = mains[0].type
-        buffer = _BytesSink()
-        module.operation.write_bytecode(buffer)
-        return Body(buffer.value(), name, tuple(_array(t, name) for t in kind.inputs),
+        return Body(modules.bytecode(module), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results))
 
 
@@ -95,19 +93,6 @@ def _array(type_: ir.Type, name: str) -> Array:
         raise ValueError(f"@main of {name!r} has the type {type_}: only tensors of static shape can be run.")
     shape, dtype = types.shape_and_dtype(type_)
     return Array(tuple(shape), dtype)
-
-
-class _BytesSink:
-    """The file-like object `write_bytecode` wants."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-
-    def write(self, part: bytes) -> None:
-        self._parts.append(bytes(part))
-
-    def value(self) -> bytes:
-        return b"".join(self._parts)
 
 
 run_module = Primitive("reactant_module")
