@@ -11,6 +11,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.numpy import complex_functions as cf
+from reactant.frontends.numpy.complex_functions import copy_sign
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
@@ -40,6 +42,21 @@ def _by_kind(**cases: Callable) -> Loop:
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
         return cases.get(dtypes[0].kind, cases.get("else_"))(*values)
     return run
+
+
+def _function(real: Callable, of_complex: Callable) -> Loop:
+    """A function of one variable; float16 is computed in float32 and rounded once."""
+    def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
+        if dtypes[0].kind == "c":
+            return of_complex(*values)
+        if dtypes[0] == np.float16:
+            return ops.convert(real(*(ops.convert(v, np.float32) for v in values)), np.float16)
+        return real(*values)
+    return run
+
+
+def _real(build: Callable) -> Loop:
+    return _function(build, build)
 
 
 def _zeros(x: ir.Value) -> ir.Value:
@@ -143,7 +160,7 @@ def _remainder_float(x: ir.Value, y: ir.Value) -> ir.Value:
     differ = ops.compare(ops.compare(rest, 0, "LT"), ops.compare(y, 0, "LT"), "NE")
     nonzero = ops.compare(rest, 0, "NE")
     shifted = ops.select(ops.and_(nonzero, differ), ops.add(rest, y), rest)
-    return ops.select(nonzero, shifted, ops.select(ops.compare(rest, 0, "EQ"), _copy_sign(_zeros(x), y), rest))
+    return ops.select(nonzero, shifted, ops.select(ops.compare(rest, 0, "EQ"), copy_sign(_zeros(x), y), rest))
 
 
 def _floor_divide_float(x: ir.Value, y: ir.Value) -> ir.Value:
@@ -155,7 +172,7 @@ def _floor_divide_float(x: ir.Value, y: ir.Value) -> ir.Value:
     quotient = ops.select(differ, ops.subtract(quotient, 1), quotient)
     floor = ops.floor(quotient)
     floor = ops.select(ops.compare(ops.subtract(quotient, floor), 0.5, "GT"), ops.add(floor, 1), floor)
-    exact = ops.select(ops.compare(quotient, 0, "NE"), floor, _copy_sign(_zeros(x), ops.divide(x, y)))
+    exact = ops.select(ops.compare(quotient, 0, "NE"), floor, copy_sign(_zeros(x), ops.divide(x, y)))
     return ops.select(ops.compare(y, 0, "EQ"), ops.divide(x, y), exact)
 
 
@@ -187,6 +204,8 @@ def _power(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value
             return fast
     if dtypes[0].kind == "b":
         return ops.or_(x, ops.not_(y))
+    if dtypes[0].kind in "iu":
+        return _integer_power(x, y)
     return ops.power(x, y)
 
 
@@ -196,6 +215,8 @@ def _constant_power(x: ir.Value, exponent: complex, kind: str) -> ir.Value | Non
         return ops.multiply(x, x)
     if exponent == 1:
         return x
+    if kind == "c" and exponent.imag == 0 and exponent.real == int(exponent.real) and abs(exponent) < 100:
+        return cf.integer_power(x, int(exponent.real))
     if kind == "f" and exponent == 0:
         return ops.splat(1, x)
     if kind == "f" and exponent == -1:
@@ -203,6 +224,33 @@ def _constant_power(x: ir.Value, exponent: complex, kind: str) -> ir.Value | Non
     if kind == "f" and exponent == 0.5:
         return ops.sqrt(x)
     return None
+
+
+def _integer_power(x: ir.Value, y: ir.Value) -> ir.Value:
+    """Square and multiply with wrap-around; as many rounds as the greatest exponent has bits."""
+    known = uniform_constant(y)
+    if known is not None and known.size and (known == known.reshape(-1)[0]).all():
+        return _known_integer_power(x, int(known.reshape(-1)[0]))
+    left = y if dtype_of(y).kind == "u" else ops.bitcast_convert(y, np.dtype(f"u{dtype_of(y).itemsize}"))
+
+    def going(result: ir.Value, base: ir.Value, left: ir.Value) -> ir.Value:
+        return ops.reduce(ops.compare(left, 0, "NE"), False, range(len(shape_of(left))), "or")
+
+    def turn(result: ir.Value, base: ir.Value, left: ir.Value) -> list[ir.Value]:
+        odd = ops.compare(ops.and_(left, 1), 0, "NE")
+        return [ops.select(odd, ops.multiply(result, base), result), ops.multiply(base, base),
+                ops.shift_right_logical(left, 1)]
+    return ops.while_([ops.splat(1, x), x, left], going, turn)[0]
+
+
+def _known_integer_power(x: ir.Value, exponent: int) -> ir.Value:
+    result, base = None, x
+    while exponent:
+        if exponent & 1:
+            result = base if result is None else ops.multiply(result, base)
+        exponent >>= 1
+        base = ops.multiply(base, base) if exponent else base
+    return ops.splat(1, x) if result is None else result
 
 
 def _require_non_negative(exponent: ir.Value) -> None:
@@ -229,13 +277,6 @@ def uniform_constant(value: ir.Value) -> np.ndarray | None:
 
 # ---- other formulas --------------------------------------------------------------------------------------------
 
-def _copy_sign(x: ir.Value, y: ir.Value) -> ir.Value:
-    bits = np.dtype(f"u{dtype_of(x).itemsize}")
-    top = bits.type(1 << (8 * bits.itemsize - 1))
-    magnitude = ops.and_(ops.bitcast_convert(x, bits), ~top)
-    return ops.bitcast_convert(ops.or_(magnitude, ops.and_(ops.bitcast_convert(y, bits), top)), dtype_of(x))
-
-
 def sign_bit(x: ir.Value) -> ir.Value:
     """Whether floats are negative, -0.0 and NaN by their sign bit."""
     bits = np.dtype(f"i{dtype_of(x).itemsize}")
@@ -243,13 +284,14 @@ def sign_bit(x: ir.Value) -> ir.Value:
 
 
 def _sign(x: ir.Value) -> ir.Value:
-    if dtype_of(x).kind == "u":
+    kind = dtype_of(x).kind
+    if kind == "c":
+        return cf.sign(x)
+    if kind == "u":
         return ops.convert(ops.compare(x, 0, "NE"), dtype_of(x))
-    if dtype_of(x).kind == "c":
-        size = ops.abs(x)
-        unit = ops.divide(x, ops.complex(size, _zeros(size)))
-        return ops.select(ops.compare(size, 0, "EQ"), _zeros(x), unit)
-    return ops.select(is_nan(x), x, ops.sign(x)) if dtype_of(x).kind == "f" else ops.sign(x)
+    if kind == "i":
+        return ops.sign(x)
+    return ops.select(is_nan(x), x, ops.select(ops.compare(x, 0, "EQ"), 0, ops.sign(x)))     # 0.0 for -0.0, as NumPy
 
 
 def _heaviside(x: ir.Value, y: ir.Value) -> ir.Value:
@@ -276,7 +318,7 @@ def _log_add_exp(x: ir.Value, y: ir.Value) -> ir.Value:
 
 def _log_add_exp2(x: ir.Value, y: ir.Value) -> ir.Value:
     big, gap = ops.maximum(x, y), ops.subtract(x, y)
-    power = ops.exponential(ops.multiply(ops.negate(ops.abs(gap)), float(np.log(2.0))))
+    power = _exp2(ops.negate(ops.abs(gap)))
     usual = ops.add(big, ops.divide(ops.log_plus_one(power), float(np.log(2.0))))
     return ops.select(ops.compare(x, y, "EQ"), ops.add(x, 1.0), usual)
 
@@ -287,8 +329,6 @@ def _exp2(x: ir.Value) -> ir.Value:
 
 def _scaled_log(base: float) -> Callable:
     def build(x: ir.Value) -> ir.Value:
-        if dtype_of(x).kind == "c":
-            return ops.divide(ops.log(x), complex(np.log(base)))
         # exact at powers of the base where the platform's is: correct the rounded quotient once
         guess = ops.divide(ops.log(x), float(np.log(base)))
         near = ops.round_nearest_even(guess)
@@ -297,14 +337,13 @@ def _scaled_log(base: float) -> Callable:
     return build
 
 
-def _complex_log1p(x: ir.Value) -> ir.Value:
-    return ops.log_plus_one(x)
+def _magnitude(x: ir.Value) -> ir.Value:
+    """|x| as an unsigned integer, which holds that of the lowest number too."""
+    return x if dtype_of(x).kind == "u" else ops.bitcast_convert(ops.abs(x), np.dtype(f"u{dtype_of(x).itemsize}"))
 
 
-def _gcd(x: ir.Value, y: ir.Value) -> ir.Value:
-    """Euclid's algorithm on magnitudes, in lock step."""
-    a, b = (ops.abs(v) if dtype_of(v).kind == "i" else v for v in (x, y))
-
+def _common_divisor(a: ir.Value, b: ir.Value) -> ir.Value:
+    """Euclid's algorithm on unsigned numbers, in lock step."""
     def going(a: ir.Value, b: ir.Value) -> ir.Value:
         return ops.reduce(ops.compare(b, 0, "NE"), False, range(len(shape_of(b))), "or")
 
@@ -314,11 +353,14 @@ def _gcd(x: ir.Value, y: ir.Value) -> ir.Value:
     return ops.while_([a, b], going, turn)[0]
 
 
+def _gcd(x: ir.Value, y: ir.Value) -> ir.Value:
+    return ops.bitcast_convert(_common_divisor(_magnitude(x), _magnitude(y)), dtype_of(x))
+
+
 def _lcm(x: ir.Value, y: ir.Value) -> ir.Value:
-    common = _gcd(x, y)
-    zero, safe = _nonzero_divisor(common)
-    product = ops.multiply(ops.divide(x, safe), y)
-    return ops.select(zero, 0, ops.abs(product) if dtype_of(x).kind == "i" else product)
+    a, b = _magnitude(x), _magnitude(y)
+    zero, safe = _nonzero_divisor(_common_divisor(a, b))
+    return ops.bitcast_convert(ops.select(zero, 0, ops.multiply(ops.divide(a, safe), b)), dtype_of(x))
 
 
 def _shift(build: Callable, fill: Callable) -> Loop:
@@ -345,7 +387,7 @@ def _modf(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.V
     (x,) = values
     whole = _truncate(x)
     part = ops.select(is_inf(x), _zeros(x), ops.subtract(x, whole))
-    return [_copy_sign(part, x), whole]
+    return [copy_sign(part, x), whole]
 
 
 def _truncate(x: ir.Value) -> ir.Value:
@@ -388,6 +430,9 @@ def _frexp(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.
 def _ldexp(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
     """x * 2**n in three exact factors, so that neither overflow nor underflow comes early."""
     x, n = values
+    if dtypes[0] == np.float16:
+        single = (np.dtype(np.float32), dtypes[1], np.dtype(np.float32))
+        return ops.convert(_ldexp([ops.convert(x, np.float32), n], single), np.float16)
     limit = 3 * np.finfo(dtypes[0]).maxexp
     n = ops.clamp(-limit, ops.convert(n, np.int64), limit)
     third = ops.divide(n, 3)
@@ -398,14 +443,19 @@ def _ldexp(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value
 
 
 def _spacing(x: ir.Value) -> ir.Value:
-    away = ops.next_after(x, _copy_sign(ops.splat(np.inf, x), x))
+    if dtype_of(x) == np.float16:       # NumPy's half looks upwards, its other floats away from zero
+        return ops.select(ops.is_finite(x), ops.subtract(ops.next_after(x, ops.splat(np.inf, x)), x), np.nan)
+    away = ops.next_after(x, copy_sign(ops.splat(np.inf, x), x))
     return ops.select(ops.is_finite(x), ops.subtract(away, x), np.nan)
 
 
 def _reciprocal(x: ir.Value) -> ir.Value:
+    if dtype_of(x).kind == "c":
+        return cf.reciprocal(x)
     if dtype_of(x).kind in "iu":
         zero, safe = _nonzero_divisor(x)
-        lowest = np.iinfo(dtype_of(x)).min if dtype_of(x).kind == "i" else 0
+        # what NumPy's loops leave for 1 / 0
+        lowest = np.iinfo(dtype_of(x)).min if dtype_of(x).kind == "i" and dtype_of(x).itemsize >= 4 else 0
         return ops.select(zero, lowest, ops.divide(ops.splat(1, x), safe))
     return ops.divide(ops.splat(1, x), x)
 
@@ -415,7 +465,8 @@ def _conjugate(x: ir.Value) -> ir.Value:
 
 
 def _absolute(x: ir.Value) -> ir.Value:
-    return x if dtype_of(x).kind in "bu" else ops.abs(x)
+    kind = dtype_of(x).kind
+    return x if kind in "bu" else cf.absolute(x) if kind == "c" else ops.abs(x)
 
 
 def _truth(x: ir.Value) -> ir.Value:
@@ -428,24 +479,29 @@ def _logical(build: Callable) -> Loop:
 
 _RADIAN = float(np.pi / 180)
 
+_FUNCTIONS: dict[np.ufunc, tuple[Callable, Callable]] = {
+    np.sqrt: (ops.sqrt, cf.sqrt), np.exp: (ops.exponential, cf.exp), np.exp2: (_exp2, cf.exp2),
+    np.expm1: (ops.exponential_minus_one, cf.expm1), np.log: (ops.log, cf.log),
+    np.log2: (_scaled_log(2), cf.scaled_log(2)), np.log10: (_scaled_log(10), cf.scaled_log(10)),
+    np.log1p: (cf.real_log1p, cf.log1p), np.sin: (ops.sine, cf.sin), np.cos: (ops.cosine, cf.cos),
+    np.tan: (ops.tan, cf.tan), np.arcsin: (ops.asin, cf.arcsin), np.arccos: (ops.acos, cf.arccos),
+    np.arctan: (ops.atan, cf.arctan), np.sinh: (cf.real_sinh, cf.sinh), np.cosh: (cf.real_cosh, cf.cosh),
+    np.tanh: (ops.tanh, cf.tanh), np.arcsinh: (ops.asinh, cf.arcsinh), np.arccosh: (ops.acosh, cf.arccosh),
+    np.arctanh: (cf.real_arctanh, cf.arctanh),
+}
+"""Functions of one variable, real and complex."""
+
 LOOPS: dict[np.ufunc, Loop] = {
     np.add: _by_kind(b=ops.or_, else_=ops.add), np.subtract: _direct(ops.subtract),
-    np.multiply: _by_kind(b=ops.and_, else_=ops.multiply), np.divide: _direct(ops.divide),
+    np.multiply: _by_kind(b=ops.and_, else_=ops.multiply), np.divide: _by_kind(c=cf.divide, else_=ops.divide),
     np.floor_divide: _by_kind(i=_floor_divide_signed, u=_floor_divide_unsigned, f=_floor_divide_float),
     np.remainder: _by_kind(i=_remainder_signed, u=_remainder_unsigned, f=_remainder_float),
     np.fmod: _direct(_fmod), np.divmod: _divmod, np.power: _power, np.float_power: _power,
     np.negative: _direct(ops.negate), np.positive: _direct(lambda x: x), np.absolute: _direct(_absolute),
     np.fabs: _direct(ops.abs), np.sign: _direct(_sign), np.conjugate: _direct(_conjugate),
-    np.square: _direct(lambda x: ops.multiply(x, x)), np.sqrt: _direct(ops.sqrt), np.cbrt: _direct(ops.cbrt),
-    np.reciprocal: _direct(_reciprocal),
-    np.exp: _direct(ops.exponential), np.exp2: _direct(_exp2), np.expm1: _direct(ops.exponential_minus_one),
-    np.log: _direct(ops.log), np.log2: _direct(_scaled_log(2)), np.log10: _direct(_scaled_log(10)),
-    np.log1p: _direct(_complex_log1p), np.logaddexp: _direct(_log_add_exp), np.logaddexp2: _direct(_log_add_exp2),
-    np.sin: _direct(ops.sine), np.cos: _direct(ops.cosine), np.tan: _direct(ops.tan),
-    np.arcsin: _direct(ops.asin), np.arccos: _direct(ops.acos), np.arctan: _direct(ops.atan),
-    np.arctan2: _direct(ops.atan2), np.hypot: _direct(_hypot),
-    np.sinh: _direct(ops.sinh), np.cosh: _direct(ops.cosh), np.tanh: _direct(ops.tanh),
-    np.arcsinh: _direct(ops.asinh), np.arccosh: _direct(ops.acosh), np.arctanh: _direct(ops.atanh),
+    np.square: _direct(lambda x: ops.multiply(x, x)), np.cbrt: _real(ops.cbrt),
+    np.reciprocal: _direct(_reciprocal), np.logaddexp: _real(_log_add_exp), np.logaddexp2: _real(_log_add_exp2),
+    np.arctan2: _real(ops.atan2), np.hypot: _real(_hypot),
     np.degrees: _direct(lambda x: ops.multiply(x, float(180 / np.pi))),
     np.rad2deg: _direct(lambda x: ops.multiply(x, float(180 / np.pi))),
     np.radians: _direct(lambda x: ops.multiply(x, _RADIAN)), np.deg2rad: _direct(lambda x: ops.multiply(x, _RADIAN)),
@@ -456,7 +512,7 @@ LOOPS: dict[np.ufunc, Loop] = {
     np.maximum: _extreme(ops.maximum, "GE", False), np.minimum: _extreme(ops.minimum, "LE", False),
     np.fmax: _extreme(ops.maximum, "GE", True), np.fmin: _extreme(ops.minimum, "LE", True),
     np.isnan: _direct(is_nan), np.isinf: _direct(is_inf), np.isfinite: _direct(is_finite),
-    np.signbit: _direct(sign_bit), np.copysign: _direct(_copy_sign), np.nextafter: _direct(ops.next_after),
+    np.signbit: _direct(sign_bit), np.copysign: _direct(copy_sign), np.nextafter: _direct(ops.next_after),
     np.spacing: _direct(_spacing), np.modf: _modf, np.frexp: _frexp, np.ldexp: _ldexp,
     np.heaviside: _direct(_heaviside),
     np.floor: _direct(_float_only(ops.floor)), np.ceil: _direct(_float_only(ops.ceil)), np.trunc: _direct(_truncate),
@@ -468,3 +524,4 @@ LOOPS: dict[np.ufunc, Loop] = {
     np.bitwise_count: lambda values, dtypes: ops.popcnt(ops.abs(values[0]) if dtypes[0].kind == "i" else values[0]),
     np.gcd: _direct(_gcd), np.lcm: _direct(_lcm),
 }
+LOOPS |= {ufunc: _function(*forms) for ufunc, forms in _FUNCTIONS.items()}

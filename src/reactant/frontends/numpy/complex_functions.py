@@ -1,0 +1,295 @@
+"""Functions of complex numbers with NumPy's (C99's) branch cuts, signed zeros and infinities.
+
+XLA's own complex functions lose the sign of zero, hence the side of a branch cut. Here inverse functions are evaluated
+in the quadrant where they are right and reflected (f(conj z) = conj f(z), odd functions), and the others are built from
+real functions. Kahan, "Branch cuts for complex elementary functions" (1987); C99 Annex G.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import dtype_of
+
+Pair = tuple[ir.Value, ir.Value]
+
+
+# ---- real building blocks --------------------------------------------------------------------------------------
+
+def copy_sign(x: ir.Value, y: ir.Value) -> ir.Value:
+    """The magnitude of `x` with the sign bit of `y`."""
+    bits = np.dtype(f"u{dtype_of(x).itemsize}")
+    top = bits.type(1 << (8 * bits.itemsize - 1))
+    magnitude = ops.and_(ops.bitcast_convert(x, bits), ~top)
+    return ops.bitcast_convert(ops.or_(magnitude, ops.and_(ops.bitcast_convert(y, bits), top)), dtype_of(x))
+
+
+def nan(x: ir.Value) -> ir.Value:
+    return ops.compare(x, x, "NE")
+
+
+def infinite(x: ir.Value) -> ir.Value:
+    return ops.compare(ops.abs(x), np.inf, "EQ")
+
+
+def _zero(x: ir.Value) -> ir.Value:
+    return ops.compare(x, 0, "EQ")
+
+
+def _not_finite(x: ir.Value) -> ir.Value:
+    return ops.not_(ops.is_finite(x))
+
+
+def _largest_exponent(dtype: np.dtype) -> float:
+    """exp of anything below it does not overflow."""
+    return float(np.log(np.finfo(dtype).max)) - 0.1
+
+
+def real_cosh(x: ir.Value) -> ir.Value:
+    """(e^|x| + e^-|x|) / 2; near overflow as (e^(|x|/2) / 2) e^(|x|/2)."""
+    size = ops.abs(x)
+    big = ops.compare(size, _largest_exponent(dtype_of(x)), "GT")
+    e = ops.exponential(ops.select(big, ops.multiply(size, 0.5), size))
+    half = ops.multiply(e, 0.5)
+    return ops.select(big, ops.multiply(half, e), ops.add(half, ops.divide(ops.splat(0.5, e), e)))
+
+
+def real_sinh(x: ir.Value) -> ir.Value:
+    """With E = e^|x| - 1: (E + E / (E + 1)) / 2, which is accurate near zero too."""
+    size = ops.abs(x)
+    big = ops.compare(size, _largest_exponent(dtype_of(x)), "GT")
+    e = ops.exponential_minus_one(ops.select(big, ops.multiply(size, 0.5), size))
+    half = ops.multiply(e, 0.5)
+    usual = ops.add(half, ops.divide(half, ops.add(e, 1)))
+    return copy_sign(ops.select(big, ops.multiply(half, e), usual), x)
+
+
+def real_log1p(x: ir.Value) -> ir.Value:
+    """XLA's rational form, which is right from sqrt(1/2) - 1 on; below, log(1 + x), which loses nothing there."""
+    return ops.select(ops.compare(x, float(np.sqrt(0.5) - 1), "LT"), ops.log(ops.add(x, 1)), ops.log_plus_one(x))
+
+
+def real_arctanh(x: ir.Value) -> ir.Value:
+    """log1p(2 |x| / (1 - |x|)) / 2, odd."""
+    size = ops.abs(x)
+    ratio = ops.divide(ops.multiply(size, 2), ops.subtract(ops.splat(1, x), size))
+    return copy_sign(ops.multiply(real_log1p(ratio), 0.5), x)
+
+
+# ---- arithmetic ------------------------------------------------------------------------------------------------
+
+def divide(z: ir.Value, w: ir.Value) -> ir.Value:
+    """Smith's algorithm, as NumPy: scaled by the greater part of the divisor; by zero componentwise."""
+    a, b, c, d = ops.real(z), ops.imag(z), ops.real(w), ops.imag(w)
+    wide = ops.compare(ops.abs(c), ops.abs(d), "GE")
+    none = ops.and_(_zero(c), _zero(d))
+    greater, less = ops.select(wide, c, d), ops.select(wide, d, c)
+    ratio = ops.divide(less, greater)
+    scale = ops.divide(ops.splat(1, c), ops.add(greater, ops.multiply(less, ratio)))
+    first, second = ops.select(wide, a, b), ops.select(wide, b, a)
+    re = ops.multiply(ops.add(first, ops.multiply(second, ratio)), scale)
+    turned = ops.multiply(first, ratio)
+    im = ops.multiply(ops.select(wide, ops.subtract(second, turned), ops.subtract(turned, second)), scale)
+    size = ops.abs(c)
+    return ops.complex(ops.select(none, ops.divide(a, size), re), ops.select(none, ops.divide(b, size), im))
+
+
+def reciprocal(z: ir.Value) -> ir.Value:
+    """1 / z by Smith's algorithm."""
+    a, b = ops.real(z), ops.imag(z)
+    wide = ops.compare(ops.abs(b), ops.abs(a), "LE")
+    greater, less = ops.select(wide, a, b), ops.select(wide, b, a)
+    ratio = ops.divide(less, greater)
+    scale = ops.add(greater, ops.multiply(less, ratio))
+    one = ops.splat(1, a)
+    re = ops.divide(ops.select(wide, one, ratio), scale)
+    im = ops.divide(ops.negate(ops.select(wide, ratio, one)), scale)
+    return ops.complex(re, im)
+
+
+def absolute(z: ir.Value) -> ir.Value:
+    """|z|; infinite when a part is, even beside NaN."""
+    return ops.select(ops.or_(infinite(ops.real(z)), infinite(ops.imag(z))), np.inf, ops.abs(z))
+
+
+def sign(z: ir.Value) -> ir.Value:
+    """z / |z|: 0 at 0, along an infinite part, NaN for two."""
+    a, b = ops.real(z), ops.imag(z)
+    size = absolute(z)
+    one = ops.splat(1, a)
+    far = (infinite(a), infinite(b))
+    endless = ops.or_(*far)
+
+    def part(x: ir.Value, here: ir.Value, there: ir.Value) -> ir.Value:
+        at_infinity = ops.select(here, copy_sign(one, x), 0)
+        at_infinity = ops.select(ops.and_(here, there), np.nan, at_infinity)
+        usual = ops.select(_zero(size), ops.splat(0, x), ops.divide(x, size))
+        return ops.select(endless, at_infinity, usual)
+    return ops.complex(part(a, *far), part(b, far[1], far[0]))
+
+
+def integer_power(z: ir.Value, exponent: int) -> ir.Value:
+    """z**exponent by repeated squaring; negative exponents of 1 / z."""
+    if exponent == 0:
+        return ops.splat(1, z)
+    base = z if exponent > 0 else reciprocal(z)
+    left, result = abs(exponent), None
+    while left:
+        if left & 1:
+            result = base if result is None else ops.multiply(result, base)
+        left >>= 1
+        base = ops.multiply(base, base) if left else base
+    return result
+
+
+# ---- exponential and logarithms --------------------------------------------------------------------------------
+
+def exp(z: ir.Value) -> ir.Value:
+    """e^x (cos y + i sin y); real for y = 0, zero for x = -inf."""
+    x, y = ops.real(z), ops.imag(z)
+    size, wild = ops.exponential(x), _not_finite(y)
+    re, im = ops.multiply(size, ops.cosine(y)), ops.multiply(size, ops.sine(y))
+    im = ops.select(_zero(y), y, im)
+    flat = ops.select(_zero(y), size, re)
+    re = ops.select(ops.and_(ops.compare(x, np.inf, "EQ"), wild), np.inf, flat)
+    vanish = ops.and_(ops.compare(x, -np.inf, "EQ"), wild)
+    return ops.complex(ops.select(vanish, 0, re), ops.select(vanish, 0, im))
+
+
+def exp2(z: ir.Value) -> ir.Value:
+    factor = float(np.log(2.0))
+    return exp(ops.complex(ops.multiply(ops.real(z), factor), ops.multiply(ops.imag(z), factor)))
+
+
+def expm1(z: ir.Value) -> ir.Value:
+    """(e^x - 1) cos y - 2 sin(y/2)**2 + i e^x sin y."""
+    x, y = ops.real(z), ops.imag(z)
+    half = ops.sine(ops.multiply(y, 0.5))
+    re = ops.subtract(ops.multiply(ops.exponential_minus_one(x), ops.cosine(y)),
+                      ops.multiply(ops.multiply(half, half), 2))
+    return ops.complex(re, ops.multiply(ops.exponential(x), ops.sine(y)))
+
+
+def log(z: ir.Value) -> ir.Value:
+    """log|z| + i arg z."""
+    found = ops.log(z)
+    endless = ops.or_(infinite(ops.real(z)), infinite(ops.imag(z)))
+    return ops.complex(ops.select(endless, np.inf, ops.real(found)), ops.imag(found))
+
+
+def scaled_log(base: float) -> Callable[[ir.Value], ir.Value]:
+    factor = float(1 / np.log(base))
+
+    def build(z: ir.Value) -> ir.Value:
+        found = log(z)
+        return ops.complex(ops.multiply(ops.real(found), factor), ops.multiply(ops.imag(found), factor))
+    return build
+
+
+def log1p(z: ir.Value) -> ir.Value:
+    found = ops.log_plus_one(z)
+    endless = ops.or_(infinite(ops.real(z)), infinite(ops.imag(z)))
+    return ops.complex(ops.select(endless, np.inf, ops.real(found)), ops.imag(found))
+
+
+def sqrt(z: ir.Value) -> ir.Value:
+    """Right half plane; the imaginary part has the sign of that of z."""
+    x, y = ops.real(z), ops.imag(z)
+    found = ops.sqrt(ops.complex(x, ops.abs(y)))
+    re, im = ops.real(found), ops.imag(found)
+    endless = infinite(y)
+    re = ops.select(ops.or_(endless, ops.compare(x, np.inf, "EQ")), np.inf, re)
+    im = ops.select(ops.or_(endless, ops.compare(x, -np.inf, "EQ")), np.inf, im)
+    return ops.complex(re, copy_sign(im, y))
+
+
+# ---- hyperbolic and circular functions -------------------------------------------------------------------------
+
+def _cosh(x: ir.Value, y: ir.Value) -> Pair:
+    """cosh x cos y + i sinh x sin y."""
+    wild = _not_finite(y)
+    re = ops.multiply(real_cosh(x), ops.cosine(y))
+    re = ops.select(ops.and_(infinite(x), wild), np.inf, ops.select(_zero(y), real_cosh(x), re))
+    im = ops.multiply(real_sinh(x), ops.sine(y))
+    nothing = ops.or_(_zero(y), ops.and_(_zero(x), wild))
+    one = ops.splat(1, x)
+    zero = copy_sign(ops.splat(0, x), ops.multiply(copy_sign(one, x), copy_sign(one, y)))
+    return re, ops.select(nothing, zero, im)
+
+
+def _sinh(x: ir.Value, y: ir.Value) -> Pair:
+    """sinh x cos y + i cosh x sin y."""
+    wild = _not_finite(y)
+    re = ops.multiply(real_sinh(x), ops.cosine(y))
+    re = ops.select(ops.and_(ops.or_(_zero(x), infinite(x)), wild), x, ops.select(_zero(y), real_sinh(x), re))
+    im = ops.multiply(real_cosh(x), ops.sine(y))
+    return re, ops.select(_zero(y), y, im)
+
+
+def _tanh(x: ir.Value, y: ir.Value) -> Pair:
+    found = ops.tanh(ops.complex(x, y))
+    re, im = ops.real(found), ops.imag(found)
+    return ops.select(_zero(x), x, re), ops.select(_zero(y), y, im)
+
+
+def _direct(build: Callable[[ir.Value, ir.Value], Pair]) -> Callable[[ir.Value], ir.Value]:
+    return lambda z: ops.complex(*build(ops.real(z), ops.imag(z)))
+
+
+def _turned(build: Callable[[ir.Value, ir.Value], Pair]) -> Callable[[ir.Value], ir.Value]:
+    """-i f(i z): the circular function of an odd hyperbolic one."""
+    def run(z: ir.Value) -> ir.Value:
+        re, im = build(ops.negate(ops.imag(z)), ops.real(z))
+        return ops.complex(im, ops.negate(re))
+    return run
+
+
+def cos(z: ir.Value) -> ir.Value:
+    """cosh(i z)."""
+    return ops.complex(*_cosh(ops.negate(ops.imag(z)), ops.real(z)))
+
+
+cosh, sinh, tanh = _direct(_cosh), _direct(_sinh), _direct(_tanh)
+sin, tan = _turned(_sinh), _turned(_tanh)
+
+
+# ---- their inverses --------------------------------------------------------------------------------------------
+
+def _arcsinh(x: ir.Value, y: ir.Value) -> Pair:
+    """Odd, and conjugate-symmetric: the first quadrant reflected."""
+    found = ops.asinh(ops.complex(ops.abs(x), ops.abs(y)))
+    re, im = ops.real(found), ops.imag(found)
+    im = ops.select(ops.and_(nan(x), _zero(y)), y, im)
+    return copy_sign(re, x), copy_sign(im, y)
+
+
+def _arctanh(x: ir.Value, y: ir.Value) -> Pair:
+    found = ops.atanh(ops.complex(ops.abs(x), ops.abs(y)))
+    lost = ops.or_(nan(x), nan(y))
+    kept = ops.or_(infinite(x), infinite(y))
+    re = ops.select(ops.and_(lost, ops.not_(ops.or_(kept, _zero(x)))), np.nan, ops.real(found))
+    re = ops.select(ops.or_(ops.and_(nan(y), _zero(x)), kept), 0, re)
+    im = ops.select(ops.and_(lost, ops.not_(infinite(y))), np.nan, ops.imag(found))
+    return copy_sign(re, x), copy_sign(im, y)
+
+
+def arccos(z: ir.Value) -> ir.Value:
+    """Conjugate-symmetric; the imaginary part has the opposite sign of that of z."""
+    x, y = ops.real(z), ops.imag(z)
+    found = ops.acos(ops.complex(x, ops.abs(y)))
+    re = ops.select(ops.and_(_zero(x), nan(y)), float(np.pi / 2), ops.real(found))
+    return ops.complex(re, copy_sign(ops.imag(found), ops.negate(y)))
+
+
+def arccosh(z: ir.Value) -> ir.Value:
+    """i arccos z, turned into the right half plane."""
+    found = arccos(z)
+    re, im = ops.abs(ops.imag(found)), copy_sign(ops.real(found), ops.imag(z))
+    return ops.complex(re, im)
+
+
+arcsinh, arctanh = _direct(_arcsinh), _direct(_arctanh)
+arcsin, arctan = _turned(_arcsinh), _turned(_arctanh)
