@@ -54,16 +54,16 @@ class Mlir:
 
 Pass = "str | Fixpoint | Mlir | Callable[[ir.Module], Any]"
 
-PASSES: dict[str, Mlir] = {
-    "inline": Mlir("inline,symbol-dce"),
+PASSES: dict[str, Any] = {
+    "inline": modules.inline_calls,
     "cse": Mlir("func.func(cse)"),
     "legalize_chlo": Mlir("func.func(chlo-legalize-to-stablehlo)"),
 }
 
-SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "conversion", "shape", "slicing", "dynamic_slicing",
+SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "slicing", "dynamic_slicing",
                      "indexing", "reduction", "contraction", "control_flow", "loops", "cleanup"))
 
-TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_searches", "shape", "slicing",
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_searches", "target_loops", "shape", "slicing",
                    "dynamic_slicing", "logic", "cleanup"))
 
 PIPELINES: dict[str, tuple[Any, ...]] = {

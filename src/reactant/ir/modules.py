@@ -102,8 +102,55 @@ def run_passes(module: ir.Module, pipeline: str) -> None:
 
 
 def inline_calls(module: ir.Module) -> None:
-    """Inline every call and drop the functions nothing calls any more."""
-    run_passes(module, "inline,symbol-dce")
+    """Replace every call by the body of its callee and drop the private functions nothing calls any more.
+
+    MLIR's own inliner leaves StableHLO alone in this build (the dialect's inliner interface is not registered).
+    Raises `InvalidModule` for recursive functions.
+    """
+    functions = {op.operation.attributes["sym_name"].value: op.operation for op in module.body
+                 if op.operation.name == "func.func"}
+    finished: set[str] = set()
+    called = False
+    for name in functions:
+        called |= _inline_into(name, functions, finished, ())
+    if called:
+        run_passes(module, "symbol-dce")
+
+
+def _inline_into(name: str, functions: dict[str, ir.Operation], finished: set[str], path: tuple[str, ...]) -> bool:
+    if name in path:
+        raise InvalidModule(f"function '{name}' calls itself ({' -> '.join((*path, name))}).")
+    if name in finished:
+        return False
+    calls = [op for op in walk(functions[name]) if op.name == "func.call"]
+    for call in calls:
+        callee = call.attributes["callee"].value
+        if callee not in functions:
+            raise InvalidModule(f"function '{name}' calls '{callee}', which does not exist.")
+        _inline_into(callee, functions, finished, (*path, name))
+        block = functions[callee].regions[0].blocks[0]
+        mapping = dict(zip(block.arguments, call.operands, strict=True))
+        with ir.InsertionPoint(call):
+            *body, terminator = (child.operation for child in block)
+            for child in body:
+                clone_with(child, mapping)
+        for result, value in zip(call.results, terminator.operands, strict=True):
+            result.replace_all_uses_with(mapping.get(value, value))
+        call.erase()
+    finished.add(name)
+    return bool(calls)
+
+
+def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """Copy an op and its regions to the insertion point, operands replaced through `mapping`, which learns the
+    results."""
+    copy = op.clone().operation
+    for each in (copy, *walk(copy)):
+        for i, operand in enumerate(each.operands):
+            if operand in mapping:
+                each.operands[i] = mapping[operand]
+    mapping.update(zip(op.results, copy.results, strict=True))
+    return copy
 
 
 def function(module: ir.Module, name: str = "main") -> ir.Operation:

@@ -271,7 +271,7 @@ class _Run:
 
     def count(self, rule: Rule) -> None:
         self.rewrites += 1
-        if self.rewrites > (self.budget or 0) - 300:
+        if self.rewrites > self.budget - min(300, self.budget // 2):
             self.recent.append(rule.name)
 
     def stop(self) -> None:

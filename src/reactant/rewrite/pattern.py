@@ -261,7 +261,7 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
             raise TypeError(f"rule '{body.__name__}': no op is called '{pattern}'.")
         rule = Rule(body.__name__, family, (pattern,) if general else pattern.names, doc.splitlines()[0],
                     None if general else pattern, parameters, body, assumes, changes, dtypes, example, counter,
-                    body.__code__.co_firstlineno, DTYPES[dtypes] if dtypes else "")
+                    body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""))
         _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
         registry.add(rule)
         return body
@@ -283,7 +283,7 @@ def equations(*, assumes: str | None = None, changes: str | None = None, dtypes:
         parameters = tuple(dict.fromkeys(bindings(right)))
         rule = Rule(name, frame.f_globals["__name__"].rpartition(".")[2], left.names,
                     f"{text(left)} = {text(right)}", left, parameters, _builder(right, parameters),
-                    assumes, changes, dtypes, example, counter, frame.f_lineno, DTYPES[dtypes] if dtypes else "")
+                    assumes, changes, dtypes, example, counter, frame.f_lineno, DTYPES.get(dtypes or "", ""))
         _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
         registry.add(rule)
 

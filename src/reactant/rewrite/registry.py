@@ -1,6 +1,8 @@
 """Every declared rule, by family and by name."""
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +17,17 @@ def add(rule: Rule) -> None:
     if other is not None and (other.family, other.line) != (rule.family, rule.line):
         raise TypeError(f"two rules are called '{rule.name}': in {other.family} and in {rule.family}.")
     _rules[rule.name] = rule
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[None]:
+    """Forget, at the end, the rules declared inside: for trying rules out."""
+    saved = dict(_rules)
+    try:
+        yield
+    finally:
+        _rules.clear()
+        _rules.update(saved)
 
 
 def rules(family: str | None = None) -> list[Rule]:

@@ -27,7 +27,9 @@ TRIED_DTYPES = {
     "discrete": ("int32", "bool", "uint8"), "complex": ("complex64",), "inexact": ("float32", "complex64"),
     "number": ("float32", "int32", "complex64"), "ordered": ("float32", "int32", "int8", "uint8", "bool"),
 }
-SEEDS = 4
+SEEDS = 6
+LENGTH = 16
+"""Of the vectors rules are tried on: room for every special value."""
 
 
 class RuleFailure(AssertionError):
@@ -134,11 +136,11 @@ def _generic(rule: Rule) -> list[Callable[..., Any]]:
                 if kind is Splat:
                     values[name] = 1 if a.dtype.kind == "b" else 3
                 elif kind is Constant:
-                    values[name] = ops.constant((np.arange(6) - 2).astype(a.dtype))
+                    values[name] = ops.constant((np.arange(LENGTH) - 2).astype(a.dtype))
                 elif kind is Rest:
-                    values[name] = (a(6), a(6))
+                    values[name] = (a(LENGTH), a(LENGTH))
                 elif kind is Variable:
-                    values[name] = a(6)
+                    values[name] = a(LENGTH)
             return build(pattern, values)
         return builder
     return [builder_of(dataclasses.replace(rule.pattern, names=(name,))) for name in rule.pattern.names]
@@ -184,12 +186,19 @@ def special_values(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.d
             limits = ml_dtypes.finfo(dtype)
             special += [np.nan, np.inf, -np.inf]
             special += [float(limits.max), float(limits.tiny), float(limits.smallest_subnormal)]
-        return rng.choice(np.array(special, np.float64), shape).astype(dtype)
+        return _shuffled(rng, np.array(special, np.float64), shape).astype(dtype)
     limits = ml_dtypes.iinfo(dtype)
     if seed < 2:
         return rng.integers(0 if limits.min == 0 else -4, 5, shape).astype(dtype)
     special = [limits.min, limits.max, 0, 1, 2, 3, 7, limits.max - 1] + ([-1, -2] if limits.min else [])
-    return rng.choice(np.array(special, dtype), shape)
+    return _shuffled(rng, np.array(special, dtype), shape)
+
+
+def _shuffled(rng: np.random.Generator, numbers: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """An array of `shape` in which each number stands about equally often."""
+    count = int(np.prod(shape))
+    rounds = [rng.permutation(numbers) for _ in range(-(-count // len(numbers)))]
+    return np.concatenate([numbers[:0], *rounds])[:count].reshape(shape)
 
 
 def _complex_of(real: np.ndarray, imag: np.ndarray, dtype: np.dtype) -> np.ndarray:

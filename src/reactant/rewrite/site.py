@@ -11,7 +11,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import modules, ops
 
 CHANGED = object()
 """Returned by a general rule that changed the op in place (its regions, its operands) instead of replacing it."""
@@ -112,12 +112,7 @@ class Site:
     def clone(self, op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operation:
         """Copy one op (and its regions) to the insertion point, operands replaced through `mapping`, which learns the
         results."""
-        copy = op.clone()
-        for each in (copy, *inside(copy)):
-            for i, operand in enumerate(each.operands):
-                if operand in mapping:
-                    each.operands[i] = mapping[operand]
-        mapping.update(zip(op.results, copy.results, strict=True))
+        copy = modules.clone_with(op, mapping)
         ops.note(copy)
         return copy
 

@@ -124,7 +124,7 @@ def reduce_of_reverse(x, e, v, d, t):
     return ops.reverse(ops.reduce(x, v, d, t.body), [kept.index(i) for i in e if i in kept])
 
 
-@rewrite(reduced(named("b", match.broadcast_in_dim(x, broadcast_dimensions=e))), dtypes="number", changes="rounding",
+@rewrite(reduced(named("b", match.broadcast_in_dim(x, broadcast_dimensions=e))), dtypes="real", changes="rounding",
          example=(lambda a: ops.reduce(ops.broadcast_in_dim(a(3), (2, 3), (1,)), a(), (0,), "add"),
                   lambda a: ops.reduce(ops.broadcast_in_dim(a(3, dtype="float32"), (2, 3), (1,)), a(dtype="float32"),
                                        (0,), "maximum"),

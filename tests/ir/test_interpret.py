@@ -1,0 +1,87 @@
+"""The reference interpreter, made safe: what aborts the process there is refused or repaired here."""
+import numpy as np
+import pytest
+
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.ir.interpret import NotInterpretable, evaluate, interpretable
+
+
+def run(text, *arguments, function="main"):
+    with building():
+        return evaluate(modules.parse(text), arguments, function)
+
+
+def test_several_results():
+    total, less = run('''func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xi1>) {
+        %0 = stablehlo.add %a, %b : tensor<2xf32>
+        %1 = stablehlo.compare LT, %a, %b : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+        return %0, %1 : tensor<2xf32>, tensor<2xi1> }''', np.float32([1, 2]), np.float32([3, np.nan]))
+    np.testing.assert_array_equal(total, np.float32([4, np.nan]))
+    assert less.tolist() == [True, False] and less.dtype == bool
+
+
+def test_complex_numbers_and_chlo():
+    text = '''func.func @main(%a: tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>> {
+        %0 = chlo.square %a : tensor<2xcomplex<f32>> -> tensor<2xcomplex<f32>>
+        return %0 : tensor<2xcomplex<f32>> }'''
+    with building():
+        module = modules.parse(text)
+        before = str(module)
+        result, = evaluate(module, [np.complex64([1 + 2j, 3])])
+        assert str(module) == before
+    np.testing.assert_allclose(result, [-3 + 4j, 9])
+    assert result.dtype == np.complex64
+
+
+DIVISIONS = [("divide", [7, -7, 5, -128, 1], [2, 2, 0, -1, -1], [3, -3, -1, -128, -1]),
+             ("remainder", [7, -7, 5, -128, 1], [2, 2, 0, -1, -1], [1, -1, 5, 0, 0])]
+
+
+@pytest.mark.parametrize("op, x, y, wanted", DIVISIONS)
+def test_integer_division_does_not_kill_the_process(op, x, y, wanted):
+    result, = run(f'''func.func @main(%a: tensor<5xi8>, %b: tensor<5xi8>) -> tensor<5xi8> {{
+        %0 = stablehlo.{op} %a, %b : tensor<5xi8>
+        return %0 : tensor<5xi8> }}''', np.int8(x), np.int8(y))
+    assert result.tolist() == wanted
+
+
+def test_unsigned_division():
+    result, = run('''func.func @main(%a: tensor<2xui8>, %b: tensor<2xui8>) -> tensor<2xui8> {
+        %0 = stablehlo.divide %a, %b : tensor<2xui8>
+        return %0 : tensor<2xui8> }''', np.uint8([7, 200]), np.uint8([0, 3]))
+    assert result.tolist() == [255, 66]
+
+
+REFUSED = {
+    "'stablehlo.custom_call'": '''func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+        %0 = stablehlo.custom_call @f(%a) : (tensor<2xf32>) -> tensor<2xf32>
+        return %0 : tensor<2xf32> }''',
+    "'stablehlo.cholesky'": '''func.func @main(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+        %0 = stablehlo.cholesky %a : tensor<2x2xf32>
+        return %0 : tensor<2x2xf32> }''',
+    "an order of complex numbers": '''func.func @main(%a: tensor<2xcomplex<f32>>) -> tensor<2xi1> {
+        %0 = stablehlo.compare LT, %a, %a : (tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>) -> tensor<2xi1>
+        return %0 : tensor<2xi1> }''',
+}
+
+
+@pytest.mark.parametrize("reason", sorted(REFUSED))
+def test_refused(reason):
+    with pytest.raises(NotInterpretable, match=f"the reference interpreter does not know {reason}"):
+        run(REFUSED[reason], None)
+    with building():
+        assert not interpretable(modules.parse(REFUSED[reason]))
+
+
+def test_arguments_are_checked():
+    text = "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> { return %a : tensor<2xf32> }"
+    with pytest.raises(ValueError, match="0 arguments for 1 parameters"):
+        run(text)
+    with pytest.raises(ValueError, match=r"argument 0 is tensor<2xf64>, the parameter tensor<2xf32>"):
+        run(text, np.zeros(2))
+
+
+def test_other_functions():
+    text = "func.func @other(%a: tensor<2xi32>) -> tensor<2xi32> { return %a : tensor<2xi32> }"
+    assert run(text, np.int32([1, 2]), function="other")[0].tolist() == [1, 2]
