@@ -1,7 +1,9 @@
 """Arithmetic of run-time Python numbers among themselves: Python's rules, not NumPy's.
 
 `int / int` is float, `bool + bool` is int, division by zero raises ZeroDivisionError (after the call, since it is only
-known then). Python's unbounded integers are 64-bit here: a result outside wraps, which is the one documented difference.
+known then). Where Python's result type would depend on the values (a negative number to a fractional power is complex,
+an int to a negative power is float) the compiled program raises. Two differences are documented: Python's unbounded
+integers are 64-bit here, a result outside wraps; and a float power that overflows is inf instead of OverflowError.
 Known integer bounds (`Tensor.interval`) are carried along, so that index checks can be decided while tracing.
 """
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.errors import ReactantError
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.numpy.tensor import COMPARISONS, PYTHON, Tensor, python_number
 from reactant.frontends.trace import current_trace
@@ -66,8 +69,11 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     dtype = PYTHON_DTYPES[kind]
     if ufunc in _DIVISIONS:
         _check_divisor(ufunc, y)
+    if ufunc is np.power:
+        _check_power(x, y, kind)
     left, right = _value(x, dtype), _value(y, dtype)
-    return python_number(loop(ufunc)([left, right], (dtype,) * 3), interval=_interval(ufunc, x, y) if kind is int else None)
+    interval = _interval(ufunc, x, y) if kind is int else None
+    return python_number(loop(ufunc)([left, right], (dtype,) * 3), interval=interval)
 
 
 def unary(ufunc: np.ufunc, x: Tensor) -> Any:
@@ -92,6 +98,31 @@ def _check_divisor(ufunc: np.ufunc, divisor: object) -> None:
     text = {np.floor_divide: "integer division or modulo by zero", np.remainder: "integer modulo by zero"}.get(
         ufunc, "division by zero") if divisor.dtype.kind in "bi" else "division by zero"
     current_trace().check(ops.compare(divisor.value(), 0, "NE"), lambda: ZeroDivisionError(text))
+
+
+def _check_power(x: object, y: object, kind: type) -> None:
+    """Require what keeps the result's type: see the module. Nothing is checked that is known to hold."""
+    if kind is complex:
+        return
+    low = bounds(y)[0] if bounds(y) else y if isinstance(y, float) and type(y) is not Tensor else None
+    trace = current_trace()
+    if kind is int:
+        if low is None or low < 0:
+            trace.check(ops.compare(_value(y, PYTHON_DTYPES[int]), 0, "GE"), lambda: ReactantError(
+                "An int to the power of a negative int is a float in Python, and the type of a compiled result cannot "
+                "depend on values. Make the base or the exponent a float."))
+        return
+    base, exponent = _value(x, PYTHON_DTYPES[float]), _value(y, PYTHON_DTYPES[float])
+    if low is None or low < 0:
+        ok = ops.or_(ops.compare(base, 0, "NE"), ops.compare(exponent, 0, "GE"))
+        trace.check(ok, lambda: ZeroDivisionError("0.0 cannot be raised to a negative power"))
+    whole = _type(y) is not float or (type(y) is not Tensor and y == int(y))
+    if not whole and not (type(x) is not Tensor and x >= 0):
+        fits = ops.compare(exponent, ops.round_nearest_even(exponent), "EQ")
+        negative = ops.and_(ops.compare(base, 0, "LT"), ops.is_finite(base))
+        trace.check(ops.or_(ops.not_(negative), fits), lambda: ReactantError(
+            "A negative float to a fractional power is complex in Python, and the type of a compiled result cannot "
+            "depend on values. Make the base complex, or use np.power, which gives NaN."))
 
 
 def bounds(x: object) -> tuple[int, int] | None:
