@@ -41,9 +41,13 @@ TABLE = {
 def test_table(name):
     function, expected = TABLE[name]
     options = options_for(facts(function, SQUARE), "cpu")
-    found = KEEPS if not options else WITH_REDUCTIONS if REDUCTIONS in options[FUSION_OPTION] else PRODUCTS_ALONE
+    found = KEEPS if FUSION_OPTION not in options else WITH_REDUCTIONS if REDUCTIONS in options[FUSION_OPTION] else PRODUCTS_ALONE
     assert found == expected
     assert options_for(facts(function, SQUARE), "gpu") == {}
+
+
+def test_every_cpu_module_gets_region_analysis():
+    assert options_for(facts(lambda x: x + 1, SQUARE), "cpu")["xla_cpu_copy_insertion_use_region_analysis"] is True
 
 
 def test_reductions_are_described():
@@ -68,7 +72,7 @@ def test_options_reach_xla_and_can_be_overridden():
     with context.building():
         module = ir.Module.parse("func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> { return %a : tensor<3xf32> }")
     run = Executable(module, xla_options={"xla_cpu_enable_fast_math": True})
-    assert run.xla_options == {"xla_cpu_enable_fast_math": True}
+    assert run.xla_options == {**options_for(facts(lambda a: a, VECTOR), "cpu"), "xla_cpu_enable_fast_math": True}
     run([np.ones(3, np.float32)])
     with pytest.raises(Exception, match="no_such_option"):
         Executable(module, xla_options={"no_such_option": 1}).compile()
