@@ -1,4 +1,4 @@
-"""A row for each compiled name: code over x (float64[8]), m (float64[3, 4]), i (int64[6], 0 to 4) and z (complex128[4])."""
+"""A row for each compiled name: code over x (float64[8]), m (float64[3, 4]), i (int64[6]) and z (complex128[4])."""
 from __future__ import annotations
 
 import numpy as np
@@ -25,7 +25,7 @@ FUNCTIONS = {
     "argmin": lambda x, m, i, z: np.argmin(m),
     "argpartition": lambda x, m, i, z: np.take(x, np.argpartition(x, 3))[3],
     "argsort": lambda x, m, i, z: np.argsort(x),
-    "argwhere": lambda x, m, i, z: np.sum(np.argwhere(m > 1.0)),
+    "argwhere": lambda x, m, i, z: m[np.argwhere(np.eye(3) > 0)],
     "around": lambda x, m, i, z: np.around(x, 1),
     "array": lambda x, m, i, z: np.array([x[0], x[1], 2.0]),
     "array_equal": lambda x, m, i, z: np.array_equal(x, x.copy()),
@@ -42,7 +42,7 @@ FUNCTIONS = {
     "atleast_3d": lambda x, m, i, z: np.atleast_3d(m),
     "average": lambda x, m, i, z: np.average(m, axis=1, weights=np.arange(4)),
     "bartlett": lambda x, m, i, z: np.bartlett(8) * x,
-    "bincount": lambda x, m, i, z: np.bincount(np.minimum(i, 4), minlength=5) if False else np.bincount(np.arange(3)),
+    "bincount": lambda x, m, i, z: np.bincount(np.array([0, 2, 2, 1, 0, 2]), weights=x[:6]),
     "blackman": lambda x, m, i, z: np.blackman(8) * x,
     "block": lambda x, m, i, z: np.block([[m, m], [m * 2, m]]),
     "broadcast_arrays": lambda x, m, i, z: [a + 0 for a in np.broadcast_arrays(m, z.real)],
@@ -88,7 +88,7 @@ FUNCTIONS = {
     "eye": lambda x, m, i, z: np.eye(3, 4, 1) * m,
     "fill_diagonal": lambda x, m, i, z: np.fill_diagonal(m, 7.0),
     "fix": lambda x, m, i, z: np.fix(x),
-    "flatnonzero": lambda x, m, i, z: np.sum(np.flatnonzero(m > 0)),
+    "flatnonzero": lambda x, m, i, z: x[np.flatnonzero(np.arange(8) > 3)],
     "flip": lambda x, m, i, z: np.flip(m, 1) + 0,
     "fliplr": lambda x, m, i, z: np.fliplr(m) + 0,
     "flipud": lambda x, m, i, z: np.flipud(m) + 0,
@@ -155,7 +155,7 @@ FUNCTIONS = {
     "ndarray": lambda x, m, i, z: np.ndarray((3, 4)) * 0 + m,
     "ndenumerate": lambda x, m, i, z: [v * k[1] for k, v in np.ndenumerate(m)],
     "ndim": lambda x, m, i, z: x * np.ndim(m),
-    "nonzero": lambda x, m, i, z: np.sum(np.nonzero(x > 0)[0]),
+    "nonzero": lambda x, m, i, z: m[np.nonzero(np.eye(3))],
     "ones": lambda x, m, i, z: np.ones((2, 8), np.float32) * x,
     "ones_like": lambda x, m, i, z: np.ones_like(i) + i,
     "outer": lambda x, m, i, z: np.outer(x, i),
@@ -322,7 +322,7 @@ METHODS = {
     "min": lambda x, m, i, z: m.min(axis=0, keepdims=True),
     "nbytes": lambda x, m, i, z: x * m.nbytes,
     "ndim": lambda x, m, i, z: x * m.ndim,
-    "nonzero": lambda x, m, i, z: np.sum((x > 0).nonzero()[0]),
+    "nonzero": lambda x, m, i, z: x[(np.arange(8) % 3).nonzero()],
     "partition": lambda x, m, i, z: [x.partition(3), x[3]][1] + 0 * x.sort(),
     "prod": lambda x, m, i, z: m.prod(axis=0),
     "put": lambda x, m, i, z: x.put([0, 2], 9.0),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.creation import array_of, as_tensor, empty
+from reactant.frontends.numpy.creation import array_of, as_tensor, asarray, empty
 from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type as promoted
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, check_dtype, wrap
@@ -82,7 +82,7 @@ def require(a: object, dtype: object = None, requirements: object = None, *, lik
     wanted = {_REQUIREMENTS.get(str(r).upper()) for r in wanted}
     if None in wanted or {"C", "F"} <= wanted:
         raise ValueError('Cannot specify both "C" and "F" order' if None not in wanted else "unknown requirement")
-    made = np.asarray(as_tensor(a, dtype), order="C" if "C" in wanted else "F" if "F" in wanted else None)
+    made = asarray(as_tensor(a, dtype), order="C" if "C" in wanted else "F" if "F" in wanted else None)
     return made.copy() if "O" in wanted and made.steps else made
 
 
@@ -101,7 +101,7 @@ def asarray_chkfinite(a: object, dtype: object = None, order: object = None) -> 
             current_trace().check(ok, lambda: ValueError("array must not contain infs or NaNs"))
         elif not np.all(made.numpy() == made.numpy()) or np.any(np.isinf(made.numpy())):
             raise ValueError("array must not contain infs or NaNs")
-    return np.asarray(made, order=order)
+    return asarray(made, order=order)
 
 
 @implements(np.fromiter, creation=True)

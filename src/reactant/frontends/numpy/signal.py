@@ -74,9 +74,9 @@ def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, low: Tensor, high: Ten
         inner = _on_line(x, x0, x1, f0, f1)
     else:
         inner = f0
-    spread = [st.broadcast(v.value(), shape) for v in (low, high, fs[-1])]
+    spread = [st.broadcast(wrap(v).value(), shape) for v in (low, high, fs[-1])]
     found = ops.select(ops.compare(segment, last, "GE"), spread[2], inner)
-    x_first, x_last = (st.broadcast(v.value(), shape) for v in (xs[0], xs[-1]))
+    x_first, x_last = (st.broadcast(wrap(v).value(), shape) for v in (xs[0], xs[-1]))
     found = ops.select(ops.compare(x, x_first, "LT"), spread[0], found)
     found = ops.select(ops.compare(x, x_last, "GT"), spread[1], found)
     if n == 1:
