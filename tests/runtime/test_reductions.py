@@ -1,6 +1,8 @@
 """Reductions of big NumPy arrays read in place: right, as accurate as NumPy's, only where they fit, without copies."""
 from __future__ import annotations
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -106,3 +108,10 @@ def test_nothing_is_copied():
     run([x])
     assert run.memory_analysis().temp_size_in_bytes < 100_000
     assert pool.SCRATCH.release() == 0
+
+
+def test_threads_can_share_a_sum_of_everything():
+    x = sample(1000, 600)
+    run = Executable(module_of(lambda a: (a * a).sum(), x))
+    assert "outer_dimension_partitions" in run.compile().as_text() or len(os.sched_getaffinity(0)) == 1
+

@@ -28,6 +28,11 @@ DEPTH = 64
 OPTIONS: dict[str, Any] = {FUSION_OPTION: "", "xla_disable_hlo_passes": "tree_reduction_rewriter"}
 """No library fusions, and no tree rewrite: a reduction is a loop of its own."""
 
+ENOUGH_TO_SHARE = 64
+"""Results from which XLA's threads can share a loop that makes all steps of each. For fewer, the second step is written
+as windows, with which nothing fuses: the first step is then a loop of its own, with many results to share (sum of
+squares of 6000x6000 f64: 13 ms instead of 34)."""
+
 CONCERNED = frozenset({"stablehlo.reduce", "stablehlo.dot_general", "stablehlo.dot"})
 EXACT = frozenset({"stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or"})
 """Combiners for which the order makes no difference."""
@@ -121,6 +126,7 @@ def _sum(x: ir.Value, kept: int) -> ir.Value:
     outer, length = types.size(shape[:kept]), types.size(shape[kept:])
     zero = ops.constant(0, types.dtype_of(x))
     rows = ops.reshape(x, (outer, length))
+    shared = outer >= ENOUGH_TO_SHARE
     while length > DEPTH:
         step = _step(length)
         whole = length // step
@@ -131,6 +137,11 @@ def _sum(x: ir.Value, kept: int) -> ir.Value:
             parts = ops.concatenate([parts, ops.reshape(rest, (outer, 1))], 1)
         rows, = ops.optimization_barrier(parts)  # or XLA would merge the steps into one again
         length = types.shape_of(rows)[1]
+        if not shared and length > DEPTH:
+            shared = True
+            padding = -length % DEPTH
+            rows = ops.reduce_window(rows, zero, "add", (1, DEPTH), (1, DEPTH), [(0, 0), (0, padding)])
+            length = types.shape_of(rows)[1]
     return ops.reshape(ops.reduce(rows, zero, (1,), "add"), shape[:kept])
 
 
