@@ -41,13 +41,45 @@ TABLE = {
 def test_table(name):
     function, expected = TABLE[name]
     options = options_for(facts(function, SQUARE), "cpu")
-    found = KEEPS if FUSION_OPTION not in options else WITH_REDUCTIONS if REDUCTIONS in options[FUSION_OPTION] else PRODUCTS_ALONE
+    kinds = options.get(FUSION_OPTION)
+    found = KEEPS if kinds is None else WITH_REDUCTIONS if REDUCTIONS in kinds else PRODUCTS_ALONE
     assert found == expected
     assert options_for(facts(function, SQUARE), "gpu") == {}
 
 
-def test_every_cpu_module_gets_region_analysis():
-    assert options_for(facts(lambda x: x + 1, SQUARE), "cpu")["xla_cpu_copy_insertion_use_region_analysis"] is True
+COUNTER_OF_AN_OUTER_LOOP = """
+func.func @main(%n: tensor<i64>) -> tensor<4x4xf64> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %mark = stablehlo.constant dense<1.0> : tensor<1x1xf64>
+  %empty = stablehlo.constant dense<0.0> : tensor<4x4xf64>
+  %outer:2 = stablehlo.while(%i = %zero, %a = %empty) : tensor<i64>, tensor<4x4xf64>
+  cond {
+    %more = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %inner:2 = stablehlo.while(%j = %zero, %b = %a) : tensor<i64>, tensor<4x4xf64>
+    cond {
+      %more = stablehlo.compare LT, %j, %i, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %c = stablehlo.dynamic_update_slice %b, %mark, %i, %j
+          : (tensor<4x4xf64>, tensor<1x1xf64>, tensor<i64>, tensor<i64>) -> tensor<4x4xf64>
+      %k = stablehlo.add %j, %one : tensor<i64>
+      stablehlo.return %k, %c : tensor<i64>, tensor<4x4xf64>
+    }
+    %next = stablehlo.add %i, %one : tensor<i64>
+    stablehlo.return %next, %inner#1 : tensor<i64>, tensor<4x4xf64>
+  }
+  return %outer#1 : tensor<4x4xf64>
+}
+"""
+
+
+def test_counter_of_an_outer_loop():
+    with context.building():
+        run = Executable(ir.Module.parse(COUNTER_OF_AN_OUTER_LOOP))
+    np.testing.assert_array_equal(run([np.asarray(3)])[0], np.tril(np.ones((4, 4)), -1) * (np.arange(4) < 3)[:, None])
 
 
 def test_reductions_are_described():
