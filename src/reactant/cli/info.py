@@ -9,7 +9,7 @@ from pathlib import Path
 
 HELP = "versions, devices and the settings that decide speed"
 
-_PACKAGES = ("reactant-py", "numpy", "jax", "jaxlib", "diastatic-malt", "scikit-image", "numba")
+_PACKAGES = ("reactant-py", "numpy", "jax", "jaxlib", "scikit-image", "numba")
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 

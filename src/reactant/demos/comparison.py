@@ -11,7 +11,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import reactant
-from reactant.demos.measure import interleaved, largest_difference, timed
+from reactant.compiled import Lowered
+from reactant.demos.measure import interleaved, largest_difference
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Comparison:
 
     plain: float
     compiled: float
-    first_call: float
+    compile_time: float
     operations_before: int
     operations_after: int
     difference: float
@@ -40,17 +41,19 @@ class Comparison:
         """How many times faster the compiled program is."""
         return self.plain / self.compiled
 
-    @property
-    def compile_time(self) -> float:
-        """What the first call takes longer than the others: tracing, our passes and XLA."""
-        return max(self.first_call - self.compiled, 0.0)
 
-
-def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[float, Outcome]:
-    """Seconds and outcome of one call on copies of `arguments`."""
+def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
+    """What one call on copies of `arguments` does."""
     mine = copy.deepcopy(arguments)
-    seconds, result = timed(function, mine)
-    return seconds, Outcome(result, mine)
+    return Outcome(function(*mine), mine)
+
+
+def compile_anew(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Lowered, float]:
+    """The program of `function`, and the seconds that tracing, our passes and XLA took together."""
+    lowered = reactant.jit(function).lower(*copy.deepcopy(arguments))
+    compiled = lowered.compile()
+    compiled.memory_analysis()  # an executable compiles when it is first needed
+    return lowered, compiled.times.trace + compiled.times.passes + compiled.times.xla
 
 
 def compare(function: Callable[..., Any], arguments: tuple[Any, ...], repeats: int, console: Console) -> Comparison:
@@ -59,18 +62,18 @@ def compare(function: Callable[..., Any], arguments: tuple[Any, ...], repeats: i
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("plain NumPy", total=repeats + 3)
-        _, plain_outcome = outcome(function, arguments)
+        plain_outcome = outcome(function, arguments)
         progress.update(task, advance=1, description="tracing, simplifying, compiling")
-        first_call, compiled_outcome = outcome(compiled, arguments)
-        progress.update(task, advance=1, description="counting operations")
-        lowered = compiled.lower(*copy.deepcopy(arguments))
+        compiled_outcome = outcome(compiled, arguments)
+        progress.update(task, advance=1, description="the same again, timed")
+        lowered, compile_time = compile_anew(function, arguments)
         before, after = (sum(lowered.operations(optimized=optimized).values()) for optimized in (False, True))
         progress.update(task, advance=1, description="timing both in turn")
         seconds = interleaved({"plain": function, "compiled": compiled}, arguments, repeats,
                               after_round=lambda: progress.advance(task))
     difference = largest_difference((compiled_outcome.result, compiled_outcome.arguments),
                                     (plain_outcome.result, plain_outcome.arguments))
-    return Comparison(seconds["plain"], seconds["compiled"], first_call, before, after, difference,
+    return Comparison(seconds["plain"], seconds["compiled"], compile_time, before, after, difference,
                       plain_outcome, compiled_outcome)
 
 
