@@ -417,7 +417,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
         tensor[index] = ufunc(found) if ufunc.nin == 1 else ufunc(found, value)
         return
     operands = [tensor] if ufunc.nin == 1 else [tensor, value]
-    dtypes = loop_dtypes(ufunc, (*(weak_type(x) for x in operands), tensor.dtype))
+    dtypes = loop_dtypes(ufunc, (*(weak_type(x) for x in operands), *(None,) * ufunc.nout))    # cast back: unsafe
     chosen = select(tensor, items)
     if 0 in chosen.result:
         return
@@ -429,6 +429,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
     if combine is None:
         chosen.view.assign(_one_by_one(ufunc, chosen, updates, dtypes))
         return
+    updates = cast(updates, tensor.dtype)       # integers of other widths wrap alike
     if ufunc is np.subtract:
         updates = ops.negate(updates)
     chosen.view.assign(write(chosen, updates, combine, unique=_unique(chosen)))
@@ -436,7 +437,8 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
 
 def combiner(ufunc: np.ufunc, dtype: np.dtype, dtypes: tuple[np.dtype, ...]) -> str | None:
     """The scatter body that does `ufunc` exactly, or None."""
-    if ufunc not in _COMBINE or any(d != dtype for d in dtypes):
+    wraps = ufunc in (np.add, np.subtract, np.multiply) and all(d.kind in "iu" for d in (dtype, *dtypes))
+    if ufunc not in _COMBINE or (any(d != dtype for d in dtypes) and not wraps):
         return None
     if ufunc in (np.logical_and, np.logical_or, np.logical_xor) and dtype.kind != "b":
         return None
@@ -449,9 +451,10 @@ def combiner(ufunc: np.ufunc, dtype: np.dtype, dtypes: tuple[np.dtype, ...]) -> 
 
 def _one_by_one(ufunc: np.ufunc, chosen: Selection, updates: ir.Value | None, dtypes: tuple) -> ir.Value:
     """A loop over the index elements in order, each a read, the ufunc, and a write of one window."""
-    from reactant.frontends.numpy.elementwise import loop
+    from reactant.frontends.numpy.elementwise import checked, loop
     count, view = size(chosen.index_shape), chosen.view.value()
     dtype = dtype_of(view)
+    checked(ufunc, [view] if updates is None else [view, updates], dtypes)
     vectors = ops.reshape(_index_vectors(chosen), (count, len(chosen.axes)))
     window = [1 if d in chosen.axes else n for d, n in enumerate(chosen.view.shape)]
     if updates is not None:

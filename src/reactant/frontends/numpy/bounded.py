@@ -216,7 +216,7 @@ class Bounded:
         return part(self, key)
 
     def __setitem__(self, key: object, value: object) -> None:
-        found = part(self, key)
+        found = part(self, key, as_view=True)
         if type(found) is Bounded:
             found.store(value)
         else:
@@ -478,8 +478,9 @@ def clipped(b: object, n: Number, default: Number) -> Number:
     return value
 
 
-def part(source: Bounded, key: object) -> Any:
-    """`source[key]` for keys of slices with step 1, newaxis, ellipsis and integers."""
+def part(source: Bounded, key: object, as_view: bool = False) -> Any:
+    """`source[key]` for keys of slices with step 1, newaxis, ellipsis and integers; a single element is a scalar, or a
+    0-d view of it."""
     items = indexing.expand(source.frame, key)
     if not indexing.is_basic(items):
         return _picked(source, items)
@@ -505,7 +506,7 @@ def part(source: Bounded, key: object) -> Any:
     view = indexing.view_of(source.frame, basic)
     if any(e is not None for e in extents):
         return Bounded(view, extents)
-    return view if view.shape or basic.ellipsis else indexing.scalar(view)
+    return view if view.shape or basic.ellipsis or as_view else indexing.scalar(view)
 
 
 def _picked(source: Bounded, items: list) -> Any:

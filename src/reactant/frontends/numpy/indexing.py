@@ -91,6 +91,10 @@ def store(target: Tensor, value: object) -> None:
     """Write `value`, broadcast and cast as NumPy's assignment does, into the view `target`."""
     from reactant.frontends.numpy.ufuncs import as_value, cast
     target.require_writeable()
+    if getattr(type(value), "partial", False):
+        from reactant.frontends.numpy import bounded
+        bounded.Bounded(target, [None] * target.ndim).store(value)
+        return
     if type(value) is Tensor and value.storage is target.storage and value.steps == target.steps:
         return      # `a[i] += v` stores back the view it has already written: nothing new
     source = value if isinstance(value, (bool, int, float, complex)) else wrap(value)

@@ -203,12 +203,16 @@ def _per_axis(x: Any, rank: int) -> list[tuple[Any, Any]]:
     if isinstance(x, dict):
         pairs = [(0, 0)] * rank
         for axis, value in x.items():
-            pairs[axis] = (value, value) if np.ndim(value) == 0 else tuple(value)
+            pairs[axis] = tuple(value) if _is_sequence(value) else (value, value)
         return pairs
-    if np.ndim(x) == 0:
+    if not _is_sequence(x):
         return [(x, x)] * rank
     rows = list(x)
-    if np.ndim(rows[0]) == 0:
+    if not _is_sequence(rows[0]):
         return [(rows[0], rows[-1])] * rank
     rows = rows * rank if len(rows) == 1 else rows
     return [(row[0], row[-1]) for row in rows]
+
+
+def _is_sequence(x: Any) -> bool:
+    return isinstance(x, (list, tuple)) or getattr(x, "ndim", 0) > 0

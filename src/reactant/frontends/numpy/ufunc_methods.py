@@ -13,13 +13,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError, UnsupportedError
+from reactant.frontends.numpy import advanced
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.elementwise import checked, is_nan, loop
 from reactant.frontends.numpy.implements import concretely, of_concrete, tensors
-from reactant.frontends.numpy.promotion import loop_dtypes
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import as_value, cast, weak_type
+from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
@@ -424,11 +424,6 @@ def outer(ufunc: np.ufunc, x: object, y: object, **kwargs: object) -> Any:
 
 # ---- at --------------------------------------------------------------------------------------------------------
 
-_COMMUTING = {np.add: "add", np.multiply: "multiply", np.maximum: "maximum", np.minimum: "minimum",
-              np.bitwise_and: "and", np.bitwise_or: "or", np.bitwise_xor: "xor"}
-"""Ufuncs whose updates may be applied in any order, as one scatter."""
-
-
 def at(ufunc: np.ufunc, array: Tensor, indices: object, *operand: object) -> None:
     """`ufunc.at(a, indices, b)`: unbuffered in-place; an element indexed twice is updated twice."""
     if ufunc.nin > 2 or ufunc.nout != 1 or ufunc.signature is not None:
@@ -439,74 +434,7 @@ def at(ufunc: np.ufunc, array: Tensor, indices: object, *operand: object) -> Non
     if len(operand) != ufunc.nin - 1:
         raise ValueError("second operand needed for ufunc" if ufunc.nin == 2 else
                          "second operand provided when ufunc is unary")
-    places = _positions(array, indices)
-    given = [o if isinstance(o, (bool, int, float, complex)) else wrap(o) for o in operand]
-    types = (array.dtype, *(weak_type(o) for o in given), array.dtype)
-    dtypes = loop_dtypes(ufunc, types, "unsafe")
-    updates = [_spread(as_value(o, d), places.shape) for o, d in zip(given, dtypes[1:], strict=False)]
-    if places.size == 0:
-        return
-    flat = ops.reshape(array.value(), (array.size,))
-    where = ops.reshape(ops.convert(places.value(), np.int64), (places.size, 1))
-    updates = [ops.reshape(u, (places.size,)) for u in updates]
-    for_subtract = ufunc is np.subtract
-    name = _COMMUTING.get(np.add if for_subtract else ufunc)
-    narrow = dtypes[0] == array.dtype or (ufunc in (np.add, np.subtract, np.multiply) and array.dtype != bool)
-    if name is not None and narrow:
-        new = ops.negate(updates[0]) if for_subtract else updates[0]
-        new = _scatter(flat, where, cast(new, array.dtype), _body(np.add if for_subtract else ufunc, array.dtype))
-    else:
-        new = _update_in_order(ufunc, flat, where, updates, dtypes)
-    array.assign(ops.reshape(new, array.shape))
-
-
-def _positions(array: Tensor, indices: object) -> Tensor:
-    """The flat row-major positions an index addresses, by indexing an array that holds them."""
-    numbers = np.arange(array.size).reshape(array.shape)
-    if _known(indices) and not isinstance(indices, Tensor):
-        return wrap(np.asarray(numbers[concretely(indices)]))
-    if type(indices) is Tensor and indices.is_concrete():
-        return wrap(np.asarray(numbers[indices.numpy()]))
-    if type(indices) is Tensor and array.ndim == 1 and indices.dtype.kind in "iu":
-        return _checked_index(indices, array.shape[0])
-    return wrap(Tensor.of_array(numbers)[indices])
-
-
-def _checked_index(indices: Tensor, extent: int) -> Tensor:
-    """Indices into a 1-d array as non-negative positions, bounds checked at run time."""
-    value = ops.convert(indices.value(), np.int64)
-    ok = ops.and_(ops.compare(value, -extent, "GE"), ops.compare(value, extent, "LT"))
-    current_trace().check(ops.reduce(ok, True, range(indices.ndim), "and"),
-                          lambda: IndexError(f"index is out of bounds for axis 0 with size {extent}"))
-    return Tensor.of_value(ops.select(ops.compare(value, 0, "LT"), ops.add(value, extent), value))
-
-
-def _spread(value: ir.Value, shape: Shape) -> ir.Value:
-    if np.broadcast_shapes(shape_of(value), shape) != shape:
-        raise ValueError("array is not broadcastable to correct shape")
-    return st.broadcast(value, shape)
-
-
-def _scatter(flat: ir.Value, where: ir.Value, updates: ir.Value, body: Callable) -> ir.Value:
-    return ops.scatter(flat, where, updates, body, update_window_dims=[], inserted_window_dims=[0],
-                       scatter_dims_to_operand_dims=[0], index_vector_dim=1)
-
-
-def _update_in_order(ufunc: np.ufunc, flat: ir.Value, where: ir.Value, updates: list[ir.Value],
-                     dtypes: tuple[np.dtype, ...]) -> ir.Value:
-    """One element after the other, as NumPy does."""
-    (count, _), kept = shape_of(where), dtype_of(flat)
-    checked(ufunc, [flat, *updates], dtypes)
-    step = loop(ufunc)
-
-    def turn(i: ir.Value | int, flat: ir.Value) -> list[ir.Value]:
-        i = ops.constant(i, np.int64) if isinstance(i, int) else i
-        place = ops.reshape(ops.dynamic_slice(where, [i, ops.constant(0, np.int64)], (1, 1)), ())
-        old = ops.dynamic_slice(flat, [place], (1,))
-        given = [ops.dynamic_slice(u, [i], (1,)) for u in updates]
-        new = cast(step([cast(old, dtypes[0]), *given], dtypes), kept)
-        return [ops.dynamic_update_slice(flat, new, [place])]
-    return _loop(0, count, [flat], turn)[0]
+    advanced.at(ufunc, array, indices, *operand)
 
 
 METHODS: dict[str, Callable] = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer,

@@ -39,7 +39,7 @@ def bounds(value: ir.Value, depth: int = _DEPTH) -> Interval | None:
             return (0, 1)
         return _fits(bounds(operands[0], depth - 1), value)
     if name == "stablehlo.select":
-        return _union(bounds(operands[1], depth - 1), bounds(operands[2], depth - 1))
+        return _modulo(operands, depth) or _union(bounds(operands[1], depth - 1), bounds(operands[2], depth - 1))
     if name == "stablehlo.concatenate":
         found = bounds(operands[0], depth - 1)
         for operand in operands[1:]:
@@ -52,6 +52,26 @@ def bounds(value: ir.Value, depth: int = _DEPTH) -> Interval | None:
     if rule is None:
         return None
     return _fits(rule(*(bounds(o, depth - 1) for o in operands)), value)
+
+
+def _modulo(operands: list[ir.Value], depth: int) -> Interval | None:
+    """The range of NumPy's `x % y` for positive y, as `elementwise` builds it: the remainder, plus y where the signs of
+    remainder and y differ."""
+    condition, shifted, rest = operands
+    if any(isinstance(v.owner, ir.Block) for v in operands) or (
+            condition.owner.name, shifted.owner.name, rest.owner.name) != (
+            "stablehlo.and", "stablehlo.add", "stablehlo.remainder"):
+        return None
+    divisor = rest.owner.operands[1]
+    sign = condition.owner.operands[1].owner
+    if isinstance(sign, ir.Block) or sign.name != "stablehlo.compare" or isinstance(sign.operands[0].owner, ir.Block):
+        return None
+    mixed = sign.operands[0].owner
+    if list(shifted.owner.operands) != [rest, divisor] or mixed.name != "stablehlo.xor" \
+            or list(mixed.operands) != [rest, divisor]:
+        return None
+    found = bounds(divisor, depth - 1)
+    return (0, found[1] - 1) if found is not None and found[0] > 0 else None
 
 
 def _fits(found: Interval | None, value: ir.Value) -> Interval | None:

@@ -1,0 +1,191 @@
+"""Slices whose bounds are only known at run time, compiled against NumPy."""
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import UnsupportedError
+from tests.frontends.numpy.tables import check_table
+from tests.support import check
+
+RANDOM = np.random.default_rng(7)
+MATRIX, X, Y = RANDOM.normal(size=(6, 6)), RANDOM.normal(size=8), RANDOM.normal(size=8)
+SLICES = [lambda a, b: slice(a, b), lambda a, b: slice(None, b), lambda a, b: slice(a, None),
+          lambda a, b: slice(-b, None), lambda a, b: slice(None, -a)]
+BOUNDS = [(2, 5), (0, 8), (5, 2), (3, 3), (1, 20), (7, 8)]
+
+REDUCTIONS = [
+    lambda v: v.sum(), lambda v: np.prod(v), lambda v: v.any(), lambda v: v.all(), lambda v: np.linalg.norm(v),
+    lambda v: (v > 0).sum(), lambda v: np.count_nonzero(v > 0), lambda v: v @ v, lambda v: np.dot(v, v * 2),
+    lambda v: np.inner(v, v), lambda v: np.vdot(v, v), lambda v: np.add.reduce(v), lambda v: (v * 2 + 1).sum(),
+    lambda v: np.where(v > 0, v, 1.).sum(), lambda v: np.exp(v).sum(dtype="f4"), lambda v: np.outer(v, v).sum(),
+    lambda v: np.clip(v, -1, 1).sum(), lambda v: v.size, lambda v: v.shape, lambda v: len(v), lambda v: v[::1].sum(),
+    lambda v: np.maximum(v, 0).sum(), lambda v: v.max(initial=-9.), lambda v: (3 - v).sum(),
+    lambda v: v.astype(int).sum(),
+    lambda v: v[1:].sum(), lambda v: v[:-1].sum(), lambda v: v[-2:].sum(), lambda v: (v[1:] - v[:-1]).sum(),
+    lambda v: np.cumsum(v).sum(), lambda v: np.sum(v, keepdims=True), lambda v: v.max(), lambda v: v.min()]
+OF_SOME = [
+    lambda v: v.mean(), lambda v: np.argmax(v), lambda v: v.argmin(), lambda v: np.median(v), lambda v: v.std(),
+    lambda v: v.var(ddof=1), lambda v: np.ptp(v), lambda v: np.sort(v)[0], lambda v: np.sort(v)[-1], lambda v: v[0],
+    lambda v: v[-1], lambda v: np.cumsum(v)[-1], lambda v: v[10], lambda v: np.average(v, weights=v**2),
+    lambda v: np.average(v), lambda v: v.mean(dtype="f4")]
+
+
+@pytest.mark.parametrize("sliced", SLICES)
+def test_reductions(sliced):
+    for a, b in BOUNDS[:1] if sliced is not SLICES[0] else BOUNDS[:4]:
+        check_table([lambda x, a, b, f=f: f(x[sliced(a, b)]) for f in REDUCTIONS], X, np.int64(a), np.int64(b))
+
+
+@pytest.mark.parametrize("bounds", [(2, 5), (0, 8), (3, 7)])
+def test_reductions_of_something(bounds):
+    check_table([lambda x, a, b, f=f: f(x[a:b]) for f in OF_SOME], X, *map(np.int64, bounds), rtol=1e-6)
+
+
+def store(sliced):
+    def write(x, y, a, b):
+        x[sliced(a, b)] = 7.
+        y[sliced(a, b)] += x[sliced(a, b)] * 2
+        x[sliced(a, b)] *= 3
+        v = x[sliced(a, b)]
+        v += 1
+        y[sliced(a, b)] = v[...]
+        v[:] = y[sliced(a, b)]
+        return v.size
+    return write
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_stores(bounds):
+    check_table([store(s) for s in SLICES], X, Y, *map(np.int64, bounds))
+
+
+def shift(x, y, a, b):
+    x[:b - a] = y[a:b]
+    y[a:b] = y[:b - a]
+    x[a:b] = x[b - 1]
+    return (x[a:b] * y[:b - a]).sum(), (x[:b - a] + y[a:b]).max()
+
+
+def lengths_differ(x, y, a, b):
+    x[a:b] = y[a:b + 1]
+
+
+def known_length_differs(x, y, a, b):
+    x[:4] = y[a:b]
+
+
+def known_length(x, y, a, b):
+    x[:3] = y[a:b]
+    y[a:b] = [1., 2., 3.]
+    return (x[:3] * y[a:b]).sum()
+
+
+def test_moving_between_extents():
+    check_table([shift, lengths_differ, known_length_differs, known_length], X, Y, np.int64(2), np.int64(5))
+    check_table([shift, lengths_differ], X, Y, np.int64(1), np.int64(2))
+
+
+def test_windows_of_known_length_are_plain_views():
+    def windows(x, i):
+        w = x[i:i + 3]
+        w[0] = 5
+        return w, x[i - 2:i + 1] * 2, np.stack([x[i:i + 2], x[i + 1:i + 3]])
+
+    def loop(x):
+        total = np.zeros(3)
+        for i in range(6):
+            total += x[i:i + 3]
+        return total
+    check(loop, X)
+    with pytest.raises(UnsupportedError):      # nothing proves that the window stays inside
+        reactant.jit(windows)(X, np.int64(2))
+
+
+@pytest.mark.parametrize("i", range(6))
+def test_lu_step(i):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(lu_step, MATRIX, np.int64(i), np.int64(max(i - 1, 0)), rtol=1e-9)
+
+
+def lu_step(a, i, j):
+    a[i, j] = a[i, j] - a[i, :i] @ a[:i, j]
+    a[i + 1:, i] /= a[i, i]
+    a[i + 1:, i + 1:] -= np.outer(a[i + 1:, i], a[i, i + 1:])
+    a[i, i:] -= a[i, :i] @ a[:i, i:]
+    return (a[:i, :i].sum(), (a[i:, :i] @ a[:i, i:]).sum(), a[i:, i].max(), a[:i + 1, :].sum(axis=1).sum(),
+            (a[:i] @ a[:, 0]).sum(), a[:i + 1].T.sum(axis=0).max(), a[i:, 0][None].sum())
+
+
+def triangular_solve(lower, b):
+    n = len(b)
+    x = b.copy()
+    for i in range(n):
+        x[i] = (x[i] - lower[i, :i] @ x[:i]) / lower[i, i]
+    for i in range(n - 1, -1, -1):
+        x[i] = (x[i] - np.dot(lower[i, i + 1:], x[i + 1:])) / lower[i, i]
+        b[:i] -= x[i] * lower[:i, i]
+    return x
+
+
+def cholesky(a):
+    n = a.shape[0]
+    c = np.zeros_like(a)
+    for j in range(n):
+        c[j, j] = np.sqrt(a[j, j] - c[j, :j] @ c[j, :j])
+        c[j + 1:, j] = (a[j + 1:, j] - c[j + 1:, :j] @ c[j, :j]) / c[j, j]
+    return c
+
+
+@pytest.mark.parametrize("n", [3, 40])
+def test_factorisations(n):
+    a = RANDOM.normal(size=(n, n)) / n + 2 * np.eye(n)
+    check(triangular_solve, a, RANDOM.normal(size=n), rtol=1e-8)
+    check(cholesky, a @ a.T, rtol=1e-8, atol=1e-10)
+
+
+def sparse_product(values, columns, starts, v):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(y)):
+        a, b = starts[i], starts[i + 1]
+        y[i] = values[a:b] @ v[columns[a:b]]
+    return y
+
+
+def sparse_row(values, columns, starts, v, i):
+    a, b = starts[i], starts[i + 1]
+    first = (values[a:b] * v[columns[a:b]]).sum()
+    np.add.at(v, columns[a:b], values[a:b])
+    v[columns[a:b]] = values[a:b]
+    v[columns[a:b]] -= 2 * values[a:b]
+    return first, v[columns[a:b]].sum()
+
+
+VALUES, COLUMNS, STARTS = RANDOM.normal(size=7), np.array([0, 3, 1, 1, 2, 0, 3]), np.array([0, 2, 2, 5, 7])
+
+
+def test_sparse_rows():
+    check(sparse_product, VALUES, COLUMNS, STARTS, RANDOM.normal(size=4), rtol=1e-10)
+    for i in range(4):
+        check(sparse_row, VALUES, COLUMNS, STARTS, RANDOM.normal(size=4), np.int64(i), rtol=1e-10)
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda x, n: x[:n], "The compiled function returns an array whose size depends on run-time values"),
+    (lambda x, n: np.fft.fft(x[:n]), "numpy.fft.fft of an array of run-time size is not supported"),
+    (lambda x, n: np.concatenate([x[:n], x[n:]]), "numpy.concatenate of an array of run-time size"),
+    (lambda x, n: x[:n].reshape(2, -1), "numpy.reshape of an array of run-time size"),
+    (lambda x, n: x[:n:2].sum(), "needs step 1"), (lambda x, n: x[:n][::-1].sum(), "needs step 1 and no mask"),
+    (lambda x, n: [v for v in x[:n]], "run-time size|known while tracing")])
+def test_what_needs_the_true_size_is_refused(f, text):
+    with pytest.raises((UnsupportedError, TypeError), match=text):
+        reactant.jit(f)(X, np.int64(3))
+
+
+def test_the_error_names_the_line():
+    with pytest.raises(UnsupportedError, match="test_bounded.py"):
+        reactant.jit(lambda x, n: np.fft.fft(x[:n]))(X, np.int64(3))

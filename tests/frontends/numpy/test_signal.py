@@ -1,0 +1,68 @@
+"""interp, gradient, convolve, correlate and apply_along_axis compiled against NumPy."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import UnsupportedError
+from tests.frontends.numpy.tables import check_table
+
+RANDOM = np.random.default_rng(6)
+XS, YS = np.sort(RANDOM.normal(size=6)), RANDOM.normal(size=6)
+POINTS = RANDOM.normal(size=(2, 7)) * 2
+POINTS[0, :2], POINTS[1, 1:4] = [np.nan, np.inf], [XS[2], XS[-1], XS[0]]
+A = RANDOM.normal(size=(4, 5))
+
+
+def test_interp():
+    check_table([
+        lambda p, x, y: np.interp(p, x, y), lambda p, x, y: np.interp(p, x, y, left=-5, right=9),
+        lambda p, x, y: np.interp(1.5, x, y),
+        lambda p, x, y: np.interp(p, x, y + 1j * x), lambda p, x, y: np.interp(p, x, y, period=3.),
+        lambda p, x, y: np.interp(p[0, 3], x, y), lambda p, x, y: np.interp(p, x[:1], y[:1]),
+        lambda p, x, y: np.interp(p, x, y[:3]),
+        lambda p, x, y: np.interp(p, x[:0], y[:0]), lambda p, x, y: np.interp(p, np.floor(x * 2), y),
+        lambda p, x, y: np.interp(p, x, y, period=0),
+        lambda p, x, y: np.interp(p.astype("f4"), x.astype("f4"), y.astype("i4"))],
+        POINTS, XS, YS)
+
+
+def test_gradient():
+    check_table([
+        lambda a, x: np.gradient(a), lambda a, x: np.gradient(a, 2.), lambda a, x: np.gradient(a, 1., 3.),
+        lambda a, x: np.gradient(a, axis=1), lambda a, x: np.gradient(a, axis=0, edge_order=2),
+        lambda a, x: np.gradient(a, x[:5], axis=1), lambda a, x: np.gradient(a, x[:4], x[:5], edge_order=2),
+        lambda a, x: np.gradient(a[:, 0]), lambda a, x: np.gradient(a[0], np.array([0, 1, 3, 4, 8.])),
+        lambda a, x: np.gradient((a * 9).astype(int)), lambda a, x: np.gradient(a[:1]), lambda a, x: np.gradient(a, x),
+        lambda a, x: np.gradient(a, edge_order=3), lambda a, x: np.gradient(a, axis=(1, 0))], A, XS)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c16", "i1", "?"])
+@pytest.mark.parametrize("n, m", [(5, 3), (3, 5), (6, 2), (6, 4), (4, 4), (1, 4), (50, 40), (40, 50), (2, 6)])
+def test_convolutions(n, m, dtype):
+    u, v = ((RANDOM.normal(size=k) * 3).astype(dtype) for k in (n, m))
+    if dtype == "c16":
+        u, v = u + 1j * u[::-1], v * 1j + v[::-1]**2
+    check_table([f for mode in ("full", "same", "valid") for f in (
+        lambda u, v, mode=mode: np.convolve(u, v, mode), lambda u, v, mode=mode: np.correlate(u, v, mode))], u, v)
+
+
+def test_convolution_arguments():
+    check_table([lambda u: np.convolve(u, u[:0]), lambda u: np.convolve(u, [1, 2, 1]),
+                 lambda u: np.correlate(u, [1., 2, 1]),
+                 lambda u: np.convolve(u, u, "bogus"), lambda u: np.convolve(u[:, None], u),
+                 lambda u: np.convolve(u, 2.)], YS)
+
+
+def test_functions_along_axes():
+    check_table([lambda a: np.apply_along_axis(lambda v: v.sum(), 0, a),
+    lambda a: np.apply_along_axis(lambda v: v * 2, 1, a),
+                 lambda a: np.apply_along_axis(lambda v: np.outer(v, v), 0, a),
+                 lambda a: np.apply_along_axis(np.diag, 1, a),
+                 lambda a: np.apply_over_axes(np.sum, a, [0, 1])], A)
+
+
+def test_too_many_calls_are_refused():
+    with pytest.raises(UnsupportedError, match="apply_along_axis would call the function 5000 times while tracing"):
+        reactant.jit(lambda a: np.apply_along_axis(lambda v: v.sum(), 1, a))(np.zeros((5000, 2)))
