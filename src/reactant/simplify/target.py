@@ -7,6 +7,7 @@ build (chains of slices, selects) is harder to read for the other rules. What is
 from __future__ import annotations
 
 import math
+import operator
 from itertools import product
 
 import numpy as np
@@ -14,10 +15,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
-from reactant.rewrite import Site, match, rewrite, variables
+from reactant.rewrite import Site, match, once, rewrite, splat, variables
 from reactant.simplify.target_costs import costs
 
-x, y, numbers = variables("x y numbers")
+x, y, numbers, d, p = variables("x y numbers d p")
 MONOIDS = {f"stablehlo.{n}" for n in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
 
 
@@ -156,6 +157,49 @@ def power_four_is_square_of_square(x):
         return None
     square = ops.multiply(x, x)
     return ops.multiply(square, square)
+
+
+# ---- magnitudes ----------------------------------------------------------------------------------------------------
+
+SQUARES_EXACT = (1e-100, 1e100)
+"""Limits whose squares neither overflow nor underflow in float64; in float32, their sixth roots are used."""
+
+
+@rewrite(match.compare(match.abs(x), splat("c"), comparison_direction=d), changes="rounding",
+         example=lambda a: ops.compare(ops.abs(a(4, dtype="complex128")), 2.0, "LE"),
+         counter=(lambda a: ops.compare(ops.abs(a(4, dtype="complex128")), 2.0, "GT"),
+                  lambda a: ops.compare(ops.abs(a(4, dtype="float64")), 2.0, "LE")))
+def magnitude_below_limit(x, c, d):
+    """|z| < c = re(z)^2 + im(z)^2 < c^2 for complex z: no scaled square root. (|z| > c is not: with an infinite and a
+    NaN part the magnitude is infinite and the sum of squares NaN.)"""
+    if costs() is None or d not in ("LT", "LE") or dtype_of(x).kind != "c":
+        return None
+    low, high = (limit if dtype_of(x) == np.complex128 else limit ** (1 / 6) for limit in SQUARES_EXACT)
+    if not low < c < high:
+        return None
+    re, im = ops.real(x), ops.imag(x)
+    return ops.compare(ops.add(ops.multiply(re, re), ops.multiply(im, im)), c * c, d)
+
+
+_HOLDS = {"LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge, "EQ": operator.eq,
+          "NE": operator.ne}
+
+
+@rewrite(match.compare(once(match.select(p, splat("k"), x)), splat("c"), comparison_direction=d), dtypes="real",
+         example=lambda a: ops.compare(ops.select(a(4, dtype="bool"), ops.splat(3, w := a(4)), w), 2, "LE"))
+def limit_of_select(p, k, x, c, d):
+    """compare(select(p, k, x), c) = not p and compare(x, c), or p or compare(x, c), for numbers k and c"""
+    if costs() is None or shape_of(p) != shape_of(x):
+        return None
+    test = ops.compare(x, c, d)
+    return ops.or_(p, test) if _HOLDS[d](k, c) else ops.and_(ops.not_(p), test)
+
+
+@rewrite(match.compare(once(match.reshape(x)), splat("c"), comparison_direction=d), dtypes="real",
+         example=lambda a: ops.compare(ops.reshape(a(2, 3), (6,)), 1, "LE"))
+def limit_of_reshape(x, c, d, result_shape):
+    """compare(reshape(x), c) = reshape(compare(x, c)) for a number c"""
+    return None if costs() is None else ops.reshape(ops.compare(x, c, d), result_shape)
 
 
 # ---- products ------------------------------------------------------------------------------------------------------
