@@ -15,7 +15,9 @@ chains. What that does to the time, one process on two cores, jax 0.10.2:
 
 Two more, in CPU time of whole NumPy programs (benchmarks/run.py). Copies by region analysis
 (`xla_cpu_copy_insertion_use_region_analysis`) stay off: in nested loops XLA then drops a copy that is needed, and the
-inner body sees the outer counter one too high, silently (jax 0.10.2; `test_counter_of_an_outer_loop`):
+inner body sees the outer counter one too high, silently (jax 0.10.2; `test_counter_of_an_outer_loop`). 512-bit vectors
+(`xla_cpu_prefer_vector_width`) stay off too: with them atan2(x, 1), which is arctan, is wrong in the first digit from 64
+elements on (`tests/frontends/numpy/test_elementwise.py::test_arctan_of_many`):
 
 | program | default | copies by region analysis | 512-bit vectors |
 |---|---|---|---|
@@ -29,7 +31,6 @@ one or is fed by one.
 """
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from reactant.ir import types
@@ -40,24 +41,11 @@ PRODUCTS_ALONE = ("LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT", "LIBRARY_FUSION_TYPE_IND
 REDUCTIONS = "LIBRARY_FUSION_TYPE_REDUCE"
 
 
-@cache
-def _has_wide_vectors() -> bool:
-    """Whether this processor has 512-bit vector registers (as Linux tells; elsewhere XLA's own width stays)."""
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            return any("avx512f" in line for line in file if line.startswith("flags"))
-    except OSError:
-        return False
-
-
 def options_for(facts: Facts, platform: str) -> dict[str, Any]:
     """The options for a module with these facts on `platform` ("cpu", "gpu", ...); empty where XLA's own are best."""
     if platform != "cpu":
         return {}
-    common: dict[str, Any] = {}
-    if _has_wide_vectors():
-        common["xla_cpu_prefer_vector_width"] = 512
-    return {**common, **_library_options(facts)}
+    return _library_options(facts)
 
 
 def _library_options(facts: Facts) -> dict[str, Any]:
