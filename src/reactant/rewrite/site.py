@@ -138,6 +138,7 @@ class Site:
         with ir.InsertionPoint(terminator):
             ops.create(terminator.name, [], list(values))
         self._forget(terminator)
+        self._touched[:] = [each for each in self._touched if each != terminator]   # `substitute` may have noted it
         terminator.erase()
 
 
