@@ -77,7 +77,7 @@ def astype(x: Tensor, dtype: object, /, *, copy: bool = True, device: object = N
 
 
 @implements(np.require, creation=True, aliases=True)
-def require(a: object, dtype: object = None, requirements: object = None, *, like: object = None) -> Tensor:
+def require(a: object, dtype: object = None, requirements: Any = None, *, like: object = None) -> Tensor:
     wanted = {requirements} if isinstance(requirements, str) else set(requirements or ())
     wanted = {_REQUIREMENTS.get(str(r).upper()) for r in wanted}
     if None in wanted or {"C", "F"} <= wanted:

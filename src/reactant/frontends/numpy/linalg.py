@@ -406,7 +406,7 @@ def cond(x: object, p: object = None) -> Tensor:
 # ---- norms -----------------------------------------------------------------------------------------------------
 
 @implements(np.linalg.norm)
-def norm(x: object, ord: object = None, axis: object = None, keepdims: bool = False) -> Tensor:
+def norm(x: object, ord: object = None, axis: Any = None, keepdims: bool = False) -> Tensor:
     x = wrap(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
     rank = x.ndim

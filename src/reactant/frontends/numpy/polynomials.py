@@ -100,7 +100,7 @@ def _expanded(zeros: Tensor) -> Any:
 
 
 @implements(np.polyfit)
-def polyfit(x: object, y: object, deg: object, rcond: float | None = None, full: bool = False, w: object = None,
+def polyfit(x: object, y: object, deg: int, rcond: float | None = None, full: bool = False, w: object = None,
             cov: object = False) -> Any:
     """Least squares on the scaled Vandermonde matrix. A rank-deficient fit does not warn: a compiled program cannot."""
     x, y = wrap(x) + 0.0, wrap(y) + 0.0

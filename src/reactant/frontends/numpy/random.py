@@ -50,7 +50,7 @@ class Generator(Stream):
     """A traced `numpy.random.Generator`."""
 
     @property
-    def __class__(self) -> type:  # isinstance() answers as for NumPy's
+    def __class__(self) -> type:  # type: ignore[misc]  # isinstance() answers as for NumPy's
         return np.random.Generator
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -50,7 +51,7 @@ class WindowStep(st.Step):
 
 
 @implements(np.lib.stride_tricks.sliding_window_view, aliases=True)
-def sliding_window_view(x: object, window_shape: object, axis: object = None, *, subok: bool = False,
+def sliding_window_view(x: object, window_shape: Any, axis: Any = None, *, subok: bool = False,
                         writeable: bool = False) -> Tensor:
     a = wrap(x)
     window = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
