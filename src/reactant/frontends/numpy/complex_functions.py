@@ -68,8 +68,11 @@ def real_sinh(x: ir.Value) -> ir.Value:
 
 
 def real_log1p(x: ir.Value) -> ir.Value:
-    """XLA's rational form, which is right from sqrt(1/2) - 1 on; below, log(1 + x), which loses nothing there."""
-    return ops.select(ops.compare(x, float(np.sqrt(0.5) - 1), "LT"), ops.log(ops.add(x, 1)), ops.log_plus_one(x))
+    """XLA's form, which is 128 ulp off between sqrt(2) - 1 below zero and sqrt(1/2) - 1; there as
+    log1p(1 + 2 x) - log 2, whose argument is exact."""
+    poor = ops.and_(ops.compare(x, -0.4144, "GT"), ops.compare(x, -0.2928, "LT"))
+    found = ops.log_plus_one(ops.select(poor, ops.add(ops.multiply(x, 2), 1), x))
+    return ops.select(poor, ops.subtract(found, float(np.log(2.0))), found)
 
 
 def real_arctanh(x: ir.Value) -> ir.Value:
