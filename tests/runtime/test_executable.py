@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 
 import jax
@@ -296,3 +299,41 @@ def test_no_big_copies():
     result, = run([x])
     assert type(result.base) is buffers.Lease
     assert executable.POOL is pool.POOL
+
+
+def test_jax_compile_cache_across_processes(tmp_path):
+    program = """
+import numpy as np
+from jaxlib.mlir import ir
+from reactant.ir import context
+from reactant.runtime.executable import Executable
+with context.building():
+    module = ir.Module.parse('''func.func @main(%a: tensor<200000xf64>) -> tensor<200000xf64> {
+      %0 = stablehlo.add %a, %a : tensor<200000xf64> return %0 : tensor<200000xf64> }''')
+print(Executable(module)([np.ones(200000)])[0].sum())
+"""
+    settings = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path),
+                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0"}
+    kept = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=settings)
+        assert done.stdout == "400000.0\n"
+        kept.append(sorted(path.name for path in tmp_path.iterdir() if path.name.endswith("cache")))
+    assert kept[0] and kept[0] == kept[1]
+
+
+def test_a_named_device():
+    device = jax.devices("cpu")[0]
+    run = compiled(lambda a: a + 1, np.zeros(BIG), device=device)
+    np.testing.assert_array_equal(run([np.zeros(BIG)])[0], np.ones(BIG))
+    assert run.on_device([np.zeros(BIG)])[0].devices() == {device}
+
+
+def test_results_given_back_as_arguments():
+    """x = f(x) many times over: aligned results as arguments, recycled buffers, each result right."""
+    x = first = shifted(sample((BIG,), "float64"), 16)
+    run = compiled(lambda a, b: (a + 1, b), x, x)
+    for turn in range(1, 30):
+        x, same = run([x, first])
+        assert x[0] == first[0] + turn and x[-1] == first[-1] + turn
+        np.testing.assert_array_equal(same, first)

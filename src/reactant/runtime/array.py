@@ -16,14 +16,16 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import Array, Device
 
+from reactant.errors import ReactantError
 from reactant.ir import types
 from reactant.runtime import array_functions
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Layout, layout_in, read, shadow_of, strided, write
 
 
-class DeletedArrayError(RuntimeError):
+class DeletedArrayError(ReactantError, RuntimeError):
     """The buffer of a device array was donated to a computation or deleted."""
 
 
@@ -32,10 +34,10 @@ class _Storage:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: jax.Array) -> None:
+    def __init__(self, value: Array) -> None:
         self.value = value
 
-    def current(self) -> jax.Array:
+    def current(self) -> Array:
         value = self.value
         if value.is_deleted():
             raise DeletedArrayError(
@@ -51,11 +53,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: jax.Array) -> None:
+    def __init__(self, value: Array) -> None:
         """Hold `value`; `reactant.array` is the way to make one of other things."""
         self._storage = _Storage(value)
         self._layout: Layout | None = None  # None: all of the buffer
-        self._snapshot: tuple[jax.Array, jax.Array] | None = None  # what a view was last read from, and what it gave
+        self._snapshot: tuple[Array, Array] | None = None  # what a view was last read from, and what it gave
         self._writeable = True
 
     def _view(self, layout: Layout) -> DeviceArray:
@@ -69,7 +71,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     # What it is
 
     @property
-    def jax(self) -> jax.Array:
+    def jax(self) -> Array:
         """The elements as a `jax.Array`: the buffer itself, or a copy of the part that a view shows."""
         value = self._storage.current()
         if self._layout is None:
@@ -98,7 +100,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return np.dtype(self._storage.value.dtype)
 
     @property
-    def device(self) -> jax.Device:
+    def device(self) -> Device:
         """Where the buffer is."""
         return self._storage.current().device
 
@@ -156,7 +158,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise ValueError(f"A {host.dtype.name} device array is no {np.dtype(dtype).name} one without a copy.")
         return np.array(host, dtype) if copy else np.asarray(host, dtype)
 
-    def __jax_array__(self) -> jax.Array:
+    def __jax_array__(self) -> Array:
         return self.jax
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -264,7 +266,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         new[...] = _host(value)
         target._assign(_buffer(new, self.device))
 
-    def _assign(self, new: jax.Array) -> None:
+    def _assign(self, new: Array) -> None:
         """Make `new`, of this shape and dtype, the elements; seen through every view of the same buffer."""
         if not self._writeable:
             raise ValueError("output array is read-only")
@@ -273,7 +275,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             layout = self._layout or Layout.whole(value.shape)
             self._storage.value = write(value, layout, new.reshape(value.shape) if self._layout is None else new)
 
-    def replace(self, new: jax.Array) -> None:
+    def replace(self, new: Array) -> None:
         """Make `new` the elements, as `x[...] = new` does but without a copy; seen through every view of the buffer.
 
         Raises `ValueError` where shape or dtype differ.
@@ -366,7 +368,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Set every element."""
         self[...] = value
 
-    def to_device(self, device: jax.Device) -> DeviceArray:
+    def to_device(self, device: Device) -> DeviceArray:
         """A copy on another device (or itself when it is there)."""
         return self if device == self.device else DeviceArray(jax.device_put(self.jax, device))
 
@@ -400,7 +402,7 @@ for _name in ("sort", "partition", "put"):
     setattr(DeviceArray, _name, _method_in_place(_name))
 
 
-def array(value: Any, dtype: Any = None, *, device: jax.Device | None = None, copy: bool = True) -> DeviceArray:
+def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: bool = True) -> DeviceArray:
     """A device array of `value`: an ndarray, a scalar, nested lists, a `jax.Array`, another device array.
 
     dtype: as for `numpy.array`; what NumPy would choose when None, in 64 bits whatever jax's default is.
@@ -422,11 +424,11 @@ def array(value: Any, dtype: Any = None, *, device: jax.Device | None = None, co
     return _put(host, device)
 
 
-def _put(host: np.ndarray, device: jax.Device | None) -> DeviceArray:
+def _put(host: np.ndarray, device: Device | None) -> DeviceArray:
     return DeviceArray(_buffer(host, device))
 
 
-def _buffer(host: np.ndarray, device: jax.Device | None) -> jax.Array:
+def _buffer(host: np.ndarray, device: Device | None) -> Array:
     """`host`, which nobody else will change, as a buffer."""
     if not types.supported(host.dtype.newbyteorder("=")):
         raise TypeError(f"A device array cannot hold {host.dtype}: convert it first, to a boolean, integer, floating "
@@ -450,7 +452,7 @@ def _on_device(value: Any) -> Any:
     return type(value)(map(_on_device, value)) if type(value) in (tuple, list) else value
 
 
-def _device_among(values: Sequence[Any]) -> jax.Device:
+def _device_among(values: Sequence[Any]) -> Device:
     """The device of the first device array among `values`, looking into tuples and lists."""
     for value in values:
         if isinstance(value, DeviceArray):
@@ -473,7 +475,7 @@ def _is_element(index: Any, ndim: int) -> bool:
     return len(parts) >= ndim and all(isinstance(part, (int, np.integer)) for part in parts)
 
 
-def _wrapped(result: Any, device: jax.Device) -> Any:
+def _wrapped(result: Any, device: Device) -> Any:
     """Arrays in what NumPy returned as device arrays; scalars and the rest as they are."""
     if type(result) is np.ndarray:
         return _put(np.array(result) if result.base is not None else result, device)
@@ -484,7 +486,7 @@ def _wrapped(result: Any, device: jax.Device) -> Any:
 
 
 def _by_numpy(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any],
-              device: jax.Device) -> Any:
+              device: Device) -> Any:
     """Let NumPy do it on the host; `out=` may name device arrays."""
     out = options.get("out")
     if out is None:
