@@ -9,6 +9,8 @@ Which loops are loops:
   `SMALL` iterations, when trip count x operations of the body is at most `unroll_limit`, or when the body needs the
   index as a known number (a shape, a list index) or does what a loop cannot carry (appending to a list): then up to
   `max_unroll` iterations. Loops that only compute with known Python numbers run as Python.
+* A `for` of many iterations that slices long dimensions by its index (`A[k + 1:, k]`) becomes a few loops, one behind
+  the other, so that each computes on narrower windows (`SEGMENTS`).
 * `for` over anything else runs as Python, one iteration after the other.
 """
 from __future__ import annotations
@@ -35,6 +37,9 @@ from reactant.options import CompileOptions
 
 SMALL = 4
 """Loops of at most this many iterations are always unrolled."""
+SEGMENTS, SEGMENTED_LENGTH = 4, 128
+"""A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds becomes
+so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------
@@ -342,17 +347,35 @@ class _Counted:
 
     def choose(self) -> None:
         """Unroll or stage, by the rule of this module."""
-        options = _options()
-        loop = self.loop()
-        loop.reject = lambda: self.items.length * loop.operations <= options.unroll_limit or loop.is_known()
+        options, trace = _options(), current_trace()
+        loop, sliced = self.loop(), trace.bounded_elements
+        trace.bounded_elements = 0
+        loop.reject = lambda: (self.items.length * loop.operations <= options.unroll_limit or loop.is_known()
+                               or self.wants_segments())
         try:
             loop.stage()
         except Unroll:
-            return self.unroll(None)
+            return self.segments() if self.wants_segments() else self.unroll(None)
         except NeedsPeeling as reason:
             return self.peel(reason)
         except (ConcreteValueNeeded, ControlFlowError) as error:
             return self.unroll(error)
+        finally:
+            trace.bounded_elements = max(trace.bounded_elements, sliced)
+
+    def wants_segments(self) -> bool:
+        """Whether the body slices long dimensions by bounds that may follow the index, in many iterations."""
+        return (current_trace().bounded_elements >= SEGMENTED_LENGTH and not self.flags
+                and self.items.length - self.start >= SEGMENTED_LENGTH)
+
+    def segments(self) -> None:
+        """One loop after the other over parts of the range: in each, the index and so the slices are known to lie in
+        a narrower window, which is what is computed on."""
+        edges = np.linspace(self.start, self.items.length, SEGMENTS + 1).astype(int).tolist()
+        for start, stop in zip(edges, edges[1:], strict=False):
+            loop = self.loop()
+            loop.start, loop.count = start, stop
+            loop.stage()
 
     def peel(self, reason: NeedsPeeling) -> None:
         """Run the first iteration on its own, then try again; twice at most."""

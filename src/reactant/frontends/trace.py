@@ -68,6 +68,8 @@ class Trace:
         self.captured_position: list[int] = []
         self.checks: list[tuple[ir.Value, Callable[[], BaseException], Region]] = []
         self.argument_count = 0
+        self.bounded_elements = 0
+        """The largest dimension that was sliced with run-time bounds (a sign that a loop may want segments)."""
         self.arguments: list[Storage] = []
         self.closed = False
 

@@ -454,7 +454,26 @@ def _resolved(s: slice, n: int) -> tuple[Number, int, int, Range | None]:
         return start, count, 1, None          # a window of static size
     if not (start == 0 or (isinstance(stop, int) and stop == n)):
         stop = ops.maximum(as_number(stop), as_number(start))
-    return 0, n, 1, Range(start, stop)
+    low, high = _reach(s, n)
+    current_trace().bounded_elements = max(current_trace().bounded_elements, n)
+    return low, high - low, 1, Range(_subtract(start, low), _subtract(stop, low))
+
+
+def _reach(s: slice, n: int) -> tuple[int, int]:
+    """The part of a dimension of `n` that a slice with run-time bounds stays in, from what is known of its bounds."""
+    first, last = (_bounds_of(b, n, default) for b, default in ((s.start, 0), (s.stop, n)))
+    return min(first[0], last[1]), max(first[1], last[1])
+
+
+def _bounds_of(b: object, n: int, default: int) -> tuple[int, int]:
+    """Inclusive bounds of a slice bound after clipping to 0..n."""
+    if b is None:
+        return default, default
+    known = (b, b) if type(b) is not Tensor else b.interval or value_facts.bounds(b.value())
+    if known is None or known[0] < 0 <= known[1]:
+        return 0, n
+    low, high = (max(k + n, 0) if k < 0 else min(k, n) for k in known)
+    return int(low), int(high)
 
 
 def clipped(b: object, n: Number, default: Number) -> Number:
