@@ -10,10 +10,12 @@ from reactant.simplify import (
     indexing,
     logic,
     loops,
+    ranges,
     reduction,
     shape,
     slicing,
     target,
+    target_loops,
     target_updates,
 )
 
@@ -28,9 +30,11 @@ __all__ = [
     "indexing",
     "logic",
     "loops",
+    "ranges",
     "reduction",
     "shape",
     "slicing",
     "target",
+    "target_loops",
     "target_updates",
 ]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import shape_of, size
+from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, producer, pure, rewrite, users
+from reactant.simplify.induction import counters, trips
 
 CONDITION, BODY = 0, 1
 GENERATORS = {f"stablehlo.{n}" for n in ("constant", "iota", "broadcast_in_dim", "reshape")}
@@ -215,6 +216,49 @@ def _overwrites(value: ir.Value, argument: ir.Value, site: Site) -> list[ir.Oper
             return []
         value = owner.operands[0]
     return chain
+
+
+# ---- known trip counts ---------------------------------------------------------------------------------------------
+
+UNROLLED_TRIPS = 4
+UNROLLED_OPERATIONS = 64
+"""A loop of known trip count is unrolled while it has at most this many turns, and ops in all of them."""
+
+
+@rewrite("stablehlo.while",
+         example=tuple(counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%r#1", trips=n)
+                       for n in (0, 1, 3)),
+         counter=counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%r#1", trips=9))
+def while_of_few_turns(site: Site):
+    """a loop of no turn is what it started with; one of a few known turns is its body that often"""
+    turns = trips(site.op)
+    if turns is None:
+        return None
+    operations = sum(1 for _ in inside(site.op))
+    if turns.most and not (turns.exact and (turns.most == 1 or turns.most <= UNROLLED_TRIPS
+                                            and turns.most * operations <= UNROLLED_OPERATIONS)):
+        return None
+    values = site.operands
+    for _ in range(turns.most):
+        values = site.inline(BODY, values)
+    return values
+
+
+@rewrite("stablehlo.while",
+         example=counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%c", "tensor<i32>", trips=9,
+                         after="%c = stablehlo.add %r#0, %one : tensor<i32>"),
+         counter=counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%r#1", trips=9))
+def while_counter_ends_known(site: Site):
+    """after a loop of known trip count its counters are constants"""
+    known = counters(site.op)
+    used = [c for c in known.values() if c.start is not None and site.used(c.index)]
+    turns = trips(site.op, known) if used else None
+    if turns is None or not turns.exact:
+        return None
+    for counter in used:
+        result = site.results[counter.index]
+        site.substitute(result, ops.constant(counter.start + turns.most * counter.step, dtype_of(result)))
+    return CHANGED
 
 
 # ---- invariant code ------------------------------------------------------------------------------------------------

@@ -1,0 +1,248 @@
+"""What is known of a loop before it runs: counters, trip counts, ranges of integers. Analysis only, no rules.
+
+A counter is a carried integer that every turn increases by the same constant. A trip count is exact where the condition
+is a comparison of a counter with a constant or a conjunction of such, an upper bound where it has other terms too.
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+
+DEPTH = 14
+"""How many ops behind a value are looked at for its range."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Carried value `index` starts at `start` (None where known only at run time) and grows by `step` each turn."""
+
+    index: int
+    start: int | None
+    step: int
+
+
+@dataclass(frozen=True)
+class Trips:
+    """At most `most` turns; exactly as many where `exact`."""
+
+    most: int
+    exact: bool
+
+
+def scalar(value: ir.Value) -> int | None:
+    """The number of a 0-d integer constant, else None."""
+    known = ops.constant_value(value) if dtype_of(value).kind in "iu" and not shape_of(value) else None
+    return None if known is None else int(known)
+
+
+def counters(loop: ir.Operation) -> dict[int, Counter]:
+    """The counters of a while op by the index of their carried value."""
+    block = loop.regions[1].blocks[0]
+    arguments, returned = list(block.arguments), list(list(block)[-1].operands)
+    found = {}
+    for i, (argument, value) in enumerate(zip(arguments, returned, strict=True)):
+        if dtype_of(argument).kind not in "iu" or shape_of(argument) or isinstance(value.owner, ir.Block):
+            continue
+        made = value.owner
+        if made.name in ("stablehlo.add", "stablehlo.subtract") and made.operands[0] == argument:
+            step = scalar(made.operands[1])
+            if step:
+                found[i] = Counter(i, scalar(loop.operands[i]), -step if made.name.endswith("subtract") else step)
+    return found
+
+
+def trips(loop: ir.Operation, known: dict[int, Counter] | None = None) -> Trips | None:
+    """How often a while op turns; None where nothing bounds it."""
+    known = counters(loop) if known is None else known
+    block = loop.regions[0].blocks[0]
+    arguments = list(block.arguments)
+    terms = _terms(list(block)[-1].operands[0])
+    found = [bound for term in terms if (bound := _turns(term, arguments, known)) is not None]
+    return Trips(min(found), len(terms) == len(found)) if found else None
+
+
+def _terms(value: ir.Value) -> list[ir.Value]:
+    """The terms of a conjunction."""
+    if not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.and":
+        return [term for operand in value.owner.operands for term in _terms(operand)]
+    return [value]
+
+
+_FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
+
+
+def _turns(term: ir.Value, arguments: list[ir.Value], known: dict[int, Counter]) -> int | None:
+    """After how many turns a comparison of a counter with a constant becomes false."""
+    if isinstance(term.owner, ir.Block) or term.owner.name != "stablehlo.compare":
+        return None
+    left, right = term.owner.operands
+    direction = attr.decode(term.owner.attributes["comparison_direction"])
+    if scalar(right) is None:
+        left, right, direction = right, left, _FLIPPED.get(direction, "EQ")
+    bound = scalar(right)
+    offset = 0
+    if not isinstance(left.owner, ir.Block) and left.owner.name == "stablehlo.add":
+        left, offset = left.owner.operands[0], scalar(left.owner.operands[1])
+    counter = known.get(arguments.index(left)) if left in arguments else None
+    if counter is None or counter.start is None or bound is None or offset is None:
+        return None
+    start, step = counter.start + offset, counter.step
+    if direction == "LE":
+        direction, bound = "LT", bound + 1
+    elif direction == "GE":
+        direction, bound = "GT", bound - 1
+    if direction == "NE" and (bound - start) * step >= 0 and (bound - start) % step == 0:
+        turns = (bound - start) // step
+    elif direction == "LT" and step > 0:
+        turns = max(0, math.ceil((bound - start) / step))
+    elif direction == "GT" and step < 0:
+        turns = max(0, math.ceil((start - bound) / -step))
+    elif (direction == "LT" and start >= bound) or (direction == "GT" and start <= bound):
+        turns = 0
+    else:
+        return None
+    limits = np.iinfo(dtype_of(left))
+    return turns if limits.min <= min(start, start + turns * step) and max(
+        start, start + turns * step) <= limits.max else None
+
+
+# ---- ranges --------------------------------------------------------------------------------------------------------
+
+Range = tuple[int, int]
+"""Least and greatest element, both included."""
+
+
+def range_of(value: ir.Value, depth: int = DEPTH) -> Range | None:
+    """Bounds of all elements of an integer value, of any shape; None where nothing is known but its type."""
+    dtype = dtype_of(value)
+    if dtype.kind not in "iu" or not depth:
+        return None
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return _range_of_carried(value, owner)
+    handler = _RANGES.get(owner.name)
+    if handler is None:
+        return None
+    found = handler(owner, depth - 1)
+    limits = np.iinfo(dtype)
+    return found if found is not None and limits.min <= found[0] and found[1] <= limits.max else None
+
+
+def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
+    loop = block.owner.operation
+    if loop.name != "stablehlo.while" or shape_of(value):
+        return None
+    known = counters(loop)
+    counter = known.get(value.arg_number)
+    turns = trips(loop, known) if counter is not None and counter.start is not None else None
+    if turns is None:
+        return None
+    in_body = block == loop.regions[1].blocks[0]
+    last = counter.start + (max(turns.most - 1, 0) if in_body else turns.most) * counter.step
+    return min(counter.start, last), max(counter.start, last)
+
+
+def _constant(op: ir.OpView, _: int) -> Range | None:
+    content = ops.constant_value(op.result)
+    if not content.size:
+        return None
+    uniform = not any(content.strides)
+    return (int(content[(0,) * content.ndim]),) * 2 if uniform else (int(content.min()), int(content.max()))
+
+
+def _corners(function):
+    def handler(op: ir.OpView, depth: int) -> Range | None:
+        a, b = range_of(op.operands[0], depth), range_of(op.operands[1], depth)
+        if a is None or b is None:
+            return None
+        found = [function(x, y) for x in a for y in b]
+        return min(found), max(found)
+    return handler
+
+
+def _same(op: ir.OpView, depth: int) -> Range | None:
+    return range_of(op.operands[0], depth)
+
+
+def _union(*ranges: Range | None) -> Range | None:
+    if any(r is None for r in ranges):
+        return None
+    return min(r[0] for r in ranges), max(r[1] for r in ranges)
+
+
+def _full(value: ir.Value, depth: int) -> Range:
+    """The range of a value, that of its type where nothing is known."""
+    limits = np.iinfo(dtype_of(value))
+    return range_of(value, depth) or (int(limits.min), int(limits.max))
+
+
+def _extreme(function):
+    def handler(op: ir.OpView, depth: int) -> Range | None:
+        a, b = (_full(v, depth) for v in op.operands)
+        return function(a[0], b[0]), function(a[1], b[1])
+    return handler
+
+
+def _clamp(op: ir.OpView, depth: int) -> Range | None:
+    low, x, high = (_full(v, depth) for v in op.operands)
+    return min(max(x[0], low[0]), high[0]), min(max(x[1], low[1]), high[1])
+
+
+def _remainder(op: ir.OpView, depth: int) -> Range | None:
+    divisor = range_of(op.operands[1], depth)
+    if divisor is None or divisor[0] < 1:
+        return None
+    x, most = _full(op.operands[0], depth), divisor[1] - 1
+    return (0 if x[0] >= 0 else max(x[0], -most)), (min(x[1], most) if x[1] >= 0 else 0)
+
+
+def _divide(op: ir.OpView, depth: int) -> Range | None:
+    x, divisor = range_of(op.operands[0], depth), range_of(op.operands[1], depth)
+    if x is None or divisor is None or divisor[0] < 1:
+        return None
+    found = [int(math.copysign(abs(a) // b, a)) if a else 0 for a in x for b in divisor]
+    return min(found), max(found)
+
+
+def _and(op: ir.OpView, depth: int) -> Range | None:
+    masks = [r for v in op.operands if (r := range_of(v, depth)) is not None and r[0] >= 0]
+    return (0, min(r[1] for r in masks)) if masks else None
+
+
+def _negate(op: ir.OpView, depth: int) -> Range | None:
+    x = range_of(op.operands[0], depth)
+    return None if x is None else (-x[1], -x[0])
+
+
+def _abs(op: ir.OpView, depth: int) -> Range | None:
+    x = range_of(op.operands[0], depth)
+    if x is None:
+        return None
+    return (0 if x[0] <= 0 <= x[1] else min(map(abs, x))), max(map(abs, x))
+
+
+def _iota(op: ir.OpView, _: int) -> Range | None:
+    extent = shape_of(op.result)[attr.decode(op.attributes["iota_dimension"])]
+    return (0, extent - 1) if extent else None
+
+
+def _convert(op: ir.OpView, depth: int) -> Range | None:
+    kind = dtype_of(op.operands[0]).kind
+    return (0, 1) if kind == "b" else range_of(op.operands[0], depth) if kind in "iu" else None
+
+
+_RANGES = {f"stablehlo.{name}": handler for name, handler in {
+    "constant": _constant, "iota": _iota, "add": _corners(lambda x, y: x + y), "subtract": _corners(lambda x, y: x - y),
+    "multiply": _corners(lambda x, y: x * y), "negate": _negate, "abs": _abs, "maximum": _extreme(max),
+    "minimum": _extreme(min), "clamp": _clamp, "remainder": _remainder, "divide": _divide, "and": _and,
+    "convert": _convert, "select": lambda op, d: _union(range_of(op.operands[1], d), range_of(op.operands[2], d)),
+    **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice", "dynamic_slice"), _same),
+    "concatenate": lambda op, d: _union(*(range_of(v, d) for v in op.operands)),
+}.items()}
