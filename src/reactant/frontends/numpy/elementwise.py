@@ -68,6 +68,8 @@ def _zeros(x: ir.Value) -> ir.Value:
 def _comparison(direction: str) -> Loop:
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
         x, y = values
+        if dtypes[0] != dtypes[1]:
+            return _signed_against_unsigned(x, y, direction)
         if dtypes[0].kind == "c" and direction not in ("EQ", "NE"):
             # complex numbers order by real part, then imaginary part
             a, b = ops.real(x), ops.real(y)
@@ -76,6 +78,13 @@ def _comparison(direction: str) -> Loop:
             return ops.or_(ops.and_(ops.compare(a, b, strict), _no_nan_imag(x, y)), tie)
         return ops.compare(x, y, direction)
     return run
+
+
+def _signed_against_unsigned(x: ir.Value, y: ir.Value, direction: str) -> ir.Value:
+    """int64 with uint64, exactly: a negative number is below every unsigned one."""
+    signed, below = (x, ("LT", "LE", "NE")) if dtype_of(x).kind == "i" else (y, ("GT", "GE", "NE"))
+    alike = ops.compare(ops.convert(x, np.uint64), ops.convert(y, np.uint64), direction)
+    return ops.select(ops.compare(signed, 0, "LT"), ops.splat(direction in below, alike), alike)
 
 
 def _no_nan_imag(x: ir.Value, y: ir.Value) -> ir.Value:

@@ -415,6 +415,8 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
     def apply(self: Tensor, other: object) -> Any:
         from reactant.frontends.numpy import ufuncs
         if not ufuncs.is_operand(other):
+            if other is None and self.kind == ARRAY and ufunc in (np.equal, np.not_equal):   # no element is None
+                return Tensor.of_value(ops.constant(ufunc is np.not_equal, bool, self.shape))
             return NotImplemented
         return ufuncs.binary(ufunc, other, self) if reflected else ufuncs.binary(ufunc, self, other)
     return apply
