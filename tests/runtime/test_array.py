@@ -95,7 +95,7 @@ def test_expressions(name, jax_default):
 @pytest.mark.parametrize("operation", [lambda x: x + x, lambda x: x * 2, lambda x: x == x, lambda x: x.sum(), np.sqrt,
                                        lambda x: x[1:, ::2], lambda x: x.max(), lambda x: np.where(x, x, x)])
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_dtypes(dtype, operation, jax_default):
+def test_dtypes(dtype, operation):
     same(operation(array(matrix(dtype))), operation(matrix(dtype)))
 
 
