@@ -46,7 +46,7 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 
 SELECTED_OPERATIONS = 24
-"""Both branches of an `if` are computed and selected from when together they have at most this many scalar operations."""
+"""Both branches of an `if` are computed and selected from when they have at most this many operations, all scalar."""
 
 
 Check = tuple[ir.Value, Callable[[], BaseException]]
@@ -129,10 +129,12 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
     trace = current_trace()
     variables = Variables(functions, live, dead)
     before = variables.snapshot()
+    only_inside = {name: variables.get(name) for name in variables.dead}  # nothing after the `if` reads them: a side may
     scratch = scratch_blocks(2)
     try:
         sides = []
         for region, function in zip(scratch.regions, (then, orelse), strict=True):
+            variables.restore(only_inside)
             sides.append(run(region.blocks.append(), function or (lambda: None), variables, before))
             variables.restore(before)
         return _Meeting(trace, predicate, variables, before, *sides).finish()

@@ -128,6 +128,8 @@ def at_location(node: ast.AST, at: ast.AST) -> ast.AST:
     for n in ast.walk(node):
         if "lineno" in n._attributes and getattr(n, "lineno", None) is None:
             ast.copy_location(n, at)
+            # On one line: Python reports a method call at the line where its attribute ends.
+            n.end_lineno, n.end_col_offset = n.lineno, n.col_offset
     return node
 
 

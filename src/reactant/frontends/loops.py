@@ -181,8 +181,8 @@ class Loop:
             if self.entries.get(error.name) is not ABSENT:
                 raise
             raise NeedsPeeling(ControlFlowError(
-                f"'{error.name}' is read in a loop that runs inside compiled code before it is assigned there. Assign it "
-                f"before the loop.")) from None
+                f"'{error.name}' is read in a loop that runs inside compiled code before it is assigned there. Assign "
+                f"it before the loop.")) from None
         self.variables.restore(self.before)
         self.operations = operations_in(self.block)
         if self.more_storages(branch) or self.more_objects(branch):
@@ -330,12 +330,12 @@ class Loop:
     def mismatch(self, name: str, reason: str) -> ControlFlowError:
         if name in self.variables.containers:
             return ControlFlowError(
-                f"A loop that runs inside compiled code changes {effects.describe(self.variables.containers[name])} in a "
-                f"way that a loop cannot carry: it gets other elements, keys or attributes, or their types change. Use "
-                f"an array made before the loop, or a local variable.")
+                f"A loop that runs inside compiled code changes {effects.describe(self.variables.containers[name])} in "
+                f"a way that a loop cannot carry: it gets other elements, keys or attributes, or their types change. "
+                f"Use an array made before the loop, or a local variable.")
         return ControlFlowError(
-            f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an iteration "
-            f"it holds {reason}. Give it its final type before the loop.")
+            f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an "
+            f"iteration it holds {reason}. Give it its final type before the loop.")
 
     def settle(self, name: str, carried: Carried, plan: Plan) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
@@ -384,37 +384,70 @@ class Loop:
     def check_aliases(self, branch: Branch) -> None:
         """A variable that is bound anew is carried by value. That is only right where nothing is written into the
         array it was bound to while something else can see that array."""
+        self.ends = self.bindings(branch)
         changed = {s for s, slot in self.storage_slots.items() if branch.written.get(s, slot.body) != slot.body}
-        written: set[str] = set()
-        ends: dict[Storage, set[str]] = {}
-        for name, tree in branch.states.items():
-            carried = self.carried[name]
-            for leaf in _leaves(tree):
-                if type(leaf) is Held and leaf.tensor.kind == ARRAY:
-                    ends.setdefault(leaf.tensor.storage, set()).add(name)
-            if carried.late is not None:
-                continue
-            for leaf, start in zip(carried.leaves(), carried.objects, strict=False):
-                if type(leaf) is not Held or type(start) is not Tensor or start.kind != ARRAY or start is leaf.tensor:
-                    continue
-                in_place = start.storage.version > 0
-                if in_place:
-                    written.add(name)
-                if leaf.tensor.storage in changed or in_place and not (self.owned[name] and carried.entry is leaf):
+        written = {name for storage, name in self.starts.items() if storage.version > 0}
+        for name in {*self.starts.values()}:
+            names, outside = self.origins(name, branch)
+            for other in sorted(names):
+                if self.entry_storages(other) & changed or name in written and not self.owned[other]:
                     raise NeedsPeeling(ControlFlowError(
-                        f"'{name}' is bound to another array in a loop that runs inside compiled code, and the array "
+                        f"'{other}' is bound to another array in a loop that runs inside compiled code, and the array "
                         f"it was bound to before is written in place while others can see it. Start from a copy: "
-                        f"{name} = {name}.copy()."))
-        for storage, names in ends.items():
-            if storage in changed and branch.preexisting(storage):
-                name = min(names)
+                        f"{other} = {other}.copy()."))
+            if outside & changed or outside and name in written:
                 raise ControlFlowError(
-                    f"'{name}' is bound to an array from outside of the loop that the loop writes. Bind it to a copy.")
-            if len(names) > 1 and written & names:
-                first, second = sorted(names)[:2]
+                    f"'{name}' may be bound to an array from outside of the loop, and that array is written in the "
+                    f"loop. Bind it to a copy.")
+        for first, second in self.overlaps():
+            if {first, second} & written:
                 raise ControlFlowError(
-                    f"'{first}' and '{second}' are bound to one array in a loop that runs inside compiled code, and it "
-                    f"is written in place in a later iteration. Bind one of them to a copy.")
+                    f"'{first}' and '{second}' may be bound to one array in a loop that runs inside compiled code, and "
+                    f"it is written in place in a later iteration. Bind one of them to a copy.")
+
+    def bindings(self, branch: Branch) -> dict[str, set[Storage]]:
+        """For each variable carried by value, the arrays it may be bound to after an iteration."""
+        self.starts = {o.storage: name for name, c in self.carried.items() if c.late is None
+                       for o, kind in zip(c.objects, c.kinds, strict=False)
+                       if kind is not None and is_tensor(o) and o.kind == ARRAY}
+        ends: dict[str, set[Storage]] = {}
+        self.end_storages: dict[str, list[Storage]] = {}
+        for name, carried in self.carried.items():
+            if name in branch.states:
+                tensors = [leaf.tensor for leaf in _leaves(branch.states[name]) if type(leaf) is Held]
+            else:
+                tensors = [o for o in carried.objects if is_tensor(o)]
+            self.end_storages[name] = [t.storage for t in tensors if t.kind == ARRAY]
+            ends[name] = {root for storage in self.end_storages[name] for root in roots_of(storage)}
+        return ends
+
+    def origins(self, name: str, branch: Branch) -> tuple[set[str], set[Storage]]:
+        """Whose arrays from before the loop `name` may be bound to at the start of some iteration; and which arrays
+        from outside, bound in the body."""
+        names, outside, waiting = set(), set(), [name]
+        while waiting:
+            current = waiting.pop()
+            if current in names:
+                continue
+            names.add(current)
+            for root in self.ends[current]:
+                if root in self.starts:
+                    waiting.append(self.starts[root])
+                elif branch.preexisting(root):
+                    outside.add(root)
+        return names, outside
+
+    def entry_storages(self, name: str) -> set[Storage]:
+        return {root for leaf in _leaves(self.entries[name]) if type(leaf) is Held and leaf.tensor.kind == ARRAY
+                for root in roots_of(leaf.tensor.storage)}
+
+    def overlaps(self) -> Iterator[tuple[str, str]]:
+        """Pairs of variables that may be bound to one array after an iteration."""
+        names = sorted(n for n, roots in self.ends.items() if roots)
+        for position, first in enumerate(names):
+            for second in names[position + 1:]:
+                if any(may_be_one(a, b) for a in self.end_storages[first] for b in self.end_storages[second]):
+                    yield first, second
 
     # -- checks and test
 
@@ -464,6 +497,8 @@ class Loop:
                     flag_slots = self.carried[flag].slots if flag in self.carried else []
                     if flag_slots and flag_slots[0] is not None:
                         terms.append(ops.not_(flag_slots[0].test))
+                    elif type(self.entries.get(flag)) is Held:
+                        terms.append(ops.not_(truth_of(self.entries[flag])))
             if self.counter is None:
                 terms += [slot.test for slot, _ in checks]
         if self.counter is None and going is None:
@@ -560,7 +595,7 @@ class Loop:
                 Storage.write(storage, slot.result)
         self.ran = self.has_run()
         self.shared: dict[int, Storage] = {}
-        self.starts = {id(o.storage) for c in self.carried.values() for o in c.objects if is_tensor(o)}
+        self.guarded: dict[str, GuardedStorage] = {}
         for name, carried in self.carried.items():
             if carried.late is not None:
                 self.variables.set(name, self.first_bound(name, carried, branch))
@@ -573,6 +608,11 @@ class Loop:
                 values = [self.after(name, part, leaf, position, branch) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
                 self.variables.set(name, _with_leaves(carried.entry, iter(values)))
+        for first, second in self.overlaps():
+            for name, other in ((first, second), (second, first)):
+                value = self.variables.get(other)
+                if name in self.guarded and is_tensor(value):
+                    self.guarded[name].watch(value.storage)
         for slot, error in checks:
             self.trace.checks.append((slot.result, error, self.trace.region))
 
@@ -619,18 +659,21 @@ class Loop:
         if type(leaf) is not Held:
             return Tensor.of_value(result)
         tensor = leaf.tensor
-        if branch.preexisting(tensor.storage) and not has_dynamic_steps(tensor):
+        roots = roots_of(tensor.storage)
+        known = [root for root in roots if root in self.starts or branch.preexisting(root)]
+        if not known:
+            if tensor.steps:
+                return Tensor.of_value(result)
+            storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
+            return Tensor(storage, strides=tensor.strides_)
+        if len(roots) == 1 and known[0] not in self.starts and not has_dynamic_steps(tensor):
             return tensor
-        if id(tensor.storage) in self.starts:
-            arrays = [(n, o) for n, c in self.carried.items() for o in c.leaves()
-                      if c.late is None and type(o) is Held and o.tensor.kind == ARRAY]
-            sources = [o.tensor.storage for n, o in arrays if not self.owned[n]]
-            if sources:
-                return Tensor(GuardedStorage(name, sources, result), strides=tensor.strides_)
-            return Tensor.of_value(result, strides=tensor.strides_)
-        if tensor.steps:
-            return Tensor.of_value(result)
-        storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
+        sources = [root for root in known if root not in self.starts]
+        for root in known:
+            if root in self.starts:
+                names, outside = self.origins(self.starts[root], branch)
+                sources += [s for n in names if not self.owned[n] for s in self.entry_storages(n)] + list(outside)
+        storage = self.guarded[name] = GuardedStorage(name, sources, result)
         return Tensor(storage, strides=tensor.strides_)
 
 
@@ -662,7 +705,13 @@ class GuardedStorage(Storage):
     def __init__(self, name: str, sources: list[Storage], value: ir.Value):
         super().__init__(shape_of(value), dtype_of(value), value=value)
         self.name = name
-        self.seen = [(weakref.ref(s), s.version) for s in sources]
+        self.seen: list[tuple[weakref.ref, int]] = []
+        for source in sources:
+            self.watch(source)
+
+    def watch(self, source: Storage) -> None:
+        """`source` may be the same array."""
+        self.seen.append((weakref.ref(source), source.version))
 
     def read(self) -> ir.Value:
         if any((s := reference()) is not None and s.version != version for reference, version in self.seen):
@@ -678,6 +727,24 @@ class GuardedStorage(Storage):
         return ControlFlowError(
             f"'{self.name}' was bound to one of several arrays by a loop, which one depends on how often it ran; now "
             f"one of them is written in place. Bind it to a copy: {self.name} = {self.name}.copy().")
+
+
+def roots_of(storage: Storage) -> set[Storage]:
+    """The arrays that a storage may stand for."""
+    if type(storage) is ChosenStorage:
+        return roots_of(storage.first) | roots_of(storage.second)
+    if type(storage) is ViewStorage:
+        return roots_of(storage.tensor.storage)
+    if type(storage) is GuardedStorage:
+        return {storage}.union(*(roots_of(s) for reference, _ in storage.seen if (s := reference()) is not None))
+    return {storage}
+
+
+def may_be_one(a: Storage, b: Storage) -> bool:
+    """Whether two storages may stand for the same array; those chosen by one condition are compared side by side."""
+    if type(a) is type(b) is ChosenStorage and a.predicate == b.predicate:
+        return may_be_one(a.first, b.first) or may_be_one(a.second, b.second)
+    return bool(roots_of(a) & roots_of(b))
 
 
 def as_storage(tensor: Tensor) -> Storage:
