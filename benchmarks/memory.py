@@ -26,11 +26,6 @@ def _square(scale: float) -> np.ndarray:
     return np.random.default_rng(0).random((extent, extent))
 
 
-def _interior(array, np_or_jnp, combine):
-    inner = combine(array)
-    return np_or_jnp.pad(inner, 1)
-
-
 def _five_point(a):
     return a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] - 4 * a[1:-1, 1:-1]
 
@@ -99,13 +94,13 @@ def measure(name: str, scale: float, runs: int) -> dict[str, float]:
         }, runs)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of 6000 x 6000 elements")
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--only", choices=PROGRAMS)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print(f"{'6000 x 6000 float64 x ' + str(options.scale):28s} {'NumPy ms':>9s} {'jit ms':>9s} {'ours ms':>9s} "
           f"{'/ NumPy':>8s} {'/ jit':>8s}")
     for name in [options.only] if options.only else PROGRAMS:
