@@ -17,6 +17,7 @@ from reactant.simplify.contents import constant_starts
 from reactant.simplify.indexmaps import cut_group, inverse, reshape_groups, unit_mapping
 
 x, y, p, q, d, e, b = variables("x y p q d e b")
+low, high, interior = variables("low high interior")
 c = splat("c")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
 UNARY = tuple(f"stablehlo.{n}" for n in (*ops.UNARY, "abs", "convert", "real", "imag", "is_finite")) \
@@ -130,6 +131,29 @@ def transpose_of_update(x, y, xs, p):
     return ops.dynamic_update_slice(ops.transpose(x, p), ops.transpose(y, p), [xs[i] for i in p])
 
 
+@rewrite(match.transpose(once(match.pad(x, y, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
+                         permutation=p),
+         example=lambda a: ops.transpose(ops.pad(ops.transpose(a(2, 3), (1, 0)), a(), (1, 0), (0, 2), (1, 0)), (1, 0)),
+         counter=lambda a: ops.transpose(ops.pad(a(2, 3), a(), (1, 0), (0, 2)), (1, 0)))
+def transpose_of_pad(x, y, low, high, interior, p):
+    """transpose(pad(x, v), p) = pad(transpose(x, p), v) with permuted bounds"""
+    if not _absorbs(x, "stablehlo.transpose"):
+        return None
+    return ops.pad(ops.transpose(x, p), y, *([bound[i] for i in p] for bound in (low, high, interior)))
+
+
+@rewrite(match.reverse(once(match.pad(x, y, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
+                       dimensions=d),
+         example=lambda a: ops.reverse(ops.pad(ops.reverse(a(2, 3), (1,)), a(), (1, 0), (0, 2), (1, 0)), (1,)),
+         counter=lambda a: ops.reverse(ops.pad(a(2, 3), a(), (1, 0), (0, 2)), (1,)))
+def reverse_of_pad(x, y, low, high, interior, d):
+    """reverse(pad(x, v)) = pad(reverse(x), v) with mirrored bounds"""
+    if not _absorbs(x, "stablehlo.reverse"):
+        return None
+    ends = [(b, a) if i in d else (a, b) for i, (a, b) in enumerate(zip(low, high, strict=True))]
+    return ops.pad(ops.reverse(x, d), y, *zip(*ends, strict=True), interior)
+
+
 @rewrite(match.reverse(once(match.dynamic_update_slice(x, y, rest("xs"))), dimensions=d),
          example=lambda a: ops.reverse(ops.dynamic_update_slice(ops.reverse(a(7), (0,)), a(3),
                                                                 [ops.constant(1, "int32")]), (0,)),
@@ -181,13 +205,21 @@ def reshape_of_update(x, y, xs, result_shape):
 
 # ---- moving through elementwise ops --------------------------------------------------------------------------------
 
-def _absorbs(value: ir.Value, name: str) -> bool:
-    """Whether a shape op `name` applied to `value` vanishes there."""
+def _absorbs(value: ir.Value, name: str, depth: int = 5) -> bool:
+    """Whether a shape op `name` applied to `value` vanishes there, or further up where it can go."""
     made = producer(value)
-    if made is not None and made.name == "stablehlo.dynamic_update_slice":
-        return users(value) == 1 and _absorbs(made.operands[0], name)
-    return made is not None and (made.name in (name, "stablehlo.constant", "stablehlo.broadcast_in_dim")
-                                 or made.name == "stablehlo.iota" and name == "stablehlo.transpose")
+    if made is None:
+        return False
+    if made.name in (name, "stablehlo.constant", "stablehlo.broadcast_in_dim"):
+        return True
+    if made.name == "stablehlo.iota":
+        return name == "stablehlo.transpose"
+    if depth == 0 or users(value) != 1:
+        return False
+    if made.name == "stablehlo.dynamic_update_slice" or made.name == "stablehlo.pad" and name != "stablehlo.reshape":
+        return _absorbs(made.operands[0], name, depth - 1)
+    return made.name in ops.ELEMENTWISE and name != "stablehlo.reshape" \
+        and all(_absorbs(v, name, depth - 1) for v in _of_result_shape(tuple(made.operands)))
 
 
 def _free_to_move(operands: tuple[ir.Value, ...], name: str) -> bool:
