@@ -195,11 +195,15 @@ def limit_of_select(p, k, x, c, d):
     return ops.or_(p, test) if _HOLDS[d](k, c) else ops.and_(ops.not_(p), test)
 
 
-@rewrite(match.compare(once(match.reshape(x)), splat("c"), comparison_direction=d), dtypes="real",
-         example=lambda a: ops.compare(ops.reshape(a(2, 3), (6,)), 1, "LE"))
-def limit_of_reshape(x, c, d, result_shape):
-    """compare(reshape(x), c) = reshape(compare(x, c)) for a number c"""
-    return None if costs() is None else ops.reshape(ops.compare(x, c, d), result_shape)
+@rewrite(match.compare(once(match.reshape(once(match.select(p, splat("k"), x)))), splat("c"), comparison_direction=d),
+         dtypes="real",
+         example=lambda a: ops.compare(ops.reshape(ops.select(a(2, 3, dtype="bool"), ops.splat(3, w := a(2, 3)), w),
+                                                   (6,)), 1, "LE"),
+         counter=lambda a: ops.compare(ops.reshape(a(2, 3), (6,)), 1, "LE"))
+def limit_of_reshaped_select(p, k, x, c, d, result_shape):
+    """compare(reshape(select(p, k, x)), c): the reshape comes last (other comparisons let it through, see shape)"""
+    found = limit_of_select(p, k, x, c, d)
+    return None if found is None else ops.reshape(found, result_shape)
 
 
 # ---- products ------------------------------------------------------------------------------------------------------
