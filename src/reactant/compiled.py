@@ -175,6 +175,8 @@ class Compiled:
 
         def resolve(leaf: Any) -> Any:
             if isinstance(leaf, Result):
+                if leaf.layout is not None:
+                    results[leaf.index] = _arranged(results[leaf.index], leaf.layout)
                 return _leaf(_seen_through(results[leaf.index], leaf.steps), leaf.kind)
             if isinstance(leaf, OfArgument):
                 return _seen_through(leaves[leaf.number], leaf.steps)
@@ -194,6 +196,13 @@ def _leaf(array: Any, kind: str) -> Any:
     if kind == PYTHON:
         return array.item()
     return array[()] if kind == SCALAR and isinstance(array, np.ndarray) else array
+
+
+def _arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """The array with its dimensions in memory in the order of `strides`, so that the steps make views where they did
+    while tracing."""
+    order = np.argsort([-abs(s) for s in strides], kind="stable")
+    return np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
 
 
 def _seen_through(array: Any, steps: tuple) -> Any:

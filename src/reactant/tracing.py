@@ -30,6 +30,7 @@ class Result:
     index: int
     kind: str
     steps: tuple[Step, ...] = ()
+    layout: tuple[int, ...] | None = None       # element strides of the array the steps start from, if not row-major
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class _Collector:
         if leaf.kind == ARRAY and counts[leaf.storage] > 1 and static:
             if leaf.storage not in self._of_storage:
                 self._of_storage[leaf.storage] = self.add(leaf.storage.read())
-            return Result(self._of_storage[leaf.storage], ARRAY, leaf.steps)
+            return Result(self._of_storage[leaf.storage], ARRAY, leaf.steps, leaf.storage.layout)
         if leaf.is_concrete():
             return Known(leaf.numpy().copy())
         return Result(self.add(leaf.value()), leaf.kind)

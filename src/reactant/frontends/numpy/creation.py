@@ -13,7 +13,7 @@ from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, check_dtype, wrap
-from reactant.frontends.numpy.ufuncs import as_value, weak_type
+from reactant.frontends.numpy.ufuncs import as_value
 from reactant.ir import ops
 from reactant.ir.types import Shape, size
 
@@ -70,10 +70,17 @@ def full(shape: object, fill_value: object, dtype: object = None, order: str = "
 def _like(prototype: object, value: object, dtype: object, order: str, shape: object) -> Tensor:
     a = wrap(prototype)
     made = uniform(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
-    keeps = order in "KA" and shape is None and st.is_permuted(a.shape, a.strides_)
-    if keeps or order == "F":
-        made.strides_ = a.strides_ if keeps and a.flags.forc else st.column_major_strides(made.shape)
-    return made
+    if order == "F" or (order == "A" and a.flags.fnc):
+        strides = st.column_major_strides(made.shape)
+    else:
+        strides = st.kept_order(a.shape, a.strides_) if order == "K" and shape is None else None
+    if strides is None:
+        return made
+    if made.is_concrete():
+        outer_first = np.argsort([-s for s in strides], kind="stable")
+        data = np.ascontiguousarray(made.numpy().transpose(outer_first))
+        return Tensor.of_array(data.transpose(np.argsort(outer_first)))
+    return Tensor(made.storage, strides=strides)
 
 
 @implements(np.zeros_like, creation=True)
@@ -106,7 +113,7 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
         return Tensor.of_array(made)
     rows = [r if type(r) is Tensor or not isinstance(r, (list, tuple, range)) else array_of(r) for r in nested]
     if dtype is None:
-        dtype = result_type(tuple(weak_type(r) for r in rows))
+        dtype = result_type(tuple(wrap(r).dtype for r in rows))     # numbers count as int64 and float64 here
     shapes = {np.shape(r) if type(r) is not Tensor else r.shape for r in rows}
     if len(shapes) != 1:
         raise ValueError("setting an array element with a sequence. The requested array has an inhomogeneous shape "
@@ -173,8 +180,10 @@ def copy(a: object, order: str = "K", subok: bool = False) -> Tensor:
     a = wrap(a)
     if a.is_concrete():
         return Tensor.of_array(np.array(a.numpy(), order=order))
-    permuted = st.is_permuted(a.shape, a.strides_) and order == "K" and all(s >= 0 for s in a.strides_)
-    strides = a.strides_ if permuted and a.flags.forc else st.column_major_strides(a.shape) if order == "F" else None
+    if order == "K":
+        strides = st.kept_order(a.shape, a.strides_)
+    else:
+        strides = st.column_major_strides(a.shape) if order == "F" or (order == "A" and a.flags.fnc) else None
     return Tensor.of_value(a.value(), ARRAY, strides=strides)
 
 

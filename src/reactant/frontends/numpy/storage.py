@@ -1,8 +1,8 @@
 """Mutable storage and composed views.
 
-A `Storage` is the memory of one NumPy base array: it holds the SSA value of the current content. A view is a storage and
-a chain of *steps*; each step says how to read the view's value from its parent's and how to write it back. So a write
-through any chain of views is seen through every other one, as in NumPy. What the chains emit (slices, updates,
+A `Storage` is the memory of one NumPy base array: it holds the SSA value of the current content. A view is a storage
+and a chain of *steps*; each step says how to read the view's value from its parent's and how to write it back. So a
+write through any chain of views is seen through every other one, as in NumPy. What the chains emit (slices, updates,
 transposes, reshapes) is collapsed by `simplify/`.
 
 Small arrays made from known numbers stay *concrete* (`Storage.data` is an ndarray and steps act on it as NumPy views)
@@ -27,7 +27,8 @@ CONCRETE_ELEMENTS = 256
 class Storage:
     """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
 
-    __slots__ = ("__weakref__", "argument", "constant", "data", "dtype", "region", "shape", "value", "version")
+    __slots__ = ("__weakref__", "argument", "constant", "data", "dtype", "layout", "region", "shape", "value",
+                 "version")
 
     def __init__(self, shape: Shape, dtype: np.dtype, *, value: ir.Value | None = None, data: np.ndarray | None = None,
                  argument: int | None = None, constant: bool = False):
@@ -36,6 +37,7 @@ class Storage:
         self.argument = argument      # position among main's arguments, for write-back
         self.constant = constant      # made outside the trace: writing raises
         self.version = 0
+        self.layout: Shape | None = None     # element strides where the base array is not row-major
         self.region: Region = current_trace().region
 
     def read(self) -> ir.Value:
@@ -328,6 +330,17 @@ def row_major_strides(shape: Shape) -> Shape:
 
 def column_major_strides(shape: Shape) -> Shape:
     return tuple(reversed(row_major_strides(tuple(reversed(shape)))))
+
+
+def kept_order(shape: Shape, strides: Shape) -> Shape | None:
+    """Strides of a new array whose dimensions lie in memory in the order of these (`order="K"`); None: row-major."""
+    if not is_permuted(shape, strides):
+        return None
+    compact, step = [0] * len(shape), 1
+    for d in reversed(np.argsort([-abs(s) for s in strides], kind="stable").tolist()):
+        compact[d] = step
+        step *= max(shape[d], 1)
+    return tuple(compact) if is_permuted(shape, tuple(compact)) else None
 
 
 def reshaped_strides(shape: Shape, strides: Shape, new_shape: Shape) -> Shape | None:

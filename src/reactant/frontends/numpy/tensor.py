@@ -41,6 +41,8 @@ class Tensor:
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
         self.dtype = np.dtype(storage.dtype if dtype is None else dtype)
         self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
+        if strides is not None and not steps:
+            storage.layout = strides
         self.interval = interval      # known inclusive bounds of an integer scalar, for index checks
         self.region = current_trace().region
         self._cache: tuple | None = None
@@ -328,7 +330,8 @@ class Tensor:
         if self.is_concrete():
             return Tensor.of_array(self.numpy().astype(dtype, order=order))
         kind = SCALAR if self.kind != ARRAY else ARRAY
-        strides = self.strides_ if order == "K" and st.is_permuted(self.shape, self.strides_) else None
+        strides = st.kept_order(self.shape, self.strides_) if order == "K" else \
+            st.column_major_strides(self.shape) if order == "F" or (order == "A" and self.flags.fnc) else None
         return Tensor.of_value(cast(self.value(), dtype), kind, strides=strides)
 
     def copy(self, order: str = "C") -> Tensor:

@@ -1,0 +1,68 @@
+"""Shape manipulation compiled against NumPy."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.frontends.numpy.tables import check_table
+from tests.support import check
+
+X = np.random.default_rng(11).normal(size=(2, 3, 4))
+TABLE = [
+    lambda x: x.T, lambda x: np.transpose(x, (1, 0, 2)), lambda x: x.transpose(2, -3, 1),
+    lambda x: np.transpose(x, (0, 0, 1)),
+    lambda x: x.transpose(0, 1), lambda x: x.mT, lambda x: np.swapaxes(x, 0, -1), lambda x: x.swapaxes(0, 3),
+    lambda x: np.moveaxis(x, 0, -1),
+    lambda x: np.moveaxis(x, [0, 1], [-1, 0]), lambda x: np.moveaxis(x, [0, 1], [0]),
+    lambda x: np.rollaxis(x, 2), lambda x: np.rollaxis(x, 0, 3),
+    lambda x: x.reshape(6, 4), lambda x: x.reshape((-1, 8)), lambda x: np.reshape(x, (4, 6), order="F"),
+    lambda x: x.reshape(5, -1),
+    lambda x: x.reshape(-1, -1), lambda x: x.reshape(3, 3), lambda x: x.T.reshape(-1),
+    lambda x: x.reshape(2, 3, 4, 1, 1),
+    lambda x: np.reshape(x, (4, 6), order="A"), lambda x: x.T.reshape(24, copy=False), lambda x: x.ravel(),
+    lambda x: x.ravel("F"),
+    lambda x: x.T.ravel("K"), lambda x: x.flatten("F"), lambda x: x.T.flatten(), lambda x: x[None].squeeze(),
+    lambda x: x[None].squeeze(0),
+    lambda x: x.squeeze(0), lambda x: np.squeeze(x[:, :1], axis=(1,)), lambda x: np.expand_dims(x, 1),
+    lambda x: np.expand_dims(x, (0, -1)),
+    lambda x: np.expand_dims(x, (0, 0)), lambda x: np.expand_dims(x, 7),
+    lambda x: np.broadcast_to(x, (5, 2, 3, 4)), lambda x: np.broadcast_to(x, (2, 3)),
+    lambda x: np.broadcast_to(x[0, 0, 0], (2, 2)), lambda x: np.diagonal(x), lambda x: x.diagonal(1, 1, 2),
+    lambda x: np.diagonal(x, -1, 2, 0),
+    lambda x: np.diagonal(x, 9), lambda x: np.diagonal(x, axis1=1, axis2=1), lambda x: np.diagonal(x[0, 0]),
+    lambda x: (np.shape(x), np.ndim(x), np.size(x), np.size(x, 1)),
+    lambda x: (x.shape, x.ndim, x.size, x.nbytes, x.itemsize, len(x)),
+    lambda x: (x.flags.c_contiguous, x.T.flags.f_contiguous),
+    lambda x: [row * 2 for row in x], lambda x: np.iscomplexobj(x), lambda x: x.astype("i2"),
+    lambda x: x.astype("f4", order="F").T]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c8"])
+def test_table(dtype):
+    check_table(TABLE, (X * 9).astype(dtype))
+
+
+def test_strides():
+    check_table([lambda x: x.strides, lambda x: x.T[::2].strides, lambda x: np.copy(x.T[::2]).strides,
+                 lambda x: x.transpose(1, 2, 0).astype("f4").strides, lambda x: x.T.copy().strides,
+                 lambda x: np.zeros_like(x.transpose(2, 0, 1)).strides, lambda x: (x.T + x.T).strides], X)
+
+
+def test_layouts():
+    check_table(TABLE, np.asfortranarray(X))
+    check_table(TABLE, np.zeros((2, 0, 4)))
+
+
+def test_layout_of_results_decides_what_is_a_view():
+    """A result keeps its operands' order, so that ravel of it is a view or a copy as in NumPy."""
+    def work(x):
+        y = x.T * 2
+        v = y.ravel("K")
+        v[0] = 100
+        w = y.ravel()
+        w[1] = 200
+        z = np.concatenate([x, x]).T + x[0, 0, 0]
+        u = z.reshape(-1)
+        u[0] = 300
+        return y, z, np.zeros_like(x.T).ravel("K")
+    check(work, X)
