@@ -33,6 +33,20 @@ def sliced(inner: object) -> object:
     return match.slice(inner, start_indices=starts, limit_indices=limits, strides=strides)
 
 
+def padded(inner: object, value: object) -> object:
+    """The pattern of a pad."""
+    return match.pad(inner, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
+
+
+def _only_read_in_pieces(value: ir.Value) -> bool:
+    """Whether all uses of a value are slices which together have no more elements than it: then slicing before
+    computing computes no more."""
+    readers = consumers(value)
+    return len(readers) == 1 or (
+        all(reader.name == "stablehlo.slice" for reader in readers)
+        and sum(size(shape_of(reader.results[0])) for reader in readers) <= size(shape_of(value)))
+
+
 # ---- slice ---------------------------------------------------------------------------------------------------------
 
 @rewrite(sliced(x), example=lambda a: ops.create("stablehlo.slice", [(v := a(2, 3)).type], [v], {
@@ -132,15 +146,6 @@ def slice_of_flattening(b, x, starts, limits, strides):
     return _slice(ops.reshape(_slice(x, *bounds), narrow), low, high, strides)
 
 
-def _only_read_in_pieces(value: ir.Value) -> bool:
-    """Whether all uses of a value are slices which together have no more elements than it: then slicing before
-    computing computes no more."""
-    readers = consumers(value)
-    return len(readers) == 1 or (
-        all(reader.name == "stablehlo.slice" for reader in readers)
-        and sum(size(shape_of(reader.results[0])) for reader in readers) <= size(shape_of(value)))
-
-
 @rewrite(sliced(named("b", one_of(POINTWISE, rest("xs"), template="t"))),
          example=(lambda a: ops.slice(ops.add(a(6), a(6)), (1,), (6,), (2,)),
                   lambda a: ops.slice(ops.select(a(dtype="bool"), a(6), a(6)), (1,), (3,)),
@@ -166,12 +171,13 @@ def slice_of_iota(d, starts, limits, strides, result_shape, result_dtype):
     return ops.add(value, starts[d]) if starts[d] else value
 
 
-@rewrite(sliced(match.pad(x, v, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
+@rewrite(sliced(named("b", padded(x, v))),
          example=(lambda a: ops.slice(ops.pad(a(3, 4), a(), (1, 2), (1, 2)), (1, 3), (4, 6)),
                   lambda a: ops.slice(ops.pad(a(3, 4), a(), (1, 2), (1, 2)), (0, 0), (1, 8)),
                   lambda a: ops.slice(ops.pad(a(3, 4), a(), (1, 2), (1, 2)), (0, 0), (3, 8))),
-         counter=lambda a: ops.slice(ops.pad(a(3), a(), (1,), (1,), (1,)), (1,), (4,)))
-def slice_of_pad(x, v, low, high, interior, starts, limits, strides, result_shape):
+         counter=(lambda a: ops.slice(ops.pad(a(3), a(), (1,), (1,), (1,)), (1,), (4,)),
+                  lambda a: [v := ops.pad(a(4), a(), (1,), (1,)), ops.slice(v, (0,), (4,))]))
+def slice_of_pad(b, x, v, low, high, interior, starts, limits, strides, result_shape):
     """slice(pad(x)) = pad(slice(x)), only as much of each as the slice keeps; the padding value where it keeps no x"""
     extents = shape_of(x)
     if any(interior) or 0 in result_shape or min((*low, *high), default=0) < 0:
@@ -187,8 +193,8 @@ def slice_of_pad(x, v, low, high, interior, starts, limits, strides, result_shap
         inner_l.append(min(last + 1 - below, n))
         new_low.append(max(below - a, 0))
         new_high.append(max(last + 1 - below - n, 0))
-    if 0 in extents:
-        return None
+    if 0 in extents or any((*new_low, *new_high)) and not _only_read_in_pieces(b):
+        return None  # the pad stays anyway, and several smaller ones cost more
     return ops.pad(_slice(x, inner_f, inner_l, strides), v, new_low, new_high)
 
 
@@ -250,11 +256,12 @@ def slice_of_known_select(p, x, y, starts, limits, strides, result_shape):
     return None if known is None else _slice(x if known else y, starts, limits, strides)
 
 
-@rewrite(sliced(match.concatenate(rest("xs"), dimension=d)),
+@rewrite(sliced(named("b", match.concatenate(rest("xs"), dimension=d))),
          example=(lambda a: ops.slice(ops.concatenate([a(2, 3), a(2, 4)], 1), (0, 3), (2, 6)),
                   lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (1,), (7,)),
-                  lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (0,), (5,), (2,))))
-def slice_of_concatenate(xs, d, starts, limits, strides, result_shape):
+                  lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (0,), (5,), (2,))),
+         counter=lambda a: [v := ops.concatenate([a(2), a(3)], 0), ops.slice(v, (1,), (4,))])
+def slice_of_concatenate(b, xs, d, starts, limits, strides, result_shape):
     """slice(concatenate(xs)) = concatenate(slices of those xs that it touches)"""
     if 0 in result_shape:
         return None
@@ -268,6 +275,8 @@ def slice_of_concatenate(xs, d, starts, limits, strides, result_shape):
             pieces.append((each, position - offset, end - offset + 1))
             position = end + strides[d]
         offset += n
+    if len(pieces) > 1 and not _only_read_in_pieces(b):
+        return None  # the whole stays anyway, and further ones cost more
     return ops.concatenate([_slice(each, replaced(starts, d, a), replaced(limits, d, z), strides)
                             for each, a, z in pieces], d)
 
@@ -333,11 +342,6 @@ def slice_of_reduce(x, v, d, t, starts, limits, strides):
 
 
 # ---- pad -----------------------------------------------------------------------------------------------------------
-
-def padded(inner: object, value: object) -> object:
-    """The pattern of a pad."""
-    return match.pad(inner, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
-
 
 @rewrite(padded(x, v), example=lambda a: ops.create("stablehlo.pad", [(w := a(2, 3)).type], [w, a()], {
             name: ops.attr.integers((0, 0)) for name in ("edge_padding_low", "edge_padding_high",
