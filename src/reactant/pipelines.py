@@ -63,7 +63,7 @@ PASSES: dict[str, Any] = {
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "slicing", "dynamic_slicing",
                      "indexing", "reduction", "contraction", "control_flow", "loops", "cleanup"))
 
-TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_searches", "target_loops", "shape", "slicing",
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "shape", "slicing",
                    "dynamic_slicing", "logic", "cleanup"))
 
 PIPELINES: dict[str, tuple[Any, ...]] = {

@@ -17,6 +17,7 @@ from reactant.simplify import (
     target,
     target_loops,
     target_updates,
+    target_windows,
 )
 
 __all__ = [
@@ -37,4 +38,5 @@ __all__ = [
     "target",
     "target_loops",
     "target_updates",
+    "target_windows",
 ]
