@@ -105,19 +105,7 @@ def _ufuncs() -> Iterator[Entry]:
 def _scalar_types() -> Iterator[Entry]:
     for name, found in _public(np):
         if isinstance(found, type) and issubclass(found, np.generic):
-            entry = _entry("Scalar types", f"np.{name}", found)
-            if not entry.status and _holds_no_numbers(found):
-                entry = Entry(entry.section, entry.name, REFUSED, NO_NUMBERS.format(name=entry.name))
-            yield entry
-
-
-NO_NUMBERS = "{name} is abstract or holds no numbers: arrays of it cannot be compiled."
-
-
-def _holds_no_numbers(kind: type) -> bool:
-    abstract = (np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating,
-                np.complexfloating, np.flexible, np.character)
-    return kind in abstract or issubclass(kind, (np.flexible, np.object_))
+            yield _entry("Scalar types", f"np.{name}", found)
 
 
 def _submodule(module: str) -> Iterator[Entry]:

@@ -49,8 +49,8 @@ NOT_COMPILED = "np.random.Generator.{name} is not supported in compiled code. Dr
 class Generator(Stream):
     """A traced `numpy.random.Generator`."""
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]  # isinstance() answers as for NumPy's
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # isinstance() answers as for NumPy's
         return np.random.Generator
 
     def __repr__(self) -> str:

@@ -24,6 +24,7 @@ OUTSIDE_GENERATOR = ("A random generator made outside keeps its state outside, s
                      "as an argument.")
 TEXT = "{name} makes text from values, which are known only when the compiled program has run. Format what it returns."
 STRINGS = "{name} works on strings, which have no tensor type. Do it before the call and pass numbers."
+NO_NUMBERS = "{name} is abstract or holds no numbers: arrays of it cannot be compiled."
 EXTENDED = "{name}: XLA has no extended precision. Use float64 or complex128."
 DATES = "{name} works on dates, which have no tensor type. Convert them with .astype('int64') before the call."
 MASKED = "{name}: masked arrays cannot be compiled. Pass data and mask as two arrays and use np.where."
@@ -62,6 +63,8 @@ ALWAYS = {
 WITH_TRACED_ARGUMENTS = {
     TEXT: "array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific",
     STRINGS: "fromstring",
+    NO_NUMBERS: "str_ bytes_ object_ void flexible character generic number integer signedinteger unsignedinteger "
+                "inexact floating complexfloating",
     EXTENDED: "longdouble clongdouble",
     DATES: "busday_count busday_offset is_busday busdaycalendar isnat datetime_as_string datetime_data datetime64 "
            "timedelta64",

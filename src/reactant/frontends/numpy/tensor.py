@@ -73,7 +73,8 @@ class Tensor:
         """A view through one more step; `ndarray.view(dtype)` for users."""
         if not isinstance(step, st.Step):
             from reactant.frontends.numpy import reinterpretation
-            return reinterpretation.view(self, dtype if step is None else step, type)
+            return reinterpretation.view(self, dtype, type) if step is None else \
+                reinterpretation.view(self, step, dtype if type is None else type)
         return Tensor(self.storage, (*self.steps, step), dtype=dtype or self.dtype,
                       strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
 
