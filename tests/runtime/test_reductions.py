@@ -56,7 +56,7 @@ def test_where_it_fits(name, shape):
     module = module_of(function, a, b)
     assert reductions.fits(module, facts_of(module)) == expected
     run = Executable(module)
-    assert (run.xla_options == reductions.OPTIONS) == expected
+    assert (reductions.OPTIONS.items() <= run.xla_options.items()) == expected
     with jax.enable_x64(True):
         right = jax.tree.leaves(jax.jit(function)(a, b))
     for _ in range(2):
@@ -91,7 +91,7 @@ def test_special_values(special):
     x = sample(1000, 600)
     x[17, 300] = special
     run = Executable(module_of(lambda a: (a.sum(), a.max(1), a @ a[0], (a * 0 - 0.0).sum(1)), x))
-    assert run.xla_options == reductions.OPTIONS
+    assert reductions.OPTIONS.items() <= run.xla_options.items()
     with np.errstate(invalid="ignore"):
         expected = x.sum(), x.max(1), (x * x[0]).sum(1), (x * 0 - 0.0).sum(1)
     for mine, right in zip(run([x]), expected, strict=True):

@@ -54,7 +54,7 @@ class Executable:
             module = reductions.in_steps(module)
             self._body = body_of(module, name)
             facts = facts_of(module, reductions_fuse=True)
-            chosen = reductions.OPTIONS
+            chosen |= reductions.OPTIONS
         self.xla_options = {**chosen, **(xla_options or {})}
         self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
                                and POOL.limit >= a.nbytes >= buffers.BIG and host_arguments.native(a.dtype))
