@@ -8,6 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.calls import following
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.creation import as_tensor, shape_tuple
 from reactant.frontends.numpy.implements import concretely, implements, name_of, of_concrete, tensors
@@ -160,7 +161,7 @@ def broadcast_arrays(*args: object, subok: bool = False) -> tuple[Tensor, ...]:
 @implements(np.fromfunction, creation=True)
 def fromfunction(function: Callable, shape: object, *, dtype: object = float, **kwargs: object) -> Any:
     grids = np.indices(shape_tuple(shape), dtype=dtype)
-    return function(*(Tensor.of_array(g.copy()) for g in grids), **kwargs)
+    return following(function)(*(Tensor.of_array(g.copy()) for g in grids), **kwargs)
 
 
 # ---- triangles and diagonals -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ConstantWriteError
+from reactant.frontends.calls import following
 from reactant.frontends.numpy import advanced, value_facts
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.creation import as_tensor
@@ -299,7 +300,7 @@ def piecewise(x: object, condlist: object, funclist: Sequence, *args: object, **
                          "expected")
     y = np.zeros_like(x)
     for test, function in zip(tests, funclist, strict=True):
-        _fill_piece(y, x, test, function, args, kw)
+        _fill_piece(y, x, test, following(function), args, kw)
     return y
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.calls import following
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.contraction import dot as dot_value
 from reactant.frontends.numpy.creation import as_tensor
@@ -23,7 +24,7 @@ from reactant.ir.types import Shape, dtype_of, shape_of, size
 UNROLLED_TAPS = 32
 """Convolutions whose shorter operand has at most this many elements are sums of shifted products."""
 UNROLLED_CALLS = 4096
-"""`apply_along_axis` and `vectorize` call the Python function at most this often."""
+"""`apply_along_axis` calls the Python function at most this often."""
 
 
 # ---- interpolation ---------------------------------------------------------------------------------------------
@@ -254,7 +255,8 @@ def apply_along_axis(func1d: Callable, axis: int, arr: object, *args: object, **
     if count == 0:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     _limit(count, "apply_along_axis")
-    rows = [as_tensor(func1d(moved[i], *args, **kwargs)) for i in np.ndindex(*lead)]
+    function = following(func1d)
+    rows = [as_tensor(function(moved[i], *args, **kwargs)) for i in np.ndindex(*lead)]
     made = np.reshape(np.stack(rows), (*lead, *rows[0].shape))
     inner = rows[0].ndim
     return np.moveaxis(made, tuple(range(len(lead), len(lead) + inner)), tuple(range(axis, axis + inner)))
@@ -271,7 +273,7 @@ def apply_over_axes(func: Callable, a: object, axes: object) -> Tensor:
     value = as_tensor(a)
     rank = value.ndim
     for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)):
-        found = func(value, axis if axis >= 0 else axis + rank)
+        found = following(func)(value, axis if axis >= 0 else axis + rank)
         if found.ndim != rank:
             found = np.expand_dims(found, axis)
             if found.ndim != rank:
