@@ -13,6 +13,8 @@ import numpy as np
 
 from reactant.frontends import effects
 from reactant.frontends.calls import replace
+from reactant.frontends.numpy.bounded import is_partial
+from reactant.frontends.numpy.bounded_functions import by_position
 from reactant.frontends.numpy.promotion import python_type
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
@@ -101,9 +103,11 @@ def _range_length(start: Any, stop: Any, step: Any) -> Any:
 
 
 class ArrayItems(Items):
-    def __init__(self, array: Tensor):
+    """The rows of an array; of one of run-time size too."""
+
+    def __init__(self, array: Any):
         self.array = array
-        self.length = len(array)
+        self.length = array.shape[0]
 
     def at(self, k: int | Tensor) -> Any:
         return self.array[k]
@@ -153,6 +157,8 @@ def items_of(iterable: Any) -> Items | None:
         return ArrayItems(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
         return ArrayItems(wrap(iterable))
+    if is_partial(iterable):
+        return ArrayItems(by_position(iterable))
     return None
 
 

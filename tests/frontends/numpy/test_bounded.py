@@ -174,6 +174,53 @@ def test_sparse_rows():
         check(sparse_row, VALUES, COLUMNS, STARTS, RANDOM.normal(size=4), np.int64(i), rtol=1e-10)
 
 
+def loops_over_slices(x, n):
+    total = 0.
+    for v in x[:n]:
+        total += v * v
+    for k, v in enumerate(x[n:]):
+        total += k * v
+    for v in x[x > 0]:
+        total -= v * total / 10
+    for u, v in zip(x[:n], x[n:], strict=False):
+        total += u * v
+    return total
+
+
+def sparse_product_by_elements(values, columns, starts, v):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(y)):
+        for a, j in zip(values[starts[i]:starts[i + 1]], columns[starts[i]:starts[i + 1]], strict=True):
+            y[i] += a * v[j]
+    return y
+
+
+def test_loops():
+    check(loops_over_slices, X, np.int64(3), rtol=1e-9)
+    check(sparse_product_by_elements, VALUES, COLUMNS, STARTS, RANDOM.normal(size=4), rtol=1e-9)
+
+
+def pivoted_solution(a, b):
+    n = len(a)
+    for k in range(n):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        row = a[p].copy()
+        a[p] = a[k]
+        a[k] = row
+        b[[k, p]] = b[[p, k]]
+        a[k + 1:, k] /= a[k, k]
+        a[k + 1:, k + 1:] -= np.outer(a[k + 1:, k], a[k, k + 1:])
+    for k in range(n):
+        b[k] -= a[k, :k] @ b[:k]
+    for k in range(n - 1, -1, -1):
+        b[k] = (b[k] - a[k, k + 1:] @ b[k + 1:]) / a[k, k]
+    return b
+
+
+def test_pivoting():
+    check(pivoted_solution, RANDOM.normal(size=(12, 12)), RANDOM.normal(size=12), rtol=1e-7)
+
+
 @pytest.mark.parametrize("f, text", [
     (lambda x, n: x[:n], "The compiled function returns an array whose size depends on run-time values"),
     (lambda x, n: np.fft.fft(x[:n]), "numpy.fft.fft of an array of run-time size is not supported"),

@@ -17,6 +17,7 @@ from reactant.frontends.numpy.bounded import (
     ADVICE,
     Bounded,
     Extent,
+    Mask,
     Range,
     aligned,
     as_number,
@@ -327,6 +328,15 @@ def compact(a: Bounded) -> Bounded:
     n = a.frame.shape[0]
     extent = Range(0, a.length(0))
     return Bounded(Tensor.of_value(aligned(a, [extent], [n])), [extent])
+
+
+def by_position(a: Bounded) -> Bounded:
+    """The same elements with their first dimension addressable by number: what a mask selects is moved together."""
+    if not isinstance(a.extents[0], Mask):
+        return a
+    if a.ndim != 1:
+        raise UnsupportedError("The rows a run-time mask selects, one by one. Loop over all rows with an if instead.")
+    return compact(a)
 
 
 def _require_vector(a: Any, name: str) -> None:
