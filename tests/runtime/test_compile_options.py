@@ -20,7 +20,7 @@ def facts(function, *arguments):
         return facts_of(ir.Module.parse(text))
 
 
-SQUARE, VECTOR = np.ones((500, 500), np.float32), np.ones(500, np.float32)
+SQUARE, VECTOR = np.ones((600, 600), np.float32), np.ones(300_000, np.float32)
 KEEPS, PRODUCTS_ALONE, WITH_REDUCTIONS = "XLA's own", "products alone", "products and reductions"
 TABLE = {
     "element-wise": (lambda x: x + 1, KEEPS),
@@ -95,7 +95,7 @@ def test_reductions_are_described():
 def test_sliceable():
     def uses(a, b, c, d, e):
         return jnp.where(a > 0, b, 1).sum(), b.T, jnp.sort(c), d[1:] + d[:-1], (jnp.sin(e) @ e)
-    assert facts(uses, *[np.ones((20, 20))] * 5).sliceable == (False, False, False, True, False)
+    assert facts(uses, *[np.ones((400, 400))] * 5).sliceable == (False, False, False, True, False)
     assert facts(lambda a: jax.jit(lambda b: b * 2)(a) + 1, VECTOR).sliceable == (True,)
     assert facts(lambda a: jax.jit(lambda b: b.sum())(a * 2), VECTOR).sliceable == (False,)
 

@@ -17,7 +17,7 @@ from reactant.ir import context
 from reactant.runtime import buffers, executable, pool
 from reactant.runtime.executable import Executable
 
-BIG = 300_000  # elements: above buffers.BIG for every dtype of 4 bytes or more
+BIG = 300_000  # elements: above facts.BIG for every dtype of 4 bytes or more
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
           "float64", "complex64", "complex128"]
 

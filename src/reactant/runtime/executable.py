@@ -19,7 +19,7 @@ from reactant.runtime import arguments as host_arguments
 from reactant.runtime import buffers, reductions
 from reactant.runtime.compile_options import options_for
 from reactant.runtime.devices import default_device
-from reactant.runtime.facts import facts_of
+from reactant.runtime.facts import BIG, facts_of
 from reactant.runtime.forms import Forms
 from reactant.runtime.jax_internals import X64, restore_x64, swap_x64
 from reactant.runtime.pool import POOL, SCRATCH
@@ -46,7 +46,7 @@ class Executable:
         target = device if device is not None else default_device().jax
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
         on_cpu = target.platform == "cpu"
-        self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= buffers.BIG
+        self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= BIG
                           and host_arguments.native(a.dtype))
         facts = facts_of(module)
         chosen = options_for(facts, target.platform)
@@ -57,7 +57,7 @@ class Executable:
             chosen |= reductions.OPTIONS
         self.xla_options = {**chosen, **(xla_options or {})}
         self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
-                               and POOL.limit >= a.nbytes >= buffers.BIG and host_arguments.native(a.dtype))
+                               and POOL.limit >= a.nbytes >= BIG and host_arguments.native(a.dtype))
         sliceable = tuple(i for i in self._big if facts.sliceable[i])
         self._forms = Forms(self.inputs, self._big, sliceable, self._recycled, self._compiled)
         self._device_variant = Variant(donated=tuple(sorted(donate)))
