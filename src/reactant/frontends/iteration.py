@@ -13,7 +13,7 @@ import numpy as np
 
 from reactant.frontends import effects
 from reactant.frontends.calls import replace
-from reactant.frontends.numpy.bounded import is_partial
+from reactant.frontends.numpy.bounded import is_partial, require_equal
 from reactant.frontends.numpy.bounded_functions import by_position
 from reactant.frontends.numpy.promotion import python_type
 from reactant.frontends.numpy.python_numbers import bounds
@@ -194,8 +194,12 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
     if not found or None in found:
         return zip(*iterables, strict=strict)
     lengths = [i.length for i in found]
-    if strict and any(is_tensor(n) or n != lengths[0] for n in lengths):
-        return zip(*iterables, strict=True)
+    if strict and not any(map(is_tensor, lengths)) and len(set(lengths)) > 1:
+        return zip(*iterables, strict=True)      # raises where Python does
+    if strict:
+        for n in lengths[1:]:
+            require_equal(*(m.value() if is_tensor(m) else m for m in (lengths[0], n)),
+                          "zip() arguments have different lengths")
     return ZipItems(found)
 
 
