@@ -46,7 +46,7 @@ class Range:
 
     def length(self) -> Number:
         known = value_facts.difference(self.stop, self.start)
-        return known if known is not None else _subtract(self.stop, self.start)
+        return known if known is not None else minus(self.stop, self.start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def as_number(x: Number) -> ir.Value:
     return ops.constant(x, np.int64) if isinstance(x, int) else x
 
 
-def _subtract(a: Number, b: Number) -> Number:
+def minus(a: Number, b: Number) -> Number:
     if isinstance(a, int) and isinstance(b, int):
         return a - b
     return a if isinstance(b, int) and b == 0 else ops.subtract(as_number(a), as_number(b))
@@ -402,7 +402,7 @@ def _shifted(value: ir.Value, d: int, start: Number, wanted: Number, n: int) -> 
     low[d] = high[d] = n
     padded = ops.pad(value, 0, low, high)
     starts = [ops.constant(0, np.int64)] * len(shape)
-    starts[d] = ops.add(_subtract(as_number(start), as_number(wanted)), n)
+    starts[d] = ops.add(minus(as_number(start), as_number(wanted)), n)
     shape[d] = n
     return ops.dynamic_slice(padded, starts, shape)
 
@@ -456,7 +456,7 @@ def _resolved(s: slice, n: int) -> tuple[Number, int, int, Range | None]:
         stop = ops.maximum(as_number(stop), as_number(start))
     low, high = _reach(s, n)
     current_trace().bounded_elements = max(current_trace().bounded_elements, n)
-    return low, high - low, 1, Range(_subtract(start, low), _subtract(stop, low))
+    return low, high - low, 1, Range(minus(start, low), minus(stop, low))
 
 
 def _reach(s: slice, n: int) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from reactant.frontends.numpy.bounded import (
     aligned,
     as_number,
     is_partial,
+    minus,
     require_equal,
 )
 from reactant.frontends.numpy.shape import axis_in
@@ -402,6 +403,21 @@ def transpose(a: Bounded, axes: Sequence[int] | None = None) -> Bounded:
 @on_bounded(np.ravel)
 def ravel(a: Bounded, order: str = "C") -> Bounded:
     return a.ravel(order)
+
+
+@on_bounded(np.flip)
+def flip(m: Bounded, axis: Any = None) -> Bounded:
+    """The frame reversed; an extent `start..stop` of `n` becomes `n - stop..n - start`."""
+    axes = set(_axes(m, axis))
+    extents = [_mirrored(e, n) if d in axes else e
+               for d, (e, n) in enumerate(zip(m.extents, m.frame.shape, strict=True))]
+    return Bounded(np.flip(m.frame, tuple(axes)), extents)
+
+
+def _mirrored(extent: Extent | None, n: int) -> Extent | None:
+    if isinstance(extent, Range):
+        return Range(minus(n, extent.stop), minus(n, extent.start))
+    return Mask(ops.reverse(extent.value, [0])) if isinstance(extent, Mask) else None
 
 
 @on_bounded(np.copyto)
