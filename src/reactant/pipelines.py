@@ -131,7 +131,7 @@ def pass_name(each: Any) -> str:
         return "simplify" if each is SIMPLIFY else "+".join(each.families)
     if isinstance(each, Mlir):
         return each.pipeline
-    return getattr(each, "name", None) or getattr(each, "__name__", repr(each))
+    return str(getattr(each, "name", None) or getattr(each, "__name__", repr(each)))
 
 
 def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Report, verify: bool) -> None:

@@ -1,9 +1,9 @@
 """MLIR attributes to Python values and back, cached: decoding one costs 3 us, a cached look-up 0.1 us."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -161,7 +161,7 @@ def _number_of_text(text: str, dtype: np.dtype) -> np.generic:
 
 
 @cache
-def decode(attribute: ir.Attribute) -> object:
+def decode(attribute: ir.Attribute) -> Any:
     """The Python value of an attribute: int, bool, str, tuple, ndarray; others are returned as they are."""
     for kind, read in _DECODERS:
         if isinstance(attribute, kind) or (hasattr(kind, "isinstance") and kind.isinstance(attribute)):
@@ -169,7 +169,7 @@ def decode(attribute: ir.Attribute) -> object:
     return attribute
 
 
-_DECODERS = (
+_DECODERS: tuple[tuple[Any, Callable[[Any], object]], ...] = (
     (ir.DenseI64ArrayAttr, lambda a: tuple(a)),
     (ir.DenseBoolArrayAttr, lambda a: tuple(bool(v) for v in a)),
     (ir.BoolAttr, lambda a: bool(a.value)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -18,8 +18,8 @@ from jaxlib.mlir.dialects import stablehlo
 from reactant.ir import attributes as attr
 from reactant.ir.types import Shape, dtype_of, real_dtype, shape_and_dtype, shape_of, tensor_type
 
-Operand = ir.Value | int | float | complex | bool | np.generic
-Body = str | Callable[..., "ir.Value | Sequence[ir.Value]"]
+Operand: TypeAlias = ir.Value | int | float | complex | bool | np.generic
+Body: TypeAlias = str | Callable[..., "ir.Value | Sequence[ir.Value]"]
 
 _operation_create = ir.Operation.create
 _created: list[ir.Operation] | None = None
@@ -180,7 +180,7 @@ def convert(x: ir.Value, dtype: object) -> ir.Value:
     return _create("stablehlo.convert", results=[_with_dtype(x.type, dtype)], operands=[x]).result
 
 
-def bitcast_convert(x: ir.Value, dtype: object) -> ir.Value:
+def bitcast_convert(x: ir.Value, dtype: Any) -> ir.Value:
     """`stablehlo.bitcast_convert`; between widths the trailing dimension appears or disappears."""
     dtype = np.dtype(dtype)
     shape, old = shape_and_dtype(x.type)
@@ -234,7 +234,7 @@ def transpose(x: ir.Value, permutation: Sequence[int]) -> ir.Value:
                    attributes={"permutation": attr.integers(permutation)}).result
 
 
-def broadcast_in_dim(x: Operand, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> ir.Value:
+def broadcast_in_dim(x: ir.Value, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> ir.Value:
     """`stablehlo.broadcast_in_dim`; the value itself where nothing changes."""
     shape, dims = tuple(shape), tuple(broadcast_dimensions)
     old, dtype = shape_and_dtype(x.type)
@@ -366,7 +366,7 @@ def _scalar_region(op: ir.Operation, dtypes: Sequence[np.dtype], body: Body, reg
     with ir.InsertionPoint(block):
         arguments = list(block.arguments)
         if body == "second":
-            results: object = arguments[1]
+            results: Any = arguments[1]
         elif isinstance(body, str):
             results = _create("stablehlo." + body, results=[types[0]], operands=arguments).result
         else:
@@ -375,8 +375,7 @@ def _scalar_region(op: ir.Operation, dtypes: Sequence[np.dtype], body: Body, reg
         _create("stablehlo.return", results=[], operands=results)
 
 
-def reduce(inputs: Sequence[ir.Value] | ir.Value, inits: Sequence[Operand] | Operand, dimensions: Sequence[int],
-           body: Body) -> ir.Value | list[ir.Value]:
+def reduce(inputs: Any, inits: Any, dimensions: Sequence[int], body: Body) -> Any:
     """`stablehlo.reduce`. One value in, one value out; lists in, list out. `body` is an op name ("add", "maximum"...)
     or a callable of (accumulators..., elements...)."""
     single = isinstance(inputs, ir.Value)

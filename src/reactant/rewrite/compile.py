@@ -18,6 +18,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype
 from reactant.rewrite.pattern import (
+    COMMUTATIVE,
     Constant,
     Literal,
     Named,
@@ -33,7 +34,6 @@ from reactant.rewrite.pattern import (
     dialect_ops,
 )
 
-COMMUTATIVE = {f"stablehlo.{n}" for n in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
 Matcher = Callable[[ir.OpView, list[ir.Value], list[Any]], "tuple | None"]
 Row = tuple[Rule, "Matcher | None"]
 MAX_WIDTH = 3
@@ -195,31 +195,12 @@ def _attribute(op: ir.OpView, name: str) -> object:
     return attr.decode(attributes[name]) if name in attributes else None
 
 
-def _same(a: object, b: object) -> bool:
+def _same(a: Any, b: Any) -> bool:
     return a == b if not isinstance(a, np.ndarray) else a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-def template_of(op: ir.OpView) -> Template:
-    """An op as data."""
-    op = op.operation
-    return Template(op.name, tuple((key, op.attributes[key]) for key in op.attributes),
-                    shape_and_dtype(op.results[0].type)[1], body_of(op) if len(op.regions) else None)
-
-
-def body_of(op: ir.Operation) -> str | None:
-    """The op name that the region of a reduction or scatter of one operand stands for, see `Template`."""
-    block = op.regions[0].blocks[0]
-    body = [child.operation for child in block]
-    arguments = list(block.arguments)
-    if len(arguments) != 2:
-        return None
-    if len(body) == 1:
-        return "second" if list(body[0].operands) == arguments[1:] else None
-    if len(body) != 2 or list(body[1].operands) != list(body[0].results):
-        return None
-    name, operands = body[0].name.removeprefix("stablehlo."), list(body[0].operands)
-    forward = operands == arguments
-    return name if forward or (body[0].name in COMMUTATIVE and operands == arguments[::-1]) else None
+def _template(op: ir.OpView) -> Template:
+    return Template(op.operation)
 
 
 def _shape(type_: ir.Type) -> tuple[int, ...]:
@@ -243,7 +224,7 @@ def kind_letter(type_: ir.Type) -> str:
 
 _HELPERS: dict[str, Any] = {
     "content": _content, "scalar": _scalar, "is_number": _is_number, "one_user": _one_user, "attribute": _attribute,
-    "same": _same, "template": template_of, "shape": _shape, "dtype": _dtype, "kind_letter": kind_letter,
+    "same": _same, "template": _template, "shape": _shape, "dtype": _dtype, "kind_letter": kind_letter,
     "constant_class": _CONSTANT,
 }
 

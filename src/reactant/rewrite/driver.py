@@ -271,7 +271,8 @@ class _Run:
 
     def count(self, rule: Rule) -> None:
         self.rewrites += 1
-        if self.rewrites > self.budget - min(300, self.budget // 2):
+        budget = self.budget or 0
+        if self.rewrites > budget - min(300, budget // 2):
             self.recent.append(rule.name)
 
     def stop(self) -> None:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import chlo, func, stablehlo
 
 from reactant.ir import ops
+from reactant.ir.types import dtype_of
 from reactant.rewrite import registry
 
 LEVELS = (None, "rounding", "association")
@@ -81,22 +83,57 @@ class Op(Pattern):
     template: str | None = None
 
 
-@dataclass(frozen=True)
 class Template:
-    """A matched op as data: its name and raw attributes, to build the same op on other operands.
+    """A matched op as data: its name and raw attributes, to build the same op on other operands. It is for the call of
+    the rule's function only (it reads the op when asked) and must not be kept."""
 
-    `body` is the name of the one op in the region of a reduction ("add", "maximum", ...), "second" for a region that
-    returns its second argument (a scatter that overwrites), None for ops without region and for other regions."""
-    name: str
-    attributes: tuple[tuple[str, ir.Attribute], ...]
-    dtype: Any
-    body: str | None = None
+    __slots__ = ("_op", "name")
+
+    def __init__(self, op: ir.Operation):
+        self._op = op
+        self.name: str = op.name
+
+    @property
+    def attributes(self) -> tuple[tuple[str, ir.Attribute], ...]:
+        """Names and raw attributes."""
+        attributes = self._op.attributes
+        return tuple((key, attributes[key]) for key in attributes)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The result's dtype."""
+        return dtype_of(self._op.results[0])
+
+    @property
+    def body(self) -> str | None:
+        """The name of the one op in the region of a reduction ("add", "maximum", ...), "second" for a region that
+        returns its second argument (a scatter that overwrites), None for ops without region and for other regions."""
+        return body_of(self._op) if len(self._op.regions) else None
 
     def build(self, operands: Sequence[ir.Value], shape: Sequence[int], **changed: ir.Attribute) -> ir.Value:
         """The same op on `operands`, with a result of `shape`, the matched op's result dtype, and `changed`
         attributes."""
         type_ = ops.tensor_type(tuple(shape), self.dtype)
         return ops.create(self.name, [type_], operands, dict(self.attributes) | changed).result
+
+
+COMMUTATIVE = {f"stablehlo.{n}" for n in ("add", "multiply", "maximum", "minimum", "and", "or", "xor")}
+
+
+def body_of(op: ir.Operation) -> str | None:
+    """The op name that the region of a reduction or scatter of one operand stands for, see `Template.body`."""
+    block = op.regions[0].blocks[0]
+    body = [child.operation for child in block]
+    arguments = list(block.arguments)
+    if len(arguments) != 2:
+        return None
+    if len(body) == 1:
+        return "second" if list(body[0].operands) == arguments[1:] else None
+    if len(body) != 2 or list(body[1].operands) != list(body[0].results):
+        return None
+    name, operands = body[0].name.removeprefix("stablehlo."), list(body[0].operands)
+    forward = operands == arguments
+    return name if forward or (body[0].name in COMMUTATIVE and operands == arguments[::-1]) else None
 
 
 def variables(names: str) -> tuple[Any, ...]:
@@ -142,7 +179,8 @@ def as_pattern(value: object) -> Pattern:
 @cache
 def dialect_ops() -> dict[str, type]:
     """Full op name to generated class."""
-    return {cls.OPERATION_NAME: cls for dialect in (stablehlo, chlo, func) for cls in vars(dialect).values()
+    return {cls.OPERATION_NAME: cls  # type: ignore[attr-defined]
+            for dialect in (stablehlo, chlo, func) for cls in vars(dialect).values()
             if isinstance(cls, type) and issubclass(cls, ir.OpView) and cls is not ir.OpView}
 
 
@@ -208,8 +246,8 @@ class Rule:
     assumes: str | None = None
     changes: str | None = None
     dtypes: str | None = None
-    example: Callable[..., Any] | str | tuple | None = None
-    counter: Callable[..., Any] | str | tuple | None = None
+    example: Any = None
+    counter: Any = None
     line: int = 0
     kinds: str = field(default="")
 
@@ -229,7 +267,7 @@ def _check(rule: Rule, *, assumes: str | None, changes: str | None, dtypes: str 
 
 
 def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
-            example: object = None, counter: object = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+            example: Any = None, counter: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a rule whose right side is computed.
 
     The function's parameters are the names the pattern binds (or `SPECIAL` ones); it returns the replacement (a value,
@@ -247,9 +285,8 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
         doc = inspect.getdoc(body)
         if not doc:
             raise TypeError(f"rule '{body.__name__}' has no docstring; give its equation.")
-        general = isinstance(pattern, str)
         parameters = tuple(inspect.signature(body).parameters)
-        if not general:
+        if isinstance(pattern, Op):
             names = list(bindings(pattern))
             for name in parameters:
                 if name not in names and name not in SPECIAL:
@@ -259,9 +296,10 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
                     raise TypeError(f"rule '{body.__name__}' does not take '{name}', which its pattern binds.")
         elif pattern not in dialect_ops():
             raise TypeError(f"rule '{body.__name__}': no op is called '{pattern}'.")
-        rule = Rule(body.__name__, family, (pattern,) if general else pattern.names, doc.splitlines()[0],
-                    None if general else pattern, parameters, body, assumes, changes, dtypes, example, counter,
-                    body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""))
+        roots = pattern.names if isinstance(pattern, Op) else (pattern,)
+        rule = Rule(body.__name__, family, roots, doc.splitlines()[0],
+                    pattern if isinstance(pattern, Op) else None, parameters, body, assumes, changes, dtypes, example,
+                    counter, body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""))
         _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
         registry.add(rule)
         return body
@@ -269,7 +307,7 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
 
 
 def equations(*, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
-              example: object = None, counter: object = None, **sides: tuple[object, object]) -> None:
+              example: Any = None, counter: Any = None, **sides: tuple[object, object]) -> None:
     """Declare rules `name=(left, right)`: wherever `left` matches, `right` (a pattern's variable, an op built from
     them, or a number) takes its place."""
     frame = sys._getframe(1)

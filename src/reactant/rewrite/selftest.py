@@ -107,7 +107,7 @@ def build_module(builder: Callable[..., Any], dtype: np.dtype) -> ir.Module | No
         dtype = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
         return block.add_argument(tensor_type(tuple(shape), np.dtype(dtype)), ir.Location.unknown())
 
-    argument.dtype = dtype
+    argument.dtype = dtype  # type: ignore[attr-defined]
     with ir.InsertionPoint(block):
         try:
             results = builder(argument)
@@ -130,7 +130,7 @@ def _generic(rule: Rule) -> list[Callable[..., Any]]:
         raise RuleFailure(f"{rule.qualified}: a general rule needs example=.")
 
     def builder_of(pattern: Op) -> Callable[..., Any]:
-        def builder(a: Callable[..., ir.Value]) -> ir.Value:
+        def builder(a: Any) -> ir.Value:
             values: dict[str, Any] = {}
             for name, kind in _kinds(pattern).items():
                 if kind is Splat:
@@ -175,7 +175,8 @@ def special_values(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.d
         return rng.random(shape) < 0.5
     if is_complex(dtype):
         part = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
-        return _complex_of(*(special_values(rng, shape, part, seed, finite) for _ in range(2)), dtype)
+        real, imag = (special_values(rng, shape, part, seed, finite) for _ in range(2))
+        return _complex_of(real, imag, dtype)
     if is_float(dtype):
         if seed == 0:
             return rng.normal(size=shape).astype(dtype)
