@@ -349,7 +349,7 @@ def reduceat(ufunc: np.ufunc, array: object, indices: object, axis: object = 0, 
     a, starts = wrap(array), wrap(indices)
     if a.ndim == 0:
         raise TypeError("cannot reduceat on a scalar")
-    if starts.dtype.kind not in "iu" and starts.size:
+    if not np.can_cast(starts.dtype, np.int64, "safe") and starts.size:
         raise TypeError(f"Cannot cast array data from {starts.dtype!r} to dtype('int64') according to the rule 'safe'")
     along = one_axis(axis, a.ndim)
     dtypes = reduction_dtypes(ufunc, a.dtype, None if dtype is None else np.dtype(dtype),
