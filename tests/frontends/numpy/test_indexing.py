@@ -94,3 +94,16 @@ def test_flat_iterates_in_row_major_order():
             total += n * v
         return total, len(x.flat), x.flat.copy(), np.array(x.flat[2:4])
     check(walk, X[:2, :2, 0].copy())
+
+
+def write_flat(x, values):
+    x.flat[::2] = values
+    x.flat[1] = 7
+    x.T.flat[-2:] = 3
+
+
+@pytest.mark.parametrize("values", [np.arange(2.0), np.arange(30.0), np.zeros(0), np.ones((2, 2)), np.float64(4)])
+@pytest.mark.parametrize("shape", [(4, 3), (6,), (2, 3, 4)])
+def test_flat_assignment_repeats_or_cuts_the_values(shape, values):
+    check(write_flat, np.arange(np.prod(shape), dtype=float).reshape(shape), values)
+    check(write_flat, np.arange(np.prod(shape), dtype=float).reshape(shape[::-1]).T, values)

@@ -13,6 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.trace import current_trace, located
 from reactant.ir import ops
@@ -231,7 +232,7 @@ def position(i: object, extent: int, axis: int) -> int | ir.Value:
         if not -extent <= index < extent:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
         return index + extent if index < 0 else index
-    low, high = i.interval or (None, None)
+    low, high = i.interval or value_facts.bounds(i.value()) or (None, None)
     value = ops.convert(i.value(), np.int64)
     if low is None or low < -extent or high >= extent:
         ok = ops.and_(ops.compare(value, -extent, "GE"), ops.compare(value, extent, "LT"))
@@ -295,6 +296,8 @@ class FlatIterator:
         if isinstance(key, slice):
             count = len(range(*key.indices(self.base.size)))
             source = np.ravel(wrap(value))
+            if not source.size:
+                return                                                      # as NumPy: nothing is written
             value = np.resize(source, (count,)) if source.size != count else source   # flat repeats short values
         flat[key] = value
 
