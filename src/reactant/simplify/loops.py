@@ -212,7 +212,7 @@ def _overwrites(value: ir.Value, argument: ir.Value, site: Site) -> list[ir.Oper
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
             return []
         chain.append(owner.operation)
-        if any(defined_in(start, site.op) for start in list(owner.operands)[2:]):
+        if any(defined_in(v, site.op) and ops.constant_value(v) is None for v in list(owner.operands)[2:]):
             return []
         value = owner.operands[0]
     return chain

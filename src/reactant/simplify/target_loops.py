@@ -1,8 +1,8 @@
 """The last stage: loops that hand arrays from one carried value to another.
 
 `u, before = step(u, before), u` gives each turn's `u` to the next one's `before`. A carried value has a place in memory,
-so XLA copies the array there in every turn. Done twice in one turn of a loop of half as many, each array is back at
-the place it started from, and nothing is copied.
+so XLA copies the array there in every turn. Done twice in one turn of a loop of half as many, each array is back where
+it started from, and nothing is copied.
 """
 from __future__ import annotations
 
