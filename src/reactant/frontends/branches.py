@@ -12,8 +12,16 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError
+from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends import effects
+from reactant.frontends.aliases import (
+    ChosenStorage,
+    GuardedStorage,
+    ViewStorage,
+    as_storage,
+    has_dynamic_steps,
+    roots_of,
+)
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -21,7 +29,6 @@ from reactant.frontends.state import (
     ABSENT,
     Branching,
     Broken,
-    ChosenStorage,
     Held,
     Keep,
     Kind,
@@ -33,7 +40,6 @@ from reactant.frontends.state import (
     Variables,
     assembled,
     capture,
-    has_dynamic_steps,
     kind_of,
     leaves_of,
     originals,
@@ -135,7 +141,8 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
         sides = []
         for region, function in zip(scratch.regions, (then, orelse), strict=True):
             variables.restore(only_inside)
-            sides.append(run(region.blocks.append(), function or (lambda: None), variables, before))
+            side = _failing_at_run_time(function) if function else lambda: None
+            sides.append(run(region.blocks.append(), side, variables, before))
             variables.restore(before)
         return _Meeting(trace, predicate, variables, before, *sides).finish()
     except BaseException:
@@ -143,6 +150,20 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
         raise
     finally:
         scratch.erase()
+
+
+def _failing_at_run_time(function: Callable) -> Callable:
+    """A branch in which NumPy raises (an index out of range, shapes that do not fit) fails only when it is taken."""
+    def side() -> Any:
+        try:
+            return function()
+        except ReactantError:
+            raise
+        except (IndexError, ValueError, ArithmeticError) as error:
+            trace, again = current_trace(), (type(error), error.args)
+            trace.checks.append((ops.constant(False), lambda: again[0](*again[1]), trace.region))
+            raise StagedRaise from None
+    return side
 
 
 class _Meeting:
@@ -153,8 +174,6 @@ class _Meeting:
         self.trace, self.predicate, self.variables, self.before = trace, predicate, variables, before
         self.then, self.orelse = then, orelse
         self.operands: tuple[list[ir.Value], list[ir.Value]] = ([], [])
-        self.storages: dict[tuple[int, int], Storage] = {}
-        self.bases: dict[tuple[int, int], int] = {}
 
     def finish(self) -> Any:
         names = [n for n in self.variables.live if n in self.then.states or n in self.orelse.states]
@@ -162,7 +181,8 @@ class _Meeting:
         outcome = self.unified(self.then.outcome, self.orelse.outcome, "")
         objects = self.objects()
         numeric = [leaf for p in (*plans.values(), outcome, *(p for _, p in objects)) for leaf in leaves_of(p)]
-        places = {id(leaf): self.leaf(leaf) for leaf in numeric}
+        self.arrays = _Arrays(self, numeric)
+        makers = {id(leaf): self.leaf(leaf) for leaf in numeric}
         written = self.written()
         checks = self.checks()
         if self.then.raised and self.orelse.raised:
@@ -175,7 +195,7 @@ class _Meeting:
 
         def make(leaf: Leaf) -> Any:
             if id(leaf) not in made:
-                made[id(leaf)] = self.tensor(leaf, results, places[id(leaf)])
+                made[id(leaf)] = makers[id(leaf)](results)
             return made[id(leaf)]
 
         for name, plan in plans.items():
@@ -225,38 +245,13 @@ class _Meeting:
             plans.append((change, plan))
         return plans
 
-    def leaf(self, leaf: Leaf) -> int:
-        """The position of the result for a leaf. Arrays that are whole storages, or the same view of two storages,
-        are represented by their storages, so that two variables that share one go on sharing it."""
-        pair = self.base_pair(leaf)
-        if pair is not None and pair in self.bases:
-            return self.bases[pair]
+    def leaf(self, leaf: Leaf) -> Callable[[list[ir.Value]], Any]:
+        """Add the results for a run-time part; returns what makes its Python value of the op's results."""
         kind = leaf.kind
-        if pair is not None:
-            values = tuple(self.base_in(branch, held) for branch, held in zip(
-                (self.then, self.orelse), (leaf.first, leaf.second), strict=True))
-        else:
-            values = self.in_branch(self.then, leaf.first, kind), self.in_branch(self.orelse, leaf.second, kind)
-        position = self.result(*values)
-        if pair is not None:
-            self.bases[pair] = position
-        return position
-
-    def base_pair(self, leaf: Leaf) -> tuple[int, int] | None:
-        a, b = leaf.first, leaf.second
-        if leaf.kind.kind != ARRAY or type(a) is not Held or type(b) is not Held:
-            return None
-        s, t = a.tensor.storage, b.tensor.storage
-        if a.tensor.steps != b.tensor.steps or s.shape != t.shape or s.dtype != t.dtype or has_dynamic_steps(a.tensor):
-            return None
-        return id(s), id(t)
-
-    @staticmethod
-    def base_in(branch: Branch, held: Held) -> ir.Value:
-        if not branch.raised:
-            return held.base
-        with ir.InsertionPoint(branch.block):
-            return ops.constant(0, dtype_of(held.base), shape_of(held.base))
+        if kind.kind == ARRAY and type(leaf.first) is Held and type(leaf.second) is Held:
+            return self.arrays.add(leaf)
+        position = self.result(self.in_branch(self.then, leaf.first, kind), self.in_branch(self.orelse, leaf.second, kind))
+        return lambda results: Tensor.of_value(results[position], kind.kind, interval=kind.interval)
 
     def in_branch(self, branch: Branch, leaf: Tree | None, kind: Kind) -> ir.Value:
         with ir.InsertionPoint(branch.block):
@@ -325,30 +320,6 @@ class _Meeting:
                 return ops.and_(self.predicate, a)
         return ops.select(self.predicate, a, b)
 
-    # -- results as Python values
-
-    def tensor(self, leaf: Leaf, results: list[ir.Value], position: int) -> Tensor:
-        value, kind = results[position], leaf.kind
-        pair = self.base_pair(leaf)
-        if pair is None:
-            return Tensor.of_value(value, kind.kind, interval=kind.interval)
-        if pair not in self.storages:
-            self.storages[pair] = self.storage(leaf.first.tensor.storage, leaf.second.tensor.storage, value)
-        like = leaf.first.tensor
-        same_layout = like.strides_ == leaf.second.tensor.strides_
-        return Tensor(self.storages[pair], like.steps, strides=like.strides_ if same_layout or like.steps else None,
-                      dtype=like.dtype, writeable=like.writeable and leaf.second.tensor.writeable)
-
-    def storage(self, first: Storage, second: Storage, value: ir.Value) -> Storage:
-        """The memory that is `first` or `second`; one that was made in its branch is replaced by a copy outside."""
-        if self.then.raised or self.orelse.raised:
-            return Storage(first.shape, first.dtype, value=value)
-        old = self.then.preexisting(first), self.orelse.preexisting(second)
-        if not any(old):
-            return Storage(first.shape, first.dtype, value=value)
-        sides = [s if o else Storage(s.shape, s.dtype, value=value) for s, o in zip((first, second), old, strict=True)]
-        return ChosenStorage(self.predicate, *sides, value)
-
     def made_inside(self, change: Change) -> bool:
         """Whether the object was made in the branch: it is gone, or part of what a variable was bound to."""
         return effects.is_dropped(change) or any(
@@ -369,6 +340,136 @@ class _Meeting:
         if isinstance(content, list):
             content = [effects.UNBOUND if v is ABSENT else v for v in content]
         effects.refill(change.container, content)
+
+
+class _Arrays:
+    """The array results of a meeting. Each array that was made in a branch has one memory afterwards, two of which
+    become one where they are always each other's counterpart; a name that may be several is a `ChosenStorage`."""
+
+    def __init__(self, meeting: _Meeting, leaves: list[Leaf]):
+        self.meeting = meeting
+        self.branches = meeting.then, meeting.orelse
+        self.made: dict[Any, Storage] = {}
+        self.exported: dict[Any, Maker] = {}
+        self.partners: dict[tuple[int, Storage], set[Any]] = {}
+        for leaf in leaves:
+            if leaf.kind.kind == ARRAY and type(leaf.first) is Held and type(leaf.second) is Held:
+                for side, (mine, other) in enumerate(((leaf.first, leaf.second), (leaf.second, leaf.first))):
+                    plain = type(mine.tensor.storage) is Storage and self.same_base(leaf)
+                    for root in roots_of(mine.tensor.storage):
+                        self.partners.setdefault((side, root), set()).add(other.tensor.storage if plain else None)
+
+    @staticmethod
+    def same_base(leaf: Leaf) -> bool:
+        """Whether both are the same view of their memories."""
+        a, b = leaf.first.tensor, leaf.second.tensor
+        return a.steps == b.steps and a.storage.shape == b.storage.shape and a.storage.dtype == b.storage.dtype \
+            and not has_dynamic_steps(a)
+
+    def is_fresh(self, side: int, storage: Storage) -> bool:
+        return not self.branches[side].preexisting(storage)
+
+    def only_partners(self, first: Storage, second: Storage) -> bool:
+        return self.partners.get((0, first)) == {second} and self.partners.get((1, second)) == {first}
+
+    def add(self, leaf: Leaf) -> Maker:
+        then, orelse = self.branches
+        first, second = leaf.first.tensor, leaf.second.tensor
+        like = first
+        same_layout = first.strides_ == second.strides_
+        writeable = first.writeable and second.writeable
+        if then.raised or orelse.raised:
+            side = 0 if orelse.raised else 1
+            storage_of = self.outside(side, (leaf.first, leaf.second)[side].tensor.storage)
+            return lambda results: Tensor(storage_of(results), like.steps, strides=like.strides_, dtype=like.dtype)
+        if self.same_base(leaf):
+            storage_of = self.met(first.storage, second.storage, leaf.first.base, leaf.second.base)
+            return lambda results: Tensor(
+                storage_of(results), like.steps, strides=like.strides_ if same_layout or like.steps else None,
+                dtype=like.dtype, writeable=writeable)
+        position = self.meeting.result(leaf.first.value, leaf.second.value)
+        views = [self.outside_view(side, t) for side, t in enumerate((first, second))]
+        strides = like.strides_ if same_layout else None
+        if None in views:
+            sources = [root for t in (first, second) for root in roots_of(t.storage)]
+            return lambda results: Tensor(GuardedStorage("an array", sources, results[position]), strides=strides)
+        return lambda results: Tensor(ChosenStorage(
+            self.meeting.predicate, *(view(results) for view in views), results[position]), strides=strides)
+
+    def met(self, first: Storage, second: Storage, then: ir.Value, orelse: ir.Value) -> Maker:
+        """The memory that is `first` after one branch and `second` after the other."""
+        key = (first, second)
+        if key in self.exported:
+            return self.exported[key]
+        position = self.meeting.result(then, orelse)
+        if self.is_fresh(0, first) and self.is_fresh(1, second) and self.only_partners(first, second):
+            def make(results: list[ir.Value]) -> Storage:
+                return Storage(first.shape, first.dtype, value=results[position])
+        else:
+            sides = [self.outside(side, s, position if self.only_in(side, s, other) else None)
+                     for side, (s, other) in enumerate(((first, second), (second, first)))]
+
+            def make(results: list[ir.Value]) -> Storage:
+                return ChosenStorage(self.meeting.predicate, *(s(results) for s in sides), results[position])
+        self.exported[key] = self.once(key, make)
+        return self.exported[key]
+
+    def only_in(self, side: int, storage: Storage, partner: Storage) -> bool:
+        return type(storage) is Storage and self.partners.get((side, storage)) == {partner}
+
+    def outside(self, side: int, storage: Storage, position: int | None = None) -> Maker:
+        """A branch's memory as it is known after the branch; `position` is a result that holds its content."""
+        if not self.is_fresh(side, storage):
+            return lambda results: storage
+        key = (side, storage)
+        if key not in self.exported:
+            self.exported[key] = self.once(key, self.copied_out(side, storage, position))
+        return self.exported[key]
+
+    def copied_out(self, side: int, storage: Storage, position: int | None) -> Maker:
+        if type(storage) is ChosenStorage:
+            predicate = self.export(side, storage.predicate)
+            first, second = self.outside(side, storage.first), self.outside(side, storage.second)
+            return lambda results: ChosenStorage(results[predicate], first(results), second(results))
+        if type(storage) is ViewStorage:
+            view = self.outside_view(side, storage.tensor)
+            if view is not None:
+                return view
+        place = self.export(side, self.content(side, storage)) if position is None else position
+        if type(storage) is Storage:
+            return lambda results: Storage(storage.shape, storage.dtype, value=results[place])
+        sources = [root for root in roots_of(storage) if not self.is_fresh(side, root)]
+        return lambda results: GuardedStorage(getattr(storage, "name", "an array"), sources, results[place])
+
+    def outside_view(self, side: int, tensor: Tensor) -> Maker | None:
+        if has_dynamic_steps(tensor) and self.is_fresh(side, tensor.storage):
+            return None
+        base = self.outside(side, tensor.storage)
+        return lambda results: as_storage(Tensor(base(results), tensor.steps, strides=tensor.strides_, dtype=tensor.dtype))
+
+    def content(self, side: int, storage: Storage) -> ir.Value:
+        """What a memory made in a branch holds at the branch's end."""
+        if storage.data is None:
+            return storage.value
+        with ir.InsertionPoint(self.branches[side].block):
+            return ops.constant(storage.data)
+
+    def export(self, side: int, value: ir.Value) -> int:
+        """A result that is `value` after the branch `side`, and zeros after the other."""
+        with ir.InsertionPoint(self.branches[1 - side].block):
+            nothing = ops.constant(0, dtype_of(value), shape_of(value))
+        return self.meeting.result(*((value, nothing) if side == 0 else (nothing, value)))
+
+    def once(self, key: Any, make: Maker) -> Maker:
+        """One memory for one key, however often it is asked for."""
+        def shared(results: list[ir.Value]) -> Storage:
+            if key not in self.made:
+                self.made[key] = make(results)
+            return self.made[key]
+        return shared
+
+
+Maker = Callable[[list[ir.Value]], Any]
 
 
 def survivor(tree: Tree, preexisting: Callable[[Storage], bool]) -> Plan:
