@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ConcreteValueNeeded, ConstantWriteError
+from reactant.errors import ConstantWriteError, UnsupportedError
 from tests.frontends.numpy.tables import check_table
 
 RANDOM = np.random.default_rng(2)
@@ -136,11 +136,31 @@ def test_functions_that_write(dtype):
                  put_along_no_view, with_out, out_of_wider_dtype, flat], (A * 9).astype(dtype), B)
 
 
-@pytest.mark.parametrize("f", [lambda a: np.nonzero(a > 0), lambda a: np.where(a > 0), lambda a: (a > 0).nonzero(),
-                               lambda a: np.argwhere(a > 0), lambda a: np.flatnonzero(a > 0)])
-def test_positions_of_a_run_time_mask_are_refused(f):
-    with pytest.raises(ConcreteValueNeeded, match="How many elements it finds is only known at run time. Use np.where"):
-        reactant.jit(f)(A)
+POSITIONS = [
+    lambda x: np.nonzero(x > 0)[0].sum(), lambda x: np.where(x > 0)[0].max(), lambda x: np.where(x > 0)[0][0],
+    lambda x: np.flatnonzero(x > 0)[-1], lambda x: x[np.nonzero(x > 0)].sum(), lambda x: x[np.nonzero(x > 0)[0][1]],
+    lambda x: np.argwhere(x > 0).sum(axis=0), lambda x: np.argwhere(x > 0)[1], lambda x: (x > 0).nonzero()[0].size,
+    lambda x: (np.nonzero(x > 0)[0][1:] - np.nonzero(x > 0)[0][:-1]).sum(), lambda x: len(np.where(x > 0)[0]),
+    lambda x: np.flatnonzero(x > 100).size, lambda x: np.flatnonzero(x > 100)[0], lambda x: np.flatnonzero(x > -100)[3],
+    lambda x: np.nonzero(x.ravel()[0]), lambda x: x[np.where(x[..., 0] > -9)].sum()]
+
+
+def write_at_positions(x):
+    i = np.nonzero(x > 0)
+    x[i] = 7
+    x[i] += i[0]
+    x[x < 0] = 1
+    return i[0].size
+
+
+@pytest.mark.parametrize("x", [A, A.ravel()[None].T, RANDOM.normal(size=(2, 3, 2))], ids=lambda x: str(x.shape))
+def test_positions_of_a_run_time_mask(x):
+    check_table([*POSITIONS, write_at_positions], x)
+
+
+def test_positions_cannot_be_returned():
+    with pytest.raises(UnsupportedError, match="returns an array whose size depends on run-time values"):
+        reactant.jit(lambda a: np.nonzero(a > 0))(A)
 
 
 def test_positions_of_a_known_mask():

@@ -503,6 +503,8 @@ def part(source: Bounded, key: object, as_view: bool = False) -> Any:
     items = indexing.expand(source.frame, key)
     if not indexing.is_basic(items):
         return _picked(source, items)
+    if not as_view:
+        source = _numbered(source, items)
     basic, extents = indexing.Basic(), []
     for i in items:
         axis = len(basic.starts)
@@ -528,6 +530,17 @@ def part(source: Bounded, key: object, as_view: bool = False) -> Any:
     return view if view.shape or basic.ellipsis or as_view else indexing.scalar(view)
 
 
+def _numbered(source: Bounded, items: list) -> Bounded:
+    """What a mask selects moved together where the key asks for elements by position. A copy: reads only."""
+    addressed = [i for i in items if i is not None and i is not Ellipsis]
+    value, extents = None, list(source.extents)
+    for d, (i, extent) in enumerate(zip(addressed, source.extents, strict=True)):
+        if isinstance(extent, Mask) and not (isinstance(i, slice) and i == slice(None)):
+            value = _compressed(source.value() if value is None else value, d, extent)
+            extents[d] = Range(0, extent.length())
+    return source if value is None else Bounded(Tensor.of_value(value), extents)
+
+
 def _picked(source: Bounded, items: list) -> Any:
     """`x[mask][mask of the same extent]`, the one array index that keeps to extents."""
     masks = [i for i in items if type(i) is Bounded]
@@ -540,7 +553,8 @@ def _picked(source: Bounded, items: list) -> Any:
 
 def _narrowed(extent: Extent, s: slice) -> Range:
     if isinstance(extent, Mask) or s.step not in (None, 1) or type(s.step) is Tensor:
-        raise UnsupportedError("A slice of an array of run-time size needs step 1 and no mask. " + ADVICE)
+        raise UnsupportedError("A slice of an array of run-time size needs step 1, and cannot be written where a mask "
+                               "selects. " + ADVICE)
     n = extent.length()
     start, stop = clipped(s.start, n, 0), clipped(s.stop, n, n)
     if not (isinstance(start, int) and start == 0):
@@ -560,7 +574,7 @@ def _position_in(i: object, extent: Extent | None, n: int, axis: int) -> Number:
     if extent is None:
         return indexing.position(i, n, axis)
     if isinstance(extent, Mask):
-        raise UnsupportedError("An element of an array selected by a run-time mask. " + ADVICE)
+        raise UnsupportedError("Writing to an element by position of what a run-time mask selects. " + ADVICE)
     index = ops.constant(int(i), np.int64) if type(i) is not Tensor else ops.convert(i.value(), np.int64)
     length = as_number(extent.length())
     index = ops.select(ops.compare(index, 0, "LT"), ops.add(index, length), index)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import ConcreteValueNeeded, ConstantWriteError
+from reactant.errors import ConstantWriteError
 from reactant.frontends.calls import following
 from reactant.frontends.numpy import advanced, value_facts
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.bounded import Bounded, Mask
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.indexing import store
@@ -48,11 +49,6 @@ def written(a: object, name: str) -> Tensor:
     raise TypeError(f"{name}: argument 1 must be numpy.ndarray, not {type(a).__name__}")
 
 
-def _unknown_count(name: str) -> ConcreteValueNeeded:
-    return ConcreteValueNeeded(f"numpy.{name} of a run-time mask", "How many elements it finds is only known at run "
-                               "time. Use np.where(condition, x, y), a[mask] = value, or a reduction of a[mask].")
-
-
 # ---- where -----------------------------------------------------------------------------------------------------
 
 @implements(np.where)
@@ -78,18 +74,27 @@ def chosen_between(condition: object, x: object, y: object) -> Tensor:
 
 
 @implements(np.nonzero)
-def nonzero(a: object) -> tuple[Tensor, ...]:
-    raise _unknown_count("nonzero")
+def nonzero(a: object) -> tuple[Bounded, ...]:
+    """Positions where `a` is true: index arrays whose size is known at run time."""
+    a = wrap(a)
+    if not a.ndim:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    extent = Mask(ops.reshape(cast(a.value(), bool), (a.size,)))
+    return tuple(Bounded(Tensor.of_value(ops.reshape(ops.iota(a.shape, np.int64, d), (a.size,))), [extent])
+                 for d in range(a.ndim))
 
 
 @implements(np.flatnonzero)
-def flatnonzero(a: object) -> Tensor:
-    raise _unknown_count("flatnonzero")
+def flatnonzero(a: object) -> Bounded:
+    return nonzero(np.ravel(wrap(a)))[0]
 
 
 @implements(np.argwhere)
-def argwhere(a: object) -> Tensor:
-    raise _unknown_count("argwhere")
+def argwhere(a: object) -> Bounded:
+    a = wrap(a)
+    columns = nonzero(a if a.ndim else np.reshape(a, (1,)))
+    rows = np.stack([c.frame for c in columns], axis=1)
+    return Bounded(rows if a.ndim else rows[:, :0], [columns[0].extents[0], None])
 
 
 @implements(np.extract)

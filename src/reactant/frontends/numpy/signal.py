@@ -10,7 +10,6 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.calls import following
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.contraction import dot as dot_value
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.elementwise import is_nan
 from reactant.frontends.numpy.implements import implements
@@ -193,10 +192,30 @@ def _full(a: ir.Value, v: ir.Value) -> ir.Value:
             term = (ops.and_ if dtype_of(a).kind == "b" else ops.multiply)(window, tap)
             total = term if total is None else (ops.or_ if dtype_of(a).kind == "b" else ops.add)(total, term)
         return total
-    index = np.arange(n + m - 1)[:, None] + np.arange(m)[None, :]
-    windows = ops.gather(padded, ops.reshape(Tensor.of_array(index).value(), (*index.shape, 1)), offset_dims=[],
-                         collapsed_slice_dims=[0], start_index_map=[0], index_vector_dim=2, slice_sizes=[1])
-    return dot_value(windows, ops.reverse(v, [0]), ([1], [0]))
+    return _looped(padded, v, n + m - 1)
+
+
+TAPS_A_TURN = 8
+
+
+def _looped(padded: ir.Value, v: ir.Value, count: int) -> ir.Value:
+    """The sum over taps as a loop, a few of them a turn: memory stays linear in the lengths."""
+    m = shape_of(v)[0]
+    turns = -(-m // TAPS_A_TURN)
+    taps = ops.pad(ops.reverse(v, [0]), 0, [0], [turns * TAPS_A_TURN - m])
+    padded = ops.pad(padded, 0, [0], [turns * TAPS_A_TURN - m])
+    boolean = dtype_of(v).kind == "b"
+    times, plus = (ops.and_, ops.or_) if boolean else (ops.multiply, ops.add)
+
+    def turn(i: ir.Value, total: ir.Value) -> list[ir.Value]:
+        for k in range(TAPS_A_TURN):
+            at = ops.add(i, k)
+            tap = ops.reshape(ops.dynamic_slice(taps, [at], (1,)), ())
+            total = plus(total, times(ops.dynamic_slice(padded, [at], (count,)),
+                                      ops.broadcast_in_dim(tap, (count,), [])))
+        return [ops.add(i, TAPS_A_TURN), total]
+    start = [ops.constant(0, np.int64), ops.constant(0, dtype_of(v), (count,))]
+    return ops.while_(start, lambda i, _: ops.compare(i, m, "LT"), turn)[1]
 
 
 def _correlated(a: object, v: object, name: str) -> tuple[ir.Value, int, int]:
