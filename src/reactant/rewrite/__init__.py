@@ -18,7 +18,8 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
   `t.build(operands, shape)` makes the same op again), `named("v", pattern)` (binds the matched value too).
   A repeated variable means equality. Commuted operands are tried by the engine, and constants
   stand on the right. Attributes are decoded to Python values.
-* Parameters are the names the pattern binds, or `result_type`, `result_shape`, `result_dtype`.
+* Parameters are the names the pattern binds, or `result_type`, `result_shape`, `result_dtype`, or `result` (to look at
+  its consumers, never to build with).
 * Return a value (or number, or list for several results), or None to decline. Decide before you build. Never keep or
   look up ops: `producer(value)` is a read-only look at what defines a value, `users(value)` counts its users.
 * Not bit-exact? `changes="rounding"` (as accurate) or `"association"` (may lose accuracy). Only right without NaN or

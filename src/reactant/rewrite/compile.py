@@ -321,7 +321,8 @@ class _Writer:
             self.bind(pattern.template, f"template({owner})", "{0} == {1}")
 
     def finish(self) -> Matcher:
-        special = {"result_type": "op.results[0].type", "result_shape": "shape(op.results[0].type)",
+        special = {"result": "op.results[0]", "result_type": "op.results[0].type",
+                   "result_shape": "shape(op.results[0].type)",
                    "result_dtype": "dtype(op.results[0].type)"}
         values = [self.bound.get(name) or special[name] for name in self.rule.parameters]
         self.lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")

@@ -23,8 +23,9 @@ from reactant.rewrite import registry
 LEVELS = (None, "rounding", "association")
 DTYPES = {"integer": "iu", "float": "f", "real": "iuf", "bool": "b", "complex": "c", "discrete": "iub",
           "inexact": "fc", "number": "iufc", "ordered": "biuf"}
-SPECIAL = ("result_type", "result_shape", "result_dtype")
-"""Parameters every rule may ask for besides the names its pattern binds: type, shape, dtype of the root's result."""
+SPECIAL = ("result", "result_type", "result_shape", "result_dtype")
+"""Parameters every rule may ask for besides the names its pattern binds: the root's result (only to look at its
+consumers: it is about to go), and its type, shape and dtype."""
 
 
 class Pattern:

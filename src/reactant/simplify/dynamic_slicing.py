@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, variables
+from reactant.rewrite import consumers, match, named, once, one_of, producer, rest, rewrite, users, variables
 
 x, y, u, v, n, s, t, e, d, p, _x = variables("x y u v n s t e d p _x")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
@@ -172,9 +172,11 @@ def update_buries_earlier_ones(x, u, starts):
                   lambda a: _chain(a, ((0, 3), (6, 4)), ((0, 0), (6, 2)), ((0, 2), (6, 3)))),
          counter=(lambda a: _chain(a, ((0, 0), (2, 4)), ((3, 0), (6, 4))),
                   lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 3)))))
-def updates_side_by_side(x, u, starts):
+def updates_side_by_side(result, x, u, starts):
     """updates that together cover the array, side by side in one dimension, are a concatenation"""
     shape = shape_of(x)
+    if _continued(result, shape_of(u)):
+        return None  # the last update of a series looks at all of it; else a long series costs its square
     low = known_starts(starts, shape, shape_of(u))
     if low is None or not size(shape):
         return None
@@ -196,6 +198,15 @@ def updates_side_by_side(x, u, starts):
     if ordered != [0, *ends[:-1]] or ends[-1] != shape[split[0]]:
         return None
     return ops.concatenate([parts[a] for a in ordered], split[0])
+
+
+def _continued(result: ir.Value, window: Sequence[int]) -> bool:
+    """Whether the next thing that happens to an updated array is another update of that shape."""
+    readers = consumers(result)
+    if len(readers) != 1 or readers[0].name != "stablehlo.dynamic_update_slice":
+        return False
+    array, content, *_ = readers[0].operands
+    return array == result and shape_of(content) == tuple(window)
 
 
 @rewrite(match.dynamic_update_slice(x, match.dynamic_slice(x, rest("others")), rest("starts")),

@@ -24,6 +24,10 @@ outer_starts, outer_limits, outer_strides = variables("outer_starts outer_limits
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
 
 
+MANY_UPDATES = 256
+"""Updates behind one another that a slice passes at once."""
+
+
 def _slice(v: object, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> ir.Value:
     return ops.slice(v, starts, limits, strides)
 
@@ -281,25 +285,31 @@ def slice_of_concatenate(b, xs, d, starts, limits, strides, result_shape):
                             for each, a, z in pieces], d)
 
 
-@rewrite(sliced(named("b", match.dynamic_update_slice(x, y, rest("xs")))),
+@rewrite(sliced(match.dynamic_update_slice(x, y, rest("xs"))),
          example=(lambda a: ops.slice(_written(a(8), a(3), 2), (2,), (5,)),
                   lambda a: ops.slice(_written(a(8), a(3), 2), (5,), (8,)),
                   lambda a: ops.slice(_written(a(8), a(3), 2), (3,), (5,)),
                   lambda a: ops.slice(_written(a(8), a(3), 20), (5,), (8,))),
          counter=lambda a: ops.slice(_written(a(8), a(3), 2), (1,), (5,)))
-def slice_of_update(b, x, y, xs, starts, limits, strides):
+def slice_of_update(x, y, xs, starts, limits, strides):
     """slice(dynamic_update_slice(x, y, at)) = slice(y) where it lies inside what was written, slice(x) where outside"""
-    start = constant_starts(xs, shape_of(x), shape_of(y))
-    if start is None:
-        return None
-    extents = shape_of(y)
-    if any(z <= a or k >= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
-        return _slice(x, starts, limits, strides)
-    if all(a <= k and z <= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
-        return _slice(y, [k - a for k, a in zip(starts, start, strict=True)],
-                      [z - a for z, a in zip(limits, start, strict=True)],
-                      strides)
-    return None
+    passed = False
+    for _ in range(MANY_UPDATES):
+        start = constant_starts(xs, shape_of(x), shape_of(y))
+        if start is None:
+            break
+        extents = shape_of(y)
+        if all(a <= k and z <= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
+            return _slice(y, [k - a for k, a in zip(starts, start, strict=True)],
+                          [z - a for z, a in zip(limits, start, strict=True)], strides)
+        if not any(z <= a or k >= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
+            break
+        base, passed = x, True
+        made = producer(base)
+        if made is None or made.name != "stablehlo.dynamic_update_slice":
+            break
+        x, y, *xs = made.operands
+    return _slice(base, starts, limits, strides) if passed else None
 
 
 def _written(x: ir.Value, y: ir.Value, at: int) -> ir.Value:
