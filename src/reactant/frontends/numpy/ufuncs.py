@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
 from reactant.frontends.trace import current_trace, located
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of
@@ -153,11 +153,25 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
 
 def _run_loop(ufunc: np.ufunc, operands: list, dtypes: tuple[np.dtype, ...], shape: Shape) -> list[ir.Value]:
     from reactant.frontends.numpy.elementwise import checked, loop
+    beyond = _compared_beyond(ufunc, operands, dtypes[0])
+    if beyond is not None:
+        return [ops.constant(beyond, bool, shape)]
     values = [st.broadcast(as_value(x, d), shape) for x, d in zip(operands, dtypes, strict=False)]
     checked(ufunc, values, dtypes)
     result = loop(ufunc)(values, dtypes)
     return [cast(r, d) for r, d in zip(result if isinstance(result, (list, tuple)) else [result],
                                        dtypes[ufunc.nin:], strict=True)]
+
+
+def _compared_beyond(ufunc: np.ufunc, operands: list, dtype: np.dtype) -> bool | None:
+    """The outcome of comparing integers with a Python int that their dtype cannot hold: the same for all of them."""
+    if ufunc not in COMPARISONS.values() or dtype.kind not in "iu":
+        return None
+    bounds = np.iinfo(dtype)
+    far = [type(x) is int and not bounds.min <= x <= bounds.max for x in operands]
+    if not any(far):
+        return None
+    return bool(ufunc(*(np.sign(x) * 2 if f else 0 for x, f in zip(operands, far, strict=True))))
 
 
 def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, strides: Shape | None) -> Any:
