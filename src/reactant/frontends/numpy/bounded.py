@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import LeakError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, LeakError, UnsupportedError
 from reactant.frontends.numpy import indexing, value_facts
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
@@ -169,7 +169,7 @@ class Bounded:
     def size(self) -> Any:
         total: Any = 1
         for n in self.shape:
-            total = n if isinstance(total, int) and total == 1 else total * n
+            total = n if type(total) is int and total == 1 else total * n
         return total
 
     @property
@@ -446,7 +446,9 @@ def _resolved(s: slice, n: int) -> tuple[Number, int, int, Range | None]:
     if not any(type(b) is Tensor for b in (s.start, s.stop, s.step)):
         start, stop, step = s.indices(n)
         return start, len(range(start, stop, step)), step, None
-    if s.step not in (None, 1) or type(s.step) is Tensor:
+    if type(s.step) is Tensor:
+        raise ConcreteValueNeeded("The step of a slice")  # so that a loop over known indices is unrolled
+    if s.step not in (None, 1):
         raise UnsupportedError("A slice with run-time bounds needs step 1 in compiled code.")
     start, stop = clipped(s.start, n, 0), clipped(s.stop, n, n)
     count = value_facts.difference(stop, start)
