@@ -1,7 +1,8 @@
 """What each ufunc's inner loop is in StableHLO: values of one shape, already cast to the loop's dtypes, in; values out.
 
 `LOOPS` maps a ufunc to `f(values, dtypes)`, where `dtypes` are those of inputs then outputs. NumPy's conventions at the
-edges (division by zero of integers, signs of remainders, NaN in maximum) are built in here.
+edges (division by zero of integers, signs of remainders, NaN in maximum) are built in here. What XLA:CPU decides and no
+loop can change: denormal numbers count as zero, and a product that is only added to something is fused with the sum.
 """
 from __future__ import annotations
 

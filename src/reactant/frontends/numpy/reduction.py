@@ -313,16 +313,19 @@ def _cumulative_with_start(ufunc: np.ufunc, x: object, axis: object, dtype: obje
     return deliver(ops.concatenate([start, wrap(found).value()], along), out, name="cumulative")
 
 
-@implements(np.cumulative_sum)
 def cumulative_sum(x: object, /, *, axis: object = None, dtype: object = None, out: object = None,
                    include_initial: bool = False) -> Any:
     return _cumulative_with_start(np.add, x, axis, dtype, out, include_initial)
 
 
-@implements(np.cumulative_prod)
 def cumulative_prod(x: object, /, *, axis: object = None, dtype: object = None, out: object = None,
                     include_initial: bool = False) -> Any:
     return _cumulative_with_start(np.multiply, x, axis, dtype, out, include_initial)
+
+
+if hasattr(np, "cumulative_sum"):      # NumPy 2.1 on
+    implements(np.cumulative_sum)(cumulative_sum)
+    implements(np.cumulative_prod)(cumulative_prod)
 
 
 # ---- ignoring NaN ----------------------------------------------------------------------------------------------

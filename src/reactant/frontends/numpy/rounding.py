@@ -67,8 +67,8 @@ def fix(x: object, out: object = None) -> Any:
 
 
 @implements(np.clip)
-def clip(a: object, a_min: object = _ABSENT, a_max: object = _ABSENT, out: object = None, *, min: object = _ABSENT,  # noqa: A002
-         max: object = _ABSENT, **kwargs: object) -> Any:  # noqa: A002
+def clip(a: object, a_min: object = _ABSENT, a_max: object = _ABSENT, out: object = None, **kwargs: object) -> Any:
+    min, max = (kwargs.pop(name, _ABSENT) for name in ("min", "max"))      # keywords from NumPy 2.1 on
     if a_min is _ABSENT and a_max is _ABSENT:
         low, high = (None if bound is _ABSENT else bound for bound in (min, max))
     elif a_min is _ABSENT or a_max is _ABSENT:

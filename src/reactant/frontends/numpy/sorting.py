@@ -345,6 +345,13 @@ def isin(element: object, test_elements: object, assume_unique: bool = False, in
     return Tensor.of_value(ops.not_(found) if invert else found)
 
 
+if hasattr(np, "in1d"):      # until NumPy 2.3
+    @implements(np.in1d)
+    def in1d(ar1: object, ar2: object, assume_unique: bool = False, invert: bool = False, *,
+             kind: object = None) -> Any:
+        return isin(np.ravel(wrap(ar1)), ar2, assume_unique, invert, kind=kind)
+
+
 _SIZE = ("The number of different values is known only at run time, and with it the size of the result of {name}. "
          "Call it outside of the compiled function; or, inside, sort with np.sort and compare neighbours, or test "
          "membership with np.isin.")

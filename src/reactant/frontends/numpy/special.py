@@ -177,6 +177,10 @@ def trapezoid(y: object, x: object = None, dx: object = 1.0, axis: int = -1) -> 
     return np.sum(np.true_divide(np.multiply(dx, np.add(right, left)), 2.0), axis=along)
 
 
+if hasattr(np, "trapz"):      # until NumPy 2.3
+    implements(np.trapz)(trapezoid)
+
+
 @implements(np.unwrap)
 def unwrap(p: object, discont: object = None, axis: int = -1, *, period: object = 2 * np.pi) -> Any:
     """Add multiples of `period` so that neighbours differ by at most half of it (or less than `discont`)."""
