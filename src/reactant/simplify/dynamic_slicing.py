@@ -16,7 +16,7 @@ from reactant.rewrite import consumers, match, named, once, one_of, producer, re
 
 x, y, u, v, n, s, t, e, d, p, _x = variables("x y u v n s t e d p _x")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
-LONGEST_CHAIN = 16
+LONGEST_CHAIN = 64
 """How many updates behind one another are looked through."""
 
 Window = tuple[tuple[int, ...], tuple[int, ...]]
@@ -139,9 +139,9 @@ def update_of_same_window(x, v, others, u, starts):
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((1, 1), (2, 2)), ((5, 0), (6, 1)), ((1, 0), (3, 4)))),
          counter=(lambda a: _chain(a, ((1, 0), (3, 4)), ((1, 0), (3, 3))),
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((2, 0), (5, 4)), ((0, 0), (2, 4)))))
-def update_buries_earlier_ones(x, u, starts):
+def update_buries_earlier_ones(result, x, u, starts):
     """an update with a known window makes those before it that lie inside that window unnecessary"""
-    low = known_starts(starts, shape_of(x), shape_of(u))
+    low = None if _continued(result, None) else known_starts(starts, shape_of(x), shape_of(u))
     if low is None:
         return None
     windows = [(low, tuple(a + k for a, k in zip(low, shape_of(u), strict=True)))]
@@ -176,7 +176,7 @@ def updates_side_by_side(result, x, u, starts):
     """updates that together cover the array, side by side in one dimension, are a concatenation"""
     shape = shape_of(x)
     if _continued(result, shape_of(u)):
-        return None  # the last update of a series looks at all of it; else a long series costs its square
+        return None
     low = known_starts(starts, shape, shape_of(u))
     if low is None or not size(shape):
         return None
@@ -200,13 +200,14 @@ def updates_side_by_side(result, x, u, starts):
     return ops.concatenate([parts[a] for a in ordered], split[0])
 
 
-def _continued(result: ir.Value, window: Sequence[int]) -> bool:
-    """Whether the next thing that happens to an updated array is another update of that shape."""
+def _continued(result: ir.Value, window: Sequence[int] | None) -> bool:
+    """Whether the next thing that happens to an updated array is another update (of that shape): then that one looks
+    at the whole series, and a long series does not cost its square."""
     readers = consumers(result)
     if len(readers) != 1 or readers[0].name != "stablehlo.dynamic_update_slice":
         return False
     array, content, *_ = readers[0].operands
-    return array == result and shape_of(content) == tuple(window)
+    return array == result and (window is None or shape_of(content) == tuple(window))
 
 
 @rewrite(match.dynamic_update_slice(x, match.dynamic_slice(x, rest("others")), rest("starts")),
