@@ -25,7 +25,8 @@ CONTINUOUS = [
     ("standard_normal", (), laws.norm()), ("normal", (1.0, 2.0), laws.norm(1, 2)),
     ("standard_exponential", (), laws.expon()), ("exponential", (3.0,), laws.expon(scale=3)),
     ("standard_gamma", (0.4,), laws.gamma(0.4)), ("gamma", (3.5, 2.0), laws.gamma(3.5, scale=2)),
-    ("beta", (0.5, 2.0), laws.beta(0.5, 2)), ("chisquare", (3.0,), laws.chi2(3)),
+    ("beta", (0.5, 2.0), laws.beta(0.5, 2)), ("beta", (0.1, 0.3), laws.beta(0.1, 0.3)),
+    ("gamma", (1.0,), laws.gamma(1.0)), ("gamma", (1e6,), laws.gamma(1e6)), ("chisquare", (3.0,), laws.chi2(3)),
     ("standard_t", (4.0,), laws.t(4)), ("f", (3.0, 7.0), laws.f(3, 7)), ("standard_cauchy", (), laws.cauchy()),
     ("laplace", (1.0, 2.0), laws.laplace(1, 2)), ("logistic", (1.0, 2.0), laws.logistic(1, 2)),
     ("gumbel", (1.0, 2.0), laws.gumbel_r(1, 2)), ("lognormal", (0.5, 0.7), laws.lognorm(0.7, scale=np.exp(0.5))),
@@ -168,6 +169,15 @@ def test_permutations_are_uniform():
     assert counts.size == 6 and laws.chisquare(counts).pvalue > 1e-3
 
 
+def test_long_permutations():
+    """Longer than what is sorted as one word; and every element is as likely in every place."""
+    for count in (2**20 + 1, 1000):
+        order = drawn("permutation", count)
+        np.testing.assert_array_equal(np.sort(order), np.arange(count))
+        assert laws.kstest(order[: count // 2] / count, "uniform").pvalue > 1e-3
+        assert abs(np.corrcoef(order, np.arange(count))[0, 1]) < 5 / np.sqrt(count)
+
+
 def test_permutation_and_shuffle_keep_the_rows():
     def mix(a, b, seed):
         rng = np.random.default_rng(seed)
@@ -267,6 +277,11 @@ def test_errors_are_those_of_numpy(method, args, options):
     with pytest.raises(plain.type) as compiled:
         drawn(method, *args, **options)
     assert str(compiled.value).split("\n")[0] == str(plain.value)
+
+
+def test_gamma_of_nan_and_infinity_ends():
+    found = drawn("gamma", np.array([np.nan, np.inf, 0.0, 1e-300, 2.0]))
+    assert np.isnan(found[0]) and np.isinf(found[1]) and (found[2:4] == 0).all() and 0 < found[4] < 100
 
 
 def test_conditions_on_traced_parameters_raise_after_the_call():

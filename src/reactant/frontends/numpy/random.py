@@ -166,7 +166,11 @@ class Generator(Stream):
 
     def beta(self, a: object, b: object, size: object = None) -> Any:
         a, b = positive(parameter(a), "a"), positive(parameter(b), "b")
-        return delivered(self._sampled(samplers.beta, drawn_shape(size, [a, b]), a, b), size)
+        return delivered(self._betas(drawn_shape(size, [a, b]), a, b), size)
+
+    def _betas(self, shape: Shape, a: Any, b: Any) -> Tensor:
+        first, second = spread(a, shape), spread(b, shape)
+        return array_of_value(first) if 0 in shape else self._stepped(samplers.beta, first, second)
 
     def chisquare(self, df: object, size: object = None) -> Any:
         df = positive(parameter(df), "df")
@@ -371,8 +375,7 @@ class Generator(Stream):
             found = np.reshape(self.permutation(np.ravel(a)), a.shape)
         else:
             axis = np.lib.array_utils.normalize_axis_index(axis, a.ndim)
-            keys = self._bits(a.shape, np.uint64)
-            found = Tensor.of_value(ops.sort([keys, a.value()], axis)[1])
+            found = np.take_along_axis(a, Tensor.of_value(self._order(a.shape, axis)), axis)
         if out is None:
             return found
         if out.shape != a.shape:

@@ -4,6 +4,8 @@
 """
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -13,16 +15,6 @@ Draw = tuple[jax.Array, jax.Array]
 
 def _key(bits: jax.Array) -> jax.Array:
     return jax.random.wrap_key_data(bits, impl="threefry2x32")
-
-
-def gamma(bits: jax.Array, a: jax.Array) -> jax.Array:
-    """Gamma of shape `a` and scale 1 (Marsaglia and Tsang, 2000)."""
-    return jnp.where(a == 0, 0, jax.random.gamma(_key(bits), jnp.where(a == 0, 1, a), dtype=a.dtype))
-
-
-def beta(bits: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
-    """A quotient of gammas, in logarithms so that small `a` and `b` do not underflow."""
-    return jax.random.beta(_key(bits), a, b, dtype=a.dtype)
 
 
 def poisson(bits: jax.Array, rate: jax.Array) -> jax.Array:
@@ -38,6 +30,91 @@ def binomial(bits: jax.Array, n: jax.Array, p: jax.Array) -> jax.Array:
 def _bits(state: jax.Array, shape: tuple[int, ...], dtype: type) -> Draw:
     new, bits = lax.rng_bit_generator(state, shape, dtype, algorithm=lax.RandomAlgorithm.RNG_THREE_FRY)
     return new, bits
+
+
+def _uniform(bits: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    """In [0, 1), from the high half of 64-bit words in single precision."""
+    if dtype == jnp.float32:
+        return (bits >> 40).astype(dtype) * dtype.type(2.0**-24)
+    return (bits >> 11).astype(dtype) * 2.0**-53
+
+
+def _normal(bits: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    single = dtype == jnp.float32
+    middle = (bits >> (41 if single else 12)).astype(dtype) + dtype.type(0.5)
+    return lax.erf_inv(middle * dtype.type(2.0**-22 if single else 2.0**-51) - 1) * dtype.type(2.0**0.5)
+
+
+# ---- gamma and beta --------------------------------------------------------------------------------------------
+
+def gamma(state: jax.Array, a: jax.Array) -> Draw:
+    """Gamma of shape `a` and scale 1; 0 for a = 0."""
+    state, value, logarithm = _gamma_parts(state, a)
+    return state, jnp.where(a == 0, 0, jnp.where(jnp.isfinite(a), value * jnp.exp(logarithm), a))
+
+
+def beta(state: jax.Array, a: jax.Array, b: jax.Array) -> Draw:
+    """A quotient of gammas, in logarithms so that small `a` and `b` do not underflow."""
+    state, value, logarithm = _gamma_parts(state, a)
+    first = jnp.log(value) + logarithm
+    state, value, logarithm = _gamma_parts(state, b)
+    return state, jnp.exp(first - jnp.logaddexp(first, jnp.log(value) + logarithm))
+
+
+def _gamma_parts(state: jax.Array, a: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """(state, value, logarithm): a draw is value * exp(logarithm). By Marsaglia and Tsang (2000); below a shape of 1 by
+    that of a + 1 times u**(1/a). All elements are drawn together until the last one is accepted."""
+    regular = jnp.isfinite(a) & (a > 0)
+    raised = jnp.where(regular & (a >= 1), a, jnp.where(regular, a + 1, 1))
+    d = raised - a.dtype.type(1 / 3)
+    c = 1 / jnp.sqrt(9 * d)
+
+    def draw(state: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        state, bits = _bits(state, (2, *a.shape), jnp.uint64)
+        x, u = _normal(bits[0], a.dtype), _uniform(bits[1], a.dtype)
+        v = (1 + c * x) ** 3
+        bound = 0.5 * x * x + d - d * v + d * jnp.log(jnp.where(v > 0, v, 1))
+        return state, v, (v <= 0) | (jnp.log1p(-u) >= bound)
+
+    def again(carried: tuple) -> tuple:
+        state, value, rejected = carried
+        state, fresh, still = draw(state)
+        return state, jnp.where(rejected, fresh, value), rejected & still
+
+    state, value, _ = lax.while_loop(lambda carried: jnp.any(carried[2]), again, draw(state))
+    state, bits = _bits(state, a.shape, jnp.uint64)
+    boost = jnp.log1p(-_uniform(bits, a.dtype)) / jnp.where(regular, a, 1)
+    return state, d * value, jnp.where(a < 1, boost, 0)
+
+
+# ---- integers, orders, positions -------------------------------------------------------------------------------
+
+def order(state: jax.Array, shape: tuple[int, ...], axis: int) -> Draw:
+    """Independent uniform permutations of the indices along `axis`: sorted by random bits, the index in the low bits
+    of the same word (one array sorts several times faster than two). Should two random parts agree, all is drawn again,
+    so the permutations are exactly uniform."""
+    index_bits = max(shape[axis] - 1, 1).bit_length()
+    index = lax.broadcasted_iota(jnp.uint64, shape, axis)
+    low = jnp.uint64(2**index_bits - 1)
+
+    def draw(carried: tuple) -> Draw:
+        state, bits = _bits(carried[0], shape, jnp.uint64)
+        return state, lax.sort((bits & ~low) | index, dimension=axis)
+
+    def tied(carried: tuple) -> jax.Array:
+        drawn = carried[1] >> index_bits
+        first, second = (lax.slice_in_dim(drawn, k, shape[axis] - 1 + k, axis=axis) for k in (0, 1))
+        return jnp.any(first == second)
+
+    state, keys = lax.while_loop(tied, draw, draw((state,)))
+    return state, (keys & low).astype(jnp.int64)
+
+
+def packs(shape: tuple[int, ...], axis: int) -> bool:
+    """Whether `order` rarely draws again: less than a tenth of a tied pair expected."""
+    count = shape[axis]
+    pairs = count * count / 2 * math.prod(shape) / max(count, 1)
+    return pairs * 2.0 ** max(count - 1, 1).bit_length() < 0.1 * 2.0**64
 
 
 def below(state: jax.Array, span: jax.Array, shape: tuple[int, ...], narrow: bool) -> Draw:

@@ -178,7 +178,8 @@ class Stream:
         return array_of_value(found)
 
     def _gammas(self, shape: Shape, a: Any, dtype: object = np.float64) -> Tensor:
-        return self._sampled(samplers.gamma, shape, a, dtype=dtype)
+        values = spread(a, shape, dtype)
+        return array_of_value(values) if 0 in shape else self._stepped(samplers.gamma, values)
 
     def _poissons(self, shape: Shape, rate: Any) -> Tensor:
         return self._sampled(samplers.poisson, shape, rate)
@@ -186,7 +187,9 @@ class Stream:
     def _binomials(self, shape: Shape, n: Any, p: Any) -> Tensor:
         return self._sampled(samplers.binomial, shape, n, p)
 
-    def _order(self, shape: Shape, axis: int, count: int | None = None) -> ir.Value:
-        """Independent random permutations of the indices along `axis`: sorted by 64 random bits each."""
+    def _order(self, shape: Shape, axis: int) -> ir.Value:
+        """Independent random permutations of the indices along `axis`: sorted by random bits."""
+        if 0 not in shape and samplers.packs(shape, axis):
+            return self._stepped(samplers.order, shape=shape, axis=axis).value()
         bits, index = self._bits(shape, np.uint64), ops.iota(shape, np.int64, axis)
         return ops.sort([bits, index], axis)[1]
