@@ -10,7 +10,8 @@ from tests.frontends.numpy.tables import check_table
 from tests.support import check
 
 NUMBERS = {"bool": True, "int": 3, "float": 2.5, "complex": 1 + 2j}
-SCALARS = [np.float32(1.5), np.float64(2.5), np.int8(3), np.uint64(7), np.complex64(1j), np.bool_(True), np.float16(0.5)]
+SCALARS = [np.float32(1.5), np.float64(2.5), np.int8(3), np.uint64(7), np.complex64(1j), np.bool_(True),
+           np.float16(0.5)]
 X = np.arange(12.0).reshape(3, 4)
 
 
@@ -91,7 +92,8 @@ OUT_ERRORS = {
     "too small": lambda x, i: np.add(x, x, out=x[0]), "in place": lambda x, i: i.__iadd__(0.5),
     "divide": lambda x, i: i.__itruediv__(2), "unsafe dtype": lambda x, i: np.add(x, x, dtype=int),
     "bool minus": lambda x, i: (x > 0) - (x > 1), "bool negative": lambda x, i: -(x > 0),
-    "bitwise of floats": lambda x, i: x & x, "shift of floats": lambda x, i: x << 1, "invert of floats": lambda x, i: ~x,
+    "bitwise of floats": lambda x, i: x & x, "shift of floats": lambda x, i: x << 1,
+    "invert of floats": lambda x, i: ~x,
     "floor of complex": lambda x, i: np.floor(x * 1j), "operands": lambda x, i: x + x[:2],
     "remainder of complex": lambda x, i: (x * 1j) % 2, "gcd of floats": lambda x, i: np.gcd(x, x),
     "equiv": lambda x, i: np.add(x, i, casting="equiv"), "uint64 shift": lambda x, i: i.astype(np.uint64) << i,
