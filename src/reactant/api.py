@@ -28,6 +28,8 @@ class RecompilationWarning(UserWarning):
 class Jitted:
     """A function that compiles itself for each signature of its arguments. Made by `jit`."""
 
+    __name__: str
+
     def __init__(self, function: Callable, options: CompileOptions, static: Iterable[str], traced: Iterable[str]):
         functools.update_wrapper(self, function, updated=())
         self.function, self.options = function, options

@@ -174,6 +174,7 @@ class Rebuilder:
 
     def _container(self, node: tuple, path: tuple) -> Any:
         kind, number = node[0], len(self._seen)
+        made: Any
         self._seen.append(None)
         if kind == "list":
             self._seen[number] = made = []

@@ -20,11 +20,12 @@ import os
 import sysconfig
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
+from typing import Any
 
 import jax
 import jaxlib
@@ -199,7 +200,7 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return made
 
 
-def _with_warnings_off(work):  # noqa: ANN001, ANN202 - returns what `work` returns
+def _with_warnings_off(work: Callable[[], Any]) -> Any:
     """Python warned about the source when it was imported; not twice."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -6,9 +6,11 @@ XLA's convention: one per element of an elementwise result, two per multiply-add
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log2
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
@@ -72,15 +74,15 @@ def of_operation(op: ir.Operation, functions: dict[str, ir.Operation] | None = N
     return Cost(_flops(op), _bytes(op))
 
 
-def _tensors(values: object) -> list[tuple[tuple[int, ...], object]]:
+def _tensors(values: Iterable[ir.Value]) -> list[tuple[tuple[int, ...], np.dtype]]:
     return [shape_and_dtype(v.type) for v in values if isinstance(v.type, ir.RankedTensorType)]
 
 
-def _elements(values: object) -> int:
+def _elements(values: Iterable[ir.Value]) -> int:
     return sum(size(shape) for shape, _ in _tensors(values))
 
 
-def _nbytes(values: object) -> float:
+def _nbytes(values: Iterable[ir.Value]) -> float:
     return float(sum(size(shape) * dtype.itemsize for shape, dtype in _tensors(values)))
 
 

@@ -2,18 +2,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
-from reactant.ir.types import shape_of
-from reactant.rewrite import match, one_of, rewrite, variables
+from reactant.ir.types import shape_of, size
+from reactant.rewrite import match, once, one_of, rewrite, splat, variables
 
 x, y, d, p = variables("x y d p")
 
 
-def dot(left: object, right: object) -> object:
+def dot(left: Any, right: Any) -> Any:
     """The pattern of a dot_general."""
     return one_of(("stablehlo.dot_general",), left, right, dot_dimension_numbers=d, template="t")
 
@@ -86,3 +87,44 @@ def dot_over_nothing_is_product(x, y, d, t, result_shape, result_dtype):
         squeezed = ops.reshape(operand, [shapes[side][i] for i in kept])
         parts.append(ops.broadcast_in_dim(squeezed, result_shape, [place[i] for i in kept]))
     return ops.multiply(*parts)
+
+
+@rewrite(dot(match.multiply(x, splat("c")), y), dtypes="inexact", changes="association", assumes="finite",
+         example=lambda a: ops.dot_general(ops.multiply(a(4, 3), 3), a(3, 2), contracting_dims=((1,), (0,))),
+         counter=lambda a: ops.dot_general(ops.multiply(a(4, 3), 3), a(3, 20), contracting_dims=((1,), (0,))))
+def dot_of_scaled_left(x, c, y, d, t, result_shape):
+    """dot_general(c x, y) = c dot_general(x, y) where the product is smaller than x"""
+    if size(result_shape) >= size(shape_of(x)):
+        return None
+    return ops.multiply(t.build((x, y), result_shape), ops.constant(c, c.dtype, result_shape))
+
+
+@rewrite(dot(x, match.multiply(y, splat("c"))), dtypes="inexact", changes="association", assumes="finite",
+         example=lambda a: ops.dot_general(a(2, 3), ops.multiply(a(3, 4), 3), contracting_dims=((1,), (0,))),
+         counter=lambda a: ops.dot_general(a(20, 3), ops.multiply(a(3, 2), 3), contracting_dims=((1,), (0,))))
+def dot_of_scaled_right(x, y, c, d, t, result_shape):
+    """dot_general(x, c y) = c dot_general(x, y) where the product is smaller than y"""
+    if size(result_shape) >= size(shape_of(y)):
+        return None
+    return ops.multiply(t.build((x, y), result_shape), ops.constant(c, c.dtype, result_shape))
+
+
+@rewrite(match.transpose(once(dot(x, y)), permutation=p), dtypes="number", changes="rounding",
+         example=(lambda a: ops.transpose(ops.dot_general(a(4, 3), a(3, 5), contracting_dims=((1,), (0,))), (1, 0)),
+                  lambda a: ops.transpose(ops.dot_general(a(2, 4, 3), a(2, 3, 5), contracting_dims=((2,), (1,)),
+                                                          batching_dims=((0,), (0,))), (0, 2, 1))),
+         counter=(lambda a: ops.transpose(ops.dot_general(a(2, 4, 3), a(2, 3, 5), contracting_dims=((2,), (1,)),
+                                                          batching_dims=((0,), (0,))), (1, 0, 2)),
+                  lambda a: [v := ops.dot_general(a(4, 3), a(3, 5), contracting_dims=((1,), (0,))),
+                             ops.transpose(v, (1, 0))]))
+def transpose_of_dot_general(x, y, d, t, p, result_shape):
+    """transpose(dot_general(x, y)) = dot_general(y, x) where what stays of y comes to stand before what stays of x"""
+    batch = len(d.batching_dims[0])
+    left, right = (len(free_dimensions(d, side, len(shape_of(v)))) for side, v in ((0, x), (1, y)))
+    swapped = (*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left))
+    attributes = dict(t.attributes)
+    precision = attributes.get("precision_config")
+    if p != swapped or "algorithm" in attributes or precision is not None and len(set(precision)) > 1:
+        return None
+    return t.build((y, x), result_shape, dot_dimension_numbers=dot_dimension_numbers(
+        d.batching_dims[::-1], d.contracting_dims[::-1]))

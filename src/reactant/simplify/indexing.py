@@ -6,6 +6,7 @@ when they are made of constants and iotas alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -171,7 +172,7 @@ def _placed(part: ir.Value, axis: int, offsets: Sequence[int], result: Sequence[
 
 # ---- scatter -------------------------------------------------------------------------------------------------------
 
-def _scattered(x: object, i: object, y: object) -> object:
+def _scattered(x: Any, i: Any, y: Any) -> Any:
     return one_of(("stablehlo.scatter",), x, i, y, scatter_dimension_numbers=d, template="t")
 
 

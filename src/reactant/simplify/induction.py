@@ -87,7 +87,7 @@ def _turns(term: ir.Value, arguments: list[ir.Value], known: dict[int, Counter])
     if scalar(right) is None:
         left, right, direction = right, left, _FLIPPED.get(direction, "EQ")
     bound = scalar(right)
-    offset = 0
+    offset: int | None = 0
     if not isinstance(left.owner, ir.Block) and left.owner.name == "stablehlo.add":
         left, offset = left.owner.operands[0], scalar(left.owner.operands[1])
     counter = known.get(arguments.index(left)) if left in arguments else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -25,7 +26,7 @@ PRODUCT_ELEMENTS = 4_096
 """A sum of products of broadcasts becomes a dot_general where the products have at least this many elements."""
 
 
-def reduced(inner: object, start: object = v, dimensions: object = d, template: str = "t") -> object:
+def reduced(inner: Any, start: Any = v, dimensions: Any = d, template: str = "t") -> Any:
     """The pattern of a reduce of one value."""
     return one_of(("stablehlo.reduce",), inner, start, dimensions=dimensions, template=template)
 

@@ -7,6 +7,7 @@ updates) becomes the piece itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -32,12 +33,12 @@ def _slice(v: object, starts: Sequence[int], limits: Sequence[int], strides: Seq
     return ops.slice(v, starts, limits, strides)
 
 
-def sliced(inner: object) -> object:
+def sliced(inner: Any) -> Any:
     """The pattern of a slice of `inner`: starts f, limits l, strides s."""
     return match.slice(inner, start_indices=starts, limit_indices=limits, strides=strides)
 
 
-def padded(inner: object, value: object) -> object:
+def padded(inner: Any, value: Any) -> Any:
     """The pattern of a pad."""
     return match.pad(inner, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -25,7 +25,7 @@ from reactant.ir.types import Shape, dtype_of, shape_of
 
 ADVICE = ("Its size depends on run-time values. Reduce it, multiply it, combine it with arrays of the same extent or "
           "store it; or compute on the whole array with np.where(condition, x, y).")
-Number = int | ir.Value
+Number: TypeAlias = "int | ir.Value"
 
 
 @dataclass(frozen=True, eq=False)
