@@ -143,8 +143,11 @@ def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Rep
         rules = _rule_set(_rules_of(each.families, options, len(registry.rules())))
         for _ in range(each.rounds):
             modules.run_passes(module, PASSES["cse"].pipeline)
+            before = dict(report.counts())
             if not rules.apply(module.operation, report, verify=verify) or report.not_converged:
                 break
+        else:  # the module is right, and what still changed in the last round is on record
+            report.not_converged = [name for name, count in report.counts() if count != before.get(name)]
     else:
         each(module)
 

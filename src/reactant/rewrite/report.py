@@ -34,6 +34,10 @@ class Report:
         firing.seconds += seconds
         self._locations.append((rule, location))
 
+    def counts(self) -> list[tuple[str, int]]:
+        """(rule, number of firings), most frequent first."""
+        return sorted(((name, firing.count) for name, firing in self.fired.items()), key=lambda row: -row[1])
+
     @property
     def rewrites(self) -> int:
         """Number of rewrites done."""
