@@ -35,6 +35,13 @@ def test_every_compiled_function_has_a_row():
     assert sorted({n.removeprefix("ndarray.") for n in names("ndarray")} - set(rows.METHODS)) == []
 
 
+def test_every_compiled_method_of_generators_is_tested():
+    """Their results are compared with laws, not with NumPy's numbers."""
+    tests = (pathlib.Path(__file__).parent / "test_random.py").read_text()
+    methods = [n.removeprefix("np.random.").removeprefix("Generator.") for n in names("np.random")]
+    assert [m for m in methods if f'"{m}"' not in tests and f".{m}(" not in tests and f".{m}," not in tests] == []
+
+
 def test_the_page_is_up_to_date():
     text = PAGE.read_text()
     if OF_THIS_NUMPY not in text:

@@ -352,6 +352,16 @@ def test_a_while_loop_that_rejects():
     assert laws.kstest(radius**2, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64,
+                                  np.random.MT19937])
+def test_bit_generators_are_their_seeds(kind):
+    def draw(seed):
+        return np.random.Generator(kind(seed)).random(3), np.random.default_rng(kind(seed)).random(3)
+    a, b = reactant.jit(draw)(7)
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(a, drawn("random", 3, seed=7))
+
+
 def test_generators_are_passed_around_and_spawned():
     class Model:
         def __init__(self, rng):

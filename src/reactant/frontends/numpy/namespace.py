@@ -104,7 +104,8 @@ def _ufuncs() -> Iterator[Entry]:
 
 def _scalar_types() -> Iterator[Entry]:
     for name, found in _public(np):
-        if isinstance(found, type) and issubclass(found, np.generic):
+        sized = found in (np.longdouble, np.clongdouble) and "long" not in name     # float128, float96...: as compiled
+        if isinstance(found, type) and issubclass(found, np.generic) and not sized:
             yield _entry("Scalar types", f"np.{name}", found)
 
 
