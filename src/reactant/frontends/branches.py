@@ -19,8 +19,10 @@ from reactant.frontends.aliases import (
     GuardedStorage,
     ViewStorage,
     as_storage,
+    content_after,
     has_dynamic_steps,
     roots_of,
+    view_of,
 )
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
@@ -74,6 +76,16 @@ class Branch:
     checks: list[Check] = field(default_factory=list)
     outcome: Tree = ABSENT
     raised: bool = False
+
+    def after(self, tree: Tree) -> Tree:
+        """A value from before the branch, with the content its arrays have at the branch's end."""
+        if type(tree) is Node:
+            return Node(tree.kind, tree.key, [self.after(c) for c in tree.children], tree.original)
+        if type(tree) is not Held or not roots_of(tree.tensor.storage) & self.written.keys():
+            return tree
+        with ir.InsertionPoint(self.block):
+            base = content_after(tree.tensor.storage, self.written)
+            return Held(tree.tensor, base, view_of(base, tree.tensor))
 
 
 def scratch_blocks(count: int) -> ir.Operation:
@@ -135,7 +147,8 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
     trace = current_trace()
     variables = Variables(functions, live, dead)
     before = variables.snapshot()
-    only_inside = {name: variables.get(name) for name in variables.dead}  # nothing after the `if` reads them: a side may
+    # Nothing after the `if` reads the dead variables: a side may.
+    only_inside = {name: variables.get(name) for name in variables.dead}
     scratch = scratch_blocks(2)
     try:
         sides = []
@@ -221,8 +234,9 @@ class _Meeting:
         return unify(a, b, name)
 
     def variable(self, name: str) -> Plan:
-        old = self.before[name]
-        sides = [branch.states[name] if name in branch.states else capture(old) for branch in (self.then, self.orelse)]
+        old = capture(self.before[name])
+        sides = [branch.states[name] if name in branch.states else branch.after(old)
+                 for branch in (self.then, self.orelse)]
         return self.unified(*sides, name)
 
     def unusable(self, name: str, plan: Broken) -> Any:
@@ -238,7 +252,8 @@ class _Meeting:
                 found.setdefault(key, (change, [None, None]))[1][side] = after
         plans = []
         for change, sides in found.values():
-            a, b = (contents_tree(change.before) if s is None else s for s in sides)
+            a, b = (branch.after(contents_tree(change.before)) if s is None else s
+                    for s, branch in zip(sides, (self.then, self.orelse), strict=True))
             plan = self.unified(a, b, change.name)
             if type(plan) is Broken and type(a) is type(b) is Node and a.kind == b.kind:
                 plan = Broken("they leave different elements, keys or attributes in it")
@@ -250,7 +265,8 @@ class _Meeting:
         kind = leaf.kind
         if kind.kind == ARRAY and type(leaf.first) is Held and type(leaf.second) is Held:
             return self.arrays.add(leaf)
-        position = self.result(self.in_branch(self.then, leaf.first, kind), self.in_branch(self.orelse, leaf.second, kind))
+        position = self.result(self.in_branch(self.then, leaf.first, kind),
+                               self.in_branch(self.orelse, leaf.second, kind))
         return lambda results: Tensor.of_value(results[position], kind.kind, interval=kind.interval)
 
     def in_branch(self, branch: Branch, leaf: Tree | None, kind: Kind) -> ir.Value:
@@ -445,7 +461,8 @@ class _Arrays:
         if has_dynamic_steps(tensor) and self.is_fresh(side, tensor.storage):
             return None
         base = self.outside(side, tensor.storage)
-        return lambda results: as_storage(Tensor(base(results), tensor.steps, strides=tensor.strides_, dtype=tensor.dtype))
+        return lambda results: as_storage(
+            Tensor(base(results), tensor.steps, strides=tensor.strides_, dtype=tensor.dtype))
 
     def content(self, side: int, storage: Storage) -> ir.Value:
         """What a memory made in a branch holds at the branch's end."""

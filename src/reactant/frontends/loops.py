@@ -8,11 +8,9 @@ not to change is taken out again.
 from __future__ import annotations
 
 import dataclasses
-import sys
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from types import CellType, FunctionType, MethodType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,16 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import branches, effects
+from reactant.frontends.aliases import (
+    ChosenStorage,
+    GuardedStorage,
+    as_storage,
+    has_dynamic_steps,
+    is_owned,
+    may_be_one,
+    reachable_storages,
+    roots_of,
+)
 from reactant.frontends.branches import Branch
 from reactant.frontends.iteration import FAR
 from reactant.frontends.numpy.storage import Storage
@@ -29,7 +37,6 @@ from reactant.frontends.state import (
     ABSENT,
     Branching,
     Broken,
-    ChosenStorage,
     Held,
     Keep,
     Kind,
@@ -42,7 +49,6 @@ from reactant.frontends.state import (
     Tree,
     Variables,
     capture,
-    has_dynamic_steps,
     joined,
     kind_of,
     originals,
@@ -52,12 +58,10 @@ from reactant.frontends.state import (
 )
 from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of
 
 ATTEMPTS = 24
 """Most times a loop body is traced before the loop is given up."""
-REACH = 5
-"""How deep arrays are looked for in lists, dicts and objects that a body can reach."""
 
 
 class Unroll(Exception):
@@ -129,12 +133,12 @@ class Loop:
         self.body, self.flags, self.count, self.test, self.first = body, flags, count, test, first
         self.start, self.again = start, again
         self.count_value = count.value() if is_tensor(count) else None
-        self.owned = {n: _is_owned(self.variables.cells.get(n)) for n in live}
+        self.owned = {n: is_owned(self.variables.cells.get(n)) for n in live}
         self.before = self.variables.snapshot()
         self.entries = {n: capture(v) for n, v in self.before.items()}
         self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in rebound) for n in live}
         self.growth: dict[tuple[str, int], str] = {}
-        self.storages: list[Storage] = _reachable_storages(self.functions)
+        self.storages: list[Storage] = reachable_storages(self.functions)
         self.test_in_body = False
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
@@ -411,14 +415,14 @@ class Loop:
                        for o, kind in zip(c.objects, c.kinds, strict=False)
                        if kind is not None and is_tensor(o) and o.kind == ARRAY}
         ends: dict[str, set[Storage]] = {}
-        self.end_storages: dict[str, list[Storage]] = {}
+        self.end_tensors: dict[str, list[Tensor]] = {}
         for name, carried in self.carried.items():
             if name in branch.states:
                 tensors = [leaf.tensor for leaf in _leaves(branch.states[name]) if type(leaf) is Held]
             else:
                 tensors = [o for o in carried.objects if is_tensor(o)]
-            self.end_storages[name] = [t.storage for t in tensors if t.kind == ARRAY]
-            ends[name] = {root for storage in self.end_storages[name] for root in roots_of(storage)}
+            self.end_tensors[name] = [t for t in tensors if t.kind == ARRAY]
+            ends[name] = {root for t in self.end_tensors[name] for root in roots_of(t.storage)}
         return ends
 
     def origins(self, name: str, branch: Branch) -> tuple[set[str], set[Storage]]:
@@ -446,7 +450,8 @@ class Loop:
         names = sorted(n for n, roots in self.ends.items() if roots)
         for position, first in enumerate(names):
             for second in names[position + 1:]:
-                if any(may_be_one(a, b) for a in self.end_storages[first] for b in self.end_storages[second]):
+                if any(may_be_one(a.storage, b.storage) for a in self.end_tensors[first]
+                       for b in self.end_tensors[second]):
                     yield first, second
 
     # -- checks and test
@@ -596,6 +601,7 @@ class Loop:
         self.ran = self.has_run()
         self.shared: dict[int, Storage] = {}
         self.guarded: dict[str, GuardedStorage] = {}
+        self.overlapping = {n for pair in self.overlaps() if not self.identical(*pair) for n in pair}
         for name, carried in self.carried.items():
             if carried.late is not None:
                 self.variables.set(name, self.first_bound(name, carried, branch))
@@ -610,11 +616,18 @@ class Loop:
                 self.variables.set(name, _with_leaves(carried.entry, iter(values)))
         for first, second in self.overlaps():
             for name, other in ((first, second), (second, first)):
-                value = self.variables.get(other)
-                if name in self.guarded and is_tensor(value):
-                    self.guarded[name].watch(value.storage)
+                if name in self.guarded:
+                    for leaf in _leaves(capture(self.variables.get(other))):
+                        if type(leaf) is Held:
+                            self.guarded[name].watch(leaf.tensor.storage)
         for slot, error in checks:
             self.trace.checks.append((slot.result, error, self.trace.region))
+
+    def identical(self, first: str, second: str) -> bool:
+        """Whether two variables are always bound to one and the same whole array made in the body."""
+        ends = {(id(t.storage), bool(t.steps), len(roots_of(t.storage))) for n in (first, second)
+                for t in self.end_tensors[n]}
+        return len(ends) == 1 and ends.pop()[1:] == (False, 1)
 
     def has_run(self) -> ir.Value | bool:
         """Whether there is at least one iteration."""
@@ -661,12 +674,12 @@ class Loop:
         tensor = leaf.tensor
         roots = roots_of(tensor.storage)
         known = [root for root in roots if root in self.starts or branch.preexisting(root)]
-        if not known:
+        if not known and name not in self.overlapping:
             if tensor.steps:
                 return Tensor.of_value(result)
             storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
             return Tensor(storage, strides=tensor.strides_)
-        if len(roots) == 1 and known[0] not in self.starts and not has_dynamic_steps(tensor):
+        if len(roots) == 1 and known and known[0] not in self.starts and not has_dynamic_steps(tensor):
             return tensor
         sources = [root for root in known if root not in self.starts]
         for root in known:
@@ -678,78 +691,6 @@ class Loop:
 
 
 # ---- helpers ---------------------------------------------------------------------------------------------------
-
-class ViewStorage(Storage):
-    """A view as a memory of its own, for `ChosenStorage`."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: Tensor):
-        super().__init__(tensor.shape, tensor.dtype, value=tensor.value(), constant=tensor.storage.constant)
-        self.tensor = tensor
-
-    def read(self) -> ir.Value:
-        return self.tensor.value()
-
-    def write(self, value: ir.Value) -> None:
-        self.tensor.assign(value)
-        self.version += 1
-
-
-class GuardedStorage(Storage):
-    """An array that may be the same as one of `sources`, depending on how often a loop ran: neither side may be written
-    while the other is in use."""
-
-    __slots__ = ("name", "seen")
-
-    def __init__(self, name: str, sources: list[Storage], value: ir.Value):
-        super().__init__(shape_of(value), dtype_of(value), value=value)
-        self.name = name
-        self.seen: list[tuple[weakref.ref, int]] = []
-        for source in sources:
-            self.watch(source)
-
-    def watch(self, source: Storage) -> None:
-        """`source` may be the same array."""
-        self.seen.append((weakref.ref(source), source.version))
-
-    def read(self) -> ir.Value:
-        if any((s := reference()) is not None and s.version != version for reference, version in self.seen):
-            raise self.error()
-        return super().read()
-
-    def write(self, value: ir.Value) -> None:
-        if any(reference() is not None for reference, _ in self.seen):
-            raise self.error()
-        super().write(value)
-
-    def error(self) -> ControlFlowError:
-        return ControlFlowError(
-            f"'{self.name}' was bound to one of several arrays by a loop, which one depends on how often it ran; now "
-            f"one of them is written in place. Bind it to a copy: {self.name} = {self.name}.copy().")
-
-
-def roots_of(storage: Storage) -> set[Storage]:
-    """The arrays that a storage may stand for."""
-    if type(storage) is ChosenStorage:
-        return roots_of(storage.first) | roots_of(storage.second)
-    if type(storage) is ViewStorage:
-        return roots_of(storage.tensor.storage)
-    if type(storage) is GuardedStorage:
-        return {storage}.union(*(roots_of(s) for reference, _ in storage.seen if (s := reference()) is not None))
-    return {storage}
-
-
-def may_be_one(a: Storage, b: Storage) -> bool:
-    """Whether two storages may stand for the same array; those chosen by one condition are compared side by side."""
-    if type(a) is type(b) is ChosenStorage and a.predicate == b.predicate:
-        return may_be_one(a.first, b.first) or may_be_one(a.second, b.second)
-    return bool(roots_of(a) & roots_of(b))
-
-
-def as_storage(tensor: Tensor) -> Storage:
-    return ViewStorage(tensor) if tensor.steps else tensor.storage
-
 
 def _numeric_kind(leaf: Tree) -> Kind | None:
     try:
@@ -816,59 +757,3 @@ def _uses_only(block: ir.Block, known: set[ir.Value]) -> bool:
                 if not _uses_only(inner, known):
                     return False
     return True
-
-
-def _is_owned(cell: CellType | None) -> bool:
-    """Whether the variable is the only thing that refers to its array (and to the array's memory)."""
-    try:
-        tensor = cell.cell_contents if cell is not None else None
-    except ValueError:
-        return False
-    if not is_tensor(tensor) or tensor.steps or tensor.kind != ARRAY:
-        return False
-    # The cell, the name here and the argument refer to the tensor; the tensor and the argument to its storage.
-    return sys.getrefcount(tensor) <= 3 and sys.getrefcount(tensor.storage) <= 2
-
-
-def _reachable_storages(functions: list[FunctionType]) -> list[Storage]:
-    """Arrays that the functions can reach, which they may write: a first guess, so no order of lists matters."""
-    found: dict[Storage, None] = {}
-    seen: set[int] = set()
-
-    def visit(x: Any, depth: int) -> None:
-        if type(x) is Tensor:
-            storage = x.storage
-            if x.kind == ARRAY and storage.data is None and not storage.constant and not storage.region.closed:
-                if type(storage) is ChosenStorage:
-                    found.update({storage.first: None, storage.second: None})
-                elif type(storage) is Storage:
-                    found[storage] = None
-            return
-        if depth == 0 or id(x) in seen or isinstance(x, (str, bytes, int, float, np.ndarray, type)):
-            return
-        seen.add(id(x))
-        if isinstance(x, dict):
-            below: Iterable[Any] = list(x.values())
-        elif isinstance(x, (list, tuple, set)):
-            below = list(x)
-        elif isinstance(x, MethodType):
-            below = [x.__self__, x.__func__]
-        elif isinstance(x, FunctionType):
-            below = [_content(c) for c in x.__closure__ or ()]
-        elif isinstance(x, MaybeBound):
-            below = [x.value]
-        else:
-            below = list(getattr(x, "__dict__", {}).values()) if type(x).__flags__ & (1 << 9) else []
-        for inner in below:
-            visit(inner, depth - 1)
-
-    for function in functions:
-        visit(function, REACH)
-    return [s for s in found if type(s) is Storage]
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None

@@ -19,7 +19,6 @@ from jaxlib.mlir import ir
 from reactant.errors import ControlFlowError
 from reactant.frontends import effects
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
-from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
 from reactant.frontends.operators import UNSET, VALUE, Unusable, cells_of
 from reactant.frontends.trace import current_trace
@@ -395,6 +394,8 @@ def _noun(tree: Tree) -> str:
         return {"list": f"a list of {len(tree.children)}", "tuple": f"a tuple of {len(tree.children)}",
                 "dict": "a dict"}.get(tree.kind, f"an object of type {type(tree.original).__name__}")
     value = _object(tree)
+    if getattr(type(value), "partial", False):
+        return "an array of run-time size (a masked or run-time slice; use it where it is made)"
     return "None" if value is None else f"{value!r}" if isinstance(value, (str, int)) else \
         f"an object of type {type(value).__name__}"
 
@@ -430,33 +431,3 @@ def unusable(name: str, reason: str, where: str) -> Unusable:
     return Unusable(lambda: ControlFlowError(
         f"{shown} has no single type after {where}: it holds {reason}. Compiled code needs one type, whatever the "
         f"condition turns out to be."))
-
-
-# ---- arrays that are one of two --------------------------------------------------------------------------------
-
-class ChosenStorage(Storage):
-    """The memory of `first` where `predicate` holds at run time, else of `second`: writes go to the one it is."""
-
-    __slots__ = ("first", "predicate", "second", "seen")
-
-    def __init__(self, predicate: ir.Value, first: Storage, second: Storage, value: ir.Value):
-        super().__init__(first.shape, first.dtype, value=value)
-        self.predicate, self.first, self.second = predicate, first, second
-        self.constant = first.constant or second.constant
-        self.seen = (first.version, second.version)
-
-    def read(self) -> ir.Value:
-        value = super().read()
-        if self.seen == (self.first.version, self.second.version):
-            return value
-        return ops.select(self.predicate, self.first.read(), self.second.read())
-
-    def write(self, value: ir.Value) -> None:
-        super().write(value)
-        self.first.write(ops.select(self.predicate, value, self.first.read()))
-        self.second.write(ops.select(self.predicate, self.second.read(), value))
-        self.seen = (self.first.version, self.second.version)
-
-
-def has_dynamic_steps(tensor: Tensor) -> bool:
-    return any(isinstance(s, DynamicSliceStep) for s in tensor.steps)

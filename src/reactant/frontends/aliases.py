@@ -1,0 +1,238 @@
+"""Arrays of which only the run decides which memory they are: after `if c: x = a` the name `x` is `a` or what it was.
+
+NumPy's names point to memory: a write through `x` has to reach the right one, and a write to `a` has to be seen by `x`
+exactly when they are one. A `ChosenStorage` does that with selections, which cost nothing while nobody writes.
+"""
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterable
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ControlFlowError
+from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
+from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+
+REACH = 5
+"""How deep arrays are looked for in lists, dicts and objects that a function can reach."""
+
+
+class ChosenStorage(Storage):
+    """The memory of `first` where `predicate` holds at run time, else of `second`: writes go to the one it is.
+
+    `options` has a condition for each memory it may be, however deep choices are nested.
+    """
+
+    __slots__ = ("cached", "first", "options", "predicate", "second", "seen")
+
+    def __init__(self, predicate: ir.Value, first: Storage, second: Storage, value: ir.Value | None = None):
+        self.predicate, self.first, self.second = predicate, first, second
+        self.options = _options(predicate, first, second)
+        self.cached: tuple | None = None
+        super().__init__(first.shape, first.dtype, value=self.chosen() if value is None else value)
+        self.constant = first.constant or second.constant
+        self.seen = stamp(self)
+
+    def chosen(self) -> ir.Value:
+        """The current content of the memory it is."""
+        value = None
+        for option, condition in self.options.items():
+            content = option.read()
+            value = content if value is None else ops.select(condition, content, value)
+        return value
+
+    def read(self) -> ir.Value:
+        value, now, region = super().read(), stamp(self), current_trace().region
+        if self.seen == now:
+            return value
+        if self.cached is None or self.cached[0] != now or not self.cached[1].encloses(region):
+            self.cached = now, region, self.chosen()
+        return self.cached[2]
+
+    def write(self, value: ir.Value) -> None:
+        for option, condition in self.options.items():
+            option.write(ops.select(condition, value, option.read()))
+        super().write(value)
+        self.seen = stamp(self)
+
+
+def _options(predicate: ir.Value, first: Storage, second: Storage) -> dict[Storage, ir.Value]:
+    found: dict[Storage, ir.Value] = {}
+    for side, condition in ((first, predicate), (second, ops.not_(predicate))):
+        inner = side.options if type(side) is ChosenStorage else {side: None}
+        for option, also in inner.items():
+            here = condition if also is None else ops.and_(condition, also)
+            found[option] = ops.or_(found[option], here) if option in found else here
+    return found
+
+
+class ViewStorage(Storage):
+    """A view as a memory of its own, for `ChosenStorage`."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor):
+        super().__init__(tensor.shape, tensor.dtype, value=tensor.value(), constant=tensor.storage.constant)
+        self.tensor = tensor
+
+    def read(self) -> ir.Value:
+        return self.tensor.value()
+
+    def write(self, value: ir.Value) -> None:
+        self.tensor.assign(value)
+
+
+class GuardedStorage(Storage):
+    """An array that may be the same as one of `sources`, in a way that is not followed: neither side may be written
+    while the other is in use."""
+
+    __slots__ = ("name", "seen")
+
+    def __init__(self, name: str, sources: Iterable[Storage], value: ir.Value):
+        super().__init__(shape_of(value), dtype_of(value), value=value)
+        self.name = name
+        self.seen: list[tuple[weakref.ref, Any]] = []
+        for source in sources:
+            self.watch(source)
+
+    def watch(self, source: Storage) -> None:
+        """`source` may be the same array."""
+        if source is not self:
+            self.seen.append((weakref.ref(source), stamp(source)))
+
+    def read(self) -> ir.Value:
+        if any((s := reference()) is not None and stamp(s) != seen for reference, seen in self.seen):
+            raise self.error()
+        return super().read()
+
+    def write(self, value: ir.Value) -> None:
+        if any(reference() is not None for reference, _ in self.seen):
+            raise self.error()
+        super().write(value)
+
+    def error(self) -> ControlFlowError:
+        return ControlFlowError(
+            f"'{self.name}' was bound to one of several arrays by control flow that is decided at run time; now one of "
+            f"them is written in place. Bind it to a copy: {self.name} = {self.name}.copy().")
+
+
+def stamp(storage: Storage) -> Any:
+    """Changes whenever the content may have changed."""
+    if type(storage) is ChosenStorage:
+        return tuple(map(stamp, storage.options))
+    if type(storage) is ViewStorage:
+        return stamp(storage.tensor.storage)
+    return storage.version
+
+
+def roots_of(storage: Storage) -> set[Storage]:
+    """The arrays that a storage may stand for."""
+    found: set[Storage] = set()
+    waiting, seen = [storage], set()
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if type(current) is ChosenStorage:
+            waiting += current.options
+        elif type(current) is ViewStorage:
+            waiting.append(current.tensor.storage)
+        else:
+            found.add(current)
+            if type(current) is GuardedStorage:     # two may guard each other
+                waiting += [s for reference, _ in current.seen if (s := reference()) is not None]
+    return found
+
+
+def content_after(storage: Storage, written: dict[Storage, ir.Value]) -> ir.Value:
+    """What a storage holds where `written` has happened, built at the insertion point."""
+    if type(storage) is ChosenStorage:
+        value = None
+        for option, condition in storage.options.items():
+            content = content_after(option, written)
+            value = content if value is None else ops.select(condition, content, value)
+        return value
+    if type(storage) is ViewStorage:
+        return view_of(content_after(storage.tensor.storage, written), storage.tensor)
+    return written[storage] if storage in written else storage.read()
+
+
+def view_of(base: ir.Value, tensor: Tensor) -> ir.Value:
+    """The tensor's value where its memory holds `base`."""
+    for step in tensor.steps:
+        base = step.read(base)
+    return base
+
+
+def may_be_one(a: Storage, b: Storage) -> bool:
+    """Whether two storages may stand for the same array; those chosen by one condition are compared side by side."""
+    if type(a) is type(b) is ChosenStorage and a.predicate == b.predicate:
+        return may_be_one(a.first, b.first) or may_be_one(a.second, b.second)
+    return bool(roots_of(a) & roots_of(b))
+
+
+def as_storage(tensor: Tensor) -> Storage:
+    return ViewStorage(tensor) if tensor.steps else tensor.storage
+
+
+def has_dynamic_steps(tensor: Tensor) -> bool:
+    return any(isinstance(s, DynamicSliceStep) for s in tensor.steps)
+
+
+def is_owned(cell: CellType | None) -> bool:
+    """Whether the variable is the only thing that refers to its array (and to the array's memory)."""
+    try:
+        tensor = cell.cell_contents if cell is not None else None
+    except ValueError:
+        return False
+    if not is_tensor(tensor) or tensor.steps or tensor.kind != ARRAY or type(tensor.storage) is not Storage:
+        return False
+    # The cell, the name here and the argument refer to the tensor; the tensor and the argument to its storage.
+    return sys.getrefcount(tensor) <= 3 and sys.getrefcount(tensor.storage) <= 2
+
+
+def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
+    """Arrays that the functions can reach, and so may write: a first guess, which tracing corrects."""
+    found: dict[Storage, None] = {}
+    seen: set[int] = set()
+
+    def visit(x: Any, depth: int) -> None:
+        if is_tensor(x):
+            if x.kind == ARRAY:
+                found.update(dict.fromkeys(roots_of(x.storage)))
+        elif depth and id(x) not in seen and not isinstance(x, (str, bytes, int, float, np.ndarray, type)):
+            seen.add(id(x))
+            for inner in _parts_of(x):
+                visit(inner, depth - 1)
+
+    for function in functions:
+        visit(function, REACH)
+    return [s for s in found if type(s) is Storage and s.data is None and not s.constant and not s.region.closed]
+
+
+def _parts_of(x: Any) -> list[Any]:
+    if isinstance(x, dict):
+        return list(x.values())
+    if isinstance(x, (list, tuple, set)):
+        return list(x)
+    if isinstance(x, MethodType):
+        return [x.__self__, x.__func__]
+    if isinstance(x, FunctionType):
+        return [_content(c) for c in x.__closure__ or ()]
+    return list(getattr(x, "__dict__", {}).values()) if type(x).__flags__ & (1 << 9) else []
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
