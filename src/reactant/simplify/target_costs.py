@@ -22,6 +22,8 @@ class Costs:
     """Least part of an array whose update is a select over the whole array rather than a write in place."""
     select_fraction_reading: float
     """The same where the update reads the array elsewhere, so that the write in place needs a copy first."""
+    small_read: int
+    """A slice of at most the array over this is gathered from before the updates rather than read between them."""
     layers: int
     """Most layers of an array that are told apart when one is updated."""
     unrolled_contraction: int
@@ -44,6 +46,7 @@ CPU = Costs(
     least_elements=1_024,            # 4096 elements: 1.0x to 1.5x
     select_fraction=0.25,
     select_fraction_reading=0.1,     # 1/8: 1.6x, 1/4: 2.1x, 1/2: 2.6x, all: 7.4x
+    small_read=8,                    # ghost cells of 128x128, 258x258, 512x512: 1.5x, 1.5x, 1.7x
     layers=4,
     unrolled_contraction=4,          # batched 4x4: 9x to 400x, 8x8: 1.2x, 16x16: 0.6x
     unrolled_free=4,                 # (262144, 3) (3, 3): 10x to 100x; (3, 3) (3, 262144): 1.0x to 1.8x

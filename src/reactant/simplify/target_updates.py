@@ -11,10 +11,12 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import match, one_of, producer, rest, rewrite, variables
+from reactant.rewrite import match, named, one_of, producer, rest, rewrite, users, variables
+from reactant.simplify.dynamic_slicing import covers, disjoint
+from reactant.simplify.indexmaps import replaced
 from reactant.simplify.target_costs import Costs, costs
 
-x, y, u, s, t = variables("x y u s t")
+x, y, u, s, e, t = variables("x y u s e t")
 FUSED = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
     "constant", "iota", "broadcast_in_dim", "reshape", "slice", "pad", "concatenate", "reverse", "transpose")}
 LOOK_BACK = 40
@@ -192,3 +194,49 @@ def _reads_elsewhere(value: ir.Value, array: ir.Value, low: tuple[int, ...], win
                 seen.add(operand)
                 work.append(operand)
     return False
+
+
+# ---- reads between updates -----------------------------------------------------------------------------------------
+
+def _ghost_rows(a):
+    field = a(40, 40)
+    rows = ops.dynamic_update_slice(field, ops.slice(field, (38, 0), (39, 40)), [ops.constant(0, np.int64)] * 2)
+    column = ops.slice(rows, (0, 1), (40, 2))
+    return ops.dynamic_update_slice(rows, column, [ops.constant(k, np.int64) for k in (0, 39)])
+
+
+def _stencil_of_update(a):
+    rows = ops.dynamic_update_slice(a(40, 40), a(1, 40), [ops.constant(0, np.int64)] * 2)
+    return ops.add(ops.slice(rows, (0, 0), (39, 40)), ops.slice(rows, (1, 0), (40, 40)))
+
+
+@rewrite(match.slice(named("w", match.dynamic_update_slice(x, u, rest("starts"))), start_indices=s, limit_indices=e,
+                     strides=t),
+         example=_ghost_rows,
+         counter=(_stencil_of_update, lambda a: ops.slice(
+             ops.dynamic_update_slice(a(40, 40), a(1, 40), [a(dtype="int64")] * 2), (0, 0), (40, 1))))
+def small_read_of_update(w, x, u, starts, s, e, t):
+    """a small slice through a window just overwritten is put together from the array before and the new content
+
+    Reads of an array between updates of it make XLA keep several versions, each a copy of everything; reads of what
+    it was before the first update do not."""
+    table, low = costs(), fixed_starts(x, u, starts)
+    extents = [b - a for a, b in zip(s, e, strict=True)]
+    if table is None or low is None or any(k != 1 for k in t) or users(w) < 2 or size(shape_of(x)) \
+            < table.least_elements or size(extents) * table.small_read > size(shape_of(x)):
+        return None
+    window, wanted = (low, tuple(a + k for a, k in zip(low, shape_of(u), strict=True))), (s, e)
+    if disjoint(window, wanted) or covers(window, wanted):
+        return None
+    first = [max(a, b) for a, b in zip(s, window[0], strict=True)]
+    last = [min(a, b) for a, b in zip(e, window[1], strict=True)]
+    split = [d for d in range(len(s)) if (first[d], last[d]) != (s[d], e[d])]
+    part = ops.slice(u, [a - b for a, b in zip(first, low, strict=True)],
+                     [a - b for a, b in zip(last, low, strict=True)])
+    if len(split) > 1:
+        return ops.dynamic_update_slice(ops.slice(x, s, e), part, [
+            ops.constant(a - b, np.int64) for a, b in zip(first, s, strict=True)])
+    d = split[0]
+    before = [ops.slice(x, s, replaced(e, d, first[d]))] if first[d] > s[d] else []
+    after = [ops.slice(x, replaced(s, d, last[d]), e)] if last[d] < e[d] else []
+    return ops.concatenate([*before, part, *after], d)

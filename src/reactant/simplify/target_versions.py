@@ -1,9 +1,10 @@
 """Reads of an array that is updated in place, moved to its newest version.
 
-After `y = dynamic_update_slice(x, u, at)` XLA updates `x` where it lies only if nobody reads `x` any more. Simplification
-prefers old versions (a read that the update does not touch is forwarded past it), which is right while the update may
-become dead, and dear when it stays: each old version that a later fusion reads is copied. So, last of all, a slice of
-`x` outside the updated window is read from `y` when everything that uses the slice comes after the update.
+After `y = dynamic_update_slice(x, u, at)` XLA updates `x` where it lies only if nobody reads `x` any more.
+Simplification prefers old versions (a read that the update does not touch is forwarded past it), which is right while
+the update may become dead, and dear when it stays: each old version that a later fusion reads is copied. So, last of
+all, a slice of `x` outside the updated window is read from `y` when everything that uses the slice comes after the
+update. Small slices stay: they are best read before the first update (`target_updates.small_read_of_update`).
 """
 from __future__ import annotations
 
@@ -13,8 +14,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.types import shape_of, size
 from reactant.rewrite import inside
 from reactant.simplify.dynamic_slicing import Window, disjoint, update_window
+from reactant.simplify.target_costs import costs
 
 UPDATE, SLICE = "stablehlo.dynamic_update_slice", "stablehlo.slice"
 
@@ -47,8 +50,8 @@ class _Reads:
         """Slices of the array before the update, outside the window, that are only needed after it."""
         for use in update.operands[0].uses:
             read = use.owner.operation
-            if read.name == SLICE and read.results[0] in self.place and disjoint(_window_of(read), window) \
-                    and self.first_use(read) > self.place[update.results[0]]:
+            if read.name == SLICE and not _is_small(read) and read.results[0] in self.place \
+                    and disjoint(_window_of(read), window) and self.first_use(read) > self.place[update.results[0]]:
                 yield read
 
     def first_use(self, read: ir.Operation) -> float:
@@ -68,6 +71,12 @@ class _Reads:
         read.results[0].replace_all_uses_with(newer)
         del self.place[read.results[0]]
         read.erase()
+
+
+def _is_small(read: ir.Operation) -> bool:
+    """Whether a read is so small that it is better done before all updates (see target_updates)."""
+    table = costs()
+    return table is not None and size(shape_of(read.results[0])) * table.small_read <= size(shape_of(read.operands[0]))
 
 
 def _window_of(read: ir.Operation) -> Window:
