@@ -18,14 +18,16 @@ def native(dtype: np.dtype) -> bool:
     return dtype.kind in "biufc" and dtype.isbuiltin == 1
 
 
-def converted(arguments: Sequence[Any], inputs: Sequence[Array], name: str) -> list[Any]:
+def converted(arguments: Sequence[Any], inputs: Sequence[Array], name: str, *, to_host: bool = False) -> list[Any]:
     """`arguments` as arrays of exactly the dtypes and shapes of `inputs`, in native byte order.
 
-    Python scalars take the dtype; arrays must have it. Raises `TypeError` naming the argument that does not fit.
+    Python scalars take the dtype; arrays must have it. `jax.Array`s stay where they are unless `to_host`. Raises
+    `TypeError` naming the argument that does not fit.
     """
     if len(arguments) != len(inputs):
         raise TypeError(f"{name} takes {len(inputs)} arguments, {len(arguments)} were given.")
-    return [_converted(argument, array, index, name)
+    return [_converted(np.asarray(argument) if to_host and isinstance(argument, jax.Array) else argument,
+                       array, index, name)
             for index, (argument, array) in enumerate(zip(arguments, inputs, strict=True))]
 
 

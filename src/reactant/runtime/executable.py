@@ -21,7 +21,7 @@ from reactant.runtime.compile_options import options_for
 from reactant.runtime.devices import default_device
 from reactant.runtime.facts import BIG, facts_of
 from reactant.runtime.forms import Forms
-from reactant.runtime.jax_internals import X64, restore_x64, swap_x64
+from reactant.runtime.jax_internals import X64, restore_x64, swap_x64, synchronous_cpu
 from reactant.runtime.pool import POOL, SCRATCH
 from reactant.runtime.program import Array, Program, Variant, body_of, run_module
 
@@ -59,7 +59,9 @@ class Executable:
         self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
                                and POOL.limit >= a.nbytes >= BIG and host_arguments.native(a.dtype))
         sliceable = tuple(i for i in self._big if facts.sliceable[i])
-        self._forms = Forms(self.inputs, self._big, sliceable, self._recycled, self._compiled)
+        self._forms = Forms(self.inputs, self._big, sliceable, self._recycled, self._compiled_for_host)
+        here = synchronous_cpu(target.id) if on_cpu else device
+        self._host_sharding = None if here is None else jax.sharding.SingleDeviceSharding(here)
         self._device_variant = Variant(donated=tuple(sorted(donate)))
         self._device_program: Program | None = None
         self._lock = threading.Lock()
@@ -103,8 +105,8 @@ class Executable:
             before = swap_x64(True)
             try:
                 results = run(*arguments)
-            except TypeError:
-                results = run(*host_arguments.converted(arguments, self.inputs, self.name))
+            except (TypeError, ValueError):
+                results = run(*host_arguments.converted(arguments, self.inputs, self.name, to_host=True))
             finally:
                 restore_x64(before)
             results = [np.array(result) for result in results]
@@ -115,7 +117,7 @@ class Executable:
         return results
 
     def _run_lending(self, arguments: Sequence[Any]) -> list[np.ndarray]:
-        given = host_arguments.converted(arguments, self.inputs, self.name)
+        given = host_arguments.converted(arguments, self.inputs, self.name, to_host=True)
         scratch: list[np.ndarray] = []
         program, offsets = host_arguments.lend(given, self.inputs, self._big, self._forms, scratch)
         recycled = self._recycled
@@ -174,11 +176,11 @@ class Executable:
             return made[0] if made else self._forms.choose(self._forms.expected())[0]
         with self._lock:
             if self._device_program is None:
-                self._device_program = self._compiled(self._device_variant)
+                self._device_program = Program(self._body, self._device_variant, self.xla_options, self._sharding)
             return self._device_program
 
-    def _compiled(self, variant: Variant) -> Program:
-        return Program(self._body, variant, self.xla_options, self._sharding)
+    def _compiled_for_host(self, variant: Variant) -> Program:
+        return Program(self._body, variant, self.xla_options, self._host_sharding)
 
     def __repr__(self) -> str:
         return f"<Executable {self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from reactant.runtime.buffers import advise_huge_pages
-from reactant.runtime.jax_internals import X64
+from reactant.runtime.jax_internals import X64, synchronous_cpu
 from reactant.runtime.program import Array
 
 TARGET = "reactant_uninitialised"
@@ -68,8 +68,10 @@ def _register() -> None:
 def _maker(shape: tuple[int, ...], dtype: np.dtype) -> jax.stages.Compiled:
     with _REGISTRATION:
         _register()
-    with X64(), jax.default_device(jax.devices("cpu")[0]):
-        return jax.jit(lambda: jax.ffi.ffi_call(TARGET, jax.ShapeDtypeStruct(shape, dtype))()).lower().compile()
+    here = jax.sharding.SingleDeviceSharding(synchronous_cpu())
+    with X64():
+        return jax.jit(lambda: jax.ffi.ffi_call(TARGET, jax.ShapeDtypeStruct(shape, dtype))(),
+                       out_shardings=here).lower().compile()
 
 
 def fresh_buffer(array: Array) -> jax.Array:
