@@ -24,12 +24,13 @@ class Program:
 
     def __init__(self, rng, dtype, length):
         self.rng, self.dtype, self.length = rng, np.dtype(dtype), length
+        self.moves = MOVES if type(self) is Program else MOVES + NUMERIC_MOVES * 4
 
     def __call__(self, argument):
         self.values = [argument(*self.shape()) for _ in range(3)]
         self.values += [argument(*shape_of(self.values[0])), argument()]
         for _ in range(self.length):
-            made = getattr(self, str(self.rng.choice(MOVES)))()
+            made = getattr(self, str(self.rng.choice(self.moves)))()
             if made is not None and size(shape_of(made)) <= 400:
                 self.values.append(made)
         picked = self.rng.choice(len(self.values), min(3, len(self.values)), replace=False)
@@ -196,8 +197,54 @@ class Program:
         return ops.if_(test, lambda: [ops.add(x, y)], lambda: [ops.maximum(y, x)], [x.type])[0]
 
 
+class NumericProgram(Program):
+    """Also sums of floats, products and elementary functions, which rules may round otherwise."""
+
+    def sums(self):
+        x = self.value(1)
+        return ops.reduce(x, 0.0, [i for i in range(len(shape_of(x))) if self.integer(0, 2)] or [0], "add")
+
+    def product(self):
+        x, y = self.value(1), self.value(1)
+        i, j = len(shape_of(x)) - 1, self.integer(0, len(shape_of(y)))
+        n = min(shape_of(x)[i], shape_of(y)[j])
+        x = ops.slice(x, [0] * len(shape_of(x)), [*shape_of(x)[:-1], n])
+        limits = list(shape_of(y))
+        limits[j] = n
+        return ops.dot_general(x, ops.slice(y, [0] * len(limits), limits), contracting_dims=((i,), (j,)))
+
+    def elementary(self):
+        x = self.value()
+        names = ["sine", "tanh", "logistic", "cosine"]
+        return getattr(ops, str(self.rng.choice(names)))(x)
+
+    def power(self):
+        return ops.power(ops.tanh(self.value()), float(self.rng.choice([2.0, 3.0, 4.0, 1.0, 0.0])))
+
+
 MOVES = [name for name in vars(Program) if name[0] != "_" and name not in ("shape", "integer", "value", "partner",
                                                                          "number")]
+NUMERIC_MOVES = [name for name in vars(NumericProgram) if name[0] != "_"]
+
+
+def check_numbers(seed):
+    """Simplify as the default does and compare up to rounding, on ordinary values."""
+    rng = np.random.default_rng(seed)
+    with building(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        module = build_module(NumericProgram(rng, "float64", int(rng.integers(3, 20))), np.dtype("float64"))
+        if module is None:
+            return False
+        before = modules.to_text(module, large_elements=None)
+        parameters = modules.function(module).regions[0].blocks[0].arguments
+        arguments = [rng.uniform(-1, 1, shape_of(p)) for p in parameters]
+        expected = evaluate(module, arguments)
+        pipelines.run(module, "simplify", verify=True)
+        for x, y in zip(expected, evaluate(module, arguments), strict=True):
+            size_ = np.max(np.abs(x[np.isfinite(x)]), initial=1.0)
+            close = np.isclose(x, y, rtol=1e-9, atol=1e-9 * size_, equal_nan=True) | ~np.isfinite(x)
+            assert np.mean(close) > 0.9, f"seed {seed}\n{before}\n{module}\n{x}\n{y}"  # a rounded comparison may flip
+    return True
 
 
 def check(seed, dtype, allow):
@@ -224,6 +271,10 @@ def check(seed, dtype, allow):
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
 def test_simplified_programs_keep_every_bit(dtype):
     assert sum(check(seed, dtype, ()) for seed in range(120)) > 60
+
+
+def test_simplified_numeric_programs_keep_their_values():
+    assert sum(check_numbers(seed) for seed in range(120)) > 60
 
 
 @pytest.mark.slow
