@@ -1,4 +1,4 @@
-"""Speed of the rewrite engine: microseconds an operation, rewrites a second, growth with module size, share of XLA's time.
+"""Speed of the rewrite engine: microseconds an operation and a rewrite, growth with module size, beside XLA's time.
 
     python benchmarks/rewrite_speed.py            a table
     python benchmarks/rewrite_speed.py --xla      with XLA's compile time beside it
@@ -72,6 +72,35 @@ def measure(layers: int) -> dict[str, float]:
             "us/op at rest": 1e6 * again / max(report.operations_after, 1)}
 
 
+def mlir_at_rest(layers: int) -> dict[str, float]:
+    """MLIR's greedy driver on a settled module, calling our own matching for every op, beside our worklist."""
+    from jaxlib.mlir._mlir_libs._mlir import rewrite as private  # private to jaxlib; only this measurement uses it
+
+    from reactant.rewrite import RuleSet, registry
+    from reactant.rewrite.driver import _Run
+    from reactant.rewrite.report import Report
+    with building():
+        module = module_of(layers)
+        families = set(pipelines.SIMPLIFY.families)
+        rules = RuleSet(tuple(r for r in registry.rules() if r.family in families and not r.changes and not r.assumes))
+        while rules.apply(module.operation):
+            pass
+        count = modules.size(module)
+        run = _Run(rules.table, Report(), None, False, False)
+
+        def callback(op: ir.OpView, _: object) -> bool:
+            run.visit(op.operation, rules.table[op.operation.name], [])
+            return True
+        patterns = private.RewritePatternSet()
+        for name in {op.name for op in modules.walk(module)} & set(rules.table):
+            patterns.add(name, callback)
+        frozen, config = patterns.freeze(), private.GreedyRewriteConfig()
+        config.enable_folding = False
+        theirs = best(lambda: private.apply_patterns_and_fold_greedily(module, frozen, config))
+        ours = best(lambda: rules.apply(module.operation))
+    return {"us/op at rest, ours": 1e6 * ours / count, "MLIR's driver": 1e6 * theirs / count}
+
+
 def xla_seconds(layers: int) -> float:
     """XLA's compile time of the unoptimised module."""
     import jax
@@ -88,6 +117,8 @@ def main() -> None:
         row = measure(layers)
         if "--xla" in sys.argv:
             row["xla ms"] = 1e3 * xla_seconds(layers)
+        if "--mlir" in sys.argv:
+            row |= mlir_at_rest(layers)
         print("  ".join(f"{key} {value:.6g}" if isinstance(value, int) else f"{key} {value:.2f}"
                         for key, value in row.items()))
 
