@@ -67,6 +67,15 @@ def real_sinh(x: ir.Value) -> ir.Value:
     return copy_sign(ops.select(big, ops.multiply(half, e), usual), x)
 
 
+def real_hypot(x: ir.Value, y: ir.Value) -> ir.Value:
+    """sqrt(x**2 + y**2), scaled by the greater so that nothing overflows; infinity wins over NaN, as C99 asks."""
+    a, b = ops.abs(x), ops.abs(y)
+    big, small = ops.maximum(a, b), ops.minimum(a, b)
+    ratio = ops.divide(small, ops.select(_zero(big), 1, big))
+    plain = ops.multiply(big, ops.sqrt(ops.add(1, ops.multiply(ratio, ratio))))
+    return ops.select(ops.or_(infinite(x), infinite(y)), np.inf, plain)
+
+
 def real_log1p(x: ir.Value) -> ir.Value:
     """XLA's form, which is 128 ulp off between sqrt(2) - 1 below zero and sqrt(1/2) - 1; there as
     log1p(1 + 2 x) - log 2, whose argument is exact."""
@@ -115,7 +124,7 @@ def reciprocal(z: ir.Value) -> ir.Value:
 
 def absolute(z: ir.Value) -> ir.Value:
     """|z|; infinite when a part is, even beside NaN."""
-    return ops.select(ops.or_(infinite(ops.real(z)), infinite(ops.imag(z))), np.inf, ops.abs(z))
+    return real_hypot(ops.real(z), ops.imag(z))
 
 
 def sign(z: ir.Value) -> ir.Value:

@@ -141,7 +141,7 @@ def _nonzero_divisor(y: ir.Value) -> tuple[ir.Value, ir.Value]:
 def _floor_divide_signed(x: ir.Value, y: ir.Value) -> ir.Value:
     zero, safe = _nonzero_divisor(y)
     quotient = ops.divide(x, safe)
-    inexact = ops.compare(ops.remainder(x, safe), 0, "NE")
+    inexact = ops.compare(ops.multiply(quotient, safe), x, "NE")      # cheaper than a second division
     opposite = ops.compare(ops.xor(x, safe), 0, "LT")
     floored = ops.select(ops.and_(inexact, opposite), ops.subtract(quotient, 1), quotient)
     return ops.select(zero, 0, floored)      # NumPy: integer division by zero gives 0 (with a warning)
@@ -309,16 +309,6 @@ def _heaviside(x: ir.Value, y: ir.Value) -> ir.Value:
     return ops.select(is_nan(x), x, ops.select(ops.compare(x, 0, "EQ"), y, step))
 
 
-def _hypot(x: ir.Value, y: ir.Value) -> ir.Value:
-    """Scaled to avoid overflow; infinity wins over NaN, as C99 asks."""
-    a, b = ops.abs(x), ops.abs(y)
-    big, small = ops.maximum(a, b), ops.minimum(a, b)
-    safe = ops.select(ops.compare(big, 0, "EQ"), 1, big)
-    ratio = ops.divide(small, safe)
-    plain = ops.multiply(big, ops.sqrt(ops.add(1, ops.multiply(ratio, ratio))))
-    return ops.select(ops.or_(is_inf(x), is_inf(y)), np.inf, plain)
-
-
 def _log_add_exp(x: ir.Value, y: ir.Value) -> ir.Value:
     """log(exp(x) + exp(y)) without overflow; equal infinities stay."""
     big, gap = ops.maximum(x, y), ops.subtract(x, y)
@@ -339,11 +329,12 @@ def _exp2(x: ir.Value) -> ir.Value:
 
 def _scaled_log(base: float) -> Callable:
     def build(x: ir.Value) -> ir.Value:
-        # exact at powers of the base where the platform's is: correct the rounded quotient once
+        """log x / log base; a result within two units of the last place of a whole number is that number, so that
+        powers of the base are exact as in NumPy."""
         guess = ops.divide(ops.log(x), float(np.log(base)))
         near = ops.round_nearest_even(guess)
-        exact = ops.compare(ops.power(ops.splat(base, x), near), x, "EQ")
-        return ops.select(exact, near, guess)
+        slack = ops.multiply(ops.abs(guess), 2 * float(np.finfo(dtype_of(x)).eps))
+        return ops.select(ops.compare(ops.abs(ops.subtract(guess, near)), slack, "LE"), near, guess)
     return build
 
 
@@ -511,7 +502,7 @@ LOOPS: dict[np.ufunc, Loop] = {
     np.fabs: _direct(ops.abs), np.sign: _direct(_sign), np.conjugate: _direct(_conjugate),
     np.square: _direct(lambda x: ops.multiply(x, x)), np.cbrt: _real(ops.cbrt),
     np.reciprocal: _direct(_reciprocal), np.logaddexp: _real(_log_add_exp), np.logaddexp2: _real(_log_add_exp2),
-    np.arctan2: _real(ops.atan2), np.hypot: _real(_hypot),
+    np.arctan2: _real(ops.atan2), np.hypot: _real(cf.real_hypot),
     np.degrees: _direct(lambda x: ops.multiply(x, float(180 / np.pi))),
     np.rad2deg: _direct(lambda x: ops.multiply(x, float(180 / np.pi))),
     np.radians: _direct(lambda x: ops.multiply(x, _RADIAN)), np.deg2rad: _direct(lambda x: ops.multiply(x, _RADIAN)),
