@@ -1,7 +1,8 @@
 """Sampled signals: interp, gradient, convolve, correlate, and functions applied along axes."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,16 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.calls import following
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.contraction import dot as dot_value
 from reactant.frontends.numpy.creation import as_tensor
-from reactant.frontends.numpy.elementwise import is_nan
+from reactant.frontends.numpy.elementwise import is_finite, is_nan
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast, weak_type
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, shape_of, size
+from reactant.ir.types import Shape, dtype_of, shape_of, size, tensor_type
 
 UNROLLED_TAPS = 32
 """Convolutions whose shorter operand has at most this many elements are sums of shifted products."""
@@ -43,8 +45,8 @@ def interp(x: object, xp: object, fp: object, left: object = None, right: object
     xs, fs, points = xs.astype(np.float64), fs.astype(dtype), points.astype(np.float64)
     if period is not None:
         points, xs, fs, left, right = _periodic(points, xs, fs, period)
-    low = fs[0] if left is None else wrap(left).astype(dtype)
-    high = fs[-1] if right is None else wrap(right).astype(dtype)
+    low = wrap(fs[0] if left is None else left).astype(dtype)
+    high = wrap(fs[-1] if right is None else right).astype(dtype)
     return _interpolated(points, xs, fs, low, high)
 
 
@@ -63,31 +65,33 @@ def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, low: Tensor, high: Ten
     n, shape = xs.size, points.shape
     x = points.value()
     last = n - 1
-    # how many sample points are <= x, minus one: the segment
-    segment = ops.subtract(np.searchsorted(xs, points.ravel(), side="right").value(), 1)
-    segment = ops.reshape(segment, shape)
-    j = ops.clamp(0, segment, max(n - 2, 0))
-    x0, f0 = _at(xs, j), _at(fs, j)
+    found = f_last = st.broadcast(wrap(fs[-1]).value(), shape)
     if n > 1:
-        one = ops.add(j, 1)
-        x1, f1 = _at(xs, one), _at(fs, one)
-        inner = _on_line(x, x0, x1, f0, f1)
-    else:
-        inner = f0
-    spread = [st.broadcast(wrap(v).value(), shape) for v in (low, high, fs[-1])]
-    found = ops.select(ops.compare(segment, last, "GE"), spread[2], inner)
+        # how many sample points are <= x, minus one: the segment
+        segment = ops.subtract(np.searchsorted(xs, points.ravel(), side="right").value(), 1)
+        found = _on_line(x, *_ends(xs.value(), fs.value(), ops.reshape(ops.clamp(0, segment, n - 2), shape)))
     x_first, x_last = (st.broadcast(wrap(v).value(), shape) for v in (xs[0], xs[-1]))
-    found = ops.select(ops.compare(x, x_first, "LT"), spread[0], found)
-    found = ops.select(ops.compare(x, x_last, "GT"), spread[1], found)
+    found = ops.select(ops.compare(x, x_last, "EQ"), f_last, found)
+    found = ops.select(ops.compare(x, x_first, "LT"), st.broadcast(low.value(), shape), found)
+    found = ops.select(ops.compare(x, x_last, "GT"), st.broadcast(high.value(), shape), found)
     if n == 1:
         return Tensor.of_value(found, "array" if shape else SCALAR)      # NumPy does not look for NaN here
     nan = ops.complex(x, ops.splat(0, x)) if dtype_of(found).kind == "c" else x
     return Tensor.of_value(ops.select(is_nan(x), nan, found), "array" if shape else SCALAR)
 
 
-def _at(samples: Tensor, positions: ir.Value) -> ir.Value:
-    value = samples[Tensor.of_value(positions, interval=(0, samples.size - 1))]
-    return value.value()
+def _ends(xs: ir.Value, fs: ir.Value, segment: ir.Value) -> list[ir.Value]:
+    """x0, x1, f0, f1 of each segment, fetched together as one row of a table."""
+    n, shape = shape_of(xs)[0], shape_of(segment)
+    parts = [fs] if dtype_of(fs).kind == "f" else [ops.real(fs), ops.imag(fs)]
+    columns = [ops.slice(p, [k], [n - 1 + k]) for p in (xs, *parts) for k in (0, 1)]
+    table = ops.concatenate([ops.reshape(c, (n - 1, 1)) for c in columns], 1)
+    rows = ops.gather(table, ops.reshape(segment, (*shape, 1)), offset_dims=[len(shape)], collapsed_slice_dims=[0],
+                      start_index_map=[0], index_vector_dim=len(shape), slice_sizes=[1, len(columns)])
+    low, high = [0] * len(shape), list(shape)
+    found = [ops.reshape(ops.slice(rows, [*low, k], [*high, k + 1]), shape) for k in range(len(columns))]
+    return found if len(found) == 4 else [*found[:2], ops.complex(found[2], found[4]),
+                                          ops.complex(found[3], found[5])]
 
 
 def _on_line(x: ir.Value, x0: ir.Value, x1: ir.Value, f0: ir.Value, f1: ir.Value) -> ir.Value:
@@ -181,41 +185,77 @@ def _gradient_along(a: Tensor, d: int, h: Any, edge_order: int) -> Tensor:
 # ---- convolution -----------------------------------------------------------------------------------------------
 
 def _full(a: ir.Value, v: ir.Value) -> ir.Value:
-    """sum_k a[i - k] v[k] for all i; the shorter operand is `v`."""
+    """sum_k a[i - k] v[k] for all i; the shorter operand is `v`. Nothing is multiplied by padding (0 * inf is NaN)."""
     n, m = shape_of(a)[0], shape_of(v)[0]
-    padded = ops.pad(a, 0, [m - 1], [m - 1])
+    if m <= UNROLLED_TAPS and n >= 2 * m > 2:
+        left, right = _full(ops.slice(a, [0], [m - 1]), v), _full(ops.slice(a, [n - m + 1], [n]), v)
+        inner = _sum(_tapped(ops.slice(a, [m - 1 - k], [n - k]), ops.slice(v, [k], [k + 1])) for k in range(m))
+        return ops.concatenate([ops.slice(left, [0], [m - 1]), inner, ops.slice(right, [m - 1], [2 * m - 2])], 0)
     if m <= UNROLLED_TAPS:
-        total = None
-        for k in range(m):
-            window = ops.slice(padded, [m - 1 - k], [m - 1 - k + n + m - 1])
-            tap = ops.broadcast_in_dim(ops.reshape(ops.slice(v, [k], [k + 1]), ()), shape_of(window), [])
-            term = (ops.and_ if dtype_of(a).kind == "b" else ops.multiply)(window, tap)
-            total = term if total is None else (ops.or_ if dtype_of(a).kind == "b" else ops.add)(total, term)
-        return total
-    return _looped(padded, v, n + m - 1)
+        return _sum(ops.pad(_tapped(a, ops.slice(v, [k], [k + 1])), 0, [k], [m - 1 - k]) for k in range(m))
+    if dtype_of(a).kind in "biu":
+        return _by_taps(a, v)
+    finite = ops.and_(_all_finite(a), _all_finite(v))
+    return ops.if_(finite, lambda: [_by_blocks(a, v)], lambda: [_by_taps(a, v)],
+                   [tensor_type((n + m - 1,), dtype_of(a))])[0]
+
+
+def _tapped(a: ir.Value, tap: ir.Value) -> ir.Value:
+    wide = ops.broadcast_in_dim(ops.reshape(tap, ()), shape_of(a), [])
+    return (ops.and_ if dtype_of(a).kind == "b" else ops.multiply)(a, wide)
+
+
+def _sum(terms: Iterable[ir.Value]) -> ir.Value:
+    return reduce(_plus, terms)
+
+
+def _plus(x: ir.Value, y: ir.Value) -> ir.Value:
+    return (ops.or_ if dtype_of(x).kind == "b" else ops.add)(x, y)
+
+
+def _all_finite(x: ir.Value) -> ir.Value:
+    return ops.reduce(is_finite(x), True, range(len(shape_of(x))), "and")
+
+
+def _by_blocks(a: ir.Value, v: ir.Value) -> ir.Value:
+    """Blocks of m - 1 results as one matrix product: two neighbouring blocks of the padded signal times the banded
+    matrix of the taps. Only for finite values: what the band's zeros meet must not matter."""
+    n, m = shape_of(a)[0], shape_of(v)[0]
+    count, block = n + m - 1, m - 1
+    rows = -(-count // block)
+    grid = ops.reshape(ops.pad(a, 0, [m - 1], [(rows + 1) * block - n - (m - 1)]), (rows + 1, block))
+    pairs = ops.concatenate([ops.slice(grid, [0, 0], [rows, block]), ops.slice(grid, [1, 0], [rows + 1, block])], 1)
+    row, column = (ops.iota((2 * block, block), np.int64, d) for d in (0, 1))
+    offset = ops.subtract(row, column)
+    inside = ops.and_(ops.compare(offset, 0, "GE"), ops.compare(offset, m, "LT"))
+    taps = ops.gather(ops.reverse(v, [0]), ops.reshape(ops.clamp(0, offset, m - 1), (2 * block, block, 1)),
+                      offset_dims=[], collapsed_slice_dims=[0], start_index_map=[0], index_vector_dim=2,
+                      slice_sizes=[1])
+    found = dot_value(pairs, ops.select(inside, taps, 0), ([1], [0]))
+    return ops.slice(ops.reshape(found, (rows * block,)), [0], [count])
 
 
 TAPS_A_TURN = 8
 
 
-def _looped(padded: ir.Value, v: ir.Value, count: int) -> ir.Value:
+def _by_taps(a: ir.Value, v: ir.Value) -> ir.Value:
     """The sum over taps as a loop, a few of them a turn: memory stays linear in the lengths."""
-    m = shape_of(v)[0]
-    turns = -(-m // TAPS_A_TURN)
-    taps = ops.pad(ops.reverse(v, [0]), 0, [0], [turns * TAPS_A_TURN - m])
-    padded = ops.pad(padded, 0, [0], [turns * TAPS_A_TURN - m])
-    boolean = dtype_of(v).kind == "b"
-    times, plus = (ops.and_, ops.or_) if boolean else (ops.multiply, ops.add)
+    n, m = shape_of(a)[0], shape_of(v)[0]
+    looped = m - m % TAPS_A_TURN
 
-    def turn(i: ir.Value, total: ir.Value) -> list[ir.Value]:
-        for k in range(TAPS_A_TURN):
-            at = ops.add(i, k)
-            tap = ops.reshape(ops.dynamic_slice(taps, [at], (1,)), ())
-            total = plus(total, times(ops.dynamic_slice(padded, [at], (count,)),
-                                      ops.broadcast_in_dim(tap, (count,), [])))
-        return [ops.add(i, TAPS_A_TURN), total]
-    start = [ops.constant(0, np.int64), ops.constant(0, dtype_of(v), (count,))]
-    return ops.while_(start, lambda i, _: ops.compare(i, m, "LT"), turn)[1]
+    def with_tap(total: ir.Value, k: ir.Value) -> ir.Value:
+        window = _plus(ops.dynamic_slice(total, [k], (n,)), _tapped(a, ops.dynamic_slice(v, [k], (1,))))
+        return ops.dynamic_update_slice(total, window, [k])
+
+    def turn(k: ir.Value, total: ir.Value) -> list[ir.Value]:
+        for extra in range(TAPS_A_TURN):
+            total = with_tap(total, ops.add(k, extra))
+        return [ops.add(k, TAPS_A_TURN), total]
+    start = [ops.constant(0, np.int64), ops.constant(0, dtype_of(v), (n + m - 1,))]
+    total = ops.while_(start, lambda k, _: ops.compare(k, looped, "LT"), turn)[1]
+    for k in range(looped, m):
+        total = with_tap(total, ops.constant(k, np.int64))
+    return total
 
 
 def _correlated(a: object, v: object, name: str) -> tuple[ir.Value, int, int]:
