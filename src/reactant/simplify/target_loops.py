@@ -1,8 +1,8 @@
-"""The last stage: loops that hand arrays from one carried value to another.
+"""The last stage: loops that hand arrays from one carried value to another, or carry layers that live apart.
 
-`u, before = step(u, before), u` gives each turn's `u` to the next one's `before`. A carried value has a place in memory,
-so XLA copies the array there in every turn. Done twice in one turn of a loop of half as many, each array is back where
-it started from, and nothing is copied.
+`u, before = step(u, before), u` gives each turn's `u` to the next one's `before`. A carried value has a place in
+memory, so XLA copies the array there in every turn. Done twice in one turn of a loop of half as many, each array is
+back where it started from, and nothing is copied.
 """
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
+from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import Site, inside, rewrite
+from reactant.rewrite import Site, inside, rewrite, users
 from reactant.simplify.induction import Counter, counters, trips
 from reactant.simplify.loops import BODY, CONDITION, counted, reached
 from reactant.simplify.target_costs import costs
@@ -97,3 +98,75 @@ def _one_more_turn(site: Site, values: list[ir.Value]) -> list[ir.Value]:
     """One turn, if the condition still holds."""
     return ops.if_(site.inline(CONDITION, values)[0], lambda: site.inline(BODY, values), lambda: values,
                    [value.type for value in values])
+
+
+# ---- layers --------------------------------------------------------------------------------------------------------
+
+F = "tensor<2x40x30xf32>"
+L = "tensor<1x40x30xf32>"
+_LAYERS = f"""%p = stablehlo.slice %a [0:1, 0:40, 0:30] : ({F}) -> {L}
+%q = stablehlo.slice %a [1:2, 0:40, 0:30] : ({F}) -> {L}
+%s = stablehlo.multiply %p, %q : {L}
+%t = stablehlo.broadcast_in_dim %s, dims = [0, 1, 2] : ({L}) -> {F}
+%b = stablehlo.subtract %a, %t : {F}"""
+
+
+def _stacked(body: str, returned: str = "%b") -> str:
+    return counted([("%a", "%x", returned, F)], body, "%r#1", F).replace("tensor<3xf32>", F)
+
+
+@rewrite("stablehlo.while", example=_stacked(_LAYERS),
+         counter=(_stacked(f"%b = stablehlo.add %a, %y : {F}"),
+                  _stacked(_LAYERS + f"\n%c = stablehlo.reverse %b, dims = [0] : {F}", "%c"),
+                  _stacked(_LAYERS.replace("2x40x30", "2x4x3").replace("1x40x30", "1x4x3").replace(
+                      "0:40, 0:30", "0:4, 0:3")).replace("2x40x30", "2x4x3")))
+def while_carries_layers_apart(site: Site):
+    """a carried stack of few layers, read layer by layer and element by element, is carried as its layers"""
+    table = costs()
+    if table is None:
+        return None
+    arguments, inits = site.arguments(BODY), site.operands
+    for i, argument in enumerate(arguments):
+        extents = shape_of(argument)
+        if extents and 1 < extents[0] <= table.layers and size(extents[1:]) >= table.least_elements \
+                and not users(site.arguments(CONDITION)[i]) and _in_layers(argument, site, i):
+            break
+    else:
+        return None
+    layers = extents[0]
+
+    def whole(values: Sequence[ir.Value]) -> list[ir.Value]:
+        return [*values[:i], ops.concatenate(list(values[i:i + layers]), 0), *values[i + layers:]]
+
+    def apart(values: Sequence[ir.Value]) -> list[ir.Value]:
+        parts = [ops.slice(values[i], (k, *[0] * (len(extents) - 1)), (k + 1, *extents[1:])) for k in range(layers)]
+        return [*values[:i], *parts, *values[i + 1:]]
+
+    def condition(*values: ir.Value) -> ir.Value:  # it does not read the stack
+        return site.inline(CONDITION, [*values[:i], inits[i], *values[i + layers:]])[0]
+
+    return whole(ops.while_(apart(inits), condition, lambda *values: apart(site.inline(BODY, whole(values)))))
+
+
+def _in_layers(argument: ir.Value, site: Site, index: int) -> bool:
+    """Whether a carried stack is only sliced within layers, and otherwise worked on element by element; some slice it
+    must have."""
+    end, work, seen, sliced = site.terminator(BODY), [argument], {argument}, False
+    while work:
+        for use in work.pop().uses:
+            op = use.owner.operation
+            if op == end:
+                if use.operand_number != index:
+                    return False
+            elif op.name == "stablehlo.slice":
+                low, high = (attr.decode(op.attributes[name])[0] for name in ("start_indices", "limit_indices"))
+                if high - low != 1:
+                    return False
+                sliced = True
+            elif op.name in ops.ELEMENTWISE and op.block == end.block:
+                if op.results[0] not in seen:
+                    seen.add(op.results[0])
+                    work.append(op.results[0])
+            else:
+                return False
+    return sliced and site.returned(BODY)[index] in seen
