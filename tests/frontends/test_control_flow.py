@@ -163,7 +163,7 @@ def only_one_branch_assigns(x):
 
 
 def number_types(x):
-    n = 0
+    n = 0.0
     if x[0] > 0:
         n = 1.5
     k = 1
@@ -310,6 +310,20 @@ def conditional_swap(x):
         a[k % 3] += k
         if x[k % 3] > 1:
             a, b = b, a
+        k += 1
+    return a, b
+
+
+def hardly_ever_bound_anew(x):
+    a, b = x * 2, x
+    k = 0
+    while k < x[2]:
+        if k > 100:
+            a = a.copy()
+        if 1 > 2:
+            b = b.copy()
+        a[k % 3] += k + 1
+        b[k % 3] -= 1
         k += 1
     return a, b
 
@@ -626,7 +640,8 @@ LOOPS = [for_traced, for_traced_bounds, for_last_index, for_first_assigned, brea
          double_buffer, saved_copy, accumulate_promoting, loop_over_array, over_rows, state_in_objects,
          nonlocal_in_loop, unrolled_for_shapes, appended, static_generator, flags_and_numbers, growing_dtype,
          views_carried, while_true, walrus_test, else_with_return, recursion]
-ARRAY_LOOPS = [while_array, while_in_place, while_else, conditional_swap, conditional_best, previous_and_current]
+ARRAY_LOOPS = [while_array, while_in_place, while_else, conditional_swap, hardly_ever_bound_anew,
+               conditional_best, previous_and_current]
 
 
 def agree(program, cases, **options):

@@ -289,9 +289,7 @@ class Loop:
         settled = True
         for name, carried in self.carried.items():
             if name not in branch.states:
-                for slot in carried.slots:
-                    if slot is not None:
-                        slot.after = slot.body
+                settled &= self.unbound_again(carried)
                 continue
             if carried.entry is ABSENT or _is_unset(carried.entry) or name in self.flags:
                 self.late(name, carried, branch.states[name])
@@ -303,6 +301,18 @@ class Loop:
                 continue
             settled &= self.settle(name, carried, plan)
         return plans if settled else None
+
+    def unbound_again(self, carried: Carried) -> bool:
+        """A variable that stays bound as it was. Where its array is written, it is carried by its memory after all."""
+        settled = True
+        for position, (start, slot) in enumerate(zip(carried.objects, carried.slots, strict=True)):
+            if slot is None:
+                continue
+            slot.after = slot.body
+            if start.kind == ARRAY and start.storage.version > 0:
+                carried.kinds[position] = None
+                settled = False
+        return settled
 
     def late(self, name: str, carried: Carried, after: Tree) -> None:
         """A variable that is first bound in the body: the loop begins with zeros that nothing reads."""
