@@ -192,6 +192,14 @@ def bitcast_convert(x: ir.Value, dtype: Any) -> ir.Value:
     return _create("stablehlo.bitcast_convert", results=[tensor_type(shape, dtype)], operands=[x]).result
 
 
+def reduce_precision(x: ir.Value, exponent_bits: int, mantissa_bits: int) -> ir.Value:
+    """`stablehlo.reduce_precision`: round to a float of these widths."""
+    width = ir.IntegerType.get_signless(32)
+    return _create("stablehlo.reduce_precision", results=[x.type], operands=[x],
+                   attributes={"exponent_bits": ir.IntegerAttr.get(width, exponent_bits),
+                               "mantissa_bits": ir.IntegerAttr.get(width, mantissa_bits)}).result
+
+
 def compare(x: Operand, y: Operand, direction: str, total_order: bool = False) -> ir.Value:
     """`stablehlo.compare`: direction EQ, NE, LT, LE, GT or GE."""
     x, y = _values(x, y)

@@ -122,6 +122,23 @@ def test_arctan_of_many(dtype):
     np.testing.assert_allclose(reactant.jit(np.arctan)(x), np.arctan(x), rtol=2e-3 if dtype == "e" else 1e-6)
 
 
+BESIDE_CONSTANTS = {
+    "sum": lambda x: x + 1e16 - 1e16, "difference": lambda x: (x - 1e16) + 1e16, "from": lambda x: 1e16 - (1e16 - x),
+    "overflow": lambda x: x * 1e300 * 1e300, "underflow": lambda x: x * 1e-200 * 1e-200,
+    "quotient": lambda x: x / 1e200 * 1e-200, "view": lambda x: (x + 1e16)[::-1].reshape(2, 4) - 1e16,
+    "negative": lambda x: -(x + 1e16) + 1e16,
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_CONSTANTS)
+def test_constants_are_not_merged(name):
+    """Left alone, XLA computes x + (1e16 - 1e16) and x * (1e-200 * 1e-200)."""
+    f, x = BESIDE_CONSTANTS[name], np.array([1.0, 2.5, 1e-3, 0.1, 0.0, -0.0, 1e300, np.inf])
+    with np.errstate(all="ignore"):
+        expected = f(x)
+    np.testing.assert_array_equal(reactant.jit(f)(x), expected)
+
+
 def test_integer_power_wraps():
     base = np.arange(-5, 6)
     expected = base ** 63, base ** 41

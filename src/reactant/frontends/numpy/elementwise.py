@@ -130,6 +130,44 @@ def _extreme(build: Callable, direction: str, ignore_nan: bool) -> Loop:
     return run
 
 
+# ---- sums and products with constants --------------------------------------------------------------------------
+
+def _rounded(x: ir.Value) -> ir.Value:
+    """`x` with the note that it is rounded here: no work, but XLA merges no constants across it."""
+    info = np.finfo(dtype_of(x))
+    return ops.reduce_precision(x, info.nexp, info.nmant)
+
+
+def _apart(build: Callable, family: tuple[str, ...]) -> Callable[[ir.Value, ir.Value], ir.Value]:
+    """(x + a) + b stays so for constants a and b: XLA would compute x + (a + b), which loses x + 1e16 - 1e16 and lets
+    the product of two small factors vanish."""
+    def known(x: ir.Value) -> bool:
+        return uniform_constant(x) is not None
+
+    def guarded(x: ir.Value) -> ir.Value:
+        made = x.owner
+        while not isinstance(made, ir.Block) and made.name in _MOVES:
+            made = made.operands[0].owner
+        merges = not isinstance(made, ir.Block) and made.name in family and any(known(v) for v in made.operands)
+        return _rounded(x) if merges else x
+
+    def run(x: ir.Value, y: ir.Value) -> ir.Value:
+        if dtype_of(x).kind == "f":
+            if known(y):
+                x = guarded(x)
+            elif known(x):
+                y = guarded(y)
+        return build(x, y)
+    return run
+
+
+_SUMS = ("stablehlo.add", "stablehlo.subtract")
+_PRODUCTS = ("stablehlo.multiply", "stablehlo.divide")
+_MOVES = {"stablehlo.reshape", "stablehlo.transpose", "stablehlo.reverse", "stablehlo.slice",
+          "stablehlo.broadcast_in_dim", "stablehlo.negate"}
+"""Ops XLA moves constants through."""
+
+
 # ---- division --------------------------------------------------------------------------------------------------
 
 def _nonzero_divisor(y: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -493,8 +531,9 @@ _FUNCTIONS: dict[np.ufunc, tuple[Callable, Callable]] = {
 """Functions of one variable, real and complex."""
 
 LOOPS: dict[np.ufunc, Loop] = {
-    np.add: _by_kind(b=ops.or_, else_=ops.add), np.subtract: _direct(ops.subtract),
-    np.multiply: _by_kind(b=ops.and_, else_=ops.multiply), np.divide: _by_kind(c=cf.divide, else_=ops.divide),
+    np.add: _by_kind(b=ops.or_, else_=_apart(ops.add, _SUMS)), np.subtract: _direct(_apart(ops.subtract, _SUMS)),
+    np.multiply: _by_kind(b=ops.and_, else_=_apart(ops.multiply, _PRODUCTS)),
+    np.divide: _by_kind(c=cf.divide, else_=_apart(ops.divide, _PRODUCTS)),
     np.floor_divide: _by_kind(i=_floor_divide_signed, u=_floor_divide_unsigned, f=_floor_divide_float),
     np.remainder: _by_kind(i=_remainder_signed, u=_remainder_unsigned, f=_remainder_float),
     np.fmod: _direct(_fmod), np.divmod: _divmod, np.power: _power, np.float_power: _power,
