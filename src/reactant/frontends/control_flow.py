@@ -26,8 +26,9 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError
 from reactant.frontends import effects, operators
 from reactant.frontends.branches import StagedRaise, staged_if
+from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
 from reactant.frontends.iteration import Items, items_of
-from reactant.frontends.loops import Loop, NeedsPeeling, Unroll, truth_of
+from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.state import MaybeBound, capture

@@ -8,8 +8,7 @@ not to change is taken out again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -20,22 +19,33 @@ from reactant.errors import ControlFlowError
 from reactant.frontends import branches, effects
 from reactant.frontends.aliases import (
     ChosenStorage,
-    GuardedStorage,
     as_storage,
-    has_dynamic_steps,
     is_owned,
-    may_be_one,
     reachable_storages,
-    roots_of,
 )
 from reactant.frontends.branches import Branch
+from reactant.frontends.carried import (
+    Carried,
+    NeedsPeeling,
+    Slot,
+    Unroll,
+    is_unset,
+    is_unusable,
+    leaves,
+    numeric_kind,
+    operations_in,
+    parts_of,
+    python_object,
+    truth_of,
+    uses_only,
+    with_leaves,
+)
 from reactant.frontends.iteration import FAR
+from reactant.frontends.loop_arrays import LoopArrays
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
-from reactant.frontends.operators import UNSET, Unusable
 from reactant.frontends.state import (
     ABSENT,
-    Branching,
     Broken,
     Held,
     Keep,
@@ -52,69 +62,14 @@ from reactant.frontends.state import (
     joined,
     kind_of,
     originals,
-    rebuilt,
     unify,
     value_of,
 )
 from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
-from reactant.ir.types import dtype_of
 
 ATTEMPTS = 24
 """Most times a loop body is traced before the loop is given up."""
-
-
-class Unroll(Exception):
-    """The rule for unrolling says so."""
-
-
-class NeedsPeeling(Exception):
-    """The loop can be staged once its first iteration has run on its own; `error` says why not before."""
-
-    def __init__(self, error: ControlFlowError):
-        super().__init__(str(error))
-        self.error = error
-
-
-@dataclass(eq=False)
-class Slot:
-    """One carried value: what it is before the loop, in the blocks, and after an iteration."""
-
-    init: ir.Value
-    body: ir.Value
-    after: ir.Value | None = None
-    test: ir.Value | None = None
-    result: ir.Value | None = None
-
-
-@dataclass
-class Carried:
-    """A variable at the start of an iteration: the tree it has before the loop, and a kind for each leaf that is a
-    run-time value there (None: that leaf stays the object it is)."""
-
-    entry: Tree
-    kinds: list[Kind | None]
-    late: Tree | None = None          # first bound in the body: whether it is, after an iteration
-    bound: Slot | None = None         # whether an iteration has bound it
-    slots: list[Slot | None] = field(default_factory=list)
-    objects: list[Any] = field(default_factory=list)
-
-    def leaves(self) -> list[Tree]:
-        return list(_leaves(self.entry))
-
-
-def _leaves(tree: Tree) -> Iterator[Tree]:
-    if type(tree) is Node:
-        for child in tree.children:
-            yield from _leaves(child)
-    else:
-        yield tree
-
-
-def _with_leaves(tree: Tree, leaves: Iterator[Any]) -> Any:
-    if type(tree) is Node:
-        return rebuilt(tree, [_with_leaves(c, leaves) for c in tree.children])
-    return next(leaves)
 
 
 class Loop:
@@ -149,8 +104,8 @@ class Loop:
         entry = self.entries[name]
         if name in self.flags:
             return [None]       # an iteration only begins while no flag is set
-        for leaf in _leaves(entry):
-            kind = _numeric_kind(leaf)
+        for leaf in leaves(entry):
+            kind = numeric_kind(leaf)
             by_object = kind is not None and (kind.kind == ARRAY or entry is not leaf) and not rebound
             kinds.append(None if by_object or kind is None else kind)
         return kinds
@@ -194,7 +149,8 @@ class Loop:
         plans = self.advance(branch)
         if plans is None:
             return False
-        self.check_aliases(branch)
+        self.arrays = LoopArrays(self, branch)
+        self.arrays.check()
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
         checks = self.checks(branch)
@@ -231,7 +187,7 @@ class Loop:
                 slot = self.slot(self.initial(leaf, kind))
                 carried.slots.append(slot)
                 carried.objects.append(self.at_start(name, position, leaf, kind, slot.body))
-            self.variables.set(name, _with_leaves(carried.entry, iter(carried.objects)))
+            self.variables.set(name, with_leaves(carried.entry, iter(carried.objects)))
 
     def initial(self, leaf: Tree, kind: Kind) -> ir.Value:
         """The leaf before the loop, built outside of it."""
@@ -291,7 +247,7 @@ class Loop:
             if name not in branch.states:
                 settled &= self.unbound_again(carried)
                 continue
-            if carried.entry is ABSENT or _is_unset(carried.entry) or name in self.flags:
+            if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags:
                 self.late(name, carried, branch.states[name])
                 continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
@@ -319,8 +275,8 @@ class Loop:
         defined, after = (after.children[0], after.children[1]) if type(after) is Node and after.kind == "maybe" \
             else (Known(True), after)
         carried.entry, carried.late, carried.kinds = after, defined, []
-        for leaf in _leaves(after):
-            kind = _numeric_kind(leaf)
+        for leaf in leaves(after):
+            kind = numeric_kind(leaf)
             carried.kinds.append(kind)
             if kind is None:
                 carried.slots.append(None)
@@ -353,7 +309,7 @@ class Loop:
 
     def settle(self, name: str, carried: Carried, plan: Plan) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
-        parts = list(_parts(plan, carried.entry))
+        parts = list(parts_of(plan, carried.entry))
         if len(parts) != len(carried.kinds):
             raise NeedsPeeling(self.mismatch(name, "values of different structure"))
         same = True
@@ -365,7 +321,7 @@ class Loop:
             except Mismatch as problem:
                 raise NeedsPeeling(self.mismatch(name, str(problem))) from None
             if kind is None or wanted != kind:
-                entry = _numeric_kind(carried.leaves()[position])
+                entry = numeric_kind(carried.leaves()[position])
                 carried.kinds[position] = dataclasses.replace(wanted, interval=entry.interval if entry else None)
                 same = False
             elif not self.bounded(name, position, kind, part.second):
@@ -392,77 +348,6 @@ class Loop:
         way = self.growth.get((name, position), "up")
         self.growth[name, position] = "down" if way == "up" and falls else "any"
         return False
-
-    # -- arrays bound to names
-
-    def check_aliases(self, branch: Branch) -> None:
-        """A variable that is bound anew is carried by value. That is only right where nothing is written into the
-        array it was bound to while something else can see that array."""
-        self.ends = self.bindings(branch)
-        changed = {s for s, slot in self.storage_slots.items() if branch.written.get(s, slot.body) != slot.body}
-        written = {name for storage, name in self.starts.items() if storage.version > 0}
-        for name in {*self.starts.values()}:
-            names, outside = self.origins(name, branch)
-            for other in sorted(names):
-                if self.entry_storages(other) & changed or name in written and not self.owned[other]:
-                    raise NeedsPeeling(ControlFlowError(
-                        f"'{other}' is bound to another array in a loop that runs inside compiled code, and the array "
-                        f"it was bound to before is written in place while others can see it. Start from a copy: "
-                        f"{other} = {other}.copy()."))
-            if outside & changed or outside and name in written:
-                raise ControlFlowError(
-                    f"'{name}' may be bound to an array from outside of the loop, and that array is written in the "
-                    f"loop. Bind it to a copy.")
-        for first, second in self.overlaps():
-            if {first, second} & written:
-                raise ControlFlowError(
-                    f"'{first}' and '{second}' may be bound to one array in a loop that runs inside compiled code, and "
-                    f"it is written in place in a later iteration. Bind one of them to a copy.")
-
-    def bindings(self, branch: Branch) -> dict[str, set[Storage]]:
-        """For each variable carried by value, the arrays it may be bound to after an iteration."""
-        self.starts = {o.storage: name for name, c in self.carried.items() if c.late is None
-                       for o, kind in zip(c.objects, c.kinds, strict=False)
-                       if kind is not None and is_tensor(o) and o.kind == ARRAY}
-        ends: dict[str, set[Storage]] = {}
-        self.end_tensors: dict[str, list[Tensor]] = {}
-        for name, carried in self.carried.items():
-            if name in branch.states:
-                tensors = [leaf.tensor for leaf in _leaves(branch.states[name]) if type(leaf) is Held]
-            else:
-                tensors = [o for o in carried.objects if is_tensor(o)]
-            self.end_tensors[name] = [t for t in tensors if t.kind == ARRAY]
-            ends[name] = {root for t in self.end_tensors[name] for root in roots_of(t.storage)}
-        return ends
-
-    def origins(self, name: str, branch: Branch) -> tuple[set[str], set[Storage]]:
-        """Whose arrays from before the loop `name` may be bound to at the start of some iteration; and which arrays
-        from outside, bound in the body."""
-        names, outside, waiting = set(), set(), [name]
-        while waiting:
-            current = waiting.pop()
-            if current in names:
-                continue
-            names.add(current)
-            for root in self.ends[current]:
-                if root in self.starts:
-                    waiting.append(self.starts[root])
-                elif branch.preexisting(root):
-                    outside.add(root)
-        return names, outside
-
-    def entry_storages(self, name: str) -> set[Storage]:
-        return {root for leaf in _leaves(self.entries[name]) if type(leaf) is Held and leaf.tensor.kind == ARRAY
-                for root in roots_of(leaf.tensor.storage)}
-
-    def overlaps(self) -> Iterator[tuple[str, str]]:
-        """Pairs of variables that may be bound to one array after an iteration."""
-        names = sorted(n for n, roots in self.ends.items() if roots)
-        for position, first in enumerate(names):
-            for second in names[position + 1:]:
-                if any(may_be_one(a.storage, b.storage) for a in self.end_tensors[first]
-                       for b in self.end_tensors[second]):
-                    yield first, second
 
     # -- checks and test
 
@@ -544,7 +429,7 @@ class Loop:
                 objects = [python_object(leaf) if slot is None else self.at_start(name, i, leaf, kind, slot.test)
                            for i, (leaf, kind, slot) in enumerate(
                                zip(carried.leaves(), carried.kinds, carried.slots, strict=True))]
-                self.variables.set(name, _with_leaves(carried.entry, iter(objects)))
+                self.variables.set(name, with_leaves(carried.entry, iter(objects)))
 
         branch = branches.run(block, self.test, self.variables, self.before, prepare)
         self.variables.restore(self.before)
@@ -561,7 +446,7 @@ class Loop:
             if carried.late is None:
                 known.update(slot.body for slot, leaf in zip(carried.slots, carried.leaves(), strict=False)
                              if slot is not None and type(leaf) is Known)
-        return not any(s.after != s.body for s in self.storage_slots.values()) and _uses_only(self.block, known)
+        return not any(s.after != s.body for s in self.storage_slots.values()) and uses_only(self.block, known)
 
     # -- the op
 
@@ -609,9 +494,6 @@ class Loop:
             if slot in self.slots:
                 Storage.write(storage, slot.result)
         self.ran = self.has_run()
-        self.shared: dict[int, Storage] = {}
-        self.guarded: dict[str, GuardedStorage] = {}
-        self.overlapping = {n for pair in self.overlaps() if not self.identical(*pair) for n in pair}
         for name, carried in self.carried.items():
             if carried.late is not None:
                 self.variables.set(name, self.first_bound(name, carried, branch))
@@ -620,24 +502,18 @@ class Loop:
                 if type(plan) is Keep:
                     self.variables.set(name, plan.value)
                     continue
-                parts = _parts(plan, carried.entry)
+                parts = parts_of(plan, carried.entry)
                 values = [self.after(name, part, leaf, position, branch) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
-                self.variables.set(name, _with_leaves(carried.entry, iter(values)))
-        for first, second in self.overlaps():
+                self.variables.set(name, with_leaves(carried.entry, iter(values)))
+        for first, second in self.arrays.overlaps():
             for name, other in ((first, second), (second, first)):
-                if name in self.guarded:
-                    for leaf in _leaves(capture(self.variables.get(other))):
+                if name in self.arrays.guarded:
+                    for leaf in leaves(capture(self.variables.get(other))):
                         if type(leaf) is Held:
-                            self.guarded[name].watch(leaf.tensor.storage)
+                            self.arrays.guarded[name].watch(leaf.tensor.storage)
         for slot, error in checks:
             self.trace.checks.append((slot.result, error, self.trace.region))
-
-    def identical(self, first: str, second: str) -> bool:
-        """Whether two variables are always bound to one and the same whole array made in the body."""
-        ends = {(id(t.storage), bool(t.steps), len(roots_of(t.storage))) for n in (first, second)
-                for t in self.end_tensors[n]}
-        return len(ends) == 1 and ends.pop()[1:] == (False, 1)
 
     def has_run(self) -> ir.Value | bool:
         """Whether there is at least one iteration."""
@@ -650,11 +526,11 @@ class Loop:
         return ops.compare(self.count_value, self.start, "GT")
 
     def first_bound(self, name: str, carried: Carried, branch: Branch) -> Any:
-        values = [python_object(leaf) if slot is None else self.array_after(name, leaf, slot.result, branch)
+        values = [python_object(leaf) if slot is None else self.arrays.after(name, leaf, slot.result)
                   if kind.kind == ARRAY else Tensor.of_value(slot.result, kind.kind)
-                  for leaf, kind, slot in zip(_leaves(carried.entry), carried.kinds, carried.slots, strict=True)]
-        value = _with_leaves(carried.entry, iter(values))
-        if _is_unset(self.entries[name]) or name in self.flags:
+                  for leaf, kind, slot in zip(leaves(carried.entry), carried.kinds, carried.slots, strict=True)]
+        value = with_leaves(carried.entry, iter(values))
+        if is_unset(self.entries[name]) or name in self.flags:
             return value
         bound = self.ran if carried.bound is None else carried.bound.result
         return value if bound is True else MaybeBound(name, python_number(bound), value)
@@ -669,101 +545,9 @@ class Loop:
             return python_object(entry)
         if kind.kind != ARRAY:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))
-        tensor = self.array_after(name, part.second, slot.result, branch)
+        tensor = self.arrays.after(name, part.second, slot.result)
         if self.ran is True or self.owned[name]:
             return tensor
         same_layout = tensor.strides_ == entry.tensor.strides_
         chosen = ChosenStorage(self.ran, as_storage(tensor), as_storage(entry.tensor), slot.result)
         return Tensor(chosen, strides=tensor.strides_ if same_layout else None)
-
-    def array_after(self, name: str, leaf: Tree, result: ir.Value, branch: Branch) -> Tensor:
-        """The array a variable was bound to by the last iteration: one from outside, one that some variable was bound
-        to before that iteration, or one made in it (arrays that share memory go on sharing it)."""
-        if type(leaf) is not Held:
-            return Tensor.of_value(result)
-        tensor = leaf.tensor
-        roots = roots_of(tensor.storage)
-        known = [root for root in roots if root in self.starts or branch.preexisting(root)]
-        if not known and name not in self.overlapping:
-            if tensor.steps:
-                return Tensor.of_value(result)
-            storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
-            return Tensor(storage, strides=tensor.strides_)
-        if len(roots) == 1 and known and known[0] not in self.starts and not has_dynamic_steps(tensor):
-            return tensor
-        sources = [root for root in known if root not in self.starts]
-        for root in known:
-            if root in self.starts:
-                names, outside = self.origins(self.starts[root], branch)
-                sources += [s for n in names if not self.owned[n] for s in self.entry_storages(n)] + list(outside)
-        storage = self.guarded[name] = GuardedStorage(name, sources, result)
-        return Tensor(storage, strides=tensor.strides_)
-
-
-# ---- helpers ---------------------------------------------------------------------------------------------------
-
-def _numeric_kind(leaf: Tree) -> Kind | None:
-    try:
-        return kind_of(leaf)
-    except Mismatch:
-        return None     # an integer beyond 64 bits stays what it is
-
-
-def _is_unset(tree: Tree) -> bool:
-    return type(tree) is Known and tree.value is UNSET
-
-
-def is_unusable(value: Any) -> bool:
-    return type(value) is Unusable
-
-
-def python_object(leaf: Tree) -> Any:
-    """The object a leaf was captured from."""
-    return leaf.tensor if type(leaf) is Held else leaf.value if type(leaf) is Known else leaf
-
-
-def _parts(plan: Plan, entry: Tree) -> Iterator[Plan]:
-    """The plan of each leaf of `entry`."""
-    if type(entry) is not Node:
-        yield plan
-    elif type(plan) is Branching and len(plan.children) == len(entry.children):
-        for child, tree in zip(plan.children, entry.children, strict=True):
-            yield from _parts(child, tree)
-    elif type(plan) is Keep:
-        for leaf in _leaves(entry):
-            yield Keep(python_object(leaf))
-
-
-def truth_of(tree: Tree) -> ir.Value:
-    """Python's truth of a number or one-element array as a 0-d boolean."""
-    if type(tree) is Known:
-        return ops.constant(bool(tree.value))
-    value = ops.reshape(tree.value, ())
-    return value if dtype_of(value).kind == "b" else ops.compare(value, 0, "NE")
-
-
-def operations_in(block: ir.Block) -> int:
-    """Operations in a block and the blocks inside it; constants and terminators are free."""
-    count = 0
-    for op in block.operations:
-        if op.name not in ("stablehlo.constant", "stablehlo.return"):
-            count += 1
-        for region in op.regions:
-            for inner in region.blocks:
-                count += operations_in(inner)
-    return count
-
-
-def _uses_only(block: ir.Block, known: set[ir.Value]) -> bool:
-    """Whether the operations use nothing but each other, constants and `known` values."""
-    for op in block.operations:
-        for operand in op.operands:
-            if operand not in known and ops.constant_value(operand) is None:
-                return False
-        known.update(op.results)
-        for region in op.regions:
-            for inner in region.blocks:
-                known.update(inner.arguments)
-                if not _uses_only(inner, known):
-                    return False
-    return True

@@ -1,0 +1,146 @@
+"""What a loop carries: the values it starts with, and how variables are made of them."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.errors import ControlFlowError
+from reactant.frontends.operators import UNSET, Unusable
+from reactant.frontends.state import (
+    Branching,
+    Held,
+    Keep,
+    Kind,
+    Known,
+    Mismatch,
+    Node,
+    Plan,
+    Tree,
+    kind_of,
+    rebuilt,
+)
+from reactant.ir import ops
+from reactant.ir.types import dtype_of
+
+
+class Unroll(Exception):
+    """The rule for unrolling says so."""
+
+
+class NeedsPeeling(Exception):
+    """The loop can be staged once its first iteration has run on its own; `error` says why not before."""
+
+    def __init__(self, error: ControlFlowError):
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(eq=False)
+class Slot:
+    """One carried value: what it is before the loop, in the blocks, and after an iteration."""
+
+    init: ir.Value
+    body: ir.Value
+    after: ir.Value | None = None
+    test: ir.Value | None = None
+    result: ir.Value | None = None
+
+
+@dataclass
+class Carried:
+    """A variable at the start of an iteration: the tree it has before the loop, and a kind for each leaf that is a
+    run-time value there (None: that leaf stays the object it is)."""
+
+    entry: Tree
+    kinds: list[Kind | None]
+    late: Tree | None = None          # first bound in the body: whether it is, after an iteration
+    bound: Slot | None = None         # whether an iteration has bound it
+    slots: list[Slot | None] = field(default_factory=list)
+    objects: list[Any] = field(default_factory=list)
+
+    def leaves(self) -> list[Tree]:
+        return list(leaves(self.entry))
+
+
+def leaves(tree: Tree) -> Iterator[Tree]:
+    if type(tree) is Node:
+        for child in tree.children:
+            yield from leaves(child)
+    else:
+        yield tree
+
+
+def with_leaves(tree: Tree, leaves: Iterator[Any]) -> Any:
+    if type(tree) is Node:
+        return rebuilt(tree, [with_leaves(c, leaves) for c in tree.children])
+    return next(leaves)
+
+
+def numeric_kind(leaf: Tree) -> Kind | None:
+    try:
+        return kind_of(leaf)
+    except Mismatch:
+        return None     # an integer beyond 64 bits stays what it is
+
+
+def is_unset(tree: Tree) -> bool:
+    return type(tree) is Known and tree.value is UNSET
+
+
+def is_unusable(value: Any) -> bool:
+    return type(value) is Unusable
+
+
+def python_object(leaf: Tree) -> Any:
+    """The object a leaf was captured from."""
+    return leaf.tensor if type(leaf) is Held else leaf.value if type(leaf) is Known else leaf
+
+
+def parts_of(plan: Plan, entry: Tree) -> Iterator[Plan]:
+    """The plan of each leaf of `entry`."""
+    if type(entry) is not Node:
+        yield plan
+    elif type(plan) is Branching and len(plan.children) == len(entry.children):
+        for child, tree in zip(plan.children, entry.children, strict=True):
+            yield from parts_of(child, tree)
+    elif type(plan) is Keep:
+        for leaf in leaves(entry):
+            yield Keep(python_object(leaf))
+
+
+def truth_of(tree: Tree) -> ir.Value:
+    """Python's truth of a number or one-element array as a 0-d boolean."""
+    if type(tree) is Known:
+        return ops.constant(bool(tree.value))
+    value = ops.reshape(tree.value, ())
+    return value if dtype_of(value).kind == "b" else ops.compare(value, 0, "NE")
+
+
+def operations_in(block: ir.Block) -> int:
+    """Operations in a block and the blocks inside it; constants and terminators are free."""
+    count = 0
+    for op in block.operations:
+        if op.name not in ("stablehlo.constant", "stablehlo.return"):
+            count += 1
+        for region in op.regions:
+            for inner in region.blocks:
+                count += operations_in(inner)
+    return count
+
+
+def uses_only(block: ir.Block, known: set[ir.Value]) -> bool:
+    """Whether the operations use nothing but each other, constants and `known` values."""
+    for op in block.operations:
+        for operand in op.operands:
+            if operand not in known and ops.constant_value(operand) is None:
+                return False
+        known.update(op.results)
+        for region in op.regions:
+            for inner in region.blocks:
+                known.update(inner.arguments)
+                if not uses_only(inner, known):
+                    return False
+    return True

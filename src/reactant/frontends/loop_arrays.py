@@ -1,0 +1,133 @@
+"""Which arrays a loop's variables are bound to, from one iteration to the next and after the loop.
+
+A variable that the body binds anew is carried by value, as a copy of whatever it was bound to. NumPy's name points to
+memory: that differs where one of the arrays it may be is written while another name can see it. `check` refuses those.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+
+from reactant.errors import ControlFlowError
+from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, may_be_one, roots_of
+from reactant.frontends.branches import Branch
+from reactant.frontends.carried import NeedsPeeling, leaves
+from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.state import Held, Tree
+
+if TYPE_CHECKING:
+    from reactant.frontends.loops import Loop
+
+
+class LoopArrays:
+    """The arrays of one traced body: `starts` are those variables begin an iteration with, `ends` (by name) those they
+    may be bound to at its end."""
+
+    def __init__(self, loop: Loop, branch: Branch):
+        self.loop, self.branch = loop, branch
+        self.starts: dict[Storage, str] = {}
+        self.end_tensors: dict[str, list[Tensor]] = {}
+        self.ends = self.bindings()
+        self.shared: dict[int, Storage] = {}
+        self.guarded: dict[str, GuardedStorage] = {}
+        self.overlapping = {n for pair in self.overlaps() if not self.identical(*pair) for n in pair}
+
+    def check(self) -> None:
+        """A variable that is bound anew is carried by value. That is only right where nothing is written into the
+        array it was bound to while something else can see that array."""
+        written = self.branch.written
+        changed = {s for s, slot in self.loop.storage_slots.items() if written.get(s, slot.body) != slot.body}
+        in_place = {name for storage, name in self.starts.items() if storage.version > 0}
+        for name in {*self.starts.values()}:
+            names, outside = self.origins(name)
+            for other in sorted(names):
+                if self.entry_storages(other) & changed or name in in_place and not self.loop.owned[other]:
+                    raise NeedsPeeling(ControlFlowError(
+                        f"'{other}' is bound to another array in a loop that runs inside compiled code, and the array "
+                        f"it was bound to before is written in place while others can see it. Start from a copy: "
+                        f"{other} = {other}.copy()."))
+            if outside & changed or outside and name in in_place:
+                raise ControlFlowError(
+                    f"'{name}' may be bound to an array from outside of the loop, and that array is written in the "
+                    f"loop. Bind it to a copy.")
+        for first, second in self.overlaps():
+            if {first, second} & in_place:
+                raise ControlFlowError(
+                    f"'{first}' and '{second}' may be bound to one array in a loop that runs inside compiled code, and "
+                    f"it is written in place in a later iteration. Bind one of them to a copy.")
+
+    def bindings(self) -> dict[str, set[Storage]]:
+        """For each variable carried by value, the arrays it may be bound to after an iteration."""
+        self.starts = {o.storage: name for name, c in self.loop.carried.items() if c.late is None
+                       for o, kind in zip(c.objects, c.kinds, strict=False)
+                       if kind is not None and is_tensor(o) and o.kind == ARRAY}
+        ends: dict[str, set[Storage]] = {}
+        for name, carried in self.loop.carried.items():
+            if name in self.branch.states:
+                tensors = [leaf.tensor for leaf in leaves(self.branch.states[name]) if type(leaf) is Held]
+            else:
+                tensors = [o for o in carried.objects if is_tensor(o)]
+            self.end_tensors[name] = [t for t in tensors if t.kind == ARRAY]
+            ends[name] = {root for t in self.end_tensors[name] for root in roots_of(t.storage)}
+        return ends
+
+    def origins(self, name: str) -> tuple[set[str], set[Storage]]:
+        """Whose arrays from before the loop `name` may be bound to at the start of some iteration; and which arrays
+        from outside, bound in the body."""
+        names, outside, waiting = set(), set(), [name]
+        while waiting:
+            current = waiting.pop()
+            if current in names:
+                continue
+            names.add(current)
+            for root in self.ends[current]:
+                if root in self.starts:
+                    waiting.append(self.starts[root])
+                elif self.branch.preexisting(root):
+                    outside.add(root)
+        return names, outside
+
+    def entry_storages(self, name: str) -> set[Storage]:
+        return {root for leaf in leaves(self.loop.entries[name]) if type(leaf) is Held and leaf.tensor.kind == ARRAY
+                for root in roots_of(leaf.tensor.storage)}
+
+    def overlaps(self) -> Iterator[tuple[str, str]]:
+        """Pairs of variables that may be bound to one array after an iteration."""
+        names = sorted(n for n, roots in self.ends.items() if roots)
+        for position, first in enumerate(names):
+            for second in names[position + 1:]:
+                if any(may_be_one(a.storage, b.storage) for a in self.end_tensors[first]
+                       for b in self.end_tensors[second]):
+                    yield first, second
+
+    def identical(self, first: str, second: str) -> bool:
+        """Whether two variables are always bound to one and the same whole array made in the body."""
+        ends = {(id(t.storage), bool(t.steps), len(roots_of(t.storage))) for n in (first, second)
+                for t in self.end_tensors[n]}
+        return len(ends) == 1 and ends.pop()[1:] == (False, 1)
+
+    def after(self, name: str, leaf: Tree, result: ir.Value) -> Tensor:
+        """The array a variable was bound to by the last iteration: one from outside, one that some variable was bound
+        to before that iteration, or one made in it (arrays that share memory go on sharing it)."""
+        if type(leaf) is not Held:
+            return Tensor.of_value(result)
+        tensor = leaf.tensor
+        roots = roots_of(tensor.storage)
+        known = [root for root in roots if root in self.starts or self.branch.preexisting(root)]
+        if not known and name not in self.overlapping:
+            if tensor.steps:
+                return Tensor.of_value(result)
+            storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
+            return Tensor(storage, strides=tensor.strides_)
+        if len(roots) == 1 and known and known[0] not in self.starts and not has_dynamic_steps(tensor):
+            return tensor
+        sources = [root for root in known if root not in self.starts]
+        for root in known:
+            if root in self.starts:
+                names, outside = self.origins(self.starts[root])
+                sources += [s for n in names if not self.loop.owned[n] for s in self.entry_storages(n)] + list(outside)
+        storage = self.guarded[name] = GuardedStorage(name, sources, result)
+        return Tensor(storage, strides=tensor.strides_)
