@@ -165,9 +165,12 @@ def test_empty_dimensions():
 
 
 def test_repeated_writes_do_not_depend_on_the_order_of_a_scatter():
-    """The index vectors that lose are moved out of bounds before the scatter, which may then run in any order."""
-    text = reactant.code_hlo(assign, np.zeros(4), REPEATED, np.arange(6.), optimize=False)
-    assert text.count('"stablehlo.scatter"(') == 2 and "unique_indices = false" in text
+    """Every scatter takes a maximum, or is left with one write for each element."""
+    many = reactant.code_hlo(assign, np.zeros(4), REPEATED, np.arange(6.), optimize=False)
+    assert many.count('"stablehlo.scatter"(') == 1 and "stablehlo.maximum" in many
+    few = reactant.code_hlo(assign, np.zeros(40), REPEATED, np.arange(6.), optimize=False)
+    assert few.count('"stablehlo.scatter"(') == 2 and "stablehlo.maximum" in few
+    check(assign, np.zeros(40), REPEATED, np.arange(6.))
 
 
 def test_indices_in_range_need_no_check():

@@ -39,13 +39,22 @@ def test_gradient():
 
 
 @pytest.mark.parametrize("dtype", ["f8", "i4", "c16", "i1", "?"])
-@pytest.mark.parametrize("n, m", [(5, 3), (3, 5), (6, 2), (6, 4), (4, 4), (1, 4), (50, 40), (40, 50), (2, 6)])
+@pytest.mark.parametrize("n, m", [(5, 3), (3, 5), (6, 2), (6, 4), (4, 4), (1, 4), (9, 3), (50, 40), (40, 50),
+                                  (130, 34)])
 def test_convolutions(n, m, dtype):
     u, v = ((RANDOM.normal(size=k) * 3).astype(dtype) for k in (n, m))
     if dtype == "c16":
         u, v = u + 1j * u[::-1], v * 1j + v[::-1]**2
     check_table([f for mode in ("full", "same", "valid") for f in (
         lambda u, v, mode=mode: np.convolve(u, v, mode), lambda u, v, mode=mode: np.correlate(u, v, mode))], u, v)
+
+
+def test_infinities_and_nans_stay_where_they_belong():
+    x = np.arange(200.)
+    x[50], x[90] = np.inf, np.nan
+    check_table([lambda x: np.convolve(x, x[100:150]), lambda x: np.convolve(x, x[:120]),
+                 lambda x: np.convolve(x, x[45:60]), lambda x: np.convolve(x[100:], x[:45] * 1j),
+                 lambda x: np.convolve(x[100:], x[:45])], x)
 
 
 def test_convolution_arguments():
@@ -57,7 +66,7 @@ def test_convolution_arguments():
 
 def test_functions_along_axes():
     check_table([lambda a: np.apply_along_axis(lambda v: v.sum(), 0, a),
-    lambda a: np.apply_along_axis(lambda v: v * 2, 1, a),
+                 lambda a: np.apply_along_axis(lambda v: v * 2, 1, a),
                  lambda a: np.apply_along_axis(lambda v: np.outer(v, v), 0, a),
                  lambda a: np.apply_along_axis(np.diag, 1, a),
                  lambda a: np.apply_over_axes(np.sum, a, [0, 1])], A)

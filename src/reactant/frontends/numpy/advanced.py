@@ -374,26 +374,52 @@ def write(chosen: Selection, updates: ir.Value, body: Any, unique: bool, any_ord
         vectors = ops.select(ops.broadcast_in_dim(inside, shape, range(len(shape) - 1)), vectors,
                              max(chosen.view.shape))
     if not unique and not any_order and body == "second":
+        if inside is None and 2 * size(chosen.index_shape) >= size([chosen.view.shape[a] for a in chosen.axes]):
+            return _gathered_writes(chosen, vectors, updates)
         vectors = _last_writes(chosen, vectors)
     return ops.scatter(chosen.view.value(), vectors, updates, body, update_window_dims=chosen.windows,
                        inserted_window_dims=sorted(chosen.axes), scatter_dims_to_operand_dims=chosen.axes,
                        index_vector_dim=len(chosen.index_shape), unique_indices=unique)
 
 
-def _last_writes(chosen: Selection, vectors: ir.Value) -> ir.Value:
-    """Index vectors in which every write but the last to an element points outside, where scatter skips it."""
+def _last_write(chosen: Selection, vectors: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """For each element of the addressed dimensions the number of the last write to it, or -1; the flat index vectors;
+    the numbers of the writes."""
     extents = [chosen.view.shape[a] for a in chosen.axes]
-    count, rank = size(chosen.index_shape), len(chosen.index_shape)
+    count = size(chosen.index_shape)
     flat = ops.reshape(vectors, (count, len(extents)))
-    order = ops.iota((count,), np.int64, 0)
-    last = ops.scatter(ops.constant(-1, np.int64, extents), flat, order, "maximum", update_window_dims=(),
+    order = ops.iota((count,), np.int32 if count < 2**31 else np.int64, 0)
+    last = ops.scatter(ops.constant(-1, dtype_of(order), extents), flat, order, "maximum", update_window_dims=(),
                        inserted_window_dims=range(len(extents)), scatter_dims_to_operand_dims=range(len(extents)),
                        index_vector_dim=1)
+    return last, flat, order
+
+
+def _last_writes(chosen: Selection, vectors: ir.Value) -> ir.Value:
+    """Index vectors in which every write but the last to an element points outside, where scatter skips it."""
+    last, flat, order = _last_write(chosen, vectors)
+    extents = shape_of(last)
     winner = ops.gather(last, flat, offset_dims=(), collapsed_slice_dims=range(len(extents)),
                         start_index_map=range(len(extents)), index_vector_dim=1, slice_sizes=[1] * len(extents))
     wins = ops.reshape(ops.compare(winner, order, "EQ"), chosen.index_shape)
     shape = shape_of(vectors)
-    return ops.select(ops.broadcast_in_dim(wins, shape, range(rank)), vectors, max(extents))
+    return ops.select(ops.broadcast_in_dim(wins, shape, range(len(shape) - 1)), vectors, max(extents))
+
+
+def _gathered_writes(chosen: Selection, vectors: ir.Value, updates: ir.Value) -> ir.Value:
+    """Where about as many elements are written as there are: every element fetches its last write."""
+    last, _, order = _last_write(chosen, vectors)
+    axes, extents, count = chosen.axes, shape_of(last), shape_of(order)[0]
+    windows = [chosen.view.shape[d] for d in range(len(chosen.view.shape)) if d not in axes]
+    rows = ops.reshape(ops.transpose(updates, [*chosen.batch, *chosen.windows]), (count, *windows))
+    fetched = ops.gather(rows, ops.reshape(ops.maximum(last, 0), (*extents, 1)),
+                         offset_dims=range(len(extents), len(extents) + len(windows)), collapsed_slice_dims=[0],
+                         start_index_map=[0], index_vector_dim=len(extents), slice_sizes=[1, *windows])
+    rest = [d for d in range(len(chosen.view.shape)) if d not in axes]
+    order_now = [*axes, *rest]
+    back = [order_now.index(d) for d in range(len(order_now))]
+    written = ops.broadcast_in_dim(ops.compare(last, 0, "GE"), shape_of(fetched), range(len(extents)))
+    return ops.select(ops.transpose(written, back), ops.transpose(fetched, back), chosen.view.value())
 
 
 # ---- ufunc.at --------------------------------------------------------------------------------------------------

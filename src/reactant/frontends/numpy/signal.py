@@ -64,7 +64,6 @@ def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: object) -> tuple:
 def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, low: Tensor, high: Tensor) -> Tensor:
     n, shape = xs.size, points.shape
     x = points.value()
-    last = n - 1
     found = f_last = st.broadcast(wrap(fs[-1]).value(), shape)
     if n > 1:
         # how many sample points are <= x, minus one: the segment

@@ -249,22 +249,16 @@ def argpartition(a: object, kth: object, axis: object = -1, kind: str = "introse
 # ---- searching -------------------------------------------------------------------------------------------------
 
 def search(edges: Keys, wanted: Keys, right: bool) -> ir.Value:
-    """int64 insertion points of `wanted` (any shape) into ascending vectors `edges`: binary search in lock step."""
+    """int64 insertion points of `wanted` (any shape) into ascending vectors `edges`: binary search in lock step, its
+    rounds written out, so that they become one pass over `wanted`."""
     extent, shape = shape_of(edges[0])[0], shape_of(wanted[0])
-    low = ops.constant(0, np.int64, shape)
-    if not extent:
-        return low
-    high = ops.constant(extent, np.int64, shape)
-
-    def turn(i: ir.Value, low: ir.Value, high: ir.Value) -> list[ir.Value]:
-        middle = ops.shift_right_logical(ops.add(low, high), 1)
-        found = [gather_flat(k, ops.minimum(middle, extent - 1)) for k in edges]
-        after = before(found, wanted, or_equal=right)
-        open_ = ops.compare(low, high, "LT")
-        return [ops.add(i, 1), ops.select(ops.and_(open_, after), ops.add(middle, 1), low),
-                ops.select(ops.and_(open_, ops.not_(after)), middle, high)]
-    rounds = int(extent).bit_length()
-    return ops.while_([ops.constant(0, np.int64), low, high], lambda i, *_: ops.compare(i, rounds, "LT"), turn)[1]
+    place = ops.constant(0, np.int64, shape)
+    for bit in reversed(range(int(extent).bit_length())):
+        further = ops.add(place, 1 << bit)
+        found = [gather_flat(k, ops.minimum(ops.subtract(further, 1), extent - 1)) for k in edges]
+        passed = before(found, wanted, or_equal=right)
+        place = ops.select(ops.and_(passed, ops.compare(further, extent, "LE")), further, place)
+    return place
 
 
 @implements(np.searchsorted)
