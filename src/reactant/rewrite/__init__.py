@@ -32,9 +32,19 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
 from reactant.rewrite.driver import NotConverged, NotConvergedWarning, RewriteError, RuleSet, pure
 from reactant.rewrite.pattern import constant, equations, match, named, once, one_of, rest, rewrite, splat, variables
 from reactant.rewrite.report import Report
-from reactant.rewrite.site import CHANGED, Producer, Site, captures, consumers, defined_in, inside, producer, users
+from reactant.rewrite.site import (
+           CHANGED,
+           Producer,
+           Site,
+           captures,
+           consumers,
+           defined_in,
+           inside,
+           producer,
+           readers,
+           users,
+)
 
 __all__ = ["CHANGED", "NotConverged", "NotConvergedWarning", "Producer", "Report", "RewriteError", "RuleSet", "Site",
            "captures", "consumers", "constant", "defined_in", "equations", "inside", "match", "named", "once", "one_of",
-           "producer", "pure",
-           "rest", "rewrite", "splat", "users", "variables"]
+           "producer", "pure", "readers", "rest", "rewrite", "splat", "users", "variables"]

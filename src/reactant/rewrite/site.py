@@ -176,7 +176,13 @@ class Producer:
 
 def consumers(value: ir.Value) -> list[Producer]:
     """A read-only look at every op that uses a value, once a use."""
-    return [Producer(use.owner.operation) for use in value.uses]
+    return list(readers(value))
+
+
+def readers(value: ir.Value) -> Iterator[Producer]:
+    """`consumers` one by one, for who may stop early."""
+    for use in value.uses:
+        yield Producer(use.owner.operation)
 
 
 def users(value: ir.Value) -> int:

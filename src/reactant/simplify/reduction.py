@@ -51,7 +51,7 @@ def _kept(rank: int, dimensions: Sequence[int]) -> list[int]:
 def reduce_of_unit_dimensions(x, v, d, t, result_shape):
     """reduce(x, v) along dimensions of extent 1 = op(v, reshape(x))"""
     extents = shape_of(x)
-    if not _understood(t) or any(extents[i] != 1 for i in d):
+    if any(extents[i] != 1 for i in d) or not _understood(t):
         return None
     return _combine(t.body, ops.reshape(x, result_shape), ops.broadcast_in_dim(v, result_shape, ()))
 
@@ -70,7 +70,7 @@ def reduce_drops_unit_dimensions(x, v, d, t):
     """reduce(x, dimensions of extent 1 and others) = reduce(reshape(x), the others)"""
     extents = shape_of(x)
     units = [i for i in d if extents[i] == 1]
-    if not _understood(t) or not units or len(units) == len(d):
+    if not units or len(units) == len(d) or not _understood(t):
         return None
     remaining = _kept(len(extents), units)
     return ops.reduce(ops.reshape(x, [extents[i] for i in remaining]), v,

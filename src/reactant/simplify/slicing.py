@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import consumers, match, named, once, one_of, producer, rest, rewrite, variables
+from reactant.rewrite import match, named, once, one_of, producer, readers, rest, rewrite, users, variables
 from reactant.simplify.contents import constant_starts, is_splat
 from reactant.simplify.indexmaps import cut_group, inverse, replaced, reshape_groups
 
@@ -46,10 +46,14 @@ def padded(inner: Any, value: Any) -> Any:
 def _only_read_in_pieces(value: ir.Value) -> bool:
     """Whether all uses of a value are slices which together have no more elements than it: then slicing before
     computing computes no more."""
-    readers = consumers(value)
-    return len(readers) == 1 or (
-        all(reader.name == "stablehlo.slice" for reader in readers)
-        and sum(size(shape_of(reader.results[0])) for reader in readers) <= size(shape_of(value)))
+    left = size(shape_of(value))
+    for count, reader in enumerate(readers(value)):
+        if reader.name != "stablehlo.slice":
+            return count == 0 and users(value) == 1
+        left -= size(shape_of(reader.results[0]))
+        if left < 0:
+            return False
+    return True
 
 
 # ---- slice ---------------------------------------------------------------------------------------------------------
