@@ -1,3 +1,7 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from reactant.__main__ import main
@@ -17,6 +21,13 @@ def test_every_rule_is_listed_once(capsys):
     for line in page.splitlines():
         if line.startswith("|"):
             assert line.replace("\\|", "").count("|") == 4
+
+
+def test_page_is_up_to_date():
+    """After a change of the rules: reactant patterns --markdown > docs/patterns.md"""
+    printed = subprocess.run([sys.executable, "-m", "reactant", "patterns", "--markdown"],
+                             capture_output=True, text=True, check=True).stdout  # other tests declare rules of their own
+    assert (Path(__file__).parents[2] / "docs" / "patterns.md").read_text() == printed
 
 
 def test_table(capsys):

@@ -89,7 +89,7 @@ def table(title: str, comparison: Comparison, further: dict[str, str] | None = N
         "largest difference": f"{comparison.difference:.1e}",
         **(further or {}),
     }
-    result = Table(title=title, show_header=False)
+    result = Table(title=title, show_header=False, min_width=len(title))
     result.add_column()
     result.add_column(justify="right")
     for name, value in rows.items():
