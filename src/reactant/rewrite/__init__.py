@@ -33,16 +33,16 @@ from reactant.rewrite.driver import NotConverged, NotConvergedWarning, RewriteEr
 from reactant.rewrite.pattern import constant, equations, match, named, once, one_of, rest, rewrite, splat, variables
 from reactant.rewrite.report import Report
 from reactant.rewrite.site import (
-           CHANGED,
-           Producer,
-           Site,
-           captures,
-           consumers,
-           defined_in,
-           inside,
-           producer,
-           readers,
-           users,
+    CHANGED,
+    Producer,
+    Site,
+    captures,
+    consumers,
+    defined_in,
+    inside,
+    producer,
+    readers,
+    users,
 )
 
 __all__ = ["CHANGED", "NotConverged", "NotConvergedWarning", "Producer", "Report", "RewriteError", "RuleSet", "Site",
