@@ -26,7 +26,6 @@ equations(
     ceil_of_negate=(match.ceil(match.negate(x)), match.negate(match.floor(x))),
     is_finite_of_negate=(match.is_finite(match.negate(x)), match.is_finite(x)),
     is_finite_of_abs=(match.is_finite(match.abs(x)), match.is_finite(x)),
-    square_of_negate=(match.multiply(match.negate(x), match.negate(x)), match.multiply(x, x)),
 )
 equations(
     example=lambda a: ops.real(ops.complex(a(6, dtype="float32"), a(6, dtype="float32"))),
