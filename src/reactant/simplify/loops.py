@@ -77,9 +77,9 @@ def without_carried(site: Site, dropped: dict[int, ir.Value | None]) -> list[ir.
     return [results.get(i, substitutes.get(i)) for i in range(len(inits))]
 
 
-def reached(values: Iterable[ir.Value], loop: ir.Operation) -> set[ir.Value]:
-    """The arguments of `loop`'s regions on which `values` depend."""
-    work, seen, found = list(values), set(), set()
+def reached(values: Iterable[ir.Value], loop: ir.Operation, seen: set[ir.Value] | None = None) -> set[ir.Value]:
+    """The arguments of `loop`'s regions on which `values` depend. `seen`: values not to look at again; it grows."""
+    work, seen, found = list(values), set() if seen is None else seen, set()
     while work:
         value = work.pop()
         if value in seen:
@@ -112,13 +112,13 @@ def while_carries_dead_value(site: Site):
         return None
     returned, number = site.returned(BODY), {argument: i for i, argument in enumerate(arguments)}
     effects = [v for child in site.body(BODY) if not pure(child) for v in (*child.operands, *captures(child))]
-    live |= {number[value] for value in reached(effects, site.op)}
-    work = list(live)
+    seen: set[ir.Value] = set()
+    live |= {number[value] for value in reached(effects, site.op, seen)}
+    work = [returned[i] for i in live]
     while work:
-        for value in reached([returned[work.pop()]], site.op):
-            if number[value] not in live:
-                live.add(number[value])
-                work.append(number[value])
+        new = {number[value] for value in reached(work, site.op, seen)} - live
+        live |= new
+        work = [returned[i] for i in new]
     dead = {i: None for i in range(len(arguments)) if i not in live}
     return without_carried(site, dead) if dead else None
 
