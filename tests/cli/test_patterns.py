@@ -24,9 +24,11 @@ def test_every_rule_is_listed_once(capsys):
 
 
 def test_page_is_up_to_date():
-    """After a change of the rules: reactant patterns --markdown > docs/patterns.md"""
+    """After a change of the rules: reactant patterns --markdown > docs/patterns.md
+
+    In a process of its own, because other tests declare rules."""
     printed = subprocess.run([sys.executable, "-m", "reactant", "patterns", "--markdown"],
-                             capture_output=True, text=True, check=True).stdout  # other tests declare rules of their own
+                             capture_output=True, text=True, check=True).stdout
     assert (Path(__file__).parents[2] / "docs" / "patterns.md").read_text() == printed
 
 
