@@ -89,6 +89,30 @@ def test_moving_between_extents():
     check_table([shift, lengths_differ], X, Y, np.int64(1), np.int64(2))
 
 
+def whole_array_updated(x, y, a, b):
+    z = x[:3]
+    z += y[a:b]
+    np.multiply(y[a:b], 2, out=y[a:b])
+    np.add(x[:3], y[a:b], out=z)
+    return z
+
+
+def update_of_integers(x, y, a, b):
+    k = x.astype(int)
+    k[a:b] += y[a:b]
+
+
+def update_of_integers_by_number(x, y, a, b):
+    k = x.astype(int)
+    k[a:b] += 3
+    k[a:b] *= True
+    return k
+
+
+def test_updates_and_out():
+    check_table([whole_array_updated, update_of_integers, update_of_integers_by_number], X, Y, np.int64(2), np.int64(5))
+
+
 def test_windows_of_known_length_are_plain_views():
     def windows(x, i):
         w = x[i:i + 3]

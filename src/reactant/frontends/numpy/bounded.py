@@ -303,11 +303,7 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
 
 def _in_place(ufunc: np.ufunc) -> Callable:
     def apply(self: Bounded, other: object) -> Bounded:
-        result = ufunc(self, other)
-        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
-            raise np._core._exceptions._UFuncOutputCastingError(ufunc, "same_kind", result.dtype, self.dtype, 0)
-        self.store(result)
-        return self
+        return ufunc(self, other, out=self)
     return apply
 
 
@@ -323,9 +319,7 @@ for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute
 
 def in_place(ufunc: np.ufunc, target: Tensor, other: Bounded) -> Tensor:
     """`target += other` where only `other` has a run-time size."""
-    whole = Bounded(target, [None] * target.ndim)
-    whole.store(ufunc(target, other))
-    return target
+    return ufunc(target, other, out=target)
 
 
 def same_step(a: st.Step, b: st.Step) -> bool:

@@ -25,8 +25,10 @@ from reactant.frontends.numpy.bounded import (
     minus,
     require_equal,
 )
+from reactant.frontends.numpy.promotion import loop_dtypes
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.numpy.ufuncs import weak_type
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import real_dtype
@@ -128,6 +130,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
         result = elementwise(lambda *parts: ufunc(*parts, **kwargs), inputs)
     if out is None:
         return result
+    if ufunc.signature is None:      # NumPy's own error where the result cannot be stored
+        loop_dtypes(ufunc, (*(x.dtype if is_partial(x) else weak_type(x) for x in inputs), out.dtype))
     (out if is_partial(out) else Bounded(out, [None] * out.ndim)).store(result)
     return out
 
