@@ -86,10 +86,12 @@ class Program:
     def simple(self) -> str:
         a, b, i = self.array(), self.array(), self.random.randint(0, 3)
         return self.random.choice([
-            f"{a} = {b}", f"{a} = {b}", f"{a}, {b} = {b}, {a}", f"{a} = {b} * 0.5 + {self.number()}", f"{a} = {a}.copy()",
-            f"{a} += {self.number()}", f"{a}[{i}] = {self.number()}", f"{a}[1:] += {b}[:-1] * 0.5", f"{a}[::-1] *= 0.5",
+            f"{a} = {b}", f"{a} = {b}", f"{a}, {b} = {b}, {a}", f"{a} = {b} * 0.5 + {self.number()}",
+            f"{a} = {a}.copy()", f"{a} += {self.number()}", f"{a}[{i}] = {self.number()}", f"{a}[1:] += {b}[:-1] * 0.5",
+            f"{a}[::-1] *= 0.5",
             f"v = {a}[1:3]; v += {self.number()}", f"{a} = np.sin({b})", f"s = {self.number()} * 0.5",
-            f"t = {a}.sum() * 0.1", f"s, t = t, s", f"s += {self.number()}", f"s = {self.number()} if {self.test()} else t",
+            f"t = {a}.sum() * 0.1", "s, t = t, s", f"s += {self.number()}",
+            f"s = {self.number()} if {self.test()} else t",
             f"{a} = {a} if {self.test()} else {b}",
         ])
 

@@ -13,7 +13,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError, ReactantError
-from reactant.frontends import effects
+from reactant.frontends import effects, source_map
 from reactant.frontends.aliases import (
     ChosenStorage,
     GuardedStorage,
@@ -157,7 +157,8 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
             side = _failing_at_run_time(function) if function else lambda: None
             sides.append(run(region.blocks.append(), side, variables, before))
             variables.restore(before)
-        return _Meeting(trace, predicate, variables, before, *sides).finish()
+        with source_map.location():
+            return _Meeting(trace, predicate, variables, before, *sides).finish()
     except BaseException:
         variables.restore(before)
         raise

@@ -16,7 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import branches, effects
+from reactant.frontends import branches, effects, source_map
 from reactant.frontends.aliases import (
     ChosenStorage,
     as_storage,
@@ -160,7 +160,8 @@ class Loop:
             return False
         if self.reject():
             raise Unroll
-        self.build(scratch)
+        with source_map.location():
+            self.build(scratch)
         self.finish(plans, branch, checks)
         return True
 

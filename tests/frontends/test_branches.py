@@ -1,0 +1,261 @@
+"""`if`, conditional expressions, `and`/`or`/`not` over run-time values: programs plain and compiled, on every path."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.frontends.agreement import MANY, State, agree
+
+
+def if_else(x):
+    if x.sum() > 0:
+        y = x * 2
+    else:
+        y = x - 1
+    return y
+
+
+def if_only(x):
+    y = x + 1
+    if x[0] > 0:
+        y = y * 3
+    return y
+
+
+def elif_chain(x):
+    s = x.sum()
+    if s > 5:
+        name, y = 1, x
+    elif s > 0:
+        name, y = 2, x * 2
+    elif s < 0:
+        name, y = 3, x * 3
+    else:
+        name, y = 4, x * 4
+    return name, y + 1
+
+
+def early_returns(x):
+    if x[0] > 0:
+        return x + 1
+    if x[1] < 0:
+        return x - 1
+    return x * 0
+
+
+def nested_early_return(x):
+    total = 0.0
+    if x[0] != 0:
+        total = total + 1
+        if x[2] > 3:
+            return total, x
+        total = total * 2
+    total = total + x[1]
+    return total, x * 2
+
+
+def return_in_both(x):
+    if x.min() < 0:
+        return -x
+    else:
+        return x
+
+
+def write_in_branch(x):
+    v = x[1:]
+    if x[0] > 0:
+        v[0] = 10
+        x[0] += v[1]
+    else:
+        x[::2] = 5
+    return v * 2
+
+
+def write_through_view_made_in_branch(x):
+    a = np.zeros((2, 3))
+    if x[0] >= 0:
+        row = a[1]
+        row += x
+        row[0] = -1
+    return a
+
+
+def two_names_one_array(x):
+    a = np.zeros(3)
+    b = a
+    if x[0] > 0:
+        a += 1
+    else:
+        b[1] = 7
+    return a, b
+
+
+def rebound_alias_then_write(x):
+    a, b = np.ones(3), np.zeros(3)
+    c = a
+    if x[0] > 0:
+        c = b
+    c[0] = 9
+    b[1] = 4
+    return a, b, c
+
+
+def argument_or_copy_then_write(x):
+    if x[0] > 0:
+        x = x * 2
+    x[0] = 100.0
+    return x.sum()
+
+
+def swapped_in_branch(x):
+    a, b = x, x + 1
+    if x[0] > 0:
+        a, b = b, a
+    a[0] = 50
+    return a, b
+
+
+def shared_in_both_branches(x):
+    if x[0] > 0:
+        a = x + 1
+        b = a
+    else:
+        a = x - 1
+        b = a
+    b[0] = 3
+    return a, b
+
+
+def views_of_fresh(x):
+    if x[0] > 0:
+        a = x + 1
+        b = a[1:]
+    else:
+        a = x - 1
+        b = a[1:]
+    b[:] = 8
+    return a, b
+
+
+def only_one_branch_assigns(x):
+    if x[0] > 0:
+        y = x * 2
+    z = 1.0
+    if x[0] > 0:
+        z = y.sum()
+    return z
+
+
+def number_types(x):
+    n = 0.0
+    if x[0] > 0:
+        n = 1.5
+    k = 1
+    if x[1] > 0:
+        k = 7
+    best = 0.0
+    if x[2] > best:
+        best = x[2]
+    return n, k, best
+
+
+def containers(x):
+    if x[0] > 0:
+        pair, d, items = (x, 1), {"a": x, "b": 2.0}, [x[0], 2]
+    else:
+        pair, d, items = (x + 1, 2), {"a": x * 2, "b": 3.0}, [x[1], 3]
+    return pair, d, items
+
+
+def dataclasses_and_methods(x):
+    s = State(x * 1)
+    s.kick(x).kick(x)
+    if x[2] > 3:
+        s = State(x, 3.0)
+    return s.position, s.energy
+
+
+def changed_list_and_dict(x):
+    items, table = [x, 1.0], {"a": x, "n": 1}
+    if x[0] > 0:
+        items[1] = 2.0
+        table["a"] = x * 2
+        table["n"] += 1
+    else:
+        items[0] = x * 3
+    return items, table
+
+
+def closure_counter(x):
+    count = 0
+
+    def bump(by):
+        nonlocal count
+        count += by
+
+    if x[0] > 0:
+        bump(2)
+    else:
+        bump(5)
+    bump(1)
+    return count
+
+
+def conditional_expressions(x):
+    a = x if x[0] > 0 else x * 2
+    b = 1 if x[1] > 0 else 2
+    c = (x + 1 if x[2] > 3 else x + 2) if x[0] != 0 else x + 3
+    return a, b, c
+
+
+def logic(x):
+    a = x[0] > 0 and x[1] > 0
+    b = x[0] > 0 or x[1] < 0
+    c = not x[0]
+    d = x[0] > 0 and x[1] > 0 and not x[2] < 0
+    e = x[0] or x[1]
+    f = 0 < x[0] < 5
+    g = -5 < x[1] <= x[0] < 3
+    return 1 if a else 0, 1 if b else 0, c, 1 if d else 0, e, 1 if f else 0, 1 if g else 0
+
+
+def effects_in_short_circuit(x):
+    def bump(a):
+        a += 1
+        return a[0] > 0
+
+    if x[1] > 0 and bump(x):
+        return x * 2
+    return x
+
+
+def membership(x):
+    return 1 if 2.0 in x else 0, 1 if x[0] in (1.0, 5.0) else 0, 1 if x[0] not in [-1.0] else 0
+
+
+def nothing_returned(x):
+    if x[0] > 0:
+        x[0] = 5
+        return
+    x[1] = 6
+
+
+def none_or_value(x, flag=None):
+    if flag is None:
+        flag = x[0] > 0
+    if flag:
+        return x
+    return -x
+
+
+BRANCHES = [if_else, if_only, elif_chain, early_returns, nested_early_return, return_in_both, write_in_branch,
+            write_through_view_made_in_branch, two_names_one_array, rebound_alias_then_write,
+            argument_or_copy_then_write, swapped_in_branch, shared_in_both_branches, views_of_fresh,
+            only_one_branch_assigns, number_types, containers, dataclasses_and_methods, changed_list_and_dict,
+            closure_counter, conditional_expressions, logic, effects_in_short_circuit, membership, nothing_returned,
+            none_or_value]
+
+
+@pytest.mark.parametrize("program", BRANCHES, ids=lambda f: f.__name__)
+def test_branches(program):
+    agree(program, MANY)
