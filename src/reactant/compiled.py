@@ -37,7 +37,8 @@ class Lowered:
     """A program before XLA. `original` is the module as traced (only kept by `.lower`)."""
 
     def __init__(self, name: str, traced: Traced, original: ir.Module | None, report: Any, times: Times,
-                 options: CompileOptions):
+                 options: CompileOptions, on_device: bool = False):
+        self.on_device = on_device      # some argument is a device array: results stay on the device
         self.name, self.traced, self.original, self.report = name, traced, original, report
         self.times, self.options = times, options
 
@@ -125,9 +126,8 @@ class Compiled:
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
-        for leaf in leaves:
-            if isinstance(leaf, (jax.Array, DeviceArray)):
-                return self._run_on_device(leaves, args, kwargs)
+        if self.lowered.on_device:
+            return self._run_on_device(leaves, args, kwargs)
         if self._simple:
             return _leaf(self.executable(leaves)[self._traced.result.index], self._traced.result.kind)
         if self._traced.written:
@@ -237,7 +237,8 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
         start = time.perf_counter()
         report = pipelines.run(traced.module, _pipeline(options), options=options)
         times.passes = time.perf_counter() - start
-    return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options)
+    return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options,
+                   on_device=sig.has_device_array((positional, keyword)))
 
 
 def _pipeline(options: CompileOptions) -> Any:

@@ -117,6 +117,13 @@ class Flattener:
         return Static(x)
 
 
+def has_device_array(node: Any) -> bool:
+    """Whether a signature has a device array anywhere."""
+    if not isinstance(node, tuple) or not node:
+        return False
+    return (node[0] == "device" and len(node) == 4) or any(has_device_array(n) for n in node)
+
+
 _HEAP_TYPE = 1 << 9      # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement
 _OPAQUE_MODULES = {"builtins", "functools", "jax", "jaxlib", "numba", "numpy", "reactant", "itertools", "operator"}
 """Top-level modules whose objects are never opened as containers of arrays."""
