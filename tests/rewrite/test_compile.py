@@ -170,3 +170,30 @@ def test_only_rules_that_can_match_are_tried():
         assert {rule.name for rule, _ in table.select((negate, negate))} == {"one"}
         assert {rule.name for rule, _ in table.select((absolute, negate))} == {"two"}
         assert table.select((negate, object)) == ()
+
+
+REGIONS = """func.func @main(%x: tensor<8xf32>, %n: tensor<i32>, %p: tensor<i1>) -> tensor<4xf32> {
+  %e = stablehlo.exponential %x : tensor<8xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<4xf32>
+  PROGRAM
+  return %r#0 : tensor<4xf32> }"""
+LOOP = """%r:2 = stablehlo.while(%a = %z, %i = %n) : tensor<4xf32>, tensor<i32>
+    cond { %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+           stablehlo.return %c : tensor<i1> }
+    do { %s = stablehlo.slice %e [0:4] : (tensor<8xf32>) -> tensor<4xf32>
+         stablehlo.return %s, %i : tensor<4xf32>, tensor<i32> }"""
+BRANCH = """%r = "stablehlo.if"(%p) ({ %s = stablehlo.slice %e [0:4] : (tensor<8xf32>) -> tensor<4xf32>
+                               stablehlo.return %s : tensor<4xf32> }, { stablehlo.return %z : tensor<4xf32> })
+    : (tensor<i1>) -> tensor<4xf32>"""
+
+
+@pytest.mark.parametrize("program, count", [(LOOP, 0), (BRANCH, 1)])
+def test_work_is_moved_into_branches_but_not_into_loops(program, count):
+    @rewrite(match.slice(one_of(("stablehlo.exponential",), x, template="t"), start_indices=d, limit_indices=p))
+    def rule(x, t, d, p, result_shape):
+        """slice(exp(x)) = exp(slice(x))"""
+        return t.build([ops.slice(x, d, p)], result_shape)
+
+    with building():
+        module = modules.parse(REGIONS.replace("PROGRAM", program))
+        assert RuleSet((registry.rule("rule"),)).apply(module.operation, strict=True, verify=True) == count

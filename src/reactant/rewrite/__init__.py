@@ -15,7 +15,8 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
 * `match.<op>(operands..., attribute=...)`; operands are patterns, variables, numbers (a splat constant, bit for bit),
   `constant("c")` (any constant; binds its array), `splat("c")` (binds its element), `rest("xs")` (all remaining
   operands), `once(pattern)` (nobody else uses it), `one_of(names, ..., template="t")` (any of several ops;
-  `t.build(operands, shape)` makes the same op again), `named("v", pattern)` (binds the matched value too).
+  `t.build(operands, shape)` makes the same op again; below the root, such an op matches only where that does not move
+  it into a loop), `named("v", pattern)` (binds the matched value too).
   A repeated variable means equality. Commuted operands are tried by the engine, and constants
   stand on the right. Attributes are decoded to Python values.
 * Parameters are the names the pattern binds, or `result_type`, `result_shape`, `result_dtype`, or `result` (to look at

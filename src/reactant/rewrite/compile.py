@@ -199,6 +199,17 @@ def _same(a: Any, b: Any) -> bool:
     return a == b if not isinstance(a, np.ndarray) else a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
+def _same_turn(inner: ir.OpView, root: ir.Operation) -> bool:
+    """Whether building `inner` again at `root` computes it no more often: both in one block, or `root` in a branch."""
+    wanted, block = inner.operation.block, root.block
+    while block != wanted:
+        parent = block.owner.operation
+        if parent.name not in ("stablehlo.if", "stablehlo.case"):
+            return False
+        block = parent.block
+    return True
+
+
 def _template(op: ir.OpView) -> Template:
     return Template(op.operation)
 
@@ -224,7 +235,8 @@ def kind_letter(type_: ir.Type) -> str:
 
 _HELPERS: dict[str, Any] = {
     "content": _content, "scalar": _scalar, "is_number": _is_number, "one_user": _one_user, "attribute": _attribute,
-    "same": _same, "template": _template, "shape": _shape, "dtype": _dtype, "kind_letter": kind_letter,
+    "same": _same, "template": _template,
+    "same_turn": _same_turn, "shape": _shape, "dtype": _dtype, "kind_letter": kind_letter,
     "constant_class": _CONSTANT,
 }
 
@@ -318,6 +330,8 @@ class _Writer:
             else:
                 self.require(f"attribute({owner}, {key!r}) == {self.capture(wanted)}")
         if pattern.template:
+            if owner != "op":  # what is built again must not come to run more often
+                self.require(f"same_turn({owner}, op)")
             self.bind(pattern.template, f"template({owner})", "{0} == {1}")
 
     def finish(self) -> Matcher:
