@@ -18,7 +18,7 @@ from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, operators, source_map
 from reactant.frontends.numpy import families, implements, python_numbers
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
-from reactant.frontends.numpy.tensor import PYTHON, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.trace import is_tracing, located
 from reactant.ir import ops
@@ -213,10 +213,10 @@ def _hypot(*args: Any) -> Any:
 
 @_on_numbers(round)
 def _round(x: Any, digits: Any = None) -> Any:
-    if x.kind != PYTHON:
+    if x.kind == ARRAY or (x.kind == SCALAR and digits is not None):
         return np.round(x, digits or 0)
-    if x.dtype.kind in "ib":
-        return x
+    if x.dtype.kind in "iub":
+        return x if x.kind == PYTHON else calls.REPLACEMENTS[int](x)
     rounded = _python(np.round(x, digits or 0))
     return rounded if digits is not None else calls.REPLACEMENTS[int](rounded)
 
