@@ -31,7 +31,10 @@ OF_SOME = [
     lambda v: v.mean(), lambda v: np.argmax(v), lambda v: v.argmin(), lambda v: np.median(v), lambda v: v.std(),
     lambda v: v.var(ddof=1), lambda v: np.ptp(v), lambda v: np.sort(v)[0], lambda v: np.sort(v)[-1], lambda v: v[0],
     lambda v: v[-1], lambda v: np.cumsum(v)[-1], lambda v: v[10], lambda v: np.average(v, weights=v**2),
-    lambda v: np.average(v), lambda v: v.mean(dtype="f4")]
+    lambda v: np.average(v), lambda v: v.mean(dtype="f4"), lambda v: np.nanmax(v), lambda v: np.nanmin(v.astype(int)),
+    lambda v: np.nanmean(np.where(v > 0, v, np.nan)), lambda v: np.nanstd(v), lambda v: np.diff(v).sum(),
+    lambda v: np.diff(v, 2).max(), lambda v: np.allclose(v, v), lambda v: np.searchsorted(np.sort(v), [0., 9.]),
+    lambda v: np.searchsorted(np.sort(v), 0.1, side="right"), lambda v: np.searchsorted(np.sort(v), np.nan)]
 
 
 @pytest.mark.parametrize("sliced", SLICES)
@@ -43,6 +46,25 @@ def test_reductions(sliced):
 @pytest.mark.parametrize("bounds", [(2, 5), (0, 8), (3, 7)])
 def test_reductions_of_something(bounds):
     check_table([lambda x, a, b, f=f: f(x[a:b]) for f in OF_SOME], X, *map(np.int64, bounds), rtol=1e-6)
+
+
+MATRICES = [
+    lambda a, n, m: a[:n, :m].sum(axis=0).max(), lambda a, n, m: a[:n].mean(axis=0), lambda a, n, m: a[:n].max(axis=0),
+    lambda a, n, m: a[:n].std(axis=0), lambda a, n, m: a[:n, :m].mean(axis=1, keepdims=True).sum(),
+    lambda a, n, m: (a[:n] - a[:n].mean(axis=0)).sum(axis=1).max(), lambda a, n, m: a[:n].T @ a[:n],
+    lambda a, n, m: (a[:n] @ a[:n].T).sum(), lambda a, n, m: a[:n].sum(axis=(0, 1)), lambda a, n, m: a[:n][:, :m].sum(),
+    lambda a, n, m: np.linalg.norm(a[:n], axis=0), lambda a, n, m: np.cumsum(a[:n], axis=0)[-1],
+    lambda a, n, m: a[:n, None, :].sum(axis=0), lambda a, n, m: (a[:n] > 0).sum(axis=0),
+    lambda a, n, m: a[1:n, 2].sum(),
+    lambda a, n, m: a[-n:, -m:].sum(), lambda a, n, m: (a[:n] + np.arange(6)).sum(),
+    lambda a, n, m: np.nanmax(a[:n], axis=0),
+    lambda a, n, m: (a[:n] * a[:n, :1]).sum(), lambda a, n, m: np.outer(a[0, :n], a[1, :m]).sum(axis=1).max(),
+    lambda a, n, m: np.maximum.reduce(a[:n], axis=0), lambda a, n, m: np.add.outer(a[0, :n], a[1, :m]).sum(),
+    lambda a, n, m: np.dot(a[:n, 0], a[:n]), lambda a, n, m: a[:n].T[1].sum(), lambda a, n, m: a[:n][1]]
+
+
+def test_matrices():
+    check_table(MATRICES, MATRIX, np.int64(3), np.int64(4))
 
 
 def store(sliced):

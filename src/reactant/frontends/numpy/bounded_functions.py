@@ -369,6 +369,47 @@ def sort(a: Any, axis: int = -1, kind: object = None, order: object = None, *, s
     return Bounded(np.sort(front.filled(fill)), front.extents)
 
 
+def _ignoring_nan(function: Callable, without_nan: Callable) -> Callable:
+    """What lies outside becomes NaN, which `function` ignores; integers have none, and need none."""
+    def run(a: Any, axis: object = None, **kwargs: Any) -> Any:
+        if a.dtype.kind not in "fc":
+            return without_nan(a, axis=axis, **kwargs)
+        gone = _axes(a, axis)
+        result = function(a.filled(missing(a.dtype), gone), axis=axis, **_plain_keywords(kwargs))
+        return _remaining(a, result, gone, bool(kwargs.get("keepdims", False)))
+    return run
+
+
+for _function, _plain in {np.nanmax: np.max, np.nanmin: np.min, np.nanmean: np.mean, np.nanvar: np.var,
+                          np.nanstd: np.std}.items():
+    TABLE[_function] = _ignoring_nan(_function, _plain)
+
+
+@on_bounded(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    _require_vector(a, "diff")
+    for _ in range(n):
+        a = np.not_equal(a[1:], a[:-1]) if a.dtype.kind == "b" else a[1:] - a[:-1]
+    return a
+
+
+@on_bounded(np.allclose)
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+@on_bounded(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: object = None) -> Any:
+    if is_partial(v) or sorter is not None:
+        raise UnsupportedError("np.searchsorted for an array of run-time size, or through a sorter. " + ADVICE)
+    _require_vector(a, "searchsorted")
+    front = compact(a)
+    fill = missing(a.dtype) if a.dtype.kind in "fc" else highest(a.dtype)
+    found = np.searchsorted(front.filled(fill), v, side)
+    length = Tensor.of_value(as_number(a.length(0)), SCALAR)
+    return np.minimum(found, length)
+
+
 @on_bounded(np.median)
 def median(a: Any, axis: object = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     _require_vector(a, "median")
