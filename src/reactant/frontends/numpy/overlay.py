@@ -213,7 +213,9 @@ def _hypot(*args: Any) -> Any:
 
 @_on_numbers(round)
 def _round(x: Any, digits: Any = None) -> Any:
-    if x.kind == ARRAY or (x.kind == SCALAR and digits is not None):
+    if x.kind == ARRAY:
+        raise TypeError("type numpy.ndarray doesn't define __round__ method")
+    if x.kind == SCALAR and digits is not None:
         return np.round(x, digits or 0)
     if x.dtype.kind in "iub":
         return x if x.kind == PYTHON else calls.REPLACEMENTS[int](x)
