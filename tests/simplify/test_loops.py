@@ -146,3 +146,42 @@ def test_arrays_handed_on_by_loops_of_any_length(values, count):
     with building():
         simplified(lambda a: loop([a(size) for _ in range(values)], lambda i, *x: [
             ops.subtract(x[0], ops.multiply(x[-1], 0.5)), *x[:-1]], count), "target")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_loops(seed):
+    """Arrays and counters that are updated, sliced, stacked, swapped, dropped and read after the loop, at random."""
+    rng = np.random.default_rng(seed)
+    rows, count = 36, int(rng.integers(0, 7))
+    kinds = [int(k) for k in rng.integers(0, 6, rng.integers(2, 5))]
+    order = [int(k) for k in rng.permutation(len(kinds))]
+    places = [int(k) for k in rng.integers(0, rows - 8, 8)]
+    kept = [int(k) for k in rng.integers(0, len(kinds), 2)]
+    invariant = int(rng.integers(0, len(kinds)))
+
+    def changed(kind, x, other, i, step):
+        row = ops.slice(other, (places[step], 0), (places[step] + 6, 40))
+        at = [ops.constant(places[step + 1], np.int32), ops.constant(0, np.int32)]
+        if kind == 0:
+            return ops.dynamic_update_slice(x, ops.multiply(row, 0.5), at)
+        if kind == 1:
+            return ops.dynamic_update_slice(x, row, [i, ops.constant(0, np.int32)])
+        if kind == 2:
+            return ops.subtract(x, ops.multiply(other, 0.25))
+        if kind == 3:
+            half = ops.slice(x, (0, 0), (rows - 1, 40))
+            return ops.dynamic_update_slice(x, ops.add(half, ops.slice(other, (1, 0), (rows, 40))), [
+                ops.constant(k, np.int32) for k in (1, 0)])
+        if kind == 4:
+            return other
+        return ops.select(ops.broadcast_in_dim(ops.compare(i, 2, "LT"), (rows, 40), ()), x, other)
+
+    def turn(i, *values):
+        new = [changed(kind, x, values[(k + 1) % len(values)], i, k)
+               for k, (kind, x) in enumerate(zip(kinds, values, strict=True))]
+        new = [new[k] for k in order]
+        new[invariant] = values[invariant]
+        return new
+
+    with building():
+        simplified(lambda a: [loop([a(rows, 40) for _ in kinds], turn, count)[k] for k in kept], "default", seed)
