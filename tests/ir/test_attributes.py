@@ -50,6 +50,12 @@ def test_contents_are_read_only():
             attr.elements(attr.dense(np.arange(3)))[0] = 1
 
 
+def test_large_contents_are_not_copied():
+    with building():
+        content = attr.elements(attr.dense(np.arange(100_000.0)))
+    assert not content.flags.owndata and content[-1] == 99_999.0
+
+
 DECODED = [(lambda: attr.integers((1, 2)), (1, 2)), (lambda: attr.booleans((True, False)), (True, False)),
            (lambda: attr.integer(3), 3), (lambda: attr.boolean(True), True), (lambda: attr.string("x"), "x"),
            (lambda: attr.comparison_direction("LT"), "LT"), (lambda: attr.comparison_type("FLOAT"), "FLOAT"),

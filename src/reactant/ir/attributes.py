@@ -123,7 +123,9 @@ def _scalar_of_splat(attribute: ir.Attribute, dtype: np.dtype) -> ir.Attribute:
 def _read(value: ir.DenseElementsAttr, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     if not all(shape):
         return np.empty(shape, dtype)
-    return np.array(value, copy=True).view(dtype).reshape(shape)
+    if dtype.kind == "b":  # packed in the attribute
+        return np.array(value, copy=True).view(dtype).reshape(shape)
+    return np.asarray(value).view(dtype).reshape(shape)  # the attribute's own memory: it lives as long as the context
 
 
 _TEXT_ONLY = {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
