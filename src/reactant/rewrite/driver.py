@@ -263,10 +263,12 @@ class _Run:
             owner = value.owner
             if isinstance(owner, ir.Block):
                 continue
-            self.push(owner.operation)
             uses = iter(value.uses)
             only = next(uses, None)
-            if only is not None and next(uses, None) is None:  # `once` may hold now
+            if only is None:
+                self.push(owner.operation)  # dead now
+            elif next(uses, None) is None:  # `once` may hold now
+                self.push(owner.operation)
                 self.push(only.owner.operation)
 
     def count(self, rule: Rule) -> None:
