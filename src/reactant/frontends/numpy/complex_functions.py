@@ -123,8 +123,9 @@ def reciprocal(z: ir.Value) -> ir.Value:
 
 
 def absolute(z: ir.Value) -> ir.Value:
-    """|z|; infinite when a part is, even beside NaN."""
-    return real_hypot(ops.real(z), ops.imag(z))
+    """hypot(re, im): XLA's own, but infinite where one part is (also beside NaN)."""
+    re, im = ops.real(z), ops.imag(z)
+    return ops.select(ops.or_(infinite(re), infinite(im)), np.inf, ops.abs(z))
 
 
 def sign(z: ir.Value) -> ir.Value:
