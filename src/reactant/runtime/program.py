@@ -24,6 +24,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, modules, types
+from reactant.runtime import heap
 from reactant.runtime.jax_internals import X64
 
 ALIGNMENT = 64
@@ -169,6 +170,14 @@ class Program:
             lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
             self.compiled = lowered.compile(compiler_options=dict(options) or None)
-        self.run = self.compiled.__call__
+        self.run = heap.keeping(self.compiled.__call__, _temporaries(self.compiled))
         self.variant = variant
         self.seconds = time.perf_counter() - begun
+
+
+def _temporaries(compiled: Any) -> int:
+    """Bytes of temporaries of one run on a CPU; 0 where they come from elsewhere or are not known."""
+    if jax.default_backend() != "cpu":
+        return 0
+    sizes = compiled.memory_analysis()
+    return 0 if sizes is None else int(sizes.temp_size_in_bytes)

@@ -1,0 +1,48 @@
+"""Big temporaries are mapped once, not in every call."""
+import resource
+import sys
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.runtime import heap
+
+
+def field(x, turns):
+    """Some 60 MB of temporaries that nothing can fuse away."""
+    for _ in range(turns):
+        x = np.sort(x, axis=0) + np.sort(x, axis=1)
+    return x[:4].sum()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or heap._mallopt() is None, reason="needs an untuned glibc")
+def test_repeated_calls_touch_no_fresh_pages():
+    x = np.random.default_rng(0).normal(size=(1500, 1500))
+    compiled = reactant.jit(field)
+    temporaries = compiled.lower(x, 2).compile().memory_analysis().temp_size_in_bytes
+    assert heap.LEAST <= temporaries <= heap.MOST
+    for _ in range(2):
+        compiled(x, 2)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(3):
+        compiled(x, 2)
+    faults = (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 3
+    assert faults * resource.getpagesize() < temporaries / 4
+
+
+def test_small_and_giant_programs_run_as_they_are():
+    def run():
+        return None
+    assert heap.keeping(run, heap.LEAST - 1) is run
+    assert heap.keeping(run, heap.MOST + 1) is run
+
+
+@pytest.mark.parametrize("name", ("MALLOC_MMAP_MAX_", "MALLOC_TRIM_THRESHOLD_"))
+def test_a_malloc_tuned_by_the_user_is_left_alone(name, monkeypatch):
+    monkeypatch.setenv(name, "1")
+    heap._mallopt.cache_clear()
+    try:
+        assert heap._mallopt() is None
+    finally:
+        heap._mallopt.cache_clear()
