@@ -57,7 +57,7 @@ class Program:
         i = f"i{self.loops}"
         kind = self.random.choice(["while", "for n", "for 3", "for 9", "for array", "enumerate"])
         if kind == "while":
-            self.emit(depth, f"{i} = 0", f"while {i} < {self.random.randint(1, 6)} and {self.test()}:")
+            self.emit(depth, f"{i} = 0", f"while {i} < {self.random.randint(1, 6)} and ({self.test()}):")
             self.emit(depth + 1, f"{i} += 1")
         elif kind == "for array":
             self.emit(depth, f"for {i} in {self.array()}.copy():", f"    s = s * 0.5 + {i}")

@@ -47,6 +47,18 @@ def hardly_ever_bound_anew(x):
     return a, b
 
 
+def bound_to_another_or_not(x):
+    a, b, c = x, np.zeros(3), x
+    k = 0
+    while k < x[2]:
+        b = a
+        c = c.copy()
+        k += 1
+    c[0] = 20
+    b[1] = 30
+    return a, b, c
+
+
 def conditional_best(x):
     best, value = x * 0, -10.0
     k = 0
@@ -359,13 +371,14 @@ LOOPS = [for_traced, for_traced_bounds, for_last_index, for_first_assigned, brea
          double_buffer, saved_copy, accumulate_promoting, loop_over_array, over_rows, state_in_objects,
          nonlocal_in_loop, unrolled_for_shapes, appended, static_generator, flags_and_numbers, growing_dtype,
          views_carried, while_true, walrus_test, else_with_return, recursion]
-ARRAY_LOOPS = [while_array, while_in_place, while_else, conditional_swap, hardly_ever_bound_anew,
+ARRAY_LOOPS = [while_array, while_in_place, while_else, conditional_swap, bound_to_another_or_not,
+               hardly_ever_bound_anew,
                conditional_best, previous_and_current]
 
 
 @pytest.mark.parametrize("program", ARRAY_LOOPS, ids=lambda f: f.__name__)
 def test_loops_over_arrays(program):
-    agree(program, [(UP,), (DOWN,)])
+    agree(program, [(UP,), (DOWN,), (np.array([2.0, 1.0, 0.0]),)])
 
 
 @pytest.mark.parametrize("program", LOOPS, ids=lambda f: f.__name__)

@@ -542,12 +542,13 @@ class Loop:
         slot, kind = carried.slots[position], carried.kinds[position]
         if type(part) is Keep:
             return part.value
-        if slot not in self.slots:
-            return python_object(entry)
+        if slot not in self.slots and kind.kind != ARRAY:
+            return python_object(entry)     # an array may be another one with the same content
         if kind.kind != ARRAY:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))
         tensor = self.arrays.after(name, part.second, slot.result)
-        if self.ran is True or self.owned[name]:
+        by_value = tensor is not part.second.tensor     # its content is the entry's where the loop never ran
+        if self.ran is True or self.owned[name] and by_value:
             return tensor
         same_layout = tensor.strides_ == entry.tensor.strides_
         chosen = ChosenStorage(self.ran, as_storage(tensor), as_storage(entry.tensor), slot.result)
