@@ -11,11 +11,13 @@ ELEMENTWISE = """func.func @main(%x: tensor<4x5xf64>) -> tensor<4x5xf64> {
   %0 = stablehlo.add %x, %x : tensor<4x5xf64>
   return %0 : tensor<4x5xf64> }"""
 PRODUCT = """func.func @main(%x: tensor<4x5xf32>, %y: tensor<5x6xf32>) -> tensor<4x6xf32> {
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+    : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
   return %0 : tensor<4x6xf32> }"""
 SUM = """func.func @main(%x: tensor<8x3xf64>) -> tensor<3xf64> {
   %z = stablehlo.constant dense<0.0> : tensor<f64>
-  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8x3xf64>, tensor<f64>) -> tensor<3xf64>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
+    : (tensor<8x3xf64>, tensor<f64>) -> tensor<3xf64>
   return %0 : tensor<3xf64> }"""
 CALL = """func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
   %0 = func.call @twice(%x) : (tensor<4xf64>) -> tensor<4xf64>

@@ -146,7 +146,8 @@ def heat_3d(steps, A):
         B = A.copy()
         for axis in range(3):
             moved, out = np.moveaxis(B, axis, 0), np.moveaxis(A, axis, 0)
-            out[1:-1, 1:-1, 1:-1] += 0.1 * (moved[2:, 1:-1, 1:-1] - 2 * moved[1:-1, 1:-1, 1:-1] + moved[:-2, 1:-1, 1:-1])
+            curve = moved[2:, 1:-1, 1:-1] - 2 * moved[1:-1, 1:-1, 1:-1] + moved[:-2, 1:-1, 1:-1]
+            out[1:-1, 1:-1, 1:-1] += 0.1 * curve
 
 
 def flux_limited_diffusion(field, coefficient):
@@ -366,7 +367,7 @@ KERNELS = {
     "shortest_paths": [(shortest_paths, (RNG(0).integers(1, 100, (n, n)),)) for n in (3, 40)],
     "edit_distance": [(edit_distance, (RNG(0).integers(0, 3, 7), RNG(1).integers(0, 3, 9)))],
     "radix_two_fft": [(radix_two_fft, (RNG(0).random(n) + 1j * RNG(1).random(n),)) for n in (1, 2, 16)],
-    "mandelbrot_counts": [(mandelbrot_counts, (np.linspace(-2, 1, 30)[None] + 1j * np.linspace(-1, 1, 20)[:, None], 20))],
+    "mandelbrot_counts": [(mandelbrot_counts, (np.linspace(-2, 1, 30) + 1j * np.linspace(-1, 1, 20)[:, None], 20))],
     "azimuthal_mean": [(azimuthal_mean, (RNG(0).random(200), RNG(1).random(200), 4))],
     "relax_until": [(relax_until, (RNG(0).random(12), 1e-4)), (relax_until, (np.zeros(5), 1e-4))],
     "bisect": [(bisect, (0.0, 4.0, 10.0))],

@@ -39,8 +39,8 @@ from reactant.options import CompileOptions
 SMALL = 4
 """Loops of at most this many iterations are always unrolled."""
 SEGMENTS, SEGMENTED_LENGTH = 4, 128
-"""A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds becomes
-so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
+"""A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
+becomes so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------

@@ -325,7 +325,8 @@ class Tensor:
         dtype = np.dtype(dtype)
         check_dtype(dtype)
         if not np.can_cast(self.dtype, dtype, casting):
-            raise TypeError(f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule '{casting}'")
+            raise TypeError(f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule "
+                            f"'{casting}'")
         if not copy and dtype == self.dtype:
             return self
         if self.is_concrete():
@@ -406,13 +407,17 @@ _ADVICE = {
     "int": "A shape or a count must be known while tracing.",
 }
 
+def _method(function: Callable) -> Callable:
+    def call(self: Tensor, *args: object, **kwargs: object) -> Any:
+        return function(self, *args, **kwargs)
+    call.__name__, call.__doc__ = function.__name__, f"As `numpy.{function.__name__}` of the array."
+    return call
+
+
 for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod",
               "cumsum", "diagonal", "max", "mean", "min", "nonzero", "prod", "put", "ravel", "repeat", "round",
               "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"):
-    def _method(self: Tensor, *args: object, _function: Callable = getattr(np, _name), **kwargs: object) -> Any:
-        return _function(self, *args, **kwargs)
-    _method.__name__, _method.__doc__ = _name, f"As `numpy.{_name}` of the array."
-    setattr(Tensor, _name, _method)
+    setattr(Tensor, _name, _method(getattr(np, _name)))
 
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
