@@ -63,7 +63,7 @@ class RangeItems(Items):
         value = value if type(self.start) is int and self.start == 0 else self.start + value
         limits = self._limits()
         if is_tensor(value) and limits is not None:
-            value = python_number(value.value(), limits)
+            value = python_number(value.value(), _within(limits, value.interval))
         return value
 
     def _limits(self) -> tuple[int, int] | None:
@@ -100,6 +100,13 @@ def _range_length(start: Any, stop: Any, step: Any) -> Any:
         else:
             count = ((distance + size - 1) // size).value()
     return python_number(ops.maximum(count, 0), (0, FAR))
+
+
+def _within(limits: tuple[int, int], known: tuple[int, int] | None) -> tuple[int, int]:
+    """Bounds that two sources know of a number: a loop over a part of the range knows more than the range."""
+    if known is None or known[1] < limits[0] or limits[1] < known[0]:   # apart: the loop has no turn
+        return limits
+    return max(limits[0], known[0]), min(limits[1], known[1])
 
 
 class ArrayItems(Items):
