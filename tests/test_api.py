@@ -329,8 +329,21 @@ def test_exceptions_keep_their_type_and_name_the_line():
     def wrong(x):
         return x + np.ones(5)
 
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match="shape") as caught:
         reactant.jit(wrong)(np.ones(3))
+    assert any("test_api.py" in note and "return x + np.ones(5)" in note for note in caught.value.__notes__)
+
+
+def test_checks_at_run_time_name_their_line():
+    def pick(x, i):
+        return x[i]
+
+    f = reactant.jit(pick, traced_argnames="i")
+    for _ in range(2):
+        with pytest.raises(IndexError, match="out of bounds for axis 0 with size 3") as caught:
+            f(np.ones(3), 5)
+        assert [note for note in caught.value.__notes__ if note.endswith("return x[i]")]
+    assert f(np.arange(3.0), 2) == 2.0
 
 
 def test_recompilation_warns_once_with_the_reason():

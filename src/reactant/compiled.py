@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
-from reactant.frontends import calls, control_flow
+from reactant.frontends import calls, control_flow, source_map
 from reactant.frontends.numpy import overlay
 from reactant.frontends.numpy.tensor import PYTHON, SCALAR
 from reactant.ir import cost, modules
@@ -231,7 +231,11 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
     times = Times()
     with building():
         start = time.perf_counter()
-        traced = trace(lambda *a, **k: calls.call(function, *a, **k), positional, keyword, options)
+        try:
+            traced = trace(lambda *a, **k: calls.call(function, *a, **k), positional, keyword, options)
+        except Exception as error:
+            source_map.annotate(error)
+            raise
         times.trace = time.perf_counter() - start
         original = modules.clone(traced.module) if keep_original else None
         start = time.perf_counter()

@@ -174,8 +174,8 @@ def _failing_at_run_time(function: Callable) -> Callable:
         except ReactantError:
             raise
         except (IndexError, ValueError, ArithmeticError) as error:
-            trace, again = current_trace(), (type(error), error.args)
-            trace.checks.append((ops.constant(False), lambda: again[0](*again[1]), trace.region))
+            kind, arguments = type(error), error.args
+            current_trace().record(ops.constant(False), lambda: kind(*arguments))
             raise StagedRaise from None
     return side
 

@@ -153,8 +153,7 @@ def raised(error: Any) -> Any:
 
 
 def _record(ok: ir.Value, error: Callable[[], BaseException]) -> None:
-    trace = current_trace()
-    trace.checks.append((ok, error, trace.region))
+    current_trace().record(ok, error)
 
 
 def _plain(message: Any) -> Any:

@@ -147,7 +147,20 @@ class Trace:
             return
         if known is not None and self.region.parent is None:
             raise error()
-        self.checks.append((ok, error, self.region))
+        self.record(ok, error)
+
+    def record(self, ok: ir.Value, error: Callable[[], BaseException]) -> None:
+        """Note a check whatever the options say (`assert` and `raise` of the user); the error will name this line."""
+        frame = source_map.user_frame()
+
+        def located_error() -> BaseException:
+            made = error()
+            note = f"in {frame}"
+            if frame is not None and note not in getattr(made, "__notes__", ()):
+                made.add_note(note)
+            return made
+
+        self.checks.append((ok, located_error, self.region))
 
     # -- finishing
 
