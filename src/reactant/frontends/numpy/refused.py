@@ -111,7 +111,7 @@ def of_module(name: str) -> Iterator[tuple[str, Any]]:
     while stack:
         prefix, where = stack.pop()
         for attribute in sorted(n for n in dir(where) if not n.startswith("_")):
-            found = getattr(where, attribute, None)
+            found = vars(where).get(attribute)      # getattr would warn of what NumPy deprecates
             if isinstance(found, types.ModuleType):
                 if found.__name__.startswith(f"numpy.{name}.") and id(found) not in seen:
                     seen.add(id(found))
