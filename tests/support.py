@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -49,7 +50,8 @@ def check(f: Callable, *args: Any, rtol: float = 1e-12, atol: float = 0.0, **opt
     Exceptions must be of the same type. Returns the compiled result."""
     mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)     # newer NumPys deprecate what older ones offer
             plain = f(*mine)
     except Exception as error:
         try:
