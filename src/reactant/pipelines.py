@@ -61,10 +61,10 @@ PASSES: dict[str, Any] = {
 }
 
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "slicing", "dynamic_slicing",
-                     "indexing", "reduction", "contraction", "control_flow", "loops", "cleanup"))
+                     "masked_updates", "indexing", "reduction", "contraction", "control_flow", "loops", "cleanup"))
 
-TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "shape", "slicing",
-                   "dynamic_slicing", "logic", "cleanup"))
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "loop_windows", "loop_reads",
+                   "shape", "slicing", "dynamic_slicing", "logic", "cleanup"))
 
 PIPELINES: dict[str, tuple[Any, ...]] = {
     "none": (),
