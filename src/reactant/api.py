@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import jax
 
 from reactant import signature as sig
+from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.session import is_tracing
 
@@ -41,6 +42,9 @@ class Jitted:
         self._entries: dict[tuple, Compiled] = {}
         self._lock = threading.Lock()
         self._warned = False
+        self._late: Callable[[], Jitted | None] | None = None
+        """Looks, before anything is compiled, whether functions defined since `jit` show a JAX function."""
+        self.found: Jitted | None = None       # the JAX way, where they did
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
@@ -49,6 +53,8 @@ class Jitted:
         key, leaves = self._sign(args, kwargs)
         entry = self._entries.get(key)
         if entry is None:
+            if self._late is not None and (found := self._late()) is not None:
+                return found(*args, **kwargs)
             entry = self._compile(key, leaves)
         return entry.run(leaves, args, kwargs)
 
@@ -57,6 +63,8 @@ class Jitted:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
+        if self._late is not None and (found := self._late()) is not None:
+            return found.lower(*args, **kwargs)
         key, _ = self._sign(args, kwargs)
         return self._lower(key, keep=True)
 
@@ -141,25 +149,73 @@ def jit(function: None = None, **options: Any) -> Callable[[Callable], Jitted]: 
 
 
 def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str] = (),
-        traced_argnames: str | Iterable[str] = (), options: CompileOptions | None = None, **changes: Any) -> Any:
-    """Compile a NumPy function with XLA, without changing it.
+        traced_argnames: str | Iterable[str] = (), static_argnums: int | Iterable[int] = (),
+        donate_argnums: int | Iterable[int] = (), donate_argnames: str | Iterable[str] = (),
+        frontend: str | None = None, options: CompileOptions | None = None, **changes: Any) -> Any:
+    """Compile a NumPy or JAX function with XLA, without changing it.
 
-    The function is traced at the first call of each signature: tree structure of the arguments, shapes, dtypes and
+    A NumPy function is traced at the first call of each signature: tree structure of the arguments, shapes, dtypes and
     static values. `int`, `bool`, `str` and `None` arguments are static, `float` and `complex` are run-time values;
     `static_argnames` and `traced_argnames` override that by argument name. NumPy arrays in, writable NumPy arrays out;
     device arrays in, device arrays out. Arrays that the function writes into are written for the caller.
 
-    options, or any field of `CompileOptions` by name, choose how it is compiled. Usable as a decorator, with or
-    without arguments.
+    A JAX function (under `jax.jit`, or one that loads parts of `jax` that compute) is called as `jax.jit` of it is,
+    with `static_argnums`, `static_argnames`, `donate_argnums` and `donate_argnames`, and gives what that gives.
+
+    frontend: "numpy" or "jax"; told from the function's code when None. options, or any field of `CompileOptions` by
+    name, choose how it is compiled. Usable as a decorator, with or without arguments.
+
+    Raises `ValueError` for another frontend, `TypeError` for arguments that the frontend does not have.
     """
     chosen = (options or CompileOptions()).with_(**changes)
+    if frontend not in (None, "numpy", "jax"):
+        raise ValueError(f"reactant.jit: frontend is 'numpy', 'jax' or None, not {frontend!r}.")
+    by_jax = {"static_argnums": _given(static_argnums), "donate_argnums": _given(donate_argnums),
+              "donate_argnames": _given(donate_argnames)}
     if function is None:
-        return lambda f: jit(f, static_argnames=static_argnames, traced_argnames=traced_argnames, options=chosen)
+        return lambda f: jit(f, static_argnames=static_argnames, traced_argnames=traced_argnames, frontend=frontend,
+                             options=chosen, **by_jax)
     if isinstance(function, Jitted):
-        function = function.function
+        function = getattr(function, "jitted", function.function)
     if not callable(function):
         raise TypeError(f"reactant.jit takes a function, not {type(function).__name__}.")
-    return Jitted(function, chosen, static_argnames, traced_argnames)
+    if frontend == "jax" or frontend is None and is_jax_function(function):
+        return _jit_of_jax(function, chosen, static_argnames, traced_argnames, by_jax)
+    if told := [name for name, value in by_jax.items() if value]:
+        raise TypeError(f"reactant.jit: {told[0]} is for JAX functions. NumPy functions take static_argnames and "
+                        f"donate=True; say frontend=\"jax\" if this is a JAX function.")
+    if type(function) is PjitFunction:
+        function = function.__wrapped__
+    made = Jitted(function, chosen, static_argnames, traced_argnames)
+    if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
+        made._late = _looking_again(made, static_argnames)
+    return made
+
+
+def _given(value: Any) -> tuple:
+    """One name or number, or several, as a tuple."""
+    return (value,) if isinstance(value, (str, int)) else tuple(value or ())
+
+
+def _jit_of_jax(function: Callable, options: CompileOptions, static_argnames: Any, traced_argnames: Any,
+                by_jax: dict) -> Jitted:
+    if traced_argnames:
+        raise TypeError("reactant.jit: traced_argnames is for NumPy functions. Numbers given to a JAX function are "
+                        "run-time values unless static_argnames names them.")
+    from reactant.jax_functions import JaxJitted
+    return JaxJitted(function, options, static_argnames=_given(static_argnames), **by_jax)
+
+
+def _looking_again(made: Jitted, static_argnames: Any) -> Callable[[], Jitted | None]:
+    """Code that said nothing when it was decorated may call functions that were defined later."""
+    def look() -> Jitted | None:
+        if made.found is None:
+            if made._entries or not is_jax_function(made.function):
+                made._late = None
+                return None
+            made.found = _jit_of_jax(made.function, made.options, static_argnames, (), {})
+        return made.found
+    return look
 
 
 def as_jitted(function: Callable, **options: Any) -> Jitted:

@@ -91,15 +91,15 @@ class Compiled:
 
     def as_text(self) -> str:
         """XLA's HLO after its optimisations."""
-        return self.executable.as_text()
+        return self.executable.as_text(on_device=self.lowered.on_device)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed, transcendentals."""
-        return self.executable.cost_analysis()
+        return self.executable.cost_analysis(on_device=self.lowered.on_device)
 
     def memory_analysis(self) -> Any:
         """XLA's sizes in bytes of arguments, results, temporaries and code."""
-        return self.executable.memory_analysis()
+        return self.executable.memory_analysis(on_device=self.lowered.on_device)
 
     @property
     def times(self) -> Times:
@@ -232,20 +232,21 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
     with building():
         start = time.perf_counter()
         try:
-            traced = trace(lambda *a, **k: calls.call(function, *a, **k), positional, keyword, options)
+            traced = trace(lambda *a, **k: calls.enter(function, *a, **k), positional, keyword, options)
         except Exception as error:
             source_map.annotate(error)
             raise
         times.trace = time.perf_counter() - start
         original = modules.clone(traced.module) if keep_original else None
         start = time.perf_counter()
-        report = pipelines.run(traced.module, _pipeline(options), options=options)
+        report = pipelines.run(traced.module, pipeline_of(options), options=options)
         times.passes = time.perf_counter() - start
     return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options,
                    on_device=sig.has_device_array((positional, keyword)))
 
 
-def _pipeline(options: CompileOptions) -> Any:
+def pipeline_of(options: CompileOptions) -> Any:
+    """The passes that the options name."""
     if options.optimize is True:
         return ("default",)
     if options.optimize is False:

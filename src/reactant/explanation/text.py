@@ -45,13 +45,16 @@ class Explanation:
     bytes: tuple[float, float]
     report: Report
     times: Times
+    reason: str = ""
+    """Why a JAX function was left to jax.jit as it is, if it was."""
 
     def __str__(self) -> str:
         parts = [f"{self.name}: {self.operations[0]} -> {self.operations[1]} operations, "
                  f"{_short(self.flops[0])} -> {_short(self.flops[1])} flops, "
                  f"{_short(self.bytes[0])} -> {_short(self.bytes[1])} bytes",
                  f"compile time: trace {_ms(self.times.trace)}, passes {_ms(self.times.passes)}, "
-                 f"XLA {_ms(self.times.xla)}", ""]
+                 f"XLA {_ms(self.times.xla)}"]
+        parts += [f"left to jax.jit: {self.reason}", ""] if self.reason else [""]
         for line in self.lines:
             parts.append(f"{line.place or '(no source line)'}   {line.source}")
             parts.append(f"    traced: {_counts(line.traced)}")
@@ -109,7 +112,7 @@ def account(lowered: Lowered, times: Times) -> Explanation:
     return Explanation(lowered.name, lines,
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
                        (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
-                       times)
+                       times, getattr(lowered, "reason", ""))
 
 
 def explain(function: Callable, *args: Any, **kwargs: Any) -> Explanation:
@@ -118,5 +121,5 @@ def explain(function: Callable, *args: Any, **kwargs: Any) -> Explanation:
 
     Print it, or read its fields."""
     compiled = as_jitted(function).lower(*args, **kwargs).compile()
-    compiled.executable.compile()
+    compiled.executable.compile(on_device=compiled.lowered.on_device)
     return account(compiled.lowered, compiled.times)

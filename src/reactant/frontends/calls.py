@@ -14,6 +14,7 @@ from typing import Any
 
 from reactant.frontends import operators
 from reactant.frontends.conversion import convert, is_converted, is_user_file
+from reactant.frontends.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.operators import ag__
 
 REPLACEMENTS: dict[Any, Callable] = {}
@@ -54,6 +55,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     replacement = _replacement_of(function)
     if replacement is not None:
         return replacement(*arguments, **keywords)
+    if of_jax(function) and ag__.involves_tracing(arguments, keywords):
+        return _call_jax(function, arguments, keywords)
     method = inspect.getattr_static(kind, "__call__", None)
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
@@ -81,6 +84,24 @@ def _replacement_of(function: Any) -> Callable | None:
 
 
 def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
+    if ag__.involves_tracing(arguments, keywords) and computes_with_jax(function):
+        return _call_jax(function, arguments, keywords)
+    return _call_converted(function, arguments, keywords)
+
+
+def _call_jax(function: Any, arguments: tuple, keywords: dict) -> Any:
+    from reactant.frontends import jax  # below the traced arrays, which import this module
+    return jax.call_in_trace(function, arguments, keywords)
+
+
+def enter(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    """Call the function that is being compiled: what it loads is no longer asked."""
+    if type(function) is FunctionType and function not in REPLACEMENTS:
+        return _call_converted(function, arguments, keywords)
+    return call(function, *arguments, **keywords)
+
+
+def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
     code = function.__code__
     if code.co_name == "wrapper" and code is _SINGLEDISPATCH and arguments:
         return call(function.dispatch(type(arguments[0])), *arguments, **keywords)

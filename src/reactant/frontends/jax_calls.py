@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from reactant.ir import modules, ops
 from reactant.ir.types import Shape, shape_and_dtype
 
-__all__ = ["call_jax", "geqrf"]
+__all__ = ["call_jax", "geqrf", "splice"]
 
 
 def call_jax(function: Callable, *values: ir.Value, **static: object) -> list[ir.Value]:
@@ -42,10 +42,21 @@ def _lowered(function: Callable, types: tuple[tuple[Shape, np.dtype], ...], stat
         with module.context:
             module.operation.write_bytecode(buffer)
     own = modules.parse(buffer.getvalue())
-    modules.run_passes(own, "strip-debuginfo,inline")
-    _inline_nested(own)
-    modules.run_passes(own, "symbol-dce,func.func(cse)")
+    _flatten(own)
     return modules.bytecode(own)
+
+
+def splice(module: ir.Module, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """Move the body of `main` to the current insertion point, calls inlined; gives its results. Uses the module up."""
+    _flatten(module)
+    return _splice(modules.bytecode(module), tuple(values))
+
+
+def _flatten(module: ir.Module) -> None:
+    """Leave no function but `main`, and no locations."""
+    modules.run_passes(module, "strip-debuginfo,inline")
+    _inline_nested(module)
+    modules.run_passes(module, "symbol-dce,func.func(cse)")
 
 
 def _inline_nested(module: ir.Module) -> None:

@@ -34,13 +34,14 @@ class Executable:
     xla_options: XLA compile options that override the ones chosen for the module (`reactant.runtime.compile_options`).
     donate: indices of arguments `on_device` may overwrite; the NumPy way never overwrites an argument.
     device: where it runs; jax's default device when None.
+    weak: indices of results that `on_device` returns with jax's weak type.
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
     """
 
     def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
-                 donate: Sequence[int] = (), device: jax.Device | None = None) -> None:
-        self._body = body_of(module, name)
+                 donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = ()) -> None:
+        self._body = body_of(module, name, weak)
         self.name = name
         self.device = device
         target = device if device is not None else default_device().jax
@@ -52,7 +53,7 @@ class Executable:
         chosen = options_for(facts, target.platform)
         if not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
-            self._body = body_of(module, name)
+            self._body = body_of(module, name, weak)
             facts = facts_of(module, reductions_fuse=True)
             chosen |= reductions.OPTIONS
         self.xla_options = {**chosen, **(xla_options or {})}
@@ -161,14 +162,14 @@ class Executable:
         """XLA's HLO after its optimisations."""
         return str(self._program(on_device).compiled.as_text())
 
-    def cost_analysis(self) -> dict[str, float]:
+    def cost_analysis(self, *, on_device: bool = False) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed, transcendentals."""
-        found = self._program(False).compiled.cost_analysis()
+        found = self._program(on_device).compiled.cost_analysis()
         return dict(found[0] if isinstance(found, list) else found or {})
 
-    def memory_analysis(self) -> Any:
+    def memory_analysis(self, *, on_device: bool = False) -> Any:
         """XLA's sizes in bytes of arguments, results, temporaries and code."""
-        return self._program(False).compiled.memory_analysis()
+        return self._program(on_device).compiled.memory_analysis()
 
     def _program(self, on_device: bool) -> Program:
         if not on_device:

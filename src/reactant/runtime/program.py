@@ -62,6 +62,8 @@ class Body:
     name: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
+    weak: frozenset[int] = frozenset()
+    """Results of weak type, as jax calls it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Variant:
     donated: tuple[int, ...] = ()
 
 
-def body_of(module: ir.Module, name: str) -> Body:
+def body_of(module: ir.Module, name: str, weak: Sequence[int] = ()) -> Body:
     """Freeze `module`, whose public `@main` takes and returns statically shaped tensors.
 
     Raises `ValueError` where there is no such function.
@@ -86,7 +88,7 @@ def body_of(module: ir.Module, name: str) -> Body:
             raise ValueError(f"The module {name!r} has {len(mains)} functions named @main; one is run.")
         kind = mains[0].type
         return Body(modules.bytecode(module), name, tuple(_array(t, name) for t in kind.inputs),
-                    tuple(_array(t, name) for t in kind.results))
+                    tuple(_array(t, name) for t in kind.results), frozenset(weak))
 
 
 def _array(type_: ir.Type, name: str) -> Array:
@@ -102,7 +104,7 @@ run_module.multiple_results = True
 
 @run_module.def_abstract_eval
 def _abstract(*_: Any, body: Body) -> list[Any]:
-    return [jax.core.ShapedArray(a.shape, a.dtype) for a in body.outputs]
+    return [jax.core.ShapedArray(a.shape, a.dtype, weak_type=i in body.weak) for i, a in enumerate(body.outputs)]
 
 
 @run_module.def_impl

@@ -1,0 +1,207 @@
+"""A JAX function on its way to XLA: its module through our passes, or left to `jax.jit` with the reason on record."""
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant import pipelines
+from reactant.compiled import Compiled, Lowered, Times, pipeline_of
+from reactant.errors import ReactantError
+from reactant.frontends import jax as jax_way
+from reactant.frontends.jax_arguments import Settings, argument_leaves, donated_leaves
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.options import CompileOptions
+from reactant.rewrite import Report
+from reactant.runtime.executable import Executable
+from reactant.tracing import Traced
+
+
+class JaxLowered(Lowered):
+    """A JAX program before XLA. `reason` says why it was left to `jax.jit`, and is empty where it was not."""
+
+    reason: str = ""
+
+    def __init__(self, name: str, imported: jax_way.Imported, original: ir.Module | None, report: Report, times: Times,
+                 options: CompileOptions, settings: Settings, donated: tuple[int, ...], device: jax.Device | None):
+        super().__init__(name, Traced(imported.module, None), original, report, times, options, on_device=True)
+        self.imported, self.settings, self.donated, self.device = imported, settings, donated, device
+
+    def compile(self) -> JaxCompiled:
+        """Hand the program to XLA."""
+        with building():
+            executable = Executable(
+                self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
+                device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type])
+        return JaxCompiled(self, executable)
+
+
+class JaxCompiled(Compiled):
+    """A compiled JAX program: pytrees of arrays in, pytrees of `jax.Array` out."""
+
+    def __init__(self, lowered: JaxLowered, executable: Executable):
+        self.lowered, self.executable = lowered, executable
+        imported = lowered.imported
+        self.reason = ""
+        self._out_tree = imported.out_tree
+        self._dtypes = tuple(aval.dtype for aval in imported.inputs)
+        self._keys_in = any(map(jax_way.is_key, self._dtypes))
+        self._keys_out = {i: jax_way.key_implementation(out.dtype) for i, out in enumerate(imported.outputs)
+                          if jax_way.is_key(out.dtype)}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run with arguments of the signature it was lowered for, static ones included."""
+        leaves, tree, _ = argument_leaves(self.lowered.settings, args, kwargs)
+        if tree != self.lowered.imported.in_tree:
+            raise TypeError(f"{self.lowered.name} was compiled for arguments like {self.lowered.imported.in_tree}, "
+                            f"not {tree}.")
+        return self.run(leaves, args, kwargs)
+
+    def run(self, leaves: Sequence[Any], args: tuple, kwargs: dict) -> Any:
+        """Call with flattened run-time arguments."""
+        if self._keys_in:
+            leaves = [jax.random.key_data(x) if jax_way.is_key(d) else x
+                      for x, d in zip(leaves, self._dtypes, strict=True)]
+        results = self.executable.on_device([x if isinstance(x, jax.Array) else np.asarray(x, dtype)
+                                             for x, dtype in zip(leaves, self._dtypes, strict=True)])
+        for index, implementation in self._keys_out.items():
+            results[index] = jax.random.wrap_key_data(results[index], impl=implementation)
+        return jax.tree_util.tree_unflatten(self._out_tree, results)
+
+
+class LeftToJax(JaxCompiled):
+    """A call that `jax.jit` runs as it is."""
+
+    def __init__(self, jitted: Any, reason: str, lowered: Any = None):
+        self.jitted, self.reason, self.lowered = jitted, reason, lowered
+        self.executable = None if lowered is None else lowered.by_jax
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What `jax.jit` gives."""
+        return self.jitted(*args, **kwargs)
+
+    def run(self, leaves: Sequence[Any], args: tuple, kwargs: dict) -> Any:
+        """What `jax.jit` gives."""
+        return self.jitted(*args, **kwargs)
+
+
+class LoweredByJax(JaxLowered):
+    """A program that stays as JAX lowered it."""
+
+    def __init__(self, jitted: Any, name: str, reason: str, args: tuple, kwargs: dict, options: CompileOptions):
+        times, begun = Times(), time.perf_counter()
+        lowered = jitted.lower(*args, **kwargs)
+        times.trace = time.perf_counter() - begun
+        module = _own(lowered.compiler_ir("stablehlo"))
+        Lowered.__init__(self, name, Traced(module, None), module, Report(), times, options, on_device=True)
+        self.jitted, self.reason, self.by_jax = jitted, reason, _ByJax(lowered)
+
+    def compile(self) -> LeftToJax:
+        """Compile with JAX."""
+        self.by_jax.compile()
+        return LeftToJax(self.jitted, self.reason, self)
+
+
+class _ByJax:
+    """A `jax.stages.Lowered`, to be looked at as an `Executable` is."""
+
+    def __init__(self, lowered: Any):
+        self._lowered, self._compiled = lowered, None
+        self.compile_seconds = 0.0
+
+    def compile(self, *, on_device: bool = True) -> _ByJax:
+        if self._compiled is None:
+            begun = time.perf_counter()
+            self._compiled = self._lowered.compile()
+            self.compile_seconds = time.perf_counter() - begun
+        return self
+
+    def as_text(self, *, on_device: bool = True) -> str:
+        return str(self.compile()._compiled.as_text())
+
+    def cost_analysis(self, *, on_device: bool = True) -> dict[str, float]:
+        found = self.compile()._compiled.cost_analysis()
+        return dict(found[0] if isinstance(found, list) else found or {})
+
+    def memory_analysis(self, *, on_device: bool = True) -> Any:
+        return self.compile()._compiled.memory_analysis()
+
+
+def _own(theirs: ir.Module) -> ir.Module:
+    """A module of jax's context, in ours."""
+    buffer = io.BytesIO()
+    with theirs.context:
+        theirs.operation.write_bytecode(buffer)
+    with building():
+        return modules.parse(buffer.getvalue())
+
+
+def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict, options: CompileOptions,
+          keep_original: bool = False) -> JaxLowered:
+    """Import the module of one call and run our passes. `keeping` is the function under `jax_way.importer`.
+
+    Raises `CannotImport` where the call has to be left to `jax.jit`.
+    """
+    if settings.reason:
+        raise jax_way.CannotImport(settings.reason)
+    leaves, _, _ = argument_leaves(settings, args, kwargs)
+    device = _device_of(leaves)
+    times, begun = Times(), time.perf_counter()
+    with building():
+        imported = jax_way.lower_call(keeping, args, kwargs)
+        times.trace = time.perf_counter() - begun
+        if jax.tree_util.tree_structure(argument_trees(settings, args, kwargs)) != imported.in_tree:
+            raise jax_way.CannotImport("jax.jit groups the arguments in another way than they are given")
+        original = modules.clone(imported.module) if keep_original else None
+        begun = time.perf_counter()
+        with _refusing():
+            report = pipelines.run(imported.module, pipeline_of(options), options=options)
+        times.passes = time.perf_counter() - begun
+    donated = usable(imported) if options.donate else donated_leaves(settings, args, kwargs)
+    return JaxLowered(name, imported, original, report, times, options, settings, donated, device)
+
+
+def argument_trees(settings: Settings, args: tuple, kwargs: dict) -> Any:
+    """The run-time arguments as jax flattens them."""
+    leaves, tree, _ = argument_leaves(settings, args, kwargs)
+    return jax.tree_util.tree_unflatten(tree, leaves)
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    """A pass that fails on a module is a reason to leave it to jax.jit, not to fail the user's call."""
+    try:
+        yield
+    except ReactantError as error:
+        raise jax_way.CannotImport(f"a pass failed: {error}") from error
+
+
+def usable(imported: jax_way.Imported) -> tuple[int, ...]:
+    """Arguments whose memory a result can take: of its shape and dtype, each result once."""
+    free = [(out.shape, out.dtype) for out in imported.outputs]
+    found = []
+    for number, aval in enumerate(imported.inputs):
+        if (aval.shape, aval.dtype) in free:
+            free.remove((aval.shape, aval.dtype))
+            found.append(number)
+    return tuple(found)
+
+
+def _device_of(leaves: Sequence[Any]) -> jax.Device | None:
+    """The one device that arguments are committed to, if any."""
+    shardings = {leaf.sharding for leaf in leaves if isinstance(leaf, jax.Array) and leaf.committed}
+    if not shardings:
+        return None
+    if len(shardings) > 1 or len(next(iter(shardings)).device_set) > 1:
+        raise jax_way.CannotImport("arguments are placed on several devices")
+    (device,) = next(iter(shardings)).device_set
+    if shardings != {jax.sharding.SingleDeviceSharding(device)}:
+        raise jax_way.CannotImport("arguments have a sharding or memory kind of their own")
+    return device

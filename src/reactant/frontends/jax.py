@@ -1,0 +1,169 @@
+"""JAX functions as StableHLO: `lower_call` imports the module of one call, `call_in_trace` splices one into a traced
+NumPy program.
+
+A module that cannot be run without JAX's own machinery (host callbacks, effects, several devices) is refused with a
+reason; the caller then leaves the function to `jax.jit`.
+"""
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.frontends import jax_calls
+from reactant.frontends.jax_arguments import Settings, settings_of
+from reactant.frontends.jax_recognition import PjitFunction
+from reactant.frontends.numpy.tensor import PYTHON, Tensor, check_dtype
+from reactant.frontends.trace import located
+from reactant.ir import modules, ops
+from reactant.ir.types import shape_and_dtype
+
+
+class CannotImport(Exception):
+    """Why a call is left to `jax.jit`."""
+
+
+@dataclass
+class Imported:
+    """One lowered call. Leaves are those of the run-time arguments, and of the results, in jax's order."""
+
+    module: ir.Module
+    inputs: tuple[Any, ...]           # abstract value of each argument leaf
+    outputs: tuple[Any, ...]          # jax.ShapeDtypeStruct of each result leaf
+    in_tree: Any
+    out_tree: Any
+
+
+def importer(jitted: Any, settings: Settings) -> Any:
+    """The same function under a `jax.jit` that keeps every argument and donates none: the module then has exactly the
+    leaves of the arguments."""
+    return jax.jit(jitted._fun,       # private: __wrapped__ may be any function that functools.wraps named
+                   static_argnums=settings.static_argnums or None, static_argnames=settings.static_argnames or None,
+                   keep_unused=True)
+
+
+def lower_call(keeping: Any, args: tuple, kwargs: dict) -> Imported:
+    """Import the module of `keeping(*args, **kwargs)`, in the user's jax settings. `keeping` comes from `importer`.
+
+    Raises `CannotImport` where the program needs what only jax.jit does, and whatever the function raises.
+    """
+    traced = keeping.trace(*args, **kwargs)
+    if traced.jaxpr.effects:
+        raise CannotImport(f"the function has effects ({', '.join(sorted(map(str, traced.jaxpr.effects)))})")
+    outputs = tuple(jax.tree_util.tree_leaves(traced.out_info))
+    inputs = tuple(leaf._aval for leaf in jax.tree_util.tree_leaves(traced.args_info))  # private: has weak_type
+    for aval in (*inputs, *outputs):
+        if aval.dtype == jax.dtypes.float0:
+            raise CannotImport("an argument or result has the dtype float0")
+        if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended) and not is_key(aval.dtype):
+            raise CannotImport(f"an argument or result has the dtype {aval.dtype}")
+    buffer = io.BytesIO()
+    theirs = traced.lower().compiler_ir("stablehlo")
+    with theirs.context:
+        theirs.operation.write_bytecode(buffer)
+    module = modules.parse(buffer.getvalue())
+    _refuse(module)
+    return Imported(module, inputs, outputs, traced.in_tree, jax.tree_util.tree_structure(traced.out_info))
+
+
+def _refuse(module: ir.Module) -> None:
+    """Raise for what a module of one device without callbacks does not have."""
+    top = module.operation.attributes
+    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
+        if name in top and ir.IntegerAttr(top[name]).value > 1:
+            raise CannotImport(f"the program runs on several devices ({name} = {ir.IntegerAttr(top[name]).value})")
+    for op in modules.walk(module):
+        if op.name == "stablehlo.custom_call":
+            target = ir.StringAttr(op.attributes["call_target_name"]).value
+            if "callback" in target:
+                raise CannotImport(f"the program calls Python at run time ({target})")
+            if target in ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"):
+                raise CannotImport(f"the program says how arrays are sharded ({target})")
+        elif op.name.startswith("sdy."):
+            raise CannotImport(f"the program says how arrays are sharded ({op.name})")
+        elif op.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
+            _refuse_signature(op)
+
+
+def _refuse_signature(main: ir.Operation) -> None:
+    kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    for each in (*kind.inputs, *kind.results):
+        if not isinstance(each, ir.RankedTensorType) or not each.has_static_shape:
+            raise CannotImport(f"an argument or result has the type {each}")
+        try:
+            shape_and_dtype(each)
+        except (ValueError, KeyError, TypeError, NotImplementedError):
+            raise CannotImport(f"an argument or result has the type {each}") from None
+
+
+def is_key(dtype: Any) -> bool:
+    """Whether a dtype is that of `jax.random.key`."""
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def key_implementation(dtype: Any) -> str:
+    """The random generator of a key dtype, as `jax.random.wrap_key_data` takes it."""
+    return dtype._impl.name           # private: jax.random.key_impl asks an array, and there is none yet
+
+
+# ---- calls from traced NumPy code ------------------------------------------------------------------------------
+
+@located
+def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """`function(*args, **kwargs)` as part of the NumPy program being traced: traced arrays in, traced arrays out.
+
+    jax's dtypes hold: with 64 bits off, a float64 array is float32 to the function, and so are its results. Raises
+    `UnsupportedError` for callbacks, effects, shardings, and results that are not arrays.
+    """
+    jitted = function if type(function) is PjitFunction else None
+    settings = settings_of(jitted) if jitted is not None else Settings((), (), (), (), "")
+    body = jitted._fun if jitted is not None else function
+    static = set(settings.static_argnums)
+    leaves, tree = jax.tree_util.tree_flatten((
+        [None if i in static else a for i, a in enumerate(args)],
+        {n: a for n, a in kwargs.items() if n not in settings.static_argnames}))
+    numbers = [i for i, leaf in enumerate(leaves) if type(leaf) is Tensor]
+    known = [None if type(leaf) is Tensor else _constant(leaf) for leaf in leaves]
+    shapes = [_abstract(leaves[i]) for i in numbers]
+
+    def with_arrays(*arrays: Any) -> Any:
+        whole = list(known)
+        for i, array in zip(numbers, arrays, strict=True):
+            whole[i] = array
+        positional, keyword = jax.tree_util.tree_unflatten(tree, whole)
+        positional = [args[i] if i in static else a for i, a in enumerate(positional)]
+        fixed = {n: a for n, a in kwargs.items() if n in settings.static_argnames}
+        return body(*positional, **keyword, **fixed)
+
+    name = getattr(function, "__name__", "function")
+    try:
+        imported = lower_call(jax.jit(with_arrays, keep_unused=True), tuple(shapes), {})
+    except CannotImport as refused:
+        raise UnsupportedError(f"The JAX function '{name}' cannot be part of a compiled NumPy function: {refused}. "
+                               f"Call it outside.") from None
+    if any(is_key(out.dtype) for out in imported.outputs):
+        raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
+                               f"Return jax.random.key_data(key), or keep keys inside.")
+    values = [_converted(leaves[i].value(), aval.dtype) for i, aval in zip(numbers, imported.inputs, strict=True)]
+    results = jax_calls.splice(imported.module, values)
+    return jax.tree_util.tree_unflatten(imported.out_tree, [Tensor.of_value(r) for r in results])
+
+
+def _abstract(tensor: Tensor) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(tensor.shape, jax.dtypes.canonicalize_dtype(tensor.dtype),
+                                weak_type=tensor.kind == PYTHON)
+
+
+def _constant(leaf: Any) -> Any:
+    return jax.numpy.asarray(leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
+
+
+def _converted(value: ir.Value, dtype: Any) -> ir.Value:
+    check_dtype(dtype)
+    return value if shape_and_dtype(value.type)[1] == dtype else ops.convert(value, dtype)

@@ -1,0 +1,131 @@
+"""Whether a function is a JAX function, told from the names that its code loads. Cheap: no compiler is imported.
+
+A function computes with JAX when it, or code nested in it, loads `jax.numpy`, `jax.lax` or another part of jax that
+computes, or one of their functions. One that loads neither JAX nor NumPy is what the functions it calls are (one level
+deep). The arguments do not decide: NumPy functions take `jax.Array`s too.
+"""
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+PjitFunction: type = type(jax.jit(lambda: None))
+"""The type of what `jax.jit` returns."""
+
+COMPUTES = frozenset({"numpy", "lax", "nn", "random", "scipy", "image", "ops", "experimental", "jit", "vmap", "grad",
+                      "value_and_grad", "jvp", "vjp", "jacfwd", "jacrev", "jacobian", "hessian", "linearize",
+                      "checkpoint", "remat", "pmap", "shard_map", "custom_jvp", "custom_vjp", "pure_callback",
+                      "device_put", "linear_transpose"})
+"""Attributes of `jax` that say that the function computes with it; `jax.Array` or `jax.devices` do not."""
+
+JAX, NUMPY, UNKNOWN = "jax", "numpy", ""
+
+
+def is_jax_function(function: Any) -> bool:
+    """Whether `reactant.jit` takes the JAX way with `function` when it is not told."""
+    return kind_of(function) == JAX
+
+
+def kind_of(function: Any) -> str:
+    """`JAX`, `NUMPY`, or `UNKNOWN` where the code says neither."""
+    code_owner = underlying(function)
+    if code_owner is None:
+        return JAX if of_jax(function) else UNKNOWN
+    found, helpers = _evidence(code_owner)
+    if found:
+        return found
+    for helper in helpers:
+        inner = underlying(helper)
+        found = JAX if inner is None else _evidence(inner)[0]
+        if found:
+            return found
+    return UNKNOWN
+
+
+def computes_with_jax(function: FunctionType) -> bool:
+    """Whether a Python function itself loads parts of JAX that compute."""
+    return of_jax(function) or _evidence(function)[0] == JAX
+
+
+def of_jax(function: Any) -> bool:
+    """Whether a callable is JAX's own: a `jax.jit`ed function, what `jax.vmap` or `jax.grad` returned, `jnp.sin`."""
+    if type(function) is PjitFunction or _is_jax_module(type(function).__module__):
+        return True
+    return type(function) is FunctionType and _is_jax_module(function.__globals__.get("__name__"))
+
+
+def underlying(function: Any) -> FunctionType | None:
+    """The Python function behind a callable: through partials, methods and callable objects. None for JAX's own."""
+    while True:
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, MethodType):
+            function = function.__func__
+        elif of_jax(function):
+            return None
+        elif isinstance(function, FunctionType):
+            return function
+        else:
+            method = inspect.getattr_static(type(function), "__call__", None)
+            return method if isinstance(method, FunctionType) and not isinstance(function, type) else None
+
+
+def _is_jax_module(name: Any) -> bool:
+    return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
+
+
+def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
+    """What the function itself says, and the Python functions it may call."""
+    numpy_loaded, helpers = False, []
+    for code in _codes(function.__code__):
+        if any(name.startswith("jax.") for name in code.co_names):        # import jax.numpy as jnp, in its body
+            return JAX, []
+        for name, value in _loaded(function, code):
+            if isinstance(value, ModuleType):
+                if value is jax and COMPUTES & set(code.co_names) or value is not jax and _computing(value):
+                    return JAX, []
+                numpy_loaded |= value.__name__.partition(".")[0] == "numpy"
+            elif type(value) is PjitFunction and not _is_jax_module(getattr(value, "__module__", None)):
+                helpers.append(value)
+            elif callable(value) and not isinstance(value, type) and of_jax(value):
+                return JAX, []
+            elif isinstance(value, np.ufunc) or getattr(value, "__module__", None) == "numpy":
+                numpy_loaded = True
+            elif isinstance(value, (FunctionType, functools.partial)) and name != function.__name__:
+                helpers.append(value)
+    return (NUMPY if numpy_loaded else UNKNOWN), helpers
+
+
+def _computing(module: ModuleType) -> bool:
+    first, _, rest = module.__name__.partition(".")
+    return first == "jax" and rest.partition(".")[0] in COMPUTES | {"_src"}
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those nested in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _loaded(function: FunctionType, code: CodeType) -> Iterator[tuple[str, Any]]:
+    """Names with the values they have now, of globals and of the function's closure."""
+    for name in code.co_names:
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+        elif name == "jax" and not hasattr(builtins, name):              # import jax, in its body
+            yield name, jax
+    if code is function.__code__:
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                yield name, cell.cell_contents
+            except ValueError:                                          # not assigned yet
+                continue

@@ -1,0 +1,120 @@
+"""`reactant.jit` of JAX functions: calls as `jax.jit` takes them, compiled once for each of its signatures."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax._src.config import trace_context  # private: the settings that a traced program depends on, as one key
+
+from reactant.api import Jitted
+from reactant.frontends.jax_arguments import argument_leaves, settings_of
+from reactant.frontends.jax_recognition import PjitFunction
+from reactant.options import CompileOptions
+from reactant.runtime.array import DeviceArray
+from reactant.session import is_tracing
+
+if TYPE_CHECKING:
+    from reactant.compiled_jax import JaxCompiled, JaxLowered
+
+
+class JaxJitted(Jitted):
+    """A JAX function that compiles itself for each signature of its arguments. Made by `jit`.
+
+    Takes and returns what `jax.jit` of the function does. Inside JAX's transformations (an argument is a tracer) it is
+    that function; inside traced NumPy code it is imported.
+    """
+
+    def __init__(self, function: Callable, options: CompileOptions, **told: Any):
+        super().__init__(function, options, (), ())
+        if type(function) is PjitFunction and any(told.values()):
+            names = " and ".join(name for name, value in told.items() if value)
+            raise TypeError(f"{self._name} is under jax.jit already: give {names} to jax.jit.")
+        self.jitted = function if type(function) is PjitFunction else \
+            jax.jit(function, **{name: value for name, value in told.items() if value})
+        self.settings = settings_of(self.jitted)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            from reactant.frontends import calls
+            return calls.call(self.jitted, *args, **kwargs)
+        if jax.config.jax_disable_jit or jax.config.jax_debug_nans or jax.config.jax_debug_infs:
+            return self.jitted(*args, **kwargs)
+        leaves, tree, static = argument_leaves(self.settings, args, kwargs)
+        kinds = _kinds(leaves)
+        if kinds is None:
+            return self._call_with(args, kwargs, leaves)
+        key = (tree, static, kinds, trace_context(), jax.config.jax_default_device)
+        try:
+            entry = self._entries.get(key)
+        except TypeError:                      # a static argument that is not hashable: jax.jit says so
+            return self.jitted(*args, **kwargs)
+        if entry is None:
+            entry = self._compile_call(key, args, kwargs)
+        return entry.run(leaves, args, kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> JaxLowered:
+        """The program for these arguments (or `jax.ShapeDtypeStruct`s), before XLA."""
+        from reactant import compiled_jax
+        from reactant.frontends.jax import CannotImport
+        args, kwargs = _plain((args, kwargs))
+        try:
+            return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
+                                      keep_original=True)
+        except CannotImport as refused:
+            return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why calls made so far were left to `jax.jit`, each reason once."""
+        return list(dict.fromkeys(entry.reason for entry in self._entries.values() if entry.reason))
+
+    @cached_property
+    def _importer(self) -> Any:
+        from reactant.frontends.jax import importer
+        return importer(self.jitted, self.settings)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def _compile_call(self, key: tuple, args: tuple, kwargs: dict) -> JaxCompiled:
+        from reactant import compiled_jax
+        from reactant.frontends.jax import CannotImport
+        entry: JaxCompiled
+        try:
+            entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).compile()
+        except CannotImport as refused:
+            entry = compiled_jax.LeftToJax(self.jitted, str(refused))
+        with self._lock:
+            return self._entries.setdefault(key, entry)
+
+    def _call_with(self, args: tuple, kwargs: dict, leaves: Sequence[Any]) -> Any:
+        """A call with tracers, which is JAX's, or with our device arrays, whose content is."""
+        if any(type(leaf) is DeviceArray for leaf in leaves):
+            args, kwargs = _plain((args, kwargs))
+            return self(*args, **kwargs)
+        return self.jitted(*args, **kwargs)
+
+
+def _kinds(leaves: Sequence[Any]) -> tuple | None:
+    """What a program depends on of each leaf; None where a leaf is a tracer or a `DeviceArray`."""
+    found: list[Any] = []
+    for leaf in leaves:
+        if isinstance(leaf, jax.Array):
+            if isinstance(leaf, jax.core.Tracer):
+                return None
+            found.append((leaf.aval, leaf.sharding if leaf.committed else None))
+        elif isinstance(leaf, (np.ndarray, np.generic)):
+            found.append((type(leaf), leaf.shape, leaf.dtype))
+        elif type(leaf) is DeviceArray:
+            return None
+        else:
+            found.append(type(leaf))
+    return tuple(found)
+
+
+def _plain(tree: Any) -> Any:
+    return jax.tree_util.tree_map(lambda x: x.jax if type(x) is DeviceArray else x, tree)
