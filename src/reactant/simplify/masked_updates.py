@@ -1,4 +1,4 @@
-"""dynamic_slice beside an update that writes a window but changes only a part of it.
+"""dynamic_slice of an array just updated, where the update changes none or one element of what is read.
 
 A triangular loop writes `A[k + 1:, k]` as a whole column in which a mask keeps the rows up to k. A read of row k does
 not meet what is changed, so it may come from before the update: then nothing stands between the array and its reads.
@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, rest, rewrite, variables
 from reactant.simplify.dynamic_slicing import Window
 from reactant.simplify.induction import range_of, scalar
 from reactant.simplify.loops import counted
+from reactant.simplify.target_costs import costs
 
-x, n, _u = variables("x n _u")
+x, u, n, _u = variables("x u n _u")
 SLICE, READ, UPDATE = "stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 
 
@@ -88,6 +90,42 @@ def read_beside_masked_update(w, x, result, starts, n):
             return ops.dynamic_slice(x, starts, n)
     return None
 
+
+def _diagonal(first: str = "%zero", second: str = "%i", element: str = "1x1", trips: int = 38) -> str:
+    """A loop that writes an element of the diagonal, then reads its column from row 2 on."""
+    body = f"""%f = stablehlo.constant dense<2> : {I1}
+%e = stablehlo.dynamic_slice %a, %i, {second}, sizes = [1, 1] : ({A}, {I1}, {I1}) -> tensor<1x1xf32>
+%d = stablehlo.negate %e : tensor<1x1xf32>
+%b = stablehlo.dynamic_update_slice %a, %d, %i, {second} : ({A}, tensor<1x1xf32>, {I1}, {I1}) -> {A}
+%o = stablehlo.dynamic_slice %b, %f, {first}, sizes = [38, 1] : ({A}, {I1}, {I1}) -> tensor<38x1xf32>
+%h = stablehlo.add %g, %o : tensor<38x1xf32>"""
+    return counted((("%a", "%x", "%b", A), ("%g", "%y", "%h", "tensor<38x1xf32>")), body, "%r#2", "tensor<38x1xf32>",
+                   trips).replace("%x: tensor<3xf32>", f"%x: {A}").replace("%y: tensor<3xf32>", "%y: tensor<38x1xf32>")
+
+
+@rewrite(match.dynamic_slice(match.dynamic_update_slice(x, u, rest("others")), rest("starts"), slice_sizes=n),
+         example=(_diagonal("%i"), _diagonal(), _diagonal(second="%one"), _diagonal(second="%zero")),
+         counter=(_diagonal("%i", trips=41), _diagonal("%n"),
+                  _diagonal("%i").replace("40x50", "40x7")))
+def small_read_of_element_update(x, u, others, starts, result, n):
+    """a small part of x with one element written = that part of x with that element selected"""
+    table, read = costs(), result.owner.operation
+    if table is None or size(shape_of(u)) != 1 or size(n) == 1 or size(shape_of(x)) < table.least_elements \
+            or size(n) * table.small_read > size(shape_of(x)) or access(read) is None \
+            or access(read.operands[0].owner.operation) is None:
+        return None
+    mask = None
+    for d, extent in enumerate(n):
+        at, low = others[d], ops.constant(0, dtype_of(starts[d])) if extent == shape_of(x)[d] else starts[d]
+        if shape_of(x)[d] == 1 or (extent == 1 and at == low):
+            continue
+        here = ops.compare(ops.iota(n, np.int64, d), ops.broadcast_in_dim(
+            ops.subtract(ops.convert(at, np.int64), ops.convert(low, np.int64)), n, ()), "EQ")
+        mask = here if mask is None else ops.and_(mask, here)
+    return ops.select(mask, ops.broadcast_in_dim(ops.reshape(u, ()), n, ()), ops.dynamic_slice(x, starts, n))
+
+
+# ---- what is known of accesses -------------------------------------------------------------------------------------
 
 Affine = tuple["ir.Value | None", int]
 """A scalar as another one plus a number (None: the number alone)."""
