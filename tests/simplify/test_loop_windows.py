@@ -276,7 +276,8 @@ def test_loops_rewrite_their_array_in_place(function):
     a = rng.standard_normal((n, n)) / n + np.eye(n) * 3
     a = a + a.T
     lowered = reactant.jit(function).lower(a)
-    assert AHEAD in {name.rpartition(".")[2] for name, _ in lowered.report.counts()}
+    found = {name.rpartition(".")[2] for name, _ in lowered.report.counts()}
+    assert AHEAD in found and (WINDOW in found or function is shortest)   # the frontend cuts triangular loops in four
     compiled = lowered.compile()
     result = reactant.jit(function)(a.copy())
     np.testing.assert_allclose(result, function(a.copy()), rtol=1e-9, atol=1e-9)
