@@ -66,13 +66,16 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "loop_windows", "loop_reads",
                    "shape", "slicing", "dynamic_slicing", "logic", "cleanup"))
 
+# Reads go to the newest version of an array before loops decide whether they need a second buffer for it.
+LAST = (target_versions.read_newest_version, Fixpoint(("target_buffers",)), loops.sink_generators)
+
 PIPELINES: dict[str, tuple[Any, ...]] = {
     "none": (),
     "simplify": (SIMPLIFY,),
     # Calls are inlined first: rules do not look through them.
     # The target stage is last: what it builds (chains of slices, selects) is harder to read for the other rules.
-    "target": (TARGET, target_versions.read_newest_version, loops.sink_generators),
-    "default": ("inline", SIMPLIFY, TARGET, target_versions.read_newest_version, loops.sink_generators),
+    "target": (TARGET, *LAST),
+    "default": ("inline", SIMPLIFY, TARGET, *LAST),
 }
 
 

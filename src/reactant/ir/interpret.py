@@ -37,6 +37,9 @@ def interpretable(module: ir.Module) -> bool:
 
 def _refusal(op: ir.Operation) -> str | None:
     """Why the interpreter would abort on an op, if it would."""
+    if op.name == "stablehlo.rng":
+        return None if "UNIFORM" in str(op.attributes["rng_distribution"]) and not shape_and_dtype(
+            op.results[0].type)[0] else "'stablehlo.rng'"
     if op.name not in KNOWN and not op.name.startswith("chlo."):
         return f"'{op.name}'"
     if op.name == "stablehlo.compare" and is_complex(dtype_of(op.operands[0])) \
@@ -57,6 +60,7 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
         if (reason := _refusal(op)) is not None:
             raise NotInterpretable(f"the reference interpreter does not know {reason}.")
     _guard_divisions(work)
+    _fix_random_numbers(work)
     main = modules.function(work, function)
     dtypes = _split_complex_results(main)
     if function != "main":
@@ -83,6 +87,13 @@ def _guard_divisions(work: ir.Module) -> None:
             op.results[0].replace_all_uses_with(result)
             op.erase()
     ops.record(before)
+
+
+def _fix_random_numbers(work: ir.Module) -> None:
+    """A uniform number is any in its range; here the lowest."""
+    for op in [each for each in modules.walk(work) if each.name == "stablehlo.rng"]:
+        op.results[0].replace_all_uses_with(op.operands[0])
+        op.erase()
 
 
 def _attributes(main: ir.Operation, arguments: Sequence[np.ndarray]) -> list[ir.Attribute]:

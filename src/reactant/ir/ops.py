@@ -487,6 +487,13 @@ def rng_bit_generator(state: ir.Value, shape: Shape, dtype: object,
     return op.results[0], op.results[1]
 
 
+def rng_uniform(low: float, high: float, shape: Shape, dtype: object = np.float32) -> ir.Value:
+    """Uniform random numbers in [low, high), different in every run."""
+    bounds = [constant(low, dtype), constant(high, dtype), constant(np.array(shape, np.int64))]
+    return _create("stablehlo.rng", results=[tensor_type(tuple(shape), np.dtype(dtype))], operands=bounds,
+                   attributes={"rng_distribution": stablehlo.RngDistributionAttr.get("UNIFORM")}).result
+
+
 def optimization_barrier(*xs: ir.Value) -> list[ir.Value]:
     return list(_create("stablehlo.optimization_barrier", results=[x.type for x in xs], operands=list(xs)).results)
 
