@@ -1,0 +1,191 @@
+"""Reverse mode: a module that computes results and, from their cotangents, those of the arguments."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+import reactant.differentiate.rules  # noqa: F401 - declares the rules
+from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
+from reactant.differentiate.declare import (
+    Call,
+    Contribution,
+    Into,
+    NotDifferentiable,
+    Rule,
+    differentiable,
+    line_of,
+    rule_of,
+    zeros,
+)
+from reactant.differentiate.forward import finish, new_function
+from reactant.differentiate.values import Frame, Here, Known, LoopFrame, Values, anchor
+from reactant.ir import modules, ops
+from reactant.ir.context import building
+from reactant.ir.trips import trip_count
+
+Adjoints = dict[ir.Value, ir.Value]
+
+
+def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, ones: bool = False,
+        name: str = "main") -> ir.Module:
+    """A module whose `main` takes the arguments of `module` and a cotangent for each of `results` (none with `ones`:
+    they are 1), and gives the results of `module` and a cotangent for each of `arguments`.
+
+    Calls must be inlined. Raises `NotDifferentiable`.
+    """
+    with building():
+        old = modules.function(module, name).regions[0].blocks[0]
+        body, returned = block_ops(old)
+        varied, wanted = [old.arguments[i] for i in arguments], [returned[i] for i in results]
+        count = len(old.arguments)
+        made, block = new_function([a.type for a in old.arguments] + [v.type for v in wanted if not ones])
+        values = dict(zip(old.arguments, list(block.arguments)[:count], strict=True))
+        with ir.InsertionPoint(block):
+            for op in body:
+                modules.clone_with(op, values)
+            cotangents = [ops.splat(1, v) for v in wanted] if ones else list(block.arguments)[count:]
+            sweep = Reverse(active_values(old, varied, wanted))
+            adjoint: Adjoints = {}
+            for value, g in zip(wanted, cotangents, strict=True):
+                sweep.add(adjoint, value, g)
+            sweep.run(body, Known(values), adjoint)
+            given = [adjoint[v] if v in adjoint else zeros(v) for v in varied]
+            finish(made, [values[v] for v in returned] + given)
+        return made
+
+
+class Reverse:
+    """Sweeps backwards over blocks of the old module; adjoints are keyed by old values, only active ones have any."""
+
+    def __init__(self, active: set[ir.Value]):
+        self.active = active
+
+    def add(self, adjoint: Adjoints, value: ir.Value, contribution: Contribution) -> None:
+        """Add to the adjoint of an active value."""
+        if contribution is None or value not in self.active:
+            return
+        before = adjoint.get(value)
+        if isinstance(contribution, Into):
+            adjoint[value] = contribution.put(zeros(value) if before is None else before)
+        else:
+            adjoint[value] = contribution if before is None else ops.add(before, contribution)
+
+    def run(self, body: Sequence[ir.Operation], frame: Any, adjoint: Adjoints) -> None:
+        for op in reversed(body):
+            if any(r in adjoint for r in op.results):
+                with op.location:
+                    self._step(op, frame, adjoint)
+
+    def _step(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+        if op.name == LOOP:
+            self._loop(op, frame, adjoint)
+            return
+        if op.name in BRANCHES:
+            self._branches(op, frame, adjoint)
+            return
+        rule = rule_of(op)
+        call = Call(op, Values(op.operands, frame), Values(op.results, frame))
+        cotangents = [adjoint.get(r) for r in op.results]
+        wanted = [x in self.active for x in op.operands]
+        reverse = rule.reverse or _transposing(rule)
+        for operand, each in zip(op.operands, reverse(call, cotangents, wanted), strict=True):
+            self.add(adjoint, operand, each)
+
+    # -- control flow
+
+    def _branches(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+        """The same choice; each branch computes again what its adjoint needs."""
+        outer = [v for v in captured(op) if v in self.active]
+
+        def branch(block: ir.Block) -> list[ir.Value]:
+            place = anchor()
+            body, returned = block_ops(block)
+            local = {v: adjoint[v] for v in outer if v in adjoint}
+            for result, value in zip(op.results, returned, strict=True):
+                self.add(local, value, adjoint.get(result))
+            self.run(body, Frame(block, frame, place), local)
+            place.erase()
+            return [local[v] if v in local else zeros(v) for v in outer]
+
+        chosen = frame.value(op.operands[0])
+        made = ops.create(op.name, [v.type for v in outer], [chosen], regions=len(op.regions))
+        for region, block in zip(made.regions, blocks_of(op), strict=True):
+            ops.fill_region(region, [], lambda block=block: branch(block))
+        adjoint.update(zip(outer, made.results, strict=True))
+
+    def _loop(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+        """The turns backwards; what their adjoints need is recomputed or read from buffers the forward loop fills."""
+        trips = trip_count(op)
+        if trips is None:
+            raise NotDifferentiable(
+                "reverse mode needs a loop whose number of turns is known while compiling; this one's is known only at "
+                "run time. Loop over a range of static length (and use np.where to stop early), or use forward mode: "
+                f"reactant.jvp, or jacobian(mode='forward').{line_of(op)}")
+        block = blocks_of(op)[1]
+        body, returned = block_ops(block)
+        carried = [i for i, a in enumerate(block.arguments) if a in self.active]
+        outer = [v for v in captured(op) if v in self.active]
+        frames: list[LoopFrame] = []
+        outside = anchor()
+
+        def step(turns: ir.Value, *values: ir.Value) -> list[ir.Value]:
+            place = anchor()
+            with ir.InsertionPoint(place):
+                turn = ops.subtract(ops.constant(trips - 1, "int64"), turns)
+            frames.append(LoopFrame(op, trips, turn, frame, place, outside))
+            local = dict(zip(outer, values[len(carried):], strict=True))
+            for i, g in zip(carried, values, strict=False):
+                self.add(local, returned[i], g)
+            self.run(body, frames[0], local)
+            place.erase()
+            arguments = [block.arguments[i] for i in carried]
+            return [ops.add(turns, 1), *(local[v] if v in local else zeros(v) for v in [*arguments, *outer])]
+
+        starts = [adjoint.get(op.results[i]) for i in carried]
+        inits = [zeros(op.results[i]) if g is None else g for i, g in zip(carried, starts, strict=True)]
+        inits += [adjoint[v] if v in adjoint else zeros(v) for v in outer]
+        _, *made = ops.while_([ops.constant(0, "int64"), *inits],
+                              lambda turns, *_: ops.compare(turns, trips, "LT"), step)
+        adjoint.update(zip(outer, made[len(carried):], strict=True))
+        for i, g in zip(carried, made, strict=False):
+            self.add(adjoint, op.operands[i], g)
+        if frames[0].buffers:
+            _fill(op, frames[0], frame)
+        outside.erase()
+
+
+def _fill(op: ir.Operation, loop: LoopFrame, frame: Any) -> None:
+    """Let the forward loop fill the buffers; where it has been copied already, the filling one replaces the copy."""
+    copied = [frame.values.get(r) for r in op.results]
+    present = next((v.owner.operation for v in copied if v is not None and v.owner.name == LOOP), None)
+    results = loop.fill(present)
+    if present is not None:
+        for old, new in zip(present.results, results, strict=True):
+            old.replace_all_uses_with(new)
+        frame.values.update(zip(op.results, results, strict=True))
+        present.erase()
+
+
+def _transposing(rule: Rule) -> Any:
+    """The reverse of a rule that has only a forward form: what it builds is linear in the tangents, op by op."""
+    def reverse(call: Call, cotangents: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[ir.Value | None]:
+        stand_ins = [zeros(x) if want else None for x, want in zip(call.op.operands, wanted, strict=True)]
+        made: list[ir.Operation] = []
+        before = ops.record(made)
+        tangents = rule.forward(call, stand_ins)
+        ops.record(before)
+        depends = {v for v in stand_ins if v is not None}
+        linear = []
+        for op in made:
+            if any(x in depends for x in op.operands):
+                depends.update(r for r in op.results if differentiable(r))
+                linear.append(op)
+        sweep, adjoint = Reverse(depends), {}
+        for tangent, g in zip(tangents, cotangents, strict=True):
+            if tangent is not None:
+                sweep.add(adjoint, tangent, g)
+        sweep.run(linear, Here(), adjoint)
+        return [None if v is None else adjoint.get(v) for v in stand_ins]
+    return reverse

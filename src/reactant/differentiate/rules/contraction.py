@@ -1,0 +1,144 @@
+"""Products of matrices, Fourier transforms, factorizations."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear, zeros
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, is_complex, real_dtype, shape_of, size
+
+# ---- dot_general ---------------------------------------------------------------------------------------------------
+
+def _free(rank: int, *used: Sequence[int]) -> list[int]:
+    return [d for d in range(rank) if not any(d in dims for dims in used)]
+
+
+def _transpose_side(call: Call, g: ir.Value, side: int) -> ir.Value:
+    """The cotangent of one factor: g contracted with the other factor over its free dimensions."""
+    numbers = call.attributes["dot_dimension_numbers"]
+    mine, other = side, 1 - side
+    batch, contract = numbers.batching_dims, numbers.contracting_dims
+    wanted, factor = call.inputs[mine], call.operands[other]
+    free_mine = _free(len(shape_of(wanted)), batch[mine], contract[mine])
+    free_other = _free(len(shape_of(factor)), batch[other], contract[other])
+    count = len(batch[mine])
+    offset = count + (len(free_mine) if side == 0 else 0)          # where the other's free dimensions are in g
+    in_g = [offset + i for i in range(len(free_other))]
+    made = ops.dot_general(g, ops.convert(factor, dtype_of(g)), contracting_dims=(in_g, free_other),
+                           batching_dims=(list(range(count)), list(batch[other])),
+                           precision=call.op.attributes["precision_config"]
+                           if "precision_config" in call.op.attributes else None)
+    # now: batch, free of mine, contracted dimensions in the order of the factor
+    order = sorted(contract[other])
+    contracted = [contract[mine][contract[other].index(d)] for d in order]
+    have = [*batch[mine], *free_mine, *contracted]
+    return ops.convert(ops.transpose(made, [have.index(d) for d in range(len(have))]), dtype_of(wanted))
+
+
+bilinear("dot_general", lambda call, g: _transpose_side(call, g, 0), lambda call, g: _transpose_side(call, g, 1))
+
+
+# ---- fft -----------------------------------------------------------------------------------------------------------
+
+def _fft_transpose(call: Call, g: ir.Value) -> list[ir.Value]:
+    """With cotangents that pair without conjugation, FFT and IFFT are their own transposes."""
+    kind, lengths = str(call.op.attributes["fft_type"]).split()[-1].rstrip(">"), call.attributes["fft_length"]
+    if kind in ("FFT", "IFFT"):
+        return [ops.fft(g, kind, lengths)]
+    rank, half = len(shape_of(g)), lengths[-1] // 2 + 1
+    if kind == "RFFT":
+        full = ops.pad(g, 0, [0] * rank, [0] * (rank - 1) + [lengths[-1] - half])
+        return [ops.real(ops.fft(full, "FFT", lengths))]
+    weights = np.full(half, 2.0)
+    weights[0] = 1
+    if lengths[-1] % 2 == 0:
+        weights[-1] = 1
+    spectrum = ops.conj(ops.fft(g, "RFFT", lengths))
+    scale = ops.constant((weights / size(lengths)).astype(dtype_of(spectrum)))
+    return [ops.multiply(spectrum, ops.broadcast_in_dim(scale, shape_of(spectrum), [rank - 1]))]
+
+
+linear("fft", _fft_transpose)
+
+
+# ---- triangular matrices -------------------------------------------------------------------------------------------
+
+def _matmul(a: ir.Value, b: ir.Value) -> ir.Value:
+    rank = len(shape_of(a))
+    batch = list(range(rank - 2))
+    return ops.dot_general(a, b, contracting_dims=([rank - 1], [rank - 2]), batching_dims=(batch, batch))
+
+
+def _swapped(a: ir.Value) -> ir.Value:
+    rank = len(shape_of(a))
+    return ops.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
+
+
+def _adjoint(a: ir.Value) -> ir.Value:
+    return ops.conj(_swapped(a)) if is_complex(dtype_of(a)) else _swapped(a)
+
+
+def _scaled(a: ir.Value, lower: bool, diagonal: float) -> ir.Value:
+    """One triangle of `a`, its diagonal multiplied by `diagonal`, zero elsewhere."""
+    shape = shape_of(a)
+    n = shape[-1]
+    mask = np.tril(np.ones((n, n)), -1) if lower else np.triu(np.ones((n, n)), 1)
+    mask = (mask + diagonal * np.eye(n)).astype(real_dtype(dtype_of(a)))
+    return ops.multiply(a, ops.broadcast_in_dim(ops.constant(mask.astype(dtype_of(a))), shape,
+                                                [len(shape) - 2, len(shape) - 1]))
+
+
+def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
+    """L' = L phi(L^-1 A' L^-H), phi: the lower triangle with half the diagonal. A' is made of the triangle that is
+    read; the imaginary part of the diagonal is not read."""
+    factor, lower = call.results[0], call.attributes.get("lower", False)
+    low = factor if lower else _adjoint(factor)
+    t = tangents[0] if lower else _adjoint(tangents[0])
+    t = _scaled(t, True, 0.5)
+    t = ops.add(t, _adjoint(t))
+    solved = ops.triangular_solve(low, t, left_side=True, lower=True)
+    solved = _adjoint(ops.triangular_solve(low, _adjoint(solved), left_side=True, lower=True))
+    moved = _matmul(low, _scaled(solved, True, 0.5))
+    return [moved if lower else _adjoint(moved)]
+
+
+def _solve_forward(call: Call, tangents: Tangents) -> Tangents:
+    """op(A) X = B: op(A) X' = B' - op(A') X."""
+    a, b = call.operands
+    (ta, tb), x, given = tangents, call.results[0], call.attributes
+    right = tb
+    if ta is not None:
+        ta = _scaled(ta, given["lower"], 0.0 if given["unit_diagonal"] else 1.0)
+        kind = str(call.op.attributes["transpose_a"]).split()[-1].rstrip(">")
+        ta = {"NO_TRANSPOSE": lambda m: m, "TRANSPOSE": _swapped, "ADJOINT": _adjoint}[kind](ta)
+        product = _matmul(ta, x) if given["left_side"] else _matmul(x, ta)
+        right = ops.subtract(zeros(b) if right is None else right, product)
+    return [call.again([a, right])[0]]
+
+
+def _solve_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[ir.Value | None]:
+    """B's cotangent solves with the transpose of op(A); A's is minus its product with X, on the triangle."""
+    (a, _), x, given = call.operands, call.results[0], call.attributes
+    kind = str(call.op.attributes["transpose_a"]).split()[-1].rstrip(">")
+    if kind == "ADJOINT" and is_complex(dtype_of(a)):
+        used, back = ops.conj(a), "NO_TRANSPOSE"
+    else:
+        used, back = a, "TRANSPOSE" if kind == "NO_TRANSPOSE" else "NO_TRANSPOSE"
+    right = ops.triangular_solve(used, g[0], left_side=given["left_side"], lower=given["lower"],
+                                 unit_diagonal=given["unit_diagonal"], transpose_a=back)
+    left = None
+    if wanted[0]:
+        # op(A)^T cotangent: left side -right X^T, right side -X^T right
+        product = _matmul(right, _swapped(x)) if given["left_side"] else _matmul(_swapped(x), right)
+        product = product if kind == "NO_TRANSPOSE" else _swapped(product)
+        if kind == "ADJOINT" and is_complex(dtype_of(a)):
+            product = ops.conj(product)
+        left = ops.negate(_scaled(product, given["lower"], 0.0 if given["unit_diagonal"] else 1.0))
+    return [left, right if wanted[1] else None]
+
+
+derivative("cholesky", _cholesky_forward)
+derivative("triangular_solve", _solve_forward, _solve_reverse)

@@ -1,0 +1,261 @@
+"""Element by element. Conventions at branch points:
+
+abs and sign at 0 have derivative 0; maximum and minimum give each of two equal operands half; clamp gives all to the
+clamped operand where it equals a bound; rounding, comparison and real sign are constant; a zero tangent or cotangent
+times an infinite or undefined partial (log or sqrt at 0) is zero.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.differentiate.declare import (
+    Call,
+    Contribution,
+    Tangents,
+    bilinear,
+    constant,
+    derivative,
+    elementwise,
+    linear,
+    number,
+    plus,
+    times,
+    zeros,
+)
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, is_complex, shape_of
+
+constant("ceil", "floor", "round_nearest_afz", "round_nearest_even", "compare", "is_finite", "chlo.is_inf", "and", "or",
+         "xor", "not", "shift_left", "shift_right_arithmetic", "shift_right_logical", "popcnt", "count_leading_zeros",
+         "iota", "rng_bit_generator", "get_dimension_size", "partition_id", "replica_id")
+
+
+# ---- one operand ---------------------------------------------------------------------------------------------------
+
+def _over(top: Any, bottom: ir.Value) -> ir.Value:
+    return ops.divide(number(top, bottom), bottom)
+
+
+def _one_minus_square(x: ir.Value) -> ir.Value:
+    """(1 - x)(1 + x), which keeps its digits near 1."""
+    return ops.multiply(ops.subtract(number(1, x), x), ops.add(x, 1))
+
+
+elementwise("sine", lambda y, x: ops.cosine(x))
+elementwise("cosine", lambda y, x: ops.negate(ops.sine(x)))
+elementwise("tan", lambda y, x: ops.add(ops.multiply(y, y), 1))
+elementwise("tanh", lambda y, x: _one_minus_square(y))
+elementwise("exponential", lambda y, x: y)
+elementwise("exponential_minus_one", lambda y, x: ops.add(y, 1))
+elementwise("log", lambda y, x: _over(1, x), singular=True)
+elementwise("log_plus_one", lambda y, x: _over(1, ops.add(x, 1)), singular=True)
+elementwise("logistic", lambda y, x: ops.multiply(y, ops.subtract(number(1, y), y)))
+elementwise("negate", lambda y, x: -1)
+elementwise("sqrt", lambda y, x: _over(0.5, y), singular=True)
+elementwise("rsqrt", lambda y, x: ops.multiply(ops.divide(y, x), -0.5), singular=True)
+elementwise("cbrt", lambda y, x: _over(1 / 3, ops.multiply(y, y)), singular=True)
+elementwise("square", lambda y, x: ops.multiply(x, 2))
+elementwise("cosh", lambda y, x: ops.sinh(x))
+elementwise("sinh", lambda y, x: ops.cosh(x))
+elementwise("acos", lambda y, x: _over(-1, ops.sqrt(_one_minus_square(x))), singular=True)
+elementwise("asin", lambda y, x: _over(1, ops.sqrt(_one_minus_square(x))), singular=True)
+elementwise("atan", lambda y, x: _over(1, ops.add(ops.multiply(x, x), 1)), singular=True)
+elementwise("acosh", lambda y, x: _over(1, ops.multiply(ops.sqrt(ops.subtract(x, 1)), ops.sqrt(ops.add(x, 1)))),
+            singular=True)
+elementwise("asinh", lambda y, x: _over(1, ops.sqrt(ops.add(ops.multiply(x, x), 1))), singular=True)
+elementwise("atanh", lambda y, x: _over(1, _one_minus_square(x)), singular=True)
+elementwise("erf", lambda y, x: ops.multiply(ops.exponential(ops.negate(ops.multiply(x, x))), 2 / math.sqrt(math.pi)))
+elementwise("erfc", lambda y, x: ops.multiply(ops.exponential(ops.negate(ops.multiply(x, x))), -2 / math.sqrt(math.pi)))
+elementwise("erf_inv", lambda y, x: ops.multiply(ops.exponential(ops.multiply(y, y)), math.sqrt(math.pi) / 2),
+            singular=True)
+elementwise("lgamma", lambda y, x: ops.digamma(x), singular=True)
+elementwise("digamma", lambda y, x: ops.polygamma(number(1, x), x), singular=True)
+
+
+def _abs_forward(call: Call, tangents: Tangents) -> Tangents:
+    """Real: sign(x) t. Complex: Re(conj(sign(z)) t)."""
+    z, t = call.operands[0], tangents[0]
+    if not is_complex(dtype_of(z)):
+        return [ops.multiply(ops.sign(z), t)]
+    return [ops.real(ops.multiply(ops.conj(ops.sign(z)), t))]
+
+
+def _sign_forward(call: Call, tangents: Tangents) -> Tangents:
+    """Real: constant. Complex y = z/|z|: (t - y Re(conj(y) t)) / |z|, and 0 at 0."""
+    z, y, t = call.operands[0], call.results[0], tangents[0]
+    if not is_complex(dtype_of(z)):
+        return [None]
+    size = ops.abs(z)
+    radial = ops.real(ops.multiply(ops.conj(y), t))
+    moved = ops.subtract(t, ops.multiply(y, ops.complex(radial, zeros(radial))))
+    safe = ops.select(ops.compare(size, 0, "EQ"), number(1, size), size)
+    result = ops.divide(moved, ops.complex(safe, zeros(safe)))
+    return [ops.select(ops.compare(size, 0, "EQ"), zeros(result), result)]
+
+
+derivative("abs", _abs_forward)
+derivative("sign", _sign_forward)
+
+
+# ---- two operands --------------------------------------------------------------------------------------------------
+
+def _difference(call: Call, tangents: Tangents) -> Tangents:
+    left, right = tangents
+    return [plus(left, None if right is None else ops.negate(right)) if left is None or right is None
+            else ops.subtract(left, right)]
+
+
+elementwise("add", lambda y, a, b: 1, lambda y, a, b: 1)
+derivative("subtract", _difference, lambda call, g, wanted: [g[0], ops.negate(g[0]) if wanted[1] else None])
+bilinear("multiply", lambda call, g: ops.multiply(g, call.operands[1]),
+         lambda call, g: ops.multiply(call.operands[0], g))
+
+
+def _divide_forward(call: Call, tangents: Tangents) -> Tangents:
+    """(ta - y tb) / b."""
+    b, (ta, tb) = call.operands[1], tangents
+    top = ta if tb is None else plus(ta, ops.negate(ops.multiply(call.results[0], tb)))
+    return [_guarded(top, ops.divide(top, b), b)]
+
+
+def _divide_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
+    b = call.operands[1]
+    left = _guarded(g[0], ops.divide(g[0], b), b)
+    return [left, ops.negate(ops.multiply(call.results[0], left)) if not wanted[1] or _nonzero(b)
+            else times(ops.negate(ops.divide(call.results[0], b)), g[0], strong=True)]
+
+
+def _guarded(top: ir.Value, quotient: ir.Value, bottom: ir.Value) -> ir.Value:
+    """The quotient, but 0 / 0 is 0."""
+    if _nonzero(bottom):
+        return quotient
+    return ops.select(ops.compare(top, zeros(top), "EQ"), zeros(top), quotient)
+
+
+def _nonzero(value: ir.Value) -> bool:
+    known = ops.constant_value(value)
+    return known is not None and bool((known != 0).all())
+
+
+derivative("divide", _divide_forward, _divide_reverse)
+
+
+def _power_base(y: ir.Value, x: ir.Value, p: ir.Value) -> ir.Value:
+    """p x^(p-1), and 0 for p = 0."""
+    slope = ops.multiply(p, ops.power(x, ops.subtract(p, 1)))
+    return ops.select(ops.compare(p, zeros(p), "EQ"), zeros(p), slope)
+
+
+def _power_exponent(y: ir.Value, x: ir.Value, p: ir.Value) -> ir.Value:
+    """y log(x), and 0 where x and y are 0."""
+    at_zero = ops.compare(x, zeros(x), "EQ")
+    slope = ops.multiply(y, ops.log(ops.select(at_zero, number(1, x), x)))
+    return slope
+
+
+def _square_sum(a: ir.Value, b: ir.Value) -> ir.Value:
+    return ops.add(ops.multiply(a, a), ops.multiply(b, b))
+
+
+def _whole_quotient(y: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+    """-trunc(a / b), from the remainder: (y - a) / b, rounded."""
+    return ops.round_nearest_even(ops.divide(ops.subtract(y, a), b))
+
+
+elementwise("power", _power_base, _power_exponent, singular=True)
+elementwise("atan2", lambda y, a, b: ops.divide(b, _square_sum(a, b)),
+            lambda y, a, b: ops.negate(ops.divide(a, _square_sum(a, b))), singular=True)
+elementwise("remainder", lambda y, a, b: 1, _whole_quotient)
+
+
+def _larger(direction: str, own: int) -> Any:
+    def partial(y: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
+        mine, other = (a, b) if own == 0 else (b, a)
+        tie = ops.select(ops.compare(mine, other, "EQ"), number(0.5, a), number(0, a))
+        return ops.select(ops.compare(mine, other, direction), number(1, a), tie)
+    return partial
+
+
+elementwise("maximum", _larger("GT", 0), _larger("GT", 1))
+elementwise("minimum", _larger("LT", 0), _larger("LT", 1))
+
+
+def _special(name: str, slope: Any) -> None:
+    """Functions of an order and an argument: the derivative in the order has no closed form."""
+    def forward(call: Call, tangents: Tangents) -> Tangents:
+        if tangents[0] is not None:
+            raise call.refuse("its first operand (the order) must be constant.")
+        return [times(slope(*call.operands), tangents[1], strong=True)]
+    derivative(name, forward)
+
+
+_special("polygamma", lambda n, x: ops.polygamma(ops.add(n, 1), x))
+_special("zeta", lambda s, q: ops.multiply(ops.negate(s), ops.zeta(ops.add(s, 1), q)))
+
+
+# ---- choosing ------------------------------------------------------------------------------------------------------
+
+def _select_forward(call: Call, tangents: Tangents) -> Tangents:
+    filled = (zeros(x) if t is None else t for x, t in zip(call.inputs[1:], tangents[1:], strict=True))
+    return [ops.select(call.operands[0], *filled)]
+
+
+def _select_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
+    p, zero = call.operands[0], zeros(g[0])
+    return [None, ops.select(p, g[0], zero) if wanted[1] else None, ops.select(p, zero, g[0]) if wanted[2] else None]
+
+
+derivative("select", _select_forward, _select_reverse)
+
+
+def _full(bound: ir.Value, like: ir.Value) -> ir.Value:
+    return ops.broadcast_in_dim(bound, shape_of(like), ()) if not shape_of(bound) else bound
+
+
+def _clamp_choices(call: Call) -> list[ir.Value]:
+    """For each operand, where the result is that operand: low, x, high."""
+    low, x, high = (_full(v, call.op.results[0]) for v in call.operands)
+    above, below = ops.compare(x, high, "GT"), ops.compare(x, low, "LT")
+    return [ops.and_(below, ops.not_(above)), ops.not_(ops.or_(above, below)), above]
+
+
+def _clamp_forward(call: Call, tangents: Tangents) -> Tangents:
+    found = None
+    for where, t in zip(_clamp_choices(call), tangents, strict=True):
+        if t is not None:
+            t = _full(t, call.op.results[0])
+            found = plus(found, ops.select(where, t, zeros(t)))
+    return [found]
+
+
+derivative("clamp", _clamp_forward)
+
+
+# ---- types ---------------------------------------------------------------------------------------------------------
+
+linear("convert", lambda call, g: [_converted_back(call, g)])
+linear("reduce_precision", lambda call, g: [g])
+linear("real", lambda call, g: [ops.complex(g, zeros(g))])
+linear("imag", lambda call, g: [ops.complex(zeros(g), ops.negate(g))])
+linear("complex", lambda call, g: [ops.real(g), ops.negate(ops.imag(g))])
+linear("conj", lambda call, g: [ops.conj(g)])
+
+
+def _converted_back(call: Call, g: ir.Value) -> ir.Value:
+    target = dtype_of(call.inputs[0])
+    if is_complex(dtype_of(g)) and not is_complex(target):
+        g = ops.real(g)
+    return ops.convert(g, target)
+
+
+def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
+    return [t if t is None else ops.optimization_barrier(t)[0] for t in tangents]
+
+
+derivative("optimization_barrier", _barrier_forward,
+           lambda call, g, wanted: [each if each is None else ops.optimization_barrier(each)[0] for each in g])
+

@@ -1,0 +1,151 @@
+"""Gather, scatter and sort: elements move along integer positions, which have no derivative."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.differentiate.activity import block_ops
+from reactant.differentiate.declare import Call, Contribution, Into, Tangents, derivative, linear, zeros
+from reactant.differentiate.rules.reduction import body_of
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, shape_of, size
+
+
+def _positions(indices: ir.Value, limits: Sequence[int], depth: int) -> ir.Value:
+    """The largest allowed index for each element of `indices`, whose dimension `depth` runs over `limits`."""
+    shape = shape_of(indices)
+    row = ops.constant(np.asarray(limits, dtype_of(indices)))
+    if depth == len(shape):
+        return ops.broadcast_in_dim(ops.reshape(row, ()), shape, ())
+    return ops.broadcast_in_dim(row, shape, [depth])
+
+
+# ---- gather --------------------------------------------------------------------------------------------------------
+
+def _as_scatter(numbers: Any) -> dict[str, Any]:
+    """The numbers of the scatter that puts back what a gather with `numbers` reads."""
+    return {"update_window_dims": numbers.offset_dims, "inserted_window_dims": numbers.collapsed_slice_dims,
+            "input_batching_dims": numbers.operand_batching_dims,
+            "scatter_indices_batching_dims": numbers.start_indices_batching_dims,
+            "scatter_dims_to_operand_dims": numbers.start_index_map, "index_vector_dim": numbers.index_vector_dim}
+
+
+def _as_gather(numbers: Any) -> dict[str, Any]:
+    """The numbers of the gather that reads where a scatter with `numbers` writes."""
+    return {"offset_dims": numbers.update_window_dims, "collapsed_slice_dims": numbers.inserted_window_dims,
+            "operand_batching_dims": numbers.input_batching_dims,
+            "start_indices_batching_dims": numbers.scatter_indices_batching_dims,
+            "start_index_map": numbers.scatter_dims_to_operand_dims, "index_vector_dim": numbers.index_vector_dim}
+
+
+def _gather_transpose(call: Call, g: ir.Value) -> list[Contribution]:
+    """Added where it was read; a gather clamps its starts, a scatter would skip them."""
+    numbers, sizes = call.attributes["dimension_numbers"], call.attributes["slice_sizes"]
+    indices, shape = call.operands[1], shape_of(call.inputs[0])
+    limits = [shape[d] - sizes[d] for d in numbers.start_index_map]
+    low = ops.splat(0, indices)
+    starts = ops.clamp(low, indices, _positions(indices, limits, numbers.index_vector_dim))
+    return [Into(lambda adjoint: ops.scatter(adjoint, starts, g, "add", **_as_scatter(numbers))), None]
+
+
+linear("gather", _gather_transpose)
+
+
+# ---- scatter -------------------------------------------------------------------------------------------------------
+
+def _scatter_kind(call: Call) -> str:
+    kind = body_of(call.op) if len(call.inputs) == 3 else None
+    if kind not in ("add", "second"):
+        raise call.refuse("of scatters, only those that add or overwrite have a derivative.")
+    return kind
+
+
+def _scatter(call: Call, x: ir.Value, updates: ir.Value, body: str, unique: bool = False) -> ir.Value:
+    return ops.scatter(x, call.operands[1], updates, body, **call.attributes["scatter_dimension_numbers"]._asdict(),
+                       unique_indices=unique or call.attributes.get("unique_indices", False))
+
+
+def _scatter_forward(call: Call, tangents: Tangents) -> Tangents:
+    body = _scatter_kind(call)
+    x, updates = (zeros(v) if t is None else t for v, t in zip(call.inputs[::2], tangents[::2], strict=True))
+    return [_scatter(call, x, updates, body)]
+
+
+def _sizes(call: Call) -> list[int]:
+    """The window of one update, in all dimensions of the operand."""
+    numbers = call.attributes["scatter_dimension_numbers"]
+    hidden = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
+    window = iter([shape_of(call.inputs[2])[d] for d in sorted(numbers.update_window_dims)])
+    return [1 if d in hidden else next(window) for d in range(len(shape_of(call.inputs[0])))]
+
+
+def _read_back(call: Call, x: ir.Value) -> ir.Value:
+    """What `x` holds where the scatter writes; anything where it writes nowhere."""
+    return ops.gather(x, call.operands[1], **_as_gather(call.attributes["scatter_dimension_numbers"]),
+                      slice_sizes=_sizes(call))
+
+
+def _inside(call: Call) -> ir.Value:
+    """For each element of the updates, whether its window lies inside the operand (else the scatter skips it)."""
+    numbers, sizes = call.attributes["scatter_dimension_numbers"], _sizes(call)
+    indices, shape, depth = call.operands[1], shape_of(call.inputs[0]), numbers.index_vector_dim
+    limits = [shape[d] - sizes[d] for d in numbers.scatter_dims_to_operand_dims]
+    good = ops.and_(ops.compare(indices, 0, "GE"), ops.compare(indices, _positions(indices, limits, depth), "LE"))
+    if depth < len(shape_of(indices)):
+        good = ops.reduce(good, True, [depth], "and")
+    new = shape_of(call.inputs[2])
+    return ops.broadcast_in_dim(good, new, [d for d in range(len(new)) if d not in numbers.update_window_dims])
+
+
+def _scatter_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
+    kind, updates = _scatter_kind(call), call.inputs[2]
+    into = g[0]
+    if kind == "second" and wanted[0]:
+        into = _scatter(call, g[0], zeros(updates), "second")
+    if not wanted[2]:
+        return [into, None, None]
+    lasting = _inside(call)
+    if kind == "second" and not call.attributes.get("unique_indices", False):
+        # which of several updates of one element lasts: write their numbers the same way and see whose is there
+        numbers = ops.reshape(ops.iota((size(shape_of(updates)),), "int64", 0), shape_of(updates))
+        empty = ops.constant(-1, "int64", shape_of(call.inputs[0]))
+        lasting = ops.and_(lasting, ops.compare(numbers, _read_back(call, _scatter(call, empty, numbers, "second")),
+                                                "EQ"))
+    return [into if wanted[0] else None, None, ops.select(lasting, _read_back(call, g[0]), zeros(updates))]
+
+
+derivative("scatter", _scatter_forward, _scatter_reverse)
+
+
+# ---- sort ----------------------------------------------------------------------------------------------------------
+
+def _sort_forward(call: Call, tangents: Tangents) -> Tangents:
+    """Positions are sorted along, and the tangents are read at them."""
+    dimension, block = call.attributes["dimension"], call.op.regions[0].blocks[0]
+    body, returned = block_ops(block)
+    shape = shape_of(call.inputs[0])
+
+    def comparator(*arguments: ir.Value) -> list[ir.Value]:
+        mapping = dict(zip(block.arguments, arguments, strict=False))
+        for op in body:
+            modules.clone_with(op, mapping)
+        return [mapping.get(v, v) for v in returned]
+
+    places = ops.iota(shape, "int64", dimension)
+    order = ops.sort([*call.operands, places], dimension, comparator, is_stable=True)[-1]
+    return [None if t is None else _taken(t, order, dimension) for t in tangents]
+
+
+def _taken(x: ir.Value, order: ir.Value, dimension: int) -> ir.Value:
+    """x[..., order[...], ...] along one dimension."""
+    shape = shape_of(x)
+    others = [d for d in range(len(shape)) if d != dimension]
+    return ops.gather(x, order, offset_dims=(), collapsed_slice_dims=(dimension,), start_index_map=(dimension,),
+                      index_vector_dim=len(shape), slice_sizes=(1,) * len(shape), operand_batching_dims=others,
+                      start_indices_batching_dims=others)
+
+
+derivative("sort", _sort_forward)

@@ -1,0 +1,127 @@
+"""Every rule, one row each: both modes against central differences, each other, and second derivatives."""
+import numpy as np
+import pytest
+
+from reactant.ir import ops
+from tests.differentiate.derivative_checks import check, module_of
+
+RNG = np.random.default_rng(7)
+
+
+def real(*shape, low=-2.0, high=2.0):
+    return RNG.uniform(low, high, shape)
+
+
+def unit(*shape):
+    return RNG.uniform(-0.8, 0.8, shape)
+
+
+def positive(*shape):
+    return RNG.uniform(0.3, 2.0, shape)
+
+
+def above(*shape):
+    return RNG.uniform(1.3, 3.0, shape)
+
+
+def complexes(*shape):
+    return RNG.uniform(0.3, 1.5, shape) + 1j * RNG.uniform(0.2, 1.5, shape)
+
+
+UNARY = {
+    "sine": real, "cosine": real, "tan": unit, "tanh": real, "exponential": real, "exponential_minus_one": real,
+    "log": positive, "log_plus_one": positive, "logistic": real, "negate": real, "sqrt": positive, "rsqrt": positive,
+    "cbrt": positive, "abs": real, "sign": real, "floor": real, "ceil": real, "round_nearest_even": real,
+    "round_nearest_afz": real, "square": real, "cosh": real, "sinh": real, "acos": unit, "asin": unit, "atan": real,
+    "acosh": above, "asinh": real, "atanh": unit, "erf": real, "erfc": real, "erf_inv": unit, "lgamma": positive,
+    "digamma": positive,
+}
+BINARY = {
+    "add": (real, real), "subtract": (real, real), "multiply": (real, real), "divide": (real, above),
+    "power": (positive, real), "atan2": (real, above), "remainder": (real, above), "maximum": (real, real),
+    "minimum": (real, real),
+}
+COMPLEX_UNARY = ("sine", "cosine", "tanh", "exponential", "log", "negate", "sqrt", "rsqrt", "abs", "sign", "conj", "real",
+                 "imag", "logistic")
+COMPLEX_BINARY = ("add", "subtract", "multiply", "divide", "power")
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name):
+    x = UNARY[name](5)
+    loose = {"erf_inv": 1e-4, "digamma": 1e-4}.get(name, 1e-5)
+    check(module_of(getattr(ops, name), [x]), [x], rtol=loose)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name):
+    arguments = [make(5) for make in BINARY[name]]
+    check(module_of(getattr(ops, name), arguments), arguments)
+
+
+@pytest.mark.parametrize("name", COMPLEX_UNARY)
+def test_complex_unary(name):
+    z = complexes(4)
+    check(module_of(getattr(ops, name), [z]), [z])
+
+
+@pytest.mark.parametrize("name", COMPLEX_BINARY)
+def test_complex_binary(name):
+    arguments = [complexes(4), complexes(4)]
+    check(module_of(getattr(ops, name), arguments), arguments)
+
+
+INDICES = np.array([2, 0, 2, -1, 9], np.int64)
+START = np.array(2, np.int64)
+WINDOWS = dict(window_dimensions=(3, 2), window_strides=(2, 1), padding=((1, 2), (0, 1)), base_dilations=(2, 1),
+               window_dilations=(1, 2))
+PICK = dict(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=1, slice_sizes=(1, 3))
+PUT = dict(update_window_dims=(1,), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1)
+CASES = {
+    "reshape": (lambda x: ops.reshape(x, (6, 2)), real(3, 4)),
+    "transpose": (lambda x: ops.transpose(x, (2, 0, 1)), real(2, 3, 4)),
+    "reverse": (lambda x: ops.reverse(x, (0,)), real(3, 2)),
+    "broadcast_in_dim": (lambda x: ops.broadcast_in_dim(x, (3, 4, 2), (2, 0)), real(2, 3)),
+    "broadcast_one": (lambda x: ops.broadcast_in_dim(x, (3, 4), (0, 1)), real(3, 1)),
+    "slice": (lambda x: ops.slice(x, (1, 0), (6, 3), (2, 1)), real(7, 3)),
+    "pad": (lambda x, v: ops.pad(x, v, (1, -1), (2, 0), (1, 0)), real(3, 4), real()),
+    "pad_crop": (lambda x, v: ops.pad(x, v, (-1, 1), (-1, 0), (2, 0)), real(4, 2), real()),
+    "concatenate": (lambda x, y: ops.concatenate([x, y, x], 1), real(2, 3), real(2, 1)),
+    "dynamic_slice": (lambda x, i: ops.dynamic_slice(x, [i], (3,)), real(6), START),
+    "dynamic_slice_clamped": (lambda x, i: ops.dynamic_slice(x, [i], (5,)), real(6), START),
+    "dynamic_update_slice": (lambda x, u, i: ops.dynamic_update_slice(x, u, [i]), real(6), real(2), START),
+    "gather": (lambda x, i: ops.gather(x, i, **PICK), real(4, 3), INDICES),
+    "scatter_add": (lambda x, u, i: ops.scatter(x, i, u, "add", **PUT), real(4, 3), real(5, 3), INDICES),
+    "scatter_last": (lambda x, u, i: ops.scatter(x, i, u, "second", **PUT), real(4, 3), real(5, 3), INDICES),
+    "scatter_unique": (lambda x, u, i: ops.scatter(x, i, u, "second", unique_indices=True, **PUT), real(4, 3),
+                       real(3, 3), np.array([3, 1, 7], np.int64)),
+    "sort": (lambda x: ops.sort([x], 0)[0], real(6)),
+    "sort_two": (lambda x, y: ops.sort([x, y], 1, "GT"), real(2, 5), real(2, 5)),
+    "reduce_add": (lambda x: ops.reduce(x, 0, (1,), "add"), real(3, 4)),
+    "reduce_add_start": (lambda x, s: ops.reduce(x, s, (0, 1), "add"), real(3, 4), real()),
+    "reduce_multiply": (lambda x: ops.reduce(x, 1, (0, 2), "multiply"), real(2, 3, 2)),
+    "reduce_maximum": (lambda x: ops.reduce(x, -np.inf, (1,), "maximum"), real(3, 4)),
+    "reduce_minimum": (lambda x: ops.reduce(x, np.inf, (0,), "minimum"), real(3, 4)),
+    "reduce_window": (lambda x: ops.reduce_window(x, 0, "add", **WINDOWS), real(4, 5)),
+    "cumsum": (lambda x: ops.reduce_window(x, 0, "add", (5,), padding=((4, 0),)), real(5)),
+    "dot_general": (lambda x, y: ops.dot_general(x, y, contracting_dims=((1, 3), (0, 2)), batching_dims=((0,), (3,))),
+                    real(2, 3, 2, 4), real(3, 2, 4, 2)),
+    "matmul": (lambda x, y: ops.dot_general(x, y, contracting_dims=((1,), (0,))), real(2, 3), real(3, 4)),
+    "convert": (lambda x: ops.convert(x, np.complex128), real(3)),
+    "select": (lambda x, y: ops.select(ops.compare(x, y, "GT"), x, y), real(5), real(5)),
+    "clamp": (lambda x: ops.clamp(0.5, x, 2.0), real(6)),
+    "clamp_bounds": (lambda x, a, b: ops.clamp(a, x, b), real(6), np.array(0.5), np.array(1.7)),
+    "complex": (lambda x, y: ops.complex(x, y), real(3), real(3)),
+    "barrier": (lambda x: ops.optimization_barrier(x)[0], real(3)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_op(name):
+    build, *arguments = CASES[name]
+
+    def function(x, *rest):
+        made = build(ops.multiply(x, x), *rest)
+        return [ops.sine(m) for m in (made if isinstance(made, list) else [made])]
+
+    check(module_of(function, arguments), arguments)
