@@ -97,6 +97,16 @@ def test_a_mask_that_lets_the_row_through_is_not_passed():
     assert BESIDE not in fired(lambda a: loop([a(40, 50)], turn, 10, 20))
 
 
+def test_a_mask_of_one_place_repeated_is_not_passed():
+    def lower(k, a):   # all rows change, though row k is not before place k
+        column = ops.dynamic_slice(a, place((0, 3)), (40, 1))
+        before = ops.compare(ops.iota((1,), np.int64, 0), ops.broadcast_in_dim(k, (1,), ()), "LT")
+        b = ops.dynamic_update_slice(a, ops.select(ops.broadcast_in_dim(before, (40, 1), (0,)), ops.negate(column),
+                                                   column), place((0, 3)))
+        return [ops.add(b, ops.broadcast_in_dim(ops.dynamic_slice(b, place((k, 0)), (1, 50)), (40, 50), (0, 1)))]
+    assert BESIDE not in fired(lambda a: loop([a(40, 50)], lower, 2, 9))
+
+
 # ---- windows -------------------------------------------------------------------------------------------------------
 
 def negated(a, low, extents):

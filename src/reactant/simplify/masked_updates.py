@@ -183,7 +183,9 @@ def _half_spaces(mask: ir.Value, several: bool) -> list[tuple[int, bool, Affine]
         return [each for term in op.operands for each in _half_spaces(term, several)]
     if op.name == "stablehlo.broadcast_in_dim":
         dims = attr.decode(op.attributes["broadcast_dimensions"])
-        return [(dims[d], least, bound) for d, least, bound in _half_spaces(op.operands[0], several)]
+        below = shape_of(op.operands[0])
+        return [(dims[d], least, bound) for d, least, bound in _half_spaces(op.operands[0], several)
+                if below[d] == shape_of(mask)[dims[d]]]   # one place repeated says nothing of the others
     if op.name != "stablehlo.compare":
         return []
     place, bound = op.operands
@@ -193,7 +195,7 @@ def _half_spaces(mask: ir.Value, several: bool) -> list[tuple[int, bool, Affine]
             or dtype_of(place).kind != "i":
         return []
     number = bound.owner.operands[0]
-    if shape_of(number) or range_of(number) is None:   # the sums behind it do not wrap
+    if shape_of(number) or range_of(number) is None or range_of(place) is None:   # nothing wraps
         return []
     least, more = _BOUNDS[direction]
     base, offset = _offset(number)
