@@ -69,6 +69,7 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict) -> Imported:
         theirs.operation.write_bytecode(buffer)
     module = modules.parse(buffer.getvalue())
     _refuse(module)
+    _drop_shardings(module)
     return Imported(module, inputs, outputs, traced.in_tree, jax.tree_util.tree_structure(traced.out_info))
 
 
@@ -78,17 +79,40 @@ def _refuse(module: ir.Module) -> None:
     for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
         if name in top and ir.IntegerAttr(top[name]).value > 1:
             raise CannotImport(f"the program runs on several devices ({name} = {ir.IntegerAttr(top[name]).value})")
-    for op in modules.walk(module):
+    for op in list(modules.walk(module)):
         if op.name == "stablehlo.custom_call":
             target = ir.StringAttr(op.attributes["call_target_name"]).value
             if "callback" in target:
                 raise CannotImport(f"the program calls Python at run time ({target})")
             if target in ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"):
                 raise CannotImport(f"the program says how arrays are sharded ({target})")
-        elif op.name.startswith("sdy."):
+        elif op.name.startswith("sdy.") and op.name not in _ON_ONE_DEVICE:
             raise CannotImport(f"the program says how arrays are sharded ({op.name})")
         elif op.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
             _refuse_signature(op)
+
+
+_ON_ONE_DEVICE = {"sdy.mesh", "sdy.sharding_constraint"}
+"""What may be dropped where there is one device."""
+
+
+def _drop_shardings(module: ir.Module) -> None:
+    """Leave out where arrays lie: there is one device, and the module that this one goes into has other meshes."""
+    for op in list(modules.walk(module)):
+        if op.name == "sdy.sharding_constraint":
+            op.results[0].replace_all_uses_with(op.operands[0])
+        if op.name in _ON_ONE_DEVICE:
+            op.erase()
+            continue
+        if "sdy.sharding" in op.attributes:
+            del op.attributes["sdy.sharding"]
+        for name in ("arg_attrs", "res_attrs"):
+            if op.name == "func.func" and name in op.attributes:
+                op.attributes[name] = ir.ArrayAttr.get([_without_sharding(each) for each in op.attributes[name]])
+
+
+def _without_sharding(attributes: ir.DictAttr) -> ir.DictAttr:
+    return ir.DictAttr.get({each.name: each.attr for each in attributes if each.name != "sdy.sharding"})
 
 
 def _refuse_signature(main: ir.Operation) -> None:

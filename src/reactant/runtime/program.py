@@ -19,10 +19,12 @@ import jax
 import numpy as np
 from jax import lax
 from jax.extend.core import Primitive
+from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
+from reactant.errors import UnsupportedError
 from reactant.ir import context, modules, types
 from reactant.runtime import heap
 from reactant.runtime.jax_internals import X64
@@ -123,6 +125,34 @@ def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) 
 
 
 jax_mlir.register_lowering(run_module, _lower)
+
+
+def _batched(arguments: Sequence[Any], dimensions: Sequence[Any], *, body: Body) -> tuple[list[Any], list[int]]:
+    """`jax.vmap`: the module is run for one element after the other."""
+    moved = [argument if dimension is None else jax.numpy.moveaxis(argument, dimension, 0)
+             for argument, dimension in zip(arguments, dimensions, strict=True)]
+    mapped = [i for i, dimension in enumerate(dimensions) if dimension is not None]
+
+    def one(elements: list[Any]) -> list[Any]:
+        inner = list(moved)
+        for i, element in zip(mapped, elements, strict=True):
+            inner[i] = element
+        return run_module.bind(*inner, body=body)
+
+    with X64():
+        results = lax.map(one, [moved[i] for i in mapped])
+    return results, [0] * len(results)
+
+
+def _differentiated(*_: Any, body: Body) -> Any:
+    raise UnsupportedError(
+        f"JAX cannot differentiate '{body.name}': reactant.jit has compiled a NumPy function, and its program has no "
+        f"derivative that JAX knows. Wrap the call in jax.custom_jvp or jax.custom_vjp with the derivative, give "
+        f"it jax.lax.stop_gradient of its arguments where it counts as constant, or write the function with jax.numpy.")
+
+
+batching.primitive_batchers[run_module] = _batched
+ad.primitive_jvps[run_module] = _differentiated
 
 
 def padding(array: Array, offset: int) -> int:

@@ -1,0 +1,603 @@
+"""JAX functions through `reactant.jit`: what jax.jit takes goes in, what jax.jit gives comes out."""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import warnings
+from collections import namedtuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import reactant
+from reactant.frontends import jax_recognition
+from reactant.jax_functions import JaxJitted
+
+Pair = namedtuple("Pair", "first second")
+TABLE = jnp.arange(12.0).reshape(3, 4)
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["weight", "bias"], meta_fields=["name"])
+@dataclasses.dataclass
+class Layer:
+    weight: jax.Array
+    bias: jax.Array
+    name: str = "layer"
+
+
+@pytest.fixture(params=[False, True], ids=["x32", "x64"])
+def x64(request):
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", request.param)
+    yield request.param
+    jax.config.update("jax_enable_x64", before)
+
+
+def assert_same(expected, got, rtol=1e-6):
+    """Trees, types, dtypes, weak types and placement are equal, numbers close (integers equal)."""
+    assert jax.tree_util.tree_structure(expected) == jax.tree_util.tree_structure(got)
+    for a, b in zip(jax.tree_util.tree_leaves(expected), jax.tree_util.tree_leaves(got), strict=True):
+        assert isinstance(b, jax.Array) and type(a) is type(b)
+        assert (a.aval, a.committed, a.sharding) == (b.aval, b.committed, b.sharding)
+        if jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
+            a, b = jax.random.key_data(a), jax.random.key_data(b)
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype.kind in "biu":
+            np.testing.assert_array_equal(b, a)
+        elif a.dtype.kind in "fc":
+            np.testing.assert_allclose(b, a, rtol=max(rtol, 16 * float(np.finfo(a.dtype).eps)), atol=1e-6)
+        else:
+            np.testing.assert_allclose(b.astype(np.float32), a.astype(np.float32), rtol=0.02)
+
+
+def check(function, *args, told=None, reason=None, rtol=1e-6, **kwargs):
+    """`function` through jax.jit and through reactant.jit, called twice (the second call is from the cache)."""
+    told = told or {}
+    expected = jax.jit(function, **told)(*args, **kwargs)
+    ours = reactant.jit(function, frontend="jax", **told)
+    for _ in range(2):
+        assert_same(expected, ours(*args, **kwargs), rtol)
+    assert ours.cache_size() == 1
+    if reason is None:
+        assert ours.reasons == []
+    else:
+        assert len(ours.reasons) == 1 and reason in ours.reasons[0]
+    return ours
+
+
+X = np.linspace(0.1, 1.3, 12, dtype=np.float32).reshape(3, 4)
+S = np.array([[4, 1, 0.5], [1, 3, 0.2], [0.5, 0.2, 2]], np.float32)
+
+
+def nested(x):
+    return jax.jit(lambda y: jax.jit(jnp.cos)(y) + jax.jit(jnp.cos)(2 * y))(x)
+
+
+def recurrence(x):
+    def step(carry, row):
+        return carry * 0.5 + row, carry.sum()
+    return lax.scan(step, jnp.zeros(4), x)
+
+
+def newton(x):
+    return lax.while_loop(lambda v: jnp.abs(v[0] ** 2 - x.sum()) > 1e-3, lambda v: (0.5 * (v[0] + x.sum() / v[0]),
+                                                                                  v[1] + 1), (x.sum(), 0))
+
+
+def branches(x):
+    return (lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x),
+            lax.switch(jnp.int32(x.sum()) % 3, [jnp.sin, jnp.cos, jnp.tan], x))
+
+
+def loss(w, x):
+    return jnp.mean(jnp.tanh(x @ w) ** 2)
+
+
+def checkpointed(x):
+    return jax.grad(lambda v: jax.checkpoint(lambda u: jnp.sin(jnp.sin(u)))(v).sum())(x)
+
+
+def top(x):
+    return lax.top_k(x, 2), jnp.sort(x, axis=0), jnp.argsort(x), jnp.argmax(x, axis=1)
+
+
+def solved(a):
+    return jnp.linalg.solve(a, jnp.ones(3)), jnp.linalg.inv(a), jnp.linalg.cholesky(a), jnp.linalg.eigvalsh(a), \
+        jnp.linalg.det(a), jnp.linalg.svd(a, compute_uv=False)
+
+
+def special(x):
+    return lax.erf(x), lax.lgamma(x), jax.nn.softmax(x), jax.nn.gelu(x), jax.scipy.special.logsumexp(x, axis=0)
+
+
+def samples(key):
+    key, other = jax.random.split(key)
+    return key, jax.random.normal(other, (3,)), jax.random.randint(other, (4,), 0, 10), jax.random.permutation(key, 5)
+
+
+def convolved(x):
+    return lax.conv_general_dilated(x[None, None], jnp.ones((1, 1, 2, 2), x.dtype), (1, 1), "SAME"), \
+        lax.reduce_window(x, np.float32(0), lax.add, (2, 2), (1, 1), "VALID")
+
+
+def updated(x):
+    return x.at[1].set(0.0).at[:, 2].add(1.0), x.at[jnp.array([0, 2]), jnp.array([1, 1])].multiply(3.0), jnp.roll(x, 1)
+
+
+PROGRAMS = {
+    "array": (lambda x: jnp.sin(x) + 1, X),
+    "python number": (lambda x, k: (x * k, k, 2.0 * k), X, 3.0),
+    "python int": (lambda x, k: (x * k, k + 1), X, 3),
+    "bool": (lambda x, on: jnp.where(on, x, -x), X, True),
+    "numpy scalar": (lambda a, b: a * b, np.float32(2), np.int32(3)),
+    "big float array": (lambda x: x / 3, np.arange(5.0)),
+    "nothing in": (lambda: jnp.arange(4),),
+    "nothing out": (lambda x: None, X),
+    "argument out": (lambda x, y: (y, x), jnp.ones(3), 2.0),
+    "unused argument": (lambda x, y: x + 1, X, S),
+    "constants": (lambda: (1.0, 2, True, np.float32(3), jnp.zeros(2)),),
+    "captured": (lambda x: x @ TABLE.T, X),
+    "empty": (lambda x: (jnp.sin(x), x.sum(), x.sum(axis=1)), np.zeros((0, 3), np.float32)),
+    "pytree": (lambda t: {"s": t["a"][0] + t["b"].second, "n": None, "p": Pair(t["b"].first, t["a"])},
+               {"a": [X, 2.0], "b": Pair(1, jnp.ones(4))}),
+    "dataclass": (lambda layer, x: (layer, jnp.tanh(x @ layer.weight + layer.bias)), Layer(S, np.ones(3)), X.T),
+    "complex": (lambda x: (jnp.fft.fft(x * (1 + 2j)), jnp.abs(x * 1j), jnp.conj(x + 1j)), X),
+    "bfloat16": (lambda x: (x * 2 + 1).sum(axis=0), X.astype(jnp.bfloat16)),
+    "float16": (lambda x: x / 3, X.astype(np.float16)),
+    "float8": (lambda x: x.astype(jnp.float32) * 2, jnp.asarray(X, jnp.float8_e4m3fn)),
+    "integers": (lambda x: (x // 3, x % 3, x << 2, -x, x.astype(jnp.uint8)), np.arange(-4, 4, dtype=np.int32)),
+    "unsigned": (lambda x: (x + jnp.uint32(1), x >> 1), np.arange(5, dtype=np.uint32)),
+    "nested": (nested, X),
+    "scan": (recurrence, X),
+    "while": (newton, X),
+    "fori": (lambda x: lax.fori_loop(0, 5, lambda i, v: v * 0.5 + i, x), X),
+    "cond": (branches, X),
+    "associative scan": (lambda x: (lax.associative_scan(jnp.add, x), jnp.cumsum(x, 1), lax.map(jnp.sum, x)), X),
+    "vmap": (jax.vmap(lambda a, b: jnp.dot(a, b)), X, X),
+    "grad": (jax.grad(loss), S, X.T),
+    "value_and_grad": (jax.value_and_grad(loss), S, X.T),
+    "jacobians": (lambda x: (jax.jacfwd(jnp.sin)(x), jax.hessian(lambda v: (v ** 3).sum())(x)), X[0]),
+    "checkpoint": (checkpointed, X),
+    "linalg": (solved, S),
+    "special": (special, X),
+    "sorting": (top, X),
+    "einsum": (lambda a, b: jnp.einsum("ij,kj->ik", a, b), X, X),
+    "updates": (updated, X),
+    "windows": (convolved, X),
+    "interpolation": (lambda x: (jnp.interp(x, jnp.arange(3.0), jnp.arange(3.0) ** 2), jnp.histogram(x, 4)[0]), X),
+    "key": (samples, jax.random.key(3)),
+    "raw key": (samples, jax.random.PRNGKey(3)),
+    "other generator": (lambda key: jax.random.split(key), jax.random.key(3, impl="rbg")),
+    "partial": (functools.partial(lambda k, x: jnp.sin(x) * k, 2.0), X),
+    "custom derivative": (jax.grad(lambda x: jax.nn.relu(x).sum()), X),
+    "strided input": (lambda x: x * 2, X[:, ::2]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name, x64):
+    function, *args = PROGRAMS[name]
+    check(function, *args)
+
+
+@pytest.mark.parametrize("told, args, kwargs", [
+    ({"static_argnums": 1}, (X, 2), {}), ({"static_argnums": -1}, (X, 2), {}),
+    ({"static_argnums": (1,)}, (X,), {"n": 2}), ({"static_argnames": "n"}, (X, 2), {}),
+    ({"static_argnames": ("n",)}, (), {"n": 2, "x": X}), ({"static_argnames": "n"}, (X,), {})])
+def test_static_arguments(told, args, kwargs):
+    def tiled(x, n=3):
+        assert isinstance(n, int)
+        return jnp.concatenate([x] * n)
+    check(tiled, *args, told=told, **kwargs)
+
+
+def test_static_values_are_part_of_the_signature():
+    f = reactant.jit(lambda x, n: x * n, static_argnums=1, frontend="jax")
+    assert [f(jnp.int32(3), n).dtype for n in (2, 2.0, True)] == [jnp.int32, jnp.float32, jnp.int32]
+    assert f.cache_size() == 3
+
+
+def test_static_arguments_that_are_not_hashable_raise_as_in_jax():
+    with pytest.raises(ValueError, match="Non-hashable static arguments"):
+        reactant.jit(lambda x, n: x, static_argnums=1, frontend="jax")(X, [1])
+
+
+@pytest.mark.parametrize("told", [{"donate_argnums": 0}, {"donate_argnums": (-2,)}, {"donate_argnames": "x"}])
+def test_donated_arguments(told):
+    f = reactant.jit(lambda x, y: (x + y, y * 2), frontend="jax", **told)
+    x, y = jnp.ones((3, 4)) * 2, jnp.ones((3, 4))
+    total, double = f(x, y)
+    np.testing.assert_array_equal(total, np.full((3, 4), 3.0))
+    np.testing.assert_array_equal(double, np.full((3, 4), 2.0))
+    assert x.is_deleted() and not y.is_deleted()
+
+
+def test_donated_by_keyword_and_in_pytrees():
+    f = reactant.jit(jax.jit(lambda k, *, state: {"a": state["a"] + k, "b": state["b"] * k}, donate_argnames="state"))
+    state = {"a": jnp.ones(3), "b": jnp.ones((2, 2))}
+    k = jnp.float32(2)
+    f(k, state=state)
+    assert state["a"].is_deleted() and state["b"].is_deleted() and not k.is_deleted()
+
+
+def test_donate_option_overwrites_what_results_can_use():
+    x, y = jnp.ones(3), jnp.ones(4)
+    f = reactant.jit(lambda x, y: x * y.sum(), frontend="jax", donate=True)
+    np.testing.assert_array_equal(f(x, y), np.full(3, 4.0))
+    assert x.is_deleted() and not y.is_deleted()
+
+
+def test_signatures_are_jax_jits():
+    """One program for each of what jax compiles for: shapes, dtypes, weak types, trees, 64 bits, matmul precision."""
+    f = reactant.jit(jax.jit(lambda x: x * 2))
+    for x in (1.0, 2.0, jnp.float32(1), np.float32(1), jnp.ones(2), jnp.ones(3), jnp.arange(3), [1.0], (1.0,)):
+        if not isinstance(x, (list, tuple)):
+            f(x)
+    assert f.cache_size() == 6
+    with jax.enable_x64(True):
+        assert f(1.0).dtype == np.float64
+    assert f(1.0).dtype == np.float32 and f.cache_size() == 7
+    with jax.default_matmul_precision("highest"):
+        f(1.0)
+    assert f.cache_size() == 8
+    f.clear_cache()
+    assert f.cache_size() == 0
+
+
+def test_committed_arguments():
+    device = jax.devices()[0]
+    check(lambda x, y: (x + y, 2.0 * y), jax.device_put(X, device), jnp.ones(4))
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    placed = jax.device_put(X, jax.NamedSharding(mesh, jax.P("i")))
+    check(lambda x: x + 1, placed, reason="sharding")
+
+
+def call_back(x):
+    return jax.pure_callback(lambda a: np.sin(a), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def printing(x):
+    jax.debug.callback(lambda a: None, x)
+    return x * 2
+
+
+@pytest.mark.parametrize("function, reason", [
+    (jax.jit(call_back), "calls Python at run time"), (jax.jit(printing), "effects"),
+    (jax.jit(jnp.sin, compiler_options={"xla_cpu_enable_fast_math": False}), "compiler_options")])
+def test_left_to_jax_with_the_reason(function, reason):
+    ours = reactant.jit(function)
+    assert_same(function(X), ours(X))
+    assert len(ours.reasons) == 1 and reason in ours.reasons[0]
+    lowered = ours.lower(X)
+    assert reason in lowered.reason and lowered.operations()
+    assert_same(function(X), lowered.compile()(X))
+    assert reason in str(reactant.explain(ours, X)) and "left to jax.jit" in str(reactant.explain(ours, X))
+    assert "HloModule" in reactant.code_xla(ours, X)
+
+
+def test_float0_is_left_to_jax():
+    def cotangent_of_integer(x):
+        return jax.grad(lambda n, v: (n * v).sum(), allow_int=True)(3, x)
+    ours = reactant.jit(cotangent_of_integer)
+    assert ours(X).dtype == jax.jit(cotangent_of_integer)(X).dtype == jax.dtypes.float0
+    assert "float0" in ours.reasons[0]
+
+
+def test_shard_map_on_one_device():
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    doubled = jax.shard_map(lambda x: lax.psum(x, "i") * 2, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P())
+    ours = reactant.jit(doubled)
+    np.testing.assert_array_equal(ours(X), 2 * X)
+    assert ours.reasons == []
+    constrained = reactant.jit(lambda x: lax.with_sharding_constraint(x + 1, jax.NamedSharding(mesh, jax.P("i"))) * 2)
+    np.testing.assert_allclose(constrained(X), 2 * X + 2, rtol=1e-6)
+
+
+def test_errors_of_the_function_are_jaxs():
+    f = reactant.jit(lambda x: jnp.sin(x) if x.sum() > 0 else x)
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        f(X)
+    with pytest.raises(TypeError, match="as an abstract array"):
+        reactant.jit(lambda x: jnp.sin(x))("text")
+
+
+def test_debugging_settings_are_jaxs():
+    f = reactant.jit(lambda x: jnp.log(x))
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        f(jnp.float32(-1))
+    with jax.disable_jit():
+        assert f(jnp.float32(1)) == 0
+    assert f.cache_size() == 0
+
+
+def test_inside_jax_transformations():
+    f = reactant.jit(lambda x: jnp.sin(x) * 2)
+    np.testing.assert_allclose(jax.grad(lambda x: f(x).sum())(X), 2 * np.cos(X), rtol=1e-5)
+    np.testing.assert_allclose(jax.vmap(f)(X), 2 * np.sin(X), rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(lambda x: f(x) + 1)(X), 2 * np.sin(X) + 1, rtol=1e-5)
+
+
+def test_device_arrays_go_in():
+    f = reactant.jit(lambda x, k: jnp.sin(x) * k)
+    result = f(reactant.array(X), k=reactant.array(np.float32(2)))
+    assert isinstance(result, jax.Array)
+    np.testing.assert_allclose(result, 2 * np.sin(X), rtol=1e-6)
+
+
+# ---- the tools --------------------------------------------------------------------------------------------------
+
+def wasteful(x):
+    return jnp.transpose(jnp.transpose(x)) * 1.0 + 0.0 * 2
+
+
+def test_program_is_simplified_and_shown():
+    lowered = reactant.jit(wasteful).lower(X)
+    assert lowered.operations(optimized=False)["stablehlo.transpose"] == 2
+    assert "stablehlo.transpose" not in lowered.operations()
+    assert lowered.cost()["bytes"] < lowered.cost(optimized=False)["bytes"]
+    assert "stablehlo.transpose" in lowered.as_text(optimized=False)
+    assert "stablehlo.transpose" in reactant.code_hlo(wasteful, X, optimize=False)
+    assert "HloModule" in reactant.code_xla(wasteful, X)
+    compiled = lowered.compile()
+    assert_same(jax.jit(wasteful)(X), compiled(X))
+    assert reactant.jit(helper).lower(X).compile().cost_analysis()["transcendentals"] == 12
+    assert compiled.memory_analysis().output_size_in_bytes >= 48
+    with pytest.raises(TypeError, match="was compiled for arguments like"):
+        compiled(X, X)
+    assert reactant.jit(wasteful, optimize=False).lower(X).operations()["stablehlo.transpose"] == 2
+
+
+def test_lower_takes_shapes():
+    lowered = reactant.jit(wasteful).lower(jax.ShapeDtypeStruct((2, 3), jnp.float32))
+    np.testing.assert_array_equal(lowered.compile()(jnp.ones((2, 3))), np.ones((2, 3)))
+
+
+def test_explain_names_the_users_lines():
+    account = reactant.explain(wasteful, X)
+    assert any("jnp.transpose(jnp.transpose(x))" in line.source and "transpose_of_transpose" in line.rules
+               for line in account.lines), str(account)
+    assert account.reason == "" and account.operations[1] < account.operations[0]
+
+
+def test_verify_compares_with_jax_jit():
+    assert reactant.verify(lambda x: (jnp.tanh(x), jax.random.key(1), 2.0), X, rtol=1e-6)
+    assert reactant.verify(jax.jit(lambda x: x * 2, donate_argnums=0), jnp.ones(3))
+
+
+# ---- recognition ------------------------------------------------------------------------------------------------
+
+def helper(x):
+    return jnp.sin(x)
+
+
+def calls_helper(x):
+    return helper(x) * 2
+
+
+def numpy_with_helper(x):
+    return np.cos(helper(x))
+
+
+def imports_inside(x):
+    from jax import numpy
+    return numpy.sin(x)
+
+
+def looks_only(x):
+    return np.sin(x) if isinstance(x, jax.Array) else np.cos(x)
+
+
+def inner_code(x):
+    return [lax.sin(v) for v in (x,)][0]
+
+
+class Model:
+    def __call__(self, x):
+        return jnp.sin(x)
+
+    def method(self, x):
+        return jnp.cos(x)
+
+
+def closing_over(xp):
+    def inside(x):
+        return xp.sin(x)
+    return inside
+
+
+@pytest.mark.parametrize("function, expected", [
+    (jax.jit(np.negative), True), (helper, True), (calls_helper, True), (numpy_with_helper, False),
+    (imports_inside, True), (looks_only, False), (inner_code, True), (Model(), True), (Model().method, True),
+    (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
+    (jnp.sin, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
+    (lambda x: jax.lax.sin(x), True), (lambda x: jax.devices() and x, False)])
+def test_recognition(function, expected):
+    assert jax_recognition.is_jax_function(function) is expected
+    assert isinstance(reactant.jit(function), JaxJitted) is expected
+
+
+def test_device_arrays_do_not_decide():
+    assert not isinstance(reactant.jit(lambda x: x + 1)(jnp.ones(3)), np.ndarray)
+    assert isinstance(reactant.jit(lambda x: x + 1)(np.ones(3)), np.ndarray)
+
+
+def test_functions_defined_later_decide_at_the_first_call():
+    namespace = {"reactant": reactant, "jnp": jnp}
+    source = "def f(x):\n    return later(x) * 2\nF = reactant.jit(f)\ndef later(x):\n    return jnp.sin(x)\n"
+    exec(source, namespace)
+    for _ in range(2):
+        assert isinstance(namespace["F"](X), jax.Array)
+    assert "stablehlo.sine" in namespace["F"].lower(X).as_text()
+
+
+def test_frontend_overrides():
+    def either(x):
+        return x * 2
+    assert isinstance(reactant.jit(either)(X), np.ndarray)
+    assert isinstance(reactant.jit(either, frontend="jax")(X), jax.Array)
+    assert isinstance(reactant.jit(frontend="jax")(either)(X), jax.Array)
+    assert isinstance(reactant.jit(jax.jit(either), frontend="numpy")(X), np.ndarray)
+    assert isinstance(reactant.jit(helper, frontend="numpy")(X), np.ndarray)
+
+
+@pytest.mark.parametrize("options, error, text", [
+    ({"frontend": "torch"}, ValueError, "frontend is 'numpy', 'jax' or None, not 'torch'"),
+    ({"frontend": "jax", "traced_argnames": "x"}, TypeError, "traced_argnames is for NumPy functions"),
+    ({"frontend": "numpy", "donate_argnums": 0}, TypeError, "donate_argnums is for JAX functions"),
+    ({"frontend": "numpy", "static_argnums": 0}, TypeError, "static_argnums is for JAX functions")])
+def test_wrong_options_raise(options, error, text):
+    with pytest.raises(error, match=text):
+        reactant.jit(lambda x: x, **options)
+
+
+def test_settings_belong_to_one_jit():
+    with pytest.raises(TypeError, match="is under jax.jit already: give static_argnames to jax.jit"):
+        reactant.jit(jax.jit(lambda x, n: x), static_argnames="n")
+
+
+def test_jit_of_jit_keeps_settings():
+    once = reactant.jit(lambda x, n: jnp.concatenate([x] * n), static_argnums=1)
+    assert reactant.jit(once, optimize=False)(X, 2).shape == (6, 4)
+
+
+# ---- JAX functions in NumPy code --------------------------------------------------------------------------------
+
+@jax.jit
+def scaled(x, factor=2.0):
+    return {"scaled": x * factor, "sum": (x.sum(),)}
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def repeated(x, n):
+    return jnp.concatenate([x] * n)
+
+
+def uses_jitted(x):
+    y = np.sin(x)
+    found = scaled(y, factor=3.0)
+    return np.cos(found["scaled"]) + found["sum"][0]
+
+
+def uses_static(x):
+    return np.sum(repeated(x, 3))
+
+
+def uses_functions(x):
+    return np.cos(helper(x)) + np.asarray(jnp.exp(x)) + np.add(jax.nn.relu(x), jax.vmap(jnp.sum)(x)[:, None])
+
+
+def uses_in_loop(x):
+    total = np.zeros_like(x)
+    for _ in range(300):
+        total = total + helper(total + x)
+    return total
+
+
+compiled_helper = reactant.jit(helper)
+
+
+def uses_compiled(x):
+    return np.cos(compiled_helper(x))
+
+
+@pytest.mark.parametrize("function", [uses_jitted, uses_static, uses_functions, uses_in_loop, uses_compiled])
+def test_jax_functions_in_numpy_code(function, x64):
+    x = X.astype(np.float64 if x64 else np.float32)
+    got = reactant.jit(function, frontend="numpy")(x)
+    expected = np.asarray(function(x))
+    assert got.dtype == expected.dtype and isinstance(got, (np.ndarray, np.generic))
+    np.testing.assert_allclose(got, expected, rtol=1e-12 if x64 else 2e-5)
+
+
+def test_dtypes_are_those_of_the_users_setting():
+    """With 64 bits off a JAX function computes in float32, also when NumPy code around it has float64."""
+    def outer(x):
+        return scaled(np.sqrt(x))["scaled"]
+    got = reactant.jit(outer, frontend="numpy")(np.arange(3.0))
+    assert got.dtype == np.asarray(outer(np.arange(3.0))).dtype == np.float32
+
+
+def test_callbacks_in_numpy_code_raise():
+    jitted = jax.jit(call_back)
+
+    def outer(x):
+        return np.sin(jitted(x))
+    with pytest.raises(reactant.UnsupportedError, match="'call_back' cannot be part of a compiled NumPy function"):
+        reactant.jit(outer, frontend="numpy")(X)
+    returning_key = jax.jit(lambda x: jax.random.key(x.sum().astype(int)))
+    with pytest.raises(reactant.UnsupportedError, match="returns a jax.random.key"):
+        reactant.jit(lambda x: returning_key(np.sin(x)), frontend="numpy")(X)
+
+
+def test_no_warning_is_given():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reactant.jit(lambda x: jnp.sin(x), donate=True)(jnp.ones(3))
+
+
+# ---- NumPy functions in JAX programs ----------------------------------------------------------------------------
+
+@reactant.jit
+def numpy_function(x, y):
+    total = np.zeros_like(x)
+    for i in range(3):
+        total[i] = np.sin(x[i]) * y
+    return total, x.sum() * y
+
+
+def same_in_jax(x, y):
+    return jnp.sin(x[:3]) * y, x.sum() * y
+
+
+Y = jnp.array([2.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize("transformation, y", [
+    (lambda f: jax.jit(f), Y[0]), (lambda f: jax.vmap(f, in_axes=(0, None)), Y[0]), (lambda f: jax.vmap(f), Y),
+    (lambda f: jax.vmap(f, (1, 0)), Y), (lambda f: jax.vmap(f, (None, 0), out_axes=(1, 0)), Y),
+    (lambda f: jax.jit(jax.vmap(f)), Y), (lambda f: jax.vmap(jax.vmap(f, (None, 0)), (0, None)), Y),
+    (lambda f: lambda x, y: lax.map(lambda v: f(*v), (x, y)), Y), (lambda f: jax.checkpoint(jax.vmap(f)), Y)])
+def test_numpy_functions_in_jax_transformations(transformation, y):
+    x = jnp.asarray(S)
+    for a, b in zip(transformation(same_in_jax)(x, y), transformation(numpy_function)(x, y), strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_vmap_over_nothing_and_of_writing_functions():
+    assert jax.vmap(reactant.jit(lambda x: np.sin(x)))(jnp.zeros((0, 2))).shape == (0, 2)
+
+    def writes(x):
+        x[0] = 1
+        return x
+    with pytest.raises(reactant.ReactantError, match="cannot be part of a jax.jit program"):
+        jax.vmap(reactant.jit(writes))(jnp.ones((2, 2)))
+
+
+@pytest.mark.parametrize("differentiate", [
+    lambda f, x: jax.grad(lambda v: f(v).sum())(x), lambda f, x: jax.jvp(f, (x,), (x,)), lambda f, x: jax.vjp(f, x),
+    lambda f, x: jax.jacfwd(f)(x), lambda f, x: jax.jacrev(f)(x), lambda f, x: jax.jit(jax.jacfwd(f))(x)])
+def test_jax_derivatives_of_numpy_functions_raise(differentiate):
+    with pytest.raises(reactant.UnsupportedError, match="JAX cannot differentiate 'curve'.*jax.custom_jvp"):
+        differentiate(curve, jnp.ones(3))
+
+
+@reactant.jit
+def curve(x):
+    return np.sin(x)
+
+
+def test_jax_derivatives_where_the_user_gives_them():
+    @jax.custom_jvp
+    def with_derivative(x):
+        return curve(x)
+
+    @with_derivative.defjvp
+    def _(primals, tangents):
+        return curve(primals[0]), jnp.cos(primals[0]) * tangents[0]
+    x = jnp.arange(3.0)
+    np.testing.assert_allclose(jax.grad(lambda v: with_derivative(v).sum())(x), np.cos(x), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(lambda v: (v * curve(lax.stop_gradient(v))).sum())(x), np.sin(x), rtol=1e-6)
