@@ -5,7 +5,6 @@ import pytest
 
 from reactant.ir import cost, modules
 from reactant.ir.context import building
-from reactant.ir.trips import trip_count
 
 ELEMENTWISE = """func.func @main(%x: tensor<4x5xf64>) -> tensor<4x5xf64> {
   %0 = stablehlo.add %x, %x : tensor<4x5xf64>
@@ -53,13 +52,14 @@ def test_estimate(text, flops, nbytes):
         assert cost.estimate(modules.parse(text)) == {"flops": flops, "bytes": nbytes}
 
 
-@pytest.mark.parametrize(("arguments", "trips"), [
+@pytest.mark.parametrize(("arguments", "turns"), [
     ((0, 1, 7, "LT"), 7), ((0, 3, 7, "LT"), 3), ((7, 1, 7, "LT"), 0), ((0, 1, 7, "LE"), 8), ((7, -1, 0, "GT"), 7),
     ((7, -2, 0, "GE"), 4), ((0, 2, 6, "NE"), 3), ((0, 2, 7, "NE"), None), ((0, -1, 7, "LT"), None),
     ((0, 1, 7, "GT", True), 7), ((0, 1, 7, "EQ"), None),
 ])
-def test_trip_count(arguments, trips):
+def test_trip_count(arguments, turns):
     with building():
         module = modules.parse(loop(*arguments))
         op = next(op for op in modules.walk(module) if op.name == "stablehlo.while")
-        assert trip_count(op) == trips
+        found = trips(op)
+        assert (found.most if found is not None and found.exact else None) == turns

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import modules
-from reactant.ir.trips import trip_count
+from reactant.ir.induction import trips
 from reactant.ir.types import shape_and_dtype, size
 
 FREE = {"stablehlo.constant", "stablehlo.reshape", "stablehlo.return", "func.return", "stablehlo.tuple",
@@ -64,7 +64,8 @@ def of_operation(op: ir.Operation, functions: dict[str, ir.Operation] | None = N
         return Cost()
     if name == "stablehlo.while":
         turn = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)
-        return turn.times(1 if (count := trip_count(op)) is None else count)
+        count = trips(op)
+        return turn.times(count.most if count is not None and count.exact else 1)
     if name in ("stablehlo.if", "stablehlo.case"):
         branches = [_of_region(r, functions) for r in op.regions]
         return max(branches, key=lambda c: (c.flops + c.bytes), default=Cost())

@@ -13,10 +13,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, rewrite, users
 from reactant.simplify.dynamic_slicing import Window
-from reactant.simplify.induction import trips
 from reactant.simplify.loops import BODY, CONDITION, counted
 from reactant.simplify.masked_updates import READ, SLICE, UPDATE, access
 from reactant.simplify.target_costs import costs

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
+from reactant.ir.induction import counters, trips
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, producer, pure, rewrite, users
-from reactant.simplify.induction import counters, trips
 
 CONDITION, BODY = 0, 1
 GENERATORS = {f"stablehlo.{n}" for n in ("constant", "iota", "broadcast_in_dim", "reshape")}

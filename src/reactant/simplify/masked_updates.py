@@ -12,10 +12,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.induction import range_of, scalar
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, rest, rewrite, variables
 from reactant.simplify.dynamic_slicing import Window
-from reactant.simplify.induction import range_of, scalar
 from reactant.simplify.loops import counted
 from reactant.simplify.target_costs import costs
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from reactant.ir import ops
+from reactant.ir.induction import Range, range_of
 from reactant.ir.types import dtype_of
 from reactant.rewrite import match, rewrite, variables
-from reactant.simplify.induction import Range, range_of
 
 x, y, low, high, p, d = variables("x y low high p d")
 

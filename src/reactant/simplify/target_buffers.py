@@ -1,10 +1,10 @@
 """The very last rule: a loop that rewrites a whole array from other places of itself gets two buffers for it.
 
 `d = minimum(d, d[:, k] + d[k, :])` cannot be written over `d`, so XLA makes the new array elsewhere and copies it
-back into the carried place, in every turn. Two turns in one can go there and back, if the array in between has a place of its
-own; it has one when it is carried, too. Nothing would read it, and XLA would drop it; so after the loop one element of
-the result is chosen between the two by a uniform random number in [0, 1) being negative, which it never is, but which
-XLA does not know.
+back into the carried place, in every turn. Two turns in one can go there and back, if the array in between has a place
+of its own; it has one when it is carried, too. Nothing would read it, and XLA would drop it; so after the loop one
+element of the result is chosen between the two by a uniform random number in [0, 1) being negative, which it never is,
+but which XLA does not know.
 """
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
+from reactant.ir.induction import counters, trips
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, inside, rewrite, users
-from reactant.simplify.induction import counters, trips
 from reactant.simplify.loops import BODY, CONDITION, counted
 from reactant.simplify.target_costs import costs
 

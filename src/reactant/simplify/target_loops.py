@@ -12,9 +12,9 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.induction import Counter, counters, trips
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, inside, rewrite, users
-from reactant.simplify.induction import Counter, counters, trips
 from reactant.simplify.loops import BODY, CONDITION, counted, reached
 from reactant.simplify.target_costs import costs
 

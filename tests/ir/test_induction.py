@@ -6,9 +6,9 @@ import pytest
 
 from reactant.ir import modules, ops
 from reactant.ir.context import building
+from reactant.ir.induction import Trips, counters, range_of, trips
 from reactant.ir.interpret import evaluate
 from reactant.rewrite.selftest import build_module
-from reactant.simplify.induction import Trips, counters, range_of, trips
 
 HOLDS = {"LT": np.less, "LE": np.less_equal, "GT": np.greater, "GE": np.greater_equal, "NE": np.not_equal}
 
