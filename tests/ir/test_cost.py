@@ -5,6 +5,7 @@ import pytest
 
 from reactant.ir import cost, modules
 from reactant.ir.context import building
+from reactant.ir.induction import trips
 
 ELEMENTWISE = """func.func @main(%x: tensor<4x5xf64>) -> tensor<4x5xf64> {
   %0 = stablehlo.add %x, %x : tensor<4x5xf64>
