@@ -16,12 +16,15 @@ from reactant.session import is_tracing
 __version__ = "0.1.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
-         "explain": "explanation", "verify": "verification"}
+         "explain": "explanation", "verify": "verification",
+         **dict.fromkeys(("check_derivatives", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"),
+                         "derivatives")}
 """Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
 
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
-           "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "code_hlo", "code_xla",
-           "devices", "explain", "is_tracing", "jit", "verify"]
+           "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "check_derivatives",
+           "code_hlo", "code_xla", "devices", "explain", "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit",
+           "jvp", "value_and_grad", "verify", "vjp"]
 
 
 def __getattr__(name: str) -> object:

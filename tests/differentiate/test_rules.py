@@ -2,8 +2,12 @@
 import numpy as np
 import pytest
 
+from reactant.differentiate.declare import NotDifferentiable
+from reactant.differentiate.forward import jvp
+from reactant.differentiate.reverse import vjp
 from reactant.ir import ops
-from tests.differentiate.derivative_checks import check, module_of
+from reactant.ir.interpret import evaluate
+from tests.differentiate.derivative_checks import check, compiled, module_of
 
 RNG = np.random.default_rng(7)
 
@@ -41,8 +45,8 @@ BINARY = {
     "power": (positive, real), "atan2": (real, above), "remainder": (real, above), "maximum": (real, real),
     "minimum": (real, real),
 }
-COMPLEX_UNARY = ("sine", "cosine", "tanh", "exponential", "log", "negate", "sqrt", "rsqrt", "abs", "sign", "conj", "real",
-                 "imag", "logistic")
+COMPLEX_UNARY = ("sine", "cosine", "tanh", "exponential", "log", "negate", "sqrt", "rsqrt", "abs", "sign", "conj",
+                 "real", "imag", "logistic")
 COMPLEX_BINARY = ("add", "subtract", "multiply", "divide", "power")
 
 
@@ -124,4 +128,53 @@ def test_op(name):
         made = build(ops.multiply(x, x), *rest)
         return [ops.sine(m) for m in (made if isinstance(made, list) else [made])]
 
-    check(module_of(function, arguments), arguments)
+    check(module_of(function, arguments), arguments, evaluate=compiled if "scatter" in name else evaluate)
+
+
+def spd(x):
+    """A positive definite matrix from any square one."""
+    n = x.type.shape[0]
+    return ops.add(ops.dot_general(x, x, contracting_dims=((1,), (1,))), ops.constant(3 * np.eye(n)))
+
+
+def solving(**options):
+    return lambda a, b: ops.triangular_solve(ops.add(a, ops.constant(3 * np.eye(3))), b, **options)
+
+
+COMPILED = {
+    "cholesky": (lambda x: ops.cholesky(spd(x)), real(3, 3)),
+    "cholesky_upper": (lambda x: ops.cholesky(spd(x), lower=False), real(3, 3)),
+    "solve": (solving(), real(3, 3), real(3, 2)),
+    "solve_right_transposed": (solving(left_side=False, lower=False, transpose_a="TRANSPOSE"), real(3, 3), real(2, 3)),
+    "solve_unit": (solving(unit_diagonal=True, transpose_a="TRANSPOSE"), real(3, 3), real(3, 2)),
+    "solve_adjoint": (solving(transpose_a="ADJOINT", left_side=False), complexes(3, 3), complexes(2, 3)),
+    "fft": (lambda x: ops.fft(x, "FFT", (3, 4)), complexes(3, 4)),
+    "ifft": (lambda x: ops.fft(x, "IFFT", (4,)), complexes(2, 4)),
+    "rfft": (lambda x: ops.fft(x, "RFFT", (3, 5)), real(3, 5)),
+    "irfft": (lambda x: ops.fft(x, "IRFFT", (3, 6)), complexes(3, 4)),
+    "irfft_odd": (lambda x: ops.fft(x, "IRFFT", (5,)), complexes(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_op(name):
+    build, *arguments = COMPILED[name]
+
+    def function(x, *rest):
+        return ops.sine(build(ops.multiply(x, x), *rest))
+
+    if name == "solve_adjoint":
+        def function(x, y):     # noqa: F811 - the identity is real there
+            return ops.triangular_solve(x, y, transpose_a="ADJOINT", left_side=False)
+    check(module_of(function, arguments), arguments, evaluate=compiled)
+
+
+def test_an_op_without_a_rule_is_named():
+    x = real(4)
+    module = module_of(lambda v: ops.bitcast_convert(ops.bitcast_convert(v, np.int64), np.float64), [x])
+    unknown = module_of(lambda v: ops.next_after(v, v), [x])
+    assert vjp(module, [0], [0])            # integers on the way: constant
+    with pytest.raises(NotDifferentiable, match="chlo.next_after"):
+        vjp(unknown, [0], [0])
+    with pytest.raises(NotDifferentiable, match="chlo.next_after"):
+        jvp(unknown, [0], [0])

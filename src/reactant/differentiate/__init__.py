@@ -1,1 +1,1 @@
-"""Derivatives of StableHLO modules: `forward.jvp`, `reverse.vjp`; `rules/<family>.py` say what each op's derivative is."""
+"""Derivatives of StableHLO modules: `forward.jvp` and `reverse.vjp`; `rules/<family>.py` say those of each op."""

@@ -20,10 +20,10 @@ from reactant.differentiate.declare import (
     zeros,
 )
 from reactant.differentiate.forward import finish, new_function
-from reactant.differentiate.values import Frame, Here, Known, LoopFrame, Values, anchor
+from reactant.differentiate.values import Frame, Here, Known, LoopFrame, Values, anchor, turns_at_run_time
 from reactant.ir import modules, ops
 from reactant.ir.context import building
-from reactant.ir.trips import trip_count
+from reactant.ir.induction import trips
 
 Adjoints = dict[ir.Value, ir.Value]
 
@@ -117,24 +117,28 @@ class Reverse:
 
     def _loop(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
         """The turns backwards; what their adjoints need is recomputed or read from buffers the forward loop fills."""
-        trips = trip_count(op)
-        if trips is None:
+        bound = trips(op)
+        if bound is None:
             raise NotDifferentiable(
-                "reverse mode needs a loop whose number of turns is known while compiling; this one's is known only at "
-                "run time. Loop over a range of static length (and use np.where to stop early), or use forward mode: "
-                f"reactant.jvp, or jacobian(mode='forward').{line_of(op)}")
+                "reverse mode needs a loop whose number of turns has a bound that is known while compiling; this one's "
+                "is known only at run time. Loop over a range of static length (break may leave it early), or use "
+                f"forward mode: reactant.jvp, or jacobian(mode='forward').{line_of(op)}")
         block = blocks_of(op)[1]
         body, returned = block_ops(block)
         carried = [i for i, a in enumerate(block.arguments) if a in self.active]
         outer = [v for v in captured(op) if v in self.active]
         frames: list[LoopFrame] = []
         outside = anchor()
+        early = None if bound.exact else turns_at_run_time(bound.most)
+
+        def count() -> ir.Value:
+            return early.result if early is not None else ops.constant(bound.most, "int64")
 
         def step(turns: ir.Value, *values: ir.Value) -> list[ir.Value]:
             place = anchor()
             with ir.InsertionPoint(place):
-                turn = ops.subtract(ops.constant(trips - 1, "int64"), turns)
-            frames.append(LoopFrame(op, trips, turn, frame, place, outside))
+                turn = ops.subtract(ops.subtract(count(), 1), turns)
+            frames.append(LoopFrame(op, bound.most, turn, frame, place, outside))
             local = dict(zip(outer, values[len(carried):], strict=True))
             for i, g in zip(carried, values, strict=False):
                 self.add(local, returned[i], g)
@@ -147,20 +151,21 @@ class Reverse:
         inits = [zeros(op.results[i]) if g is None else g for i, g in zip(carried, starts, strict=True)]
         inits += [adjoint[v] if v in adjoint else zeros(v) for v in outer]
         _, *made = ops.while_([ops.constant(0, "int64"), *inits],
-                              lambda turns, *_: ops.compare(turns, trips, "LT"), step)
+                              lambda turns, *_: ops.compare(turns, count(), "LT"), step)
         adjoint.update(zip(outer, made[len(carried):], strict=True))
         for i, g in zip(carried, made, strict=False):
             self.add(adjoint, op.operands[i], g)
-        if frames[0].buffers:
-            _fill(op, frames[0], frame)
+        if frames[0].buffers or early is not None:
+            _fill(op, frames[0], frame, early)
         outside.erase()
 
 
-def _fill(op: ir.Operation, loop: LoopFrame, frame: Any) -> None:
-    """Let the forward loop fill the buffers; where it has been copied already, the filling one replaces the copy."""
+def _fill(op: ir.Operation, loop: LoopFrame, frame: Any, early: ir.Operation | None) -> None:
+    """Let the forward loop fill the buffers, and count its turns for `early`; where it has been copied already, the
+    filling one replaces the copy."""
     copied = [frame.values.get(r) for r in op.results]
     present = next((v.owner.operation for v in copied if v is not None and v.owner.name == LOOP), None)
-    results = loop.fill(present)
+    results = loop.fill(present, early)
     if present is not None:
         for old, new in zip(present.results, results, strict=True):
             old.replace_all_uses_with(new)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops, captured
@@ -23,6 +24,12 @@ EXPENSIVE = {f"stablehlo.{n}" for n in ("dot_general", "convolution", "while", "
 def anchor() -> ir.Operation:
     """An op without meaning at the insertion point, to insert in front of; its maker erases it."""
     return ops.create("stablehlo.optimization_barrier", [], []).operation
+
+
+def turns_at_run_time(most: int) -> ir.Operation:
+    """Stands for the number of turns of a loop that may end early, until the forward loop counts them."""
+    return ops.create("stablehlo.optimization_barrier", [tensor_type((), np.dtype(np.int64))],
+                      [ops.constant(most, "int64")]).operation
 
 
 class Here:
@@ -95,17 +102,18 @@ def _bytes(value: ir.Value) -> int:
 
 class LoopFrame(Frame):
     """The values of turn `turn` (a 0-d int64) of a counted loop. `buffers` pairs each value that has to be kept with
-    the op that stands for its buffer (turns, *shape) until the forward loop is made to fill it, before `outside`.
+    the op that stands for its buffer (rows, *shape) until the forward loop is made to fill it, before `outside`.
     """
 
     def __init__(self, loop: ir.Operation, trips: int, turn: ir.Value, parent: Any, place: ir.Operation,
                  outside: ir.Operation):
         block = loop.regions[1].blocks[0]
         super().__init__(block, parent, place)
-        self.loop, self.trips, self.turn, self.outside = loop, trips, turn, outside
+        self.loop, self.turn, self.outside = loop, turn, outside
+        self.rows = max(trips, 1)
         self.buffers: list[tuple[ir.Value, ir.Operation]] = []
         self.returned = block_ops(block)[1]
-        self._origins: dict[ir.Value, frozenset[ir.Value]] = {}
+        self._reads: dict[int, list[ir.Value]] = {}
 
     def _argument(self, value: ir.Value) -> ir.Value:
         number = self.arguments[value]
@@ -120,43 +128,58 @@ class LoopFrame(Frame):
             return ops.add(self.parent.value(first), moved)
 
     def _kept(self, value: ir.Value) -> ir.Value | None:
-        origins = self._origin(value)
-        if not origins:
+        number = self.defined[value]
+        prices = self._prices(number)
+        computed = sum(prices[v] for v in self._read(number) if v in prices)
+        if not computed:
             return None
-        left = sum(_bytes(v) for v in origins if v not in self.values)
-        dear = self.body[self.defined[value]].name in EXPENSIVE
-        return self._load(value) if dear or _bytes(value) < left else None
+        dear = self.body[number].name in EXPENSIVE
+        return self._load(value) if dear or _bytes(value) < computed else None
 
-    def _origin(self, value: ir.Value) -> frozenset[ir.Value]:
-        """The carried values which a value is computed from, without those that cost nothing."""
-        if not self._origins:
-            for argument, number in self.arguments.items():
-                free = self.returned[number] == argument or _step(argument, self.returned[number]) is not None
-                self._origins[argument] = frozenset() if free else frozenset((argument,))
-            for op in self.body:
-                read = [*op.operands, *captured(op)]
-                found = frozenset().union(*(self._origins.get(v, frozenset()) for v in read))
-                self._origins.update(dict.fromkeys(op.results, found))
-        return self._origins[value]
+    def _prices(self, last: int) -> dict[ir.Value, int]:
+        """The fewest bytes a turn that must be kept beside what is kept already, to have each value that the body
+        computes before its op `last`."""
+        prices = {a: 0 if a in self.values or self._free(a) else _bytes(a) for a in self.arguments}
+        for number in range(last):
+            computed = sum(prices[v] for v in self._read(number) if v in prices)
+            for result in self.body[number].results:
+                prices[result] = 0 if result in self.values else min(computed, _bytes(result))
+        return prices
+
+    def _free(self, argument: ir.Value) -> bool:
+        """Whether a carried value costs nothing: it stays the same, or counts."""
+        returned = self.returned[self.arguments[argument]]
+        return returned == argument or _step(argument, returned) is not None
+
+    def _read(self, number: int) -> list[ir.Value]:
+        if number not in self._reads:
+            op = self.body[number]
+            self._reads[number] = [*op.operands, *captured(op)] if len(op.regions) else list(op.operands)
+        return self._reads[number]
 
     def _load(self, value: ir.Value) -> ir.Value:
         shape, dtype = shape_and_dtype(value.type)
         with ir.InsertionPoint(self.outside):
-            buffer = ops.create("stablehlo.optimization_barrier", [tensor_type((self.trips, *shape), dtype)],
-                                [ops.constant(0, dtype, (self.trips, *shape))]).operation
+            buffer = ops.create("stablehlo.optimization_barrier", [tensor_type((self.rows, *shape), dtype)],
+                                [ops.constant(0, dtype, (self.rows, *shape))]).operation
         self.buffers.append((value, buffer))
         with ir.InsertionPoint(self.place):
             zero = ops.constant(0, "int64")
             part = ops.dynamic_slice(buffer.result, [self.turn, *[zero] * len(shape)], (1, *shape))
             return ops.reshape(part, shape)
 
-    def fill(self, made: ir.Operation | None) -> list[ir.Value]:
+    def fill(self, made: ir.Operation | None, early: ir.Operation | None) -> list[ir.Value]:
         """Build the forward loop that fills the buffers in front of `made` (the forward loop as it was copied; else in
-        front of the parent's place) and put the buffers where they are read. Gives the results of the loop."""
+        front of the parent's place), put the buffers where they are read and the number of turns in place of `early`.
+        Gives the results of the loop."""
         with ir.InsertionPoint(made if made is not None else self.parent.place):
             results = self._filling_loop()
         count = len(self.loop.results)
-        for (_, stand_in), buffer in zip(self.buffers, results[count + 1:], strict=True):
+        stand_ins = [op for _, op in self.buffers]
+        replaced = results[count + 1:]
+        if early is not None:
+            stand_ins, replaced = [early, *stand_ins], results[count:]
+        for stand_in, buffer in zip(stand_ins, replaced, strict=True):
             stand_in.result.replace_all_uses_with(buffer)
             stand_in.erase()
         self.buffers = []
@@ -185,7 +208,7 @@ class LoopFrame(Frame):
                 for value, buffer in zip(kept, buffers, strict=True)]
             return [*returned, ops.add(turn, 1), *filled]
 
-        empty = [ops.constant(0, dtype_of(v), (self.trips, *shape_of(v))) for v in kept]
+        empty = [ops.constant(0, dtype_of(v), (self.rows, *shape_of(v))) for v in kept]
         return ops.while_([*inits, ops.constant(0, "int64"), *empty],
                           lambda *arguments: copied(condition, arguments[:count])[1], step)
 
