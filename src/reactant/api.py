@@ -185,7 +185,7 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
         raise TypeError(f"reactant.jit: {told[0]} is for JAX functions. NumPy functions take static_argnames and "
                         f"donate=True; say frontend=\"jax\" if this is a JAX function.")
     if type(function) is PjitFunction:
-        function = function.__wrapped__
+        function = vars(function)["__wrapped__"]
     made = Jitted(function, chosen, static_argnames, traced_argnames)
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(made, static_argnames)

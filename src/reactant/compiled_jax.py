@@ -46,6 +46,8 @@ class JaxLowered(Lowered):
 class JaxCompiled(Compiled):
     """A compiled JAX program: pytrees of arrays in, pytrees of `jax.Array` out."""
 
+    lowered: JaxLowered
+
     def __init__(self, lowered: JaxLowered, executable: Executable):
         self.lowered, self.executable = lowered, executable
         imported = lowered.imported
@@ -64,7 +66,7 @@ class JaxCompiled(Compiled):
                             f"not {tree}.")
         return self.run(leaves, args, kwargs)
 
-    def run(self, leaves: Sequence[Any], args: tuple, kwargs: dict) -> Any:
+    def run(self, leaves: list[Any], args: tuple, kwargs: dict) -> Any:
         """Call with flattened run-time arguments."""
         if self._keys_in:
             leaves = [jax.random.key_data(x) if jax_way.is_key(d) else x
@@ -80,14 +82,15 @@ class LeftToJax(JaxCompiled):
     """A call that `jax.jit` runs as it is."""
 
     def __init__(self, jitted: Any, reason: str, lowered: Any = None):
-        self.jitted, self.reason, self.lowered = jitted, reason, lowered
-        self.executable = None if lowered is None else lowered.by_jax
+        self.jitted, self.reason = jitted, reason
+        if lowered is not None:
+            self.lowered, self.executable = lowered, lowered.by_jax
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What `jax.jit` gives."""
         return self.jitted(*args, **kwargs)
 
-    def run(self, leaves: Sequence[Any], args: tuple, kwargs: dict) -> Any:
+    def run(self, leaves: list[Any], args: tuple, kwargs: dict) -> Any:
         """What `jax.jit` gives."""
         return self.jitted(*args, **kwargs)
 
@@ -113,7 +116,8 @@ class _ByJax:
     """A `jax.stages.Lowered`, to be looked at as an `Executable` is."""
 
     def __init__(self, lowered: Any):
-        self._lowered, self._compiled = lowered, None
+        self._lowered = lowered
+        self._compiled: Any = None
         self.compile_seconds = 0.0
 
     def compile(self, *, on_device: bool = True) -> _ByJax:

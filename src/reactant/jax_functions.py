@@ -1,7 +1,7 @@
 """`reactant.jit` of JAX functions: calls as `jax.jit` takes them, compiled once for each of its signatures."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ class JaxJitted(Jitted):
         self.jitted = function if type(function) is PjitFunction else \
             jax.jit(function, **{name: value for name, value in told.items() if value})
         self.settings = settings_of(self.jitted)
+        self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
@@ -91,7 +92,7 @@ class JaxJitted(Jitted):
         with self._lock:
             return self._entries.setdefault(key, entry)
 
-    def _call_with(self, args: tuple, kwargs: dict, leaves: Sequence[Any]) -> Any:
+    def _call_with(self, args: tuple, kwargs: dict, leaves: list[Any]) -> Any:
         """A call with tracers, which is JAX's, or with our device arrays, whose content is."""
         if any(type(leaf) is DeviceArray for leaf in leaves):
             args, kwargs = _plain((args, kwargs))
@@ -99,7 +100,7 @@ class JaxJitted(Jitted):
         return self.jitted(*args, **kwargs)
 
 
-def _kinds(leaves: Sequence[Any]) -> tuple | None:
+def _kinds(leaves: list[Any]) -> tuple | None:
     """What a program depends on of each leaf; None where a leaf is a tracer or a `DeviceArray`."""
     found: list[Any] = []
     for leaf in leaves:

@@ -1,8 +1,12 @@
 """JAX functions through `reactant.jit`: what jax.jit takes goes in, what jax.jit gives comes out."""
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import functools
+import os
+import subprocess
+import sys
 import warnings
 from collections import namedtuple
 
@@ -255,6 +259,61 @@ def test_committed_arguments():
     check(lambda x: x + 1, placed, reason="sharding")
 
 
+SEVERAL_DEVICES = """
+import jax, jax.numpy as jnp, numpy as np, reactant
+first, second = jax.devices()
+f = reactant.jit(lambda x: jnp.sin(x) * 2)
+x = jax.device_put(np.arange(4, dtype=np.float32), second)
+y = f(x)
+assert y.devices() == {second} and y.committed and f.reasons == []
+np.testing.assert_allclose(y, 2 * np.sin(np.arange(4)), rtol=1e-6)
+with jax.default_device(second):
+    assert f(np.ones(3)).devices() == {second}
+assert f(np.ones(3)).devices() == {first}
+mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+rows = jax.NamedSharding(mesh, jax.P("i"))
+z = f(jax.device_put(x, rows))
+assert z.sharding == rows and "several devices" in f.reasons[0]
+np.testing.assert_allclose(z, y, rtol=1e-6)
+g = reactant.jit(jax.shard_map(lambda v: jax.lax.psum(v, "i"), mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P()))
+np.testing.assert_array_equal(g(np.arange(4.0)), [2, 4])
+assert "several devices" in g.reasons[0], g.reasons
+h = reactant.jit(jax.jit(lambda v: v + 1, out_shardings=rows))
+assert h(np.zeros(4)).sharding == rows and "out_shardings" in h.reasons[0]
+"""
+
+
+def test_several_devices_are_left_to_jax():
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", SEVERAL_DEVICES], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_memory_of_numpy_is_not_overwritten_by_donation():
+    x = np.ones(100_000, np.float32)
+    np.testing.assert_array_equal(reactant.jit(lambda v: jnp.square(v + 1), donate_argnums=0)(x), np.full(100_000, 4))
+    np.testing.assert_array_equal(x, np.ones(100_000))
+
+
+def test_methods_and_descriptors():
+    class Scaler:
+        factor = 3.0
+
+        @functools.partial(reactant.jit, static_argnums=0)
+        def scale(self, x):
+            return jnp.sin(x) * self.factor
+    np.testing.assert_allclose(Scaler().scale(X), 3 * np.sin(X), rtol=1e-6)
+
+
+def test_calls_from_threads():
+    f = reactant.jit(lambda x: jnp.sin(x) * 2)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda n: f(jnp.full(n % 3 + 1, float(n))), range(24)))
+    for n, result in enumerate(results):
+        np.testing.assert_allclose(result, np.full(n % 3 + 1, 2 * np.sin(n)), rtol=1e-5, atol=1e-6)
+    assert f.cache_size() == 3
+
+
 def call_back(x):
     return jax.pure_callback(lambda a: np.sin(a), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
 
@@ -390,6 +449,14 @@ def looks_only(x):
     return np.sin(x) if isinstance(x, jax.Array) else np.cos(x)
 
 
+def namespace_of(x):
+    if "torch" in sys.modules:
+        import torch
+        return torch
+    import jax.numpy as found
+    return found
+
+
 def inner_code(x):
     return [lax.sin(v) for v in (x,)][0]
 
@@ -410,8 +477,8 @@ def closing_over(xp):
 
 @pytest.mark.parametrize("function, expected", [
     (jax.jit(np.negative), True), (helper, True), (calls_helper, True), (numpy_with_helper, False),
-    (imports_inside, True), (looks_only, False), (inner_code, True), (Model(), True), (Model().method, True),
-    (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
+    (imports_inside, True), (namespace_of, False), (looks_only, False), (inner_code, True), (Model(), True),
+    (Model().method, True), (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
     (jnp.sin, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
     (lambda x: jax.lax.sin(x), True), (lambda x: jax.devices() and x, False)])
 def test_recognition(function, expected):

@@ -2,7 +2,6 @@
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +34,7 @@ def settings_of(jitted: Any) -> Settings:
                     tuple(info.donate_argnames), reason)
 
 
-def argument_leaves(settings: Settings, args: tuple, kwargs: dict) -> tuple[Sequence[Any], Any, tuple]:
+def argument_leaves(settings: Settings, args: tuple, kwargs: dict) -> tuple[list[Any], Any, tuple]:
     """Run-time leaves of a call, their tree, and what is static: ((place, type, value), ...)."""
     if not settings.static_argnums and not settings.static_argnames:
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))

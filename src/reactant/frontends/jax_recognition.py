@@ -25,6 +25,9 @@ COMPUTES = frozenset({"numpy", "lax", "nn", "random", "scipy", "image", "ops", "
                       "device_put", "linear_transpose"})
 """Attributes of `jax` that say that the function computes with it; `jax.Array` or `jax.devices` do not."""
 
+_OTHERS = frozenset({"torch", "cupy", "dask", "dask.array", "tensorflow", "ndonnx", "sparse", "sys"})
+"""A body that imports JAX beside one of these asks what an array is (`array_namespace`), and computes nothing."""
+
 JAX, NUMPY, UNKNOWN = "jax", "numpy", ""
 
 
@@ -85,8 +88,8 @@ def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
     """What the function itself says, and the Python functions it may call."""
     numpy_loaded, helpers = False, []
     for code in _codes(function.__code__):
-        if any(name.startswith("jax.") for name in code.co_names):        # import jax.numpy as jnp, in its body
-            return JAX, []
+        if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names):
+            return JAX, []                     # import jax.numpy as jnp, in its body
         for name, value in _loaded(function, code):
             if isinstance(value, ModuleType):
                 if value is jax and COMPUTES & set(code.co_names) or value is not jax and _computing(value):
