@@ -2,18 +2,23 @@
 
 Everything else is constant: no tangent, no adjoint, no operation is made for it. The analysis covers the whole
 function, branches and loop bodies included; what loops carry is a fixed point.
+
+Integers are constants, with one exception: the bits of a varied float that become a float again carry its derivative.
+No rule can follow them, so they are active: the `bitcast_convert` on the way raises instead of losing a derivative.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import CONSTANT, differentiable
 from reactant.ir import modules
+from reactant.ir.types import dtype_of
 
 BRANCHES = ("stablehlo.if", "stablehlo.case")
 LOOP = "stablehlo.while"
+REINTERPRETED = "stablehlo.bitcast_convert"
 
 
 def block_ops(block: ir.Block) -> tuple[list[ir.Operation], list[ir.Value]]:
@@ -51,8 +56,21 @@ def captured(op: ir.Operation) -> list[ir.Value]:
     return list(found)
 
 
-def _mark(values: Iterable[ir.Value], into: set[ir.Value]) -> None:
-    into.update(v for v in values if differentiable(v))
+def _has_bits(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType) and dtype_of(value).kind in "iu"
+
+
+def _reached(op: ir.Operation, read: Sequence[ir.Value], written: Sequence[ir.Value],
+             marked: set[ir.Value]) -> Iterator[ir.Value]:
+    """Which of `written` an op makes of the marked values among `read` (or the other way round)."""
+    found = [v for v in read if v in marked]
+    if found:
+        through = op.name == REINTERPRETED
+        floats = op.name not in CONSTANT and any(differentiable(v) for v in found)
+        bits = any(_has_bits(v) for v in found)
+        for value in written:
+            if (differentiable(value) and (floats or through)) or (_has_bits(value) and (bits or through)):
+                yield value
 
 
 def _vary(block: ir.Block, varied: set[ir.Value]) -> None:
@@ -63,22 +81,22 @@ def _vary(block: ir.Block, varied: set[ir.Value]) -> None:
             for branch in blocks_of(op):
                 _vary(branch, varied)
                 returned = block_ops(branch)[1]
-                _mark((r for r, v in zip(op.results, returned, strict=True) if v in varied), varied)
-        elif op.name not in CONSTANT and any(operand in varied for operand in op.operands):
-            _mark(op.results, varied)
+                varied.update(r for r, v in zip(op.results, returned, strict=True) if v in varied)
+        else:
+            varied.update(_reached(op, list(op.operands), list(op.results), varied))
 
 
 def _vary_loop(op: ir.Operation, varied: set[ir.Value]) -> None:
     body = blocks_of(op)[1]
     returned = block_ops(body)[1]
-    _mark((a for a, x in zip(body.arguments, op.operands, strict=True) if x in varied), varied)
+    varied.update(a for a, x in zip(body.arguments, op.operands, strict=True) if x in varied)
     while True:
         _vary(body, varied)
         grown = [a for a, v in zip(body.arguments, returned, strict=True) if v in varied and a not in varied]
         if not grown:
             break
-        _mark(grown, varied)
-    _mark((r for r, a in zip(op.results, body.arguments, strict=True) if a in varied), varied)
+        varied.update(grown)
+    varied.update(r for r, a in zip(op.results, body.arguments, strict=True) if a in varied)
 
 
 def _use(block: ir.Block, useful: set[ir.Value]) -> None:
@@ -88,23 +106,22 @@ def _use(block: ir.Block, useful: set[ir.Value]) -> None:
         elif op.name in BRANCHES:
             for branch in blocks_of(op):
                 returned: Sequence[ir.Value] = block_ops(branch)[1]
-                _mark((v for r, v in zip(op.results, returned, strict=True) if r in useful), useful)
+                useful.update(v for r, v in zip(op.results, returned, strict=True) if r in useful)
                 _use(branch, useful)
-        elif op.name not in CONSTANT and any(result in useful for result in op.results):
-            _mark(op.operands, useful)
+        else:
+            useful.update(_reached(op, list(op.results), list(op.operands), useful))
 
 
 def _use_loop(op: ir.Operation, useful: set[ir.Value]) -> None:
     body = blocks_of(op)[1]
     returned = block_ops(body)[1]
-    _mark((v for r, v in zip(op.results, returned, strict=True) if r in useful), useful)
-    _mark((a for r, a in zip(op.results, body.arguments, strict=True) if r in useful), useful)
+    useful.update(v for r, v in zip(op.results, returned, strict=True) if r in useful)
+    useful.update(a for r, a in zip(op.results, body.arguments, strict=True) if r in useful)
     while True:
         _use(body, useful)
-        grown = [v for a, v in zip(body.arguments, returned, strict=True) if a in useful and v not in useful
-                 and differentiable(v)]
+        grown = [v for a, v in zip(body.arguments, returned, strict=True) if a in useful and v not in useful]
         if not grown:
             break
-        _mark(grown, useful)
-    _mark((r for r, a in zip(op.results, body.arguments, strict=True) if a in useful), useful)
-    _mark((x for x, a in zip(op.operands, body.arguments, strict=True) if a in useful), useful)
+        useful.update(grown)
+    useful.update(r for r, a in zip(op.results, body.arguments, strict=True) if a in useful)
+    useful.update(x for x, a in zip(op.operands, body.arguments, strict=True) if a in useful)

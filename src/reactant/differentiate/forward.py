@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
 from reactant.differentiate.declare import Call, rule_of, zeros
+from reactant.differentiate.prepare import prepared
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 
@@ -19,7 +20,8 @@ def jvp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], nam
     Calls must be inlined. Raises `NotDifferentiable`.
     """
     with building():
-        old = modules.function(module, name).regions[0].blocks[0]
+        source = prepared(module)
+        old = modules.function(source, name).regions[0].blocks[0]
         body, returned = block_ops(old)
         varied = [old.arguments[i] for i in arguments]
         wanted = [returned[i] for i in results]

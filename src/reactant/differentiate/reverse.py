@@ -20,6 +20,7 @@ from reactant.differentiate.declare import (
     zeros,
 )
 from reactant.differentiate.forward import finish, new_function
+from reactant.differentiate.prepare import prepared
 from reactant.differentiate.values import Frame, Here, Known, LoopFrame, Values, anchor, turns_at_run_time
 from reactant.ir import modules, ops
 from reactant.ir.context import building
@@ -36,7 +37,8 @@ def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, 
     Calls must be inlined. Raises `NotDifferentiable`.
     """
     with building():
-        old = modules.function(module, name).regions[0].blocks[0]
+        source = prepared(module)
+        old = modules.function(source, name).regions[0].blocks[0]
         body, returned = block_ops(old)
         varied, wanted = [old.arguments[i] for i in arguments], [returned[i] for i in results]
         count = len(old.arguments)

@@ -1,0 +1,105 @@
+"""A copy of the module in a form that the rules can follow: floats that travel as their bits travel as floats.
+
+NumPy's order of floats is sorted as integers, whose bits are the floats'. Such a sort gets the floats as another
+operand, and who turned its keys back into floats reads those. The sign of one float put on another is a choice of -|x|
+and |x|.
+"""
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from reactant.differentiate.activity import block_ops
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, is_float
+
+
+def prepared(module: ir.Module) -> ir.Module:
+    """The copy."""
+    copy = modules.clone(module)
+    for op in [op for op in modules.walk(copy) if op.name == "stablehlo.bitcast_convert"]:
+        if is_float(dtype_of(op.result)) and dtype_of(op.operands[0]).itemsize == dtype_of(op.result).itemsize:
+            with op.location, ir.InsertionPoint(op):
+                found = _sorted(op.operands[0], op.result) or _signed(op.operands[0], op.result)
+            if found is not None:
+                op.result.replace_all_uses_with(found)
+    return copy
+
+
+def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name.removeprefix("stablehlo.") not in names:
+        return None
+    return owner.operation
+
+
+def _flipped(value: ir.Value) -> ir.Value | None:
+    """The integer k where value = k xor ((k >> sign) >>> 1), which orders bits as floats and is its own inverse."""
+    outer = _made_by(value, "xor")
+    if outer is None:
+        return None
+    for bits, mask in (tuple(outer.operands), tuple(outer.operands)[::-1]):
+        low = _made_by(mask, "shift_right_logical")
+        high = None if low is None else _made_by(low.operands[0], "shift_right_arithmetic")
+        if high is not None and high.operands[0] == bits and _is(low.operands[1], 1) \
+                and _is(high.operands[1], 8 * dtype_of(value).itemsize - 1):
+            return bits
+    return None
+
+
+def _is(value: ir.Value, number: int) -> bool:
+    known = ops.constant_value(value)
+    return known is not None and bool((known == number).all())
+
+
+def _floats(bits: ir.Value, dtype: object) -> ir.Value | None:
+    """The floats of which these are the bits."""
+    made = _made_by(bits, "bitcast_convert")
+    return made.operands[0] if made is not None and dtype_of(made.operands[0]) == dtype else None
+
+
+def _sorted(bits: ir.Value, result: ir.Value) -> ir.Value | None:
+    """The floats in the order of a sort of their keys."""
+    key = _flipped(bits)
+    sort = None if key is None else _made_by(key, "sort")
+    if sort is None:
+        return None
+    number = list(sort.results).index(key)
+    unsorted = _flipped(sort.operands[number])
+    floats = None if unsorted is None else _floats(unsorted, dtype_of(result))
+    if floats is None:
+        return None
+    block = sort.regions[0].blocks[0]
+    body, returned = block_ops(block)
+
+    def comparator(*arguments: ir.Value) -> list[ir.Value]:
+        mapping = dict(zip(block.arguments, arguments, strict=False))
+        for op in body:
+            modules.clone_with(op, mapping)
+        return [mapping.get(v, v) for v in returned]
+
+    with ir.InsertionPoint(sort):
+        made = ops.sort([*sort.operands, floats], int(ir.IntegerAttr(sort.attributes["dimension"]).value), comparator)
+    for old, new in zip(sort.results, made, strict=False):
+        old.replace_all_uses_with(new)
+    return made[-1]
+
+
+def _signed(bits: ir.Value, result: ir.Value) -> ir.Value | None:
+    """|x| or -|x|, where the bits are those of x but the sign."""
+    union, dtype = _made_by(bits, "or"), dtype_of(result)
+    parts = [] if union is None else [_made_by(v, "and") for v in union.operands]
+    if not parts or any(part is None for part in parts):
+        return None
+    top = 1 << (8 * dtype.itemsize - 1)
+    found = {}
+    for part in parts:
+        floats = _floats(part.operands[0], dtype)
+        mask = ops.constant_value(part.operands[1])
+        if floats is None or mask is None or not mask.size or not (mask == mask.flat[0]).all():
+            return None
+        found[int(mask.flat[0]) % (2 * top)] = floats
+    if set(found) != {top, top - 1}:
+        return None
+    size = ops.abs(found[top - 1])
+    negative = ops.compare(ops.bitcast_convert(found[top], f"int{8 * dtype.itemsize}"), 0, "LT")
+    return ops.select(negative, ops.negate(size), size)
