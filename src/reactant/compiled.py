@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import pipelines
+from reactant import jax_derivatives, pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
 from reactant.frontends import calls, control_flow, source_map
@@ -256,3 +256,4 @@ def pipeline_of(options: CompileOptions) -> Any:
 
 overlay.install()
 control_flow.install()
+jax_derivatives.install()

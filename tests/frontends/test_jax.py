@@ -478,7 +478,8 @@ def closing_over(xp):
 @pytest.mark.parametrize("function, expected", [
     (jax.jit(np.negative), True), (helper, True), (calls_helper, True), (numpy_with_helper, False),
     (imports_inside, True), (namespace_of, False), (looks_only, False), (inner_code, True), (Model(), True),
-    (Model().method, True), (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
+    (Model().method, True),
+    (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
     (jnp.sin, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
     (lambda x: jax.lax.sin(x), True), (lambda x: jax.devices() and x, False)])
 def test_recognition(function, expected):
@@ -644,27 +645,79 @@ def test_vmap_over_nothing_and_of_writing_functions():
         jax.vmap(reactant.jit(writes))(jnp.ones((2, 2)))
 
 
-@pytest.mark.parametrize("differentiate", [
-    lambda f, x: jax.grad(lambda v: f(v).sum())(x), lambda f, x: jax.jvp(f, (x,), (x,)), lambda f, x: jax.vjp(f, x),
-    lambda f, x: jax.jacfwd(f)(x), lambda f, x: jax.jacrev(f)(x), lambda f, x: jax.jit(jax.jacfwd(f))(x)])
-def test_jax_derivatives_of_numpy_functions_raise(differentiate):
-    with pytest.raises(reactant.UnsupportedError, match="JAX cannot differentiate 'curve'.*jax.custom_jvp"):
-        differentiate(curve, jnp.ones(3))
-
-
 @reactant.jit
-def curve(x):
-    return np.sin(x)
+def curve(x, k):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        out[i] = np.sin(x[i]) * k + x[0] * x[i]
+    return out
+
+
+def same_curve(x, k):
+    return jnp.sin(x) * k + x[0] * x
+
+
+CURVE_AT, CURVE_SCALE, ROWS = jnp.array([0.1, 0.2, 0.3]), jnp.float32(2), jnp.asarray(S)
+DERIVATIVES = {
+    "grad": lambda f, x, k: jax.grad(lambda v, w: f(v, w).sum(), (0, 1))(x, k),
+    "jvp": lambda f, x, k: jax.jvp(f, (x, k), (x, k)),
+    "jvp of one": lambda f, x, k: jax.jvp(lambda v: f(v, k), (x,), (x,)),
+    "vjp": lambda f, x, k: jax.vjp(f, x, k)[1](x),
+    "linearize": lambda f, x, k: jax.linearize(f, x, k)[1](x, k),
+    "jacfwd": lambda f, x, k: jax.jacfwd(f)(x, k),
+    "jacrev": lambda f, x, k: jax.jacrev(f, 1)(x, k),
+    "jit of jacrev": lambda f, x, k: jax.jit(jax.jacrev(f))(x, k),
+    "hessian": lambda f, x, k: jax.hessian(lambda v: f(v, k).sum())(x),
+    "reverse over reverse": lambda f, x, k: jax.jacrev(jax.jacrev(lambda v: f(v, k)))(x),
+    "third": lambda f, x, k: jax.grad(lambda a: jax.grad(lambda b: jax.grad(lambda c: f(x * c, k).sum())(b))(a))(1.5),
+    "vmap of grad": lambda f, x, k: jax.vmap(jax.grad(lambda v: f(v, k).sum()))(ROWS),
+    "grad of vmap": lambda f, x, k: jax.grad(lambda v: jax.vmap(f, (0, None))(v, k).sum())(ROWS),
+    "checkpoint": lambda f, x, k: jax.grad(lambda v: jax.checkpoint(f)(v, k).sum())(x),
+    "in scan": lambda f, x, k: jax.grad(lambda v: lax.scan(lambda c, _: (f(c, k), 0), v, length=3)[0].sum())(x),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_jax_derivatives_of_numpy_functions(name):
+    expected, got = (DERIVATIVES[name](f, CURVE_AT, CURVE_SCALE) for f in (same_curve, curve))
+    jax.tree_util.tree_map(lambda a, b: np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5), expected, got)
+
+
+def test_jax_derivatives_of_complex_and_mixed_functions(x64):
+    def formula(z, n):
+        return z * (2j + 1) * z.conj() ** 2 + z, n + 1
+    ours = reactant.jit(formula)
+    z, n = jnp.array([1 + 2j, 3.0 - 1j]), jnp.arange(2)
+    for derivative in (lambda f: jax.grad(lambda v: jnp.abs(f(v, n)[0]).sum())(z),
+                       lambda f: jax.jvp(lambda v: f(v, n)[0], (z,), (z,))[1],
+                       lambda f: jax.value_and_grad(lambda v: (f(v, n)[0].real.sum(), f(v, n)[1]), has_aux=True)(z)):
+        jax.tree_util.tree_map(lambda a, b: np.testing.assert_allclose(b, a, rtol=1e-5), derivative(formula),
+                               derivative(ours))
+
+
+def test_jax_derivatives_at_python_numbers(x64):
+    cube = reactant.jit(lambda x: np.power(x, 3))
+    for derivative in (jax.grad(cube), jax.jit(jax.grad(cube)), jax.jacfwd(cube),
+                       lambda x: jax.jvp(cube, (x,), (1.0,))[1]):
+        found = derivative(2.0)
+        assert found == 12 and found.dtype == (np.float64 if x64 else np.float32)
+    assert jax.hessian(cube)(2.0) == 12 and jax.grad(cube)(np.float32(2)).dtype == np.float32
+
+
+def test_what_has_no_derivative_says_so():
+    ours = reactant.jit(lambda a: np.linalg.eigvals(a).real)
+    with pytest.raises(reactant.UnsupportedError, match="JAX cannot differentiate.*jax.custom_jvp"):
+        jax.grad(lambda a: ours(a).sum())(jnp.asarray(S))
 
 
 def test_jax_derivatives_where_the_user_gives_them():
     @jax.custom_jvp
     def with_derivative(x):
-        return curve(x)
+        return curve(x, 1.0)
 
     @with_derivative.defjvp
     def _(primals, tangents):
-        return curve(primals[0]), jnp.cos(primals[0]) * tangents[0]
+        return curve(primals[0], 1.0), 5 * tangents[0]
     x = jnp.arange(3.0)
-    np.testing.assert_allclose(jax.grad(lambda v: with_derivative(v).sum())(x), np.cos(x), rtol=1e-6)
-    np.testing.assert_allclose(jax.grad(lambda v: (v * curve(lax.stop_gradient(v))).sum())(x), np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(lambda v: with_derivative(v).sum())(x), np.full(3, 5.0))
+    np.testing.assert_allclose(jax.grad(lambda v: (v * curve(lax.stop_gradient(v), 1.0)).sum())(x), np.sin(x), 1e-6)

@@ -23,7 +23,7 @@ from reactant.runtime.facts import BIG, facts_of
 from reactant.runtime.forms import Forms
 from reactant.runtime.jax_internals import X64, restore_x64, swap_x64, synchronous_cpu
 from reactant.runtime.pool import POOL, SCRATCH
-from reactant.runtime.program import Array, Program, Variant, body_of, run_module
+from reactant.runtime.program import Array, Program, Variant, body_of, fitted, run_module
 
 
 class Executable:
@@ -155,8 +155,11 @@ class Executable:
 
     def traced(self, arguments: Sequence[Any]) -> list[Any]:
         """The module as part of what an outer `jax.jit` (or `jax.eval_shape`, ...) is tracing."""
+        # Inside a tracer a Python number is still one; made an array here, where jax's setting is the user's.
+        arrays = [jax.lax.convert_element_type(a, a.dtype) if isinstance(a, jax.Array) and a.weak_type else a
+                  for a in arguments]
         with X64():
-            return run_module.bind(*arguments, body=self._body)
+            return run_module.bind(*fitted(arrays, self._body.inputs), body=self._body)
 
     def as_text(self, *, on_device: bool = False) -> str:
         """XLA's HLO after its optimisations."""

@@ -19,12 +19,11 @@ import jax
 import numpy as np
 from jax import lax
 from jax.extend.core import Primitive
-from jax.interpreters import ad, batching
+from jax.interpreters import batching
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
-from reactant.errors import UnsupportedError
 from reactant.ir import context, modules, types
 from reactant.runtime import heap
 from reactant.runtime.jax_internals import X64
@@ -109,10 +108,16 @@ def _abstract(*_: Any, body: Body) -> list[Any]:
     return [jax.core.ShapedArray(a.shape, a.dtype, weak_type=i in body.weak) for i, a in enumerate(body.outputs)]
 
 
+def fitted(arguments: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:
+    """Python numbers and NumPy arrays, which are 64-bit whatever jax takes them for, in the dtypes of `arrays`."""
+    return [argument if isinstance(argument, jax.Array) else np.asarray(argument, array.dtype)
+            for argument, array in zip(arguments, arrays, strict=True)]
+
+
 @run_module.def_impl
 def _evaluate(*arguments: Any, body: Body) -> list[Any]:
     with X64():
-        return jax.jit(lambda *inner: run_module.bind(*inner, body=body))(*arguments)
+        return jax.jit(lambda *inner: run_module.bind(*inner, body=body))(*fitted(arguments, body.inputs))
 
 
 def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
@@ -127,8 +132,9 @@ def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) 
 jax_mlir.register_lowering(run_module, _lower)
 
 
-def _batched(arguments: Sequence[Any], dimensions: Sequence[Any], *, body: Body) -> tuple[list[Any], list[int]]:
+def one_by_one(arguments: Sequence[Any], dimensions: Sequence[Any], *, body: Body) -> tuple[list[Any], list[int]]:
     """`jax.vmap`: the module is run for one element after the other."""
+    arguments = fitted(arguments, body.inputs)
     moved = [argument if dimension is None else jax.numpy.moveaxis(argument, dimension, 0)
              for argument, dimension in zip(arguments, dimensions, strict=True)]
     mapped = [i for i, dimension in enumerate(dimensions) if dimension is not None]
@@ -144,15 +150,7 @@ def _batched(arguments: Sequence[Any], dimensions: Sequence[Any], *, body: Body)
     return results, [0] * len(results)
 
 
-def _differentiated(*_: Any, body: Body) -> Any:
-    raise UnsupportedError(
-        f"JAX cannot differentiate '{body.name}': reactant.jit has compiled a NumPy function, and its program has no "
-        f"derivative that JAX knows. Wrap the call in jax.custom_jvp or jax.custom_vjp with the derivative, give "
-        f"it jax.lax.stop_gradient of its arguments where it counts as constant, or write the function with jax.numpy.")
-
-
-batching.primitive_batchers[run_module] = _batched
-ad.primitive_jvps[run_module] = _differentiated
+batching.primitive_batchers[run_module] = one_by_one
 
 
 def padding(array: Array, offset: int) -> int:
