@@ -100,7 +100,19 @@ def transformed(x):
     return np.sum(np.abs(np.fft.fft(x)) ** 2 * np.arange(6)) + np.sum(np.fft.rfft(x).imag)
 
 
-PROGRAMS = (prefix, masked, branching, until, scratch, statistics, contracted, shaped, signed, transformed)
+def solved(x):
+    a = np.outer(x, x ** 2) + np.diag(np.arange(6.0))[::-1]       # LU has to swap rows
+    stack = np.stack([a, a.T + np.eye(6)])
+    return np.sum(np.linalg.solve(stack, x[:, None])) + np.linalg.slogdet(a)[1] + np.sum(np.linalg.inv(a) ** 2)
+
+
+def factored(x):
+    a = np.outer(x, x) + np.diag(x)
+    return np.sum(np.linalg.cholesky(a) * np.arange(36.0).reshape(6, 6)) + np.linalg.det(a)
+
+
+PROGRAMS = (prefix, masked, branching, until, scratch, statistics, contracted, shaped, signed, transformed, solved,
+            factored)
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -41,8 +41,8 @@ class Into:
     put: Callable[[ir.Value], ir.Value]
 
 
-Tangents = Sequence[ir.Value | None]
-Contribution = ir.Value | Into | None
+Tangents: TypeAlias = Sequence[ir.Value | None]
+Contribution: TypeAlias = ir.Value | Into | None
 
 
 class Call:
@@ -108,7 +108,7 @@ CONSTANT: set[str] = {"stablehlo.constant"}
 
 
 def full_name(name: str) -> str:
-    """The op's name with its dialect."""
+    """The op's name with its dialect; "stablehlo.custom_call@target" for the custom calls of one target."""
     return name if "." in name else f"chlo.{name}" if name in ops.CHLO_UNARY + ops.CHLO_BINARY else f"stablehlo.{name}"
 
 
@@ -120,12 +120,12 @@ def _register(rule: Rule) -> None:
 
 def rule_of(op: ir.Operation) -> Rule:
     """The rule of an op on an active path. Raises `NotDifferentiable`."""
-    rule = RULES.get(op.name)
+    name = op.name
+    if name == "stablehlo.custom_call":
+        name += f"@{attr.decode(op.attributes['call_target_name'])}"
+    rule = RULES.get(name)
     if rule is None:
-        what = f"'{op.name}'"
-        if op.name == "stablehlo.custom_call":
-            what += f" to '{attr.decode(op.attributes['call_target_name'])}'"
-        raise NotDifferentiable(f"{what} has no derivative rule. Rewrite the line with operations that have one, or "
+        raise NotDifferentiable(f"'{name}' has no derivative rule. Rewrite the line with operations that have one, or "
                                 f"keep differentiated values out of it.{line_of(op)}")
     return rule
 

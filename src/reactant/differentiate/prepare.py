@@ -40,7 +40,7 @@ def _flipped(value: ir.Value) -> ir.Value | None:
     for bits, mask in (tuple(outer.operands), tuple(outer.operands)[::-1]):
         low = _made_by(mask, "shift_right_logical")
         high = None if low is None else _made_by(low.operands[0], "shift_right_arithmetic")
-        if high is not None and high.operands[0] == bits and _is(low.operands[1], 1) \
+        if low is not None and high is not None and high.operands[0] == bits and _is(low.operands[1], 1) \
                 and _is(high.operands[1], 8 * dtype_of(value).itemsize - 1):
             return bits
     return None
@@ -87,8 +87,8 @@ def _sorted(bits: ir.Value, result: ir.Value) -> ir.Value | None:
 def _signed(bits: ir.Value, result: ir.Value) -> ir.Value | None:
     """|x| or -|x|, where the bits are those of x but the sign."""
     union, dtype = _made_by(bits, "or"), dtype_of(result)
-    parts = [] if union is None else [_made_by(v, "and") for v in union.operands]
-    if not parts or any(part is None for part in parts):
+    parts = [] if union is None else [part for v in union.operands if (part := _made_by(v, "and")) is not None]
+    if len(parts) != 2:
         return None
     top = 1 << (8 * dtype.itemsize - 1)
     found = {}

@@ -189,7 +189,8 @@ def _transposing(rule: Rule) -> Any:
             if any(x in depends for x in op.operands):
                 depends.update(r for r in op.results if differentiable(r))
                 linear.append(op)
-        sweep, adjoint = Reverse(depends), {}
+        sweep = Reverse(depends)
+        adjoint: Adjoints = {}
         for tangent, g in zip(tangents, cotangents, strict=True):
             if tangent is not None:
                 sweep.add(adjoint, tangent, g)

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear, zeros
+from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_complex, real_dtype, shape_of, size
 
@@ -66,7 +67,7 @@ linear("fft", _fft_transpose)
 
 # ---- triangular matrices -------------------------------------------------------------------------------------------
 
-def _matmul(a: ir.Value, b: ir.Value) -> ir.Value:
+def matmul(a: ir.Value, b: ir.Value) -> ir.Value:
     rank = len(shape_of(a))
     batch = list(range(rank - 2))
     return ops.dot_general(a, b, contracting_dims=([rank - 1], [rank - 2]), batching_dims=(batch, batch))
@@ -81,7 +82,7 @@ def _adjoint(a: ir.Value) -> ir.Value:
     return ops.conj(_swapped(a)) if is_complex(dtype_of(a)) else _swapped(a)
 
 
-def _scaled(a: ir.Value, lower: bool, diagonal: float) -> ir.Value:
+def triangle(a: ir.Value, lower: bool, diagonal: float) -> ir.Value:
     """One triangle of `a`, its diagonal multiplied by `diagonal`, zero elsewhere."""
     shape = shape_of(a)
     n = shape[-1]
@@ -91,54 +92,63 @@ def _scaled(a: ir.Value, lower: bool, diagonal: float) -> ir.Value:
                                                 [len(shape) - 2, len(shape) - 1]))
 
 
-def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
+def cholesky_tangent(factor: ir.Value, t: ir.Value, lower: bool) -> ir.Value:
     """L' = L phi(L^-1 A' L^-H), phi: the lower triangle with half the diagonal. A' is made of the triangle that is
     read; the imaginary part of the diagonal is not read."""
-    factor, lower = call.results[0], call.attributes.get("lower", False)
     low = factor if lower else _adjoint(factor)
-    t = tangents[0] if lower else _adjoint(tangents[0])
-    t = _scaled(t, True, 0.5)
+    t = triangle(t if lower else _adjoint(t), True, 0.5)
     t = ops.add(t, _adjoint(t))
     solved = ops.triangular_solve(low, t, left_side=True, lower=True)
     solved = _adjoint(ops.triangular_solve(low, _adjoint(solved), left_side=True, lower=True))
-    moved = _matmul(low, _scaled(solved, True, 0.5))
-    return [moved if lower else _adjoint(moved)]
+    moved = matmul(low, triangle(solved, True, 0.5))
+    return moved if lower else _adjoint(moved)
 
 
-def _solve_forward(call: Call, tangents: Tangents) -> Tangents:
+def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
+    lower = bool(call.attributes.get("lower", False))
+    factor = triangle(call.results[0], lower, 1.0)
+    return [cholesky_tangent(factor, tangents[0], lower)]
+
+
+def _solve_options(call: Call) -> dict[str, Any]:
+    given = call.attributes
+    return {"left_side": given["left_side"], "lower": given["lower"], "unit_diagonal": given["unit_diagonal"],
+            "transpose_a": str(call.op.attributes["transpose_a"]).split()[-1].rstrip(">")}
+
+
+_OF_TRANSPOSE = {"NO_TRANSPOSE": lambda m: m, "TRANSPOSE": _swapped, "ADJOINT": _adjoint}
+
+
+def solve_tangent(call: Call, tangents: Tangents, options: dict[str, Any]) -> Tangents:
     """op(A) X = B: op(A) X' = B' - op(A') X."""
-    a, b = call.operands
-    (ta, tb), x, given = tangents, call.results[0], call.attributes
-    right = tb
+    ta, right = tangents
     if ta is not None:
-        ta = _scaled(ta, given["lower"], 0.0 if given["unit_diagonal"] else 1.0)
-        kind = str(call.op.attributes["transpose_a"]).split()[-1].rstrip(">")
-        ta = {"NO_TRANSPOSE": lambda m: m, "TRANSPOSE": _swapped, "ADJOINT": _adjoint}[kind](ta)
-        product = _matmul(ta, x) if given["left_side"] else _matmul(x, ta)
-        right = ops.subtract(zeros(b) if right is None else right, product)
-    return [call.again([a, right])[0]]
+        x = call.results[0]
+        ta = triangle(ta, options["lower"], 0.0 if options["unit_diagonal"] else 1.0)
+        ta = _OF_TRANSPOSE[options["transpose_a"]](ta)
+        product = matmul(ta, x) if options["left_side"] else matmul(x, ta)
+        right = ops.negate(product) if right is None else ops.subtract(right, product)
+    return [ops.triangular_solve(call.operands[0], right, **options)]
 
 
-def _solve_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[ir.Value | None]:
+def solve_cotangents(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool],
+                     options: dict[str, Any]) -> list[ir.Value | None]:
     """B's cotangent solves with the transpose of op(A); A's is minus its product with X, on the triangle."""
-    (a, _), x, given = call.operands, call.results[0], call.attributes
-    kind = str(call.op.attributes["transpose_a"]).split()[-1].rstrip(">")
-    if kind == "ADJOINT" and is_complex(dtype_of(a)):
-        used, back = ops.conj(a), "NO_TRANSPOSE"
-    else:
-        used, back = a, "TRANSPOSE" if kind == "NO_TRANSPOSE" else "NO_TRANSPOSE"
-    right = ops.triangular_solve(used, g[0], left_side=given["left_side"], lower=given["lower"],
-                                 unit_diagonal=given["unit_diagonal"], transpose_a=back)
+    a, kind, left_side = call.operands[0], options["transpose_a"], options["left_side"]
+    conjugated = kind == "ADJOINT" and is_complex(dtype_of(a))
+    used = ops.conj(a) if conjugated else a
+    back = "TRANSPOSE" if kind == "NO_TRANSPOSE" else "NO_TRANSPOSE"
+    right = ops.triangular_solve(used, g[0], **{**options, "transpose_a": back})
     left = None
     if wanted[0]:
-        # op(A)^T cotangent: left side -right X^T, right side -X^T right
-        product = _matmul(right, _swapped(x)) if given["left_side"] else _matmul(_swapped(x), right)
+        x = call.results[0]
+        product = matmul(right, _swapped(x)) if left_side else matmul(_swapped(x), right)
         product = product if kind == "NO_TRANSPOSE" else _swapped(product)
-        if kind == "ADJOINT" and is_complex(dtype_of(a)):
-            product = ops.conj(product)
-        left = ops.negate(_scaled(product, given["lower"], 0.0 if given["unit_diagonal"] else 1.0))
+        product = ops.conj(product) if conjugated else product
+        left = ops.negate(triangle(product, options["lower"], 0.0 if options["unit_diagonal"] else 1.0))
     return [left, right if wanted[1] else None]
 
 
 derivative("cholesky", _cholesky_forward)
-derivative("triangular_solve", _solve_forward, _solve_reverse)
+derivative("triangular_solve", lambda call, tangents: solve_tangent(call, tangents, _solve_options(call)),
+           lambda call, g, wanted: solve_cotangents(call, g, wanted, _solve_options(call)))

@@ -136,10 +136,10 @@ def _sort_forward(call: Call, tangents: Tangents) -> Tangents:
 
     places = ops.iota(shape, "int64", dimension)
     order = ops.sort([*call.operands, places], dimension, comparator, is_stable=True)[-1]
-    return [None if t is None else _taken(t, order, dimension) for t in tangents]
+    return [None if t is None else taken(t, order, dimension) for t in tangents]
 
 
-def _taken(x: ir.Value, order: ir.Value, dimension: int) -> ir.Value:
+def taken(x: ir.Value, order: ir.Value, dimension: int) -> ir.Value:
     """x[..., order[...], ...] along one dimension."""
     shape = shape_of(x)
     others = [d for d in range(len(shape)) if d != dimension]
