@@ -87,8 +87,13 @@ class JaxJitted(Jitted):
         entry: JaxCompiled
         try:
             entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).compile()
+            entry.executable.compile(on_device=True)
         except CannotImport as refused:
             entry = compiled_jax.LeftToJax(self.jitted, str(refused))
+        except jax.errors.JaxRuntimeError as refused:
+            if self.options.xla:
+                raise                          # the user's compile options are not for jax.jit to drop
+            entry = compiled_jax.LeftToJax(self.jitted, f"XLA refuses the simplified program: {refused}")
         with self._lock:
             return self._entries.setdefault(key, entry)
 

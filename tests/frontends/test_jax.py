@@ -17,6 +17,7 @@ import pytest
 from jax import lax
 
 import reactant
+from reactant import compiled_jax
 from reactant.frontends import jax_recognition
 from reactant.jax_functions import JaxJitted
 
@@ -335,6 +336,32 @@ def test_left_to_jax_with_the_reason(function, reason):
     assert_same(function(X), lowered.compile()(X))
     assert reason in str(reactant.explain(ours, X)) and "left to jax.jit" in str(reactant.explain(ours, X))
     assert "HloModule" in reactant.code_xla(ours, X)
+
+
+def test_failures_of_ours_are_left_to_jax(monkeypatch):
+    def failing(*_, **__):
+        raise reactant.ReactantError("a rule is wrong")
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled_jax.pipelines, "run", failing)
+        ours = reactant.jit(helper)
+        assert_same(jax.jit(helper)(X), ours(X))
+        assert ours.reasons == ["a pass failed: a rule is wrong"]
+
+    def refusing(*_, **__):
+        raise jax.errors.JaxRuntimeError("no such thing")
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled_jax.Executable, "compile", refusing)
+        ours = reactant.jit(helper)
+        assert_same(jax.jit(helper)(X), ours(X))
+        assert ours.reasons == ["XLA refuses the simplified program: no such thing"]
+
+
+def test_compile_options_of_the_user_are_not_dropped():
+    with pytest.raises(jax.errors.JaxRuntimeError, match="xla_no_such_option"):
+        reactant.jit(helper, xla={"xla_no_such_option": 1})(X)
+    ours = reactant.jit(helper, xla={"xla_cpu_enable_fast_math": False})
+    assert_same(jax.jit(helper)(X), ours(X))
+    assert ours.reasons == []
 
 
 def test_float0_is_left_to_jax():
