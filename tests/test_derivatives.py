@@ -111,8 +111,34 @@ def factored(x):
     return np.sum(np.linalg.cholesky(a) * np.arange(36.0).reshape(6, 6)) + np.linalg.det(a)
 
 
+def spectral(x):
+    a = np.outer(x, x) + np.diag(np.arange(6.0))
+    values, vectors = np.linalg.eigh(a)
+    return np.sum(values ** 3) + np.sum(vectors[:, 1] ** 2 * x)
+
+
+def nested(x):
+    """Loops in loops, branches in them, breaks, and writes into arrays from outside."""
+    table = np.zeros((4, 6))
+    total = x[0] * 0.0
+    for i in range(4):
+        row = x * (i + 1)
+        for j in range(1, 30):
+            if row[j % 6] > 2:
+                row[(j + 1) % 6] = np.sin(row[j % 6]) * x[i]
+            else:
+                row[j % 6] = row[j % 6] * 1.1 + 0.1 * total
+            total += row[j % 6] ** 2 * 0.01
+            if total > 1.5 + i:
+                break
+        table[i] = row
+        if total > 100:
+            break
+    return np.sum(table * table[::-1]) + total
+
+
 PROGRAMS = (prefix, masked, branching, until, scratch, statistics, contracted, shaped, signed, transformed, solved,
-            factored)
+            factored, spectral, nested)
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)

@@ -78,7 +78,7 @@ def _swapped(a: ir.Value) -> ir.Value:
     return ops.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
 
 
-def _adjoint(a: ir.Value) -> ir.Value:
+def adjoint(a: ir.Value) -> ir.Value:
     return ops.conj(_swapped(a)) if is_complex(dtype_of(a)) else _swapped(a)
 
 
@@ -95,13 +95,13 @@ def triangle(a: ir.Value, lower: bool, diagonal: float) -> ir.Value:
 def cholesky_tangent(factor: ir.Value, t: ir.Value, lower: bool) -> ir.Value:
     """L' = L phi(L^-1 A' L^-H), phi: the lower triangle with half the diagonal. A' is made of the triangle that is
     read; the imaginary part of the diagonal is not read."""
-    low = factor if lower else _adjoint(factor)
-    t = triangle(t if lower else _adjoint(t), True, 0.5)
-    t = ops.add(t, _adjoint(t))
+    low = factor if lower else adjoint(factor)
+    t = triangle(t if lower else adjoint(t), True, 0.5)
+    t = ops.add(t, adjoint(t))
     solved = ops.triangular_solve(low, t, left_side=True, lower=True)
-    solved = _adjoint(ops.triangular_solve(low, _adjoint(solved), left_side=True, lower=True))
+    solved = adjoint(ops.triangular_solve(low, adjoint(solved), left_side=True, lower=True))
     moved = matmul(low, triangle(solved, True, 0.5))
-    return moved if lower else _adjoint(moved)
+    return moved if lower else adjoint(moved)
 
 
 def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
@@ -116,7 +116,7 @@ def _solve_options(call: Call) -> dict[str, Any]:
             "transpose_a": str(call.op.attributes["transpose_a"]).split()[-1].rstrip(">")}
 
 
-_OF_TRANSPOSE = {"NO_TRANSPOSE": lambda m: m, "TRANSPOSE": _swapped, "ADJOINT": _adjoint}
+_OF_TRANSPOSE = {"NO_TRANSPOSE": lambda m: m, "TRANSPOSE": _swapped, "ADJOINT": adjoint}
 
 
 def solve_tangent(call: Call, tangents: Tangents, options: dict[str, Any]) -> Tangents:

@@ -1,12 +1,14 @@
-"""LAPACK's routines as jax calls them on CPU: triangular solves, Cholesky and LU factorizations."""
+"""LAPACK's routines as jax calls them on CPU: triangular solves, Cholesky, LU, symmetric eigenvalues."""
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Tangents, derivative
 from reactant.differentiate.rules.contraction import (
+    adjoint,
     cholesky_tangent,
     matmul,
     solve_cotangents,
@@ -15,14 +17,14 @@ from reactant.differentiate.rules.contraction import (
 )
 from reactant.differentiate.rules.indexing import taken
 from reactant.ir import ops
-from reactant.ir.types import shape_of
+from reactant.ir.types import dtype_of, is_complex, shape_of
 
 UPPER, LEFT, UNIT = (ord(letter) for letter in "ULU")
 TRANSPOSES = {ord("N"): "NO_TRANSPOSE", ord("T"): "TRANSPOSE", ord("C"): "ADJOINT"}
 
 
-def _routine(name: str, forward: Any, reverse: Any = None) -> None:
-    for letter in "sdcz":
+def _routine(name: str, forward: Any, reverse: Any = None, letters: str = "sdcz") -> None:
+    for letter in letters:
         derivative(f"stablehlo.custom_call@lapack_{letter}{name}_ffi", forward, reverse)
 
 
@@ -84,5 +86,26 @@ def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
     return [ops.add(lower, matmul(up, triangle(packed, False, 1.0))), None, None]
 
 
+def _eigen_forward(call: Call, tangents: Tangents) -> Tangents:
+    """A = V diag(w) V^H: with M = V^H A' V, w' = diag(M) and V' = V (M / (w_j - w_i)), off the diagonal. A' is made of
+    the triangle that is read. Vectors of equal eigenvalues have no derivative: it comes out infinite or NaN."""
+    lower = _setting(call, "uplo") != UPPER
+    vectors, t = call.results[0], triangle(tangents[0], lower, 0.5)
+    middle = matmul(matmul(adjoint(vectors), ops.add(t, adjoint(t))), vectors)
+    shape, values = shape_of(t), call.results[1]
+    rank, batch = len(shape), list(range(len(shape) - 2))
+    eye = np.broadcast_to(np.eye(shape[-1], dtype=dtype_of(t)), shape)
+    diagonal = ops.reduce(ops.multiply(middle, ops.constant(eye)), 0, [rank - 1], "add")
+    gaps = ops.subtract(ops.broadcast_in_dim(values, shape, [*batch, rank - 1]),
+                        ops.broadcast_in_dim(values, shape, [*batch, rank - 2]))
+    gaps = ops.add(gaps, ops.constant(eye.real.astype(dtype_of(values))))
+    turned = ops.multiply(ops.divide(middle, ops.convert(gaps, dtype_of(t))), ops.constant(1 - eye))
+    if is_complex(dtype_of(diagonal)):
+        diagonal = ops.real(diagonal)
+    return [matmul(vectors, turned), diagonal, None]
+
+
 _routine("potrf", _cholesky_forward)
 _routine("getrf", _lu_forward)
+_routine("syevd", _eigen_forward, letters="sd")
+_routine("heevd", _eigen_forward, letters="cz")
