@@ -6,7 +6,9 @@ is a comparison of a counter with a constant or a conjunction of such, an upper 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -117,6 +119,7 @@ def _turns(term: ir.Value, arguments: list[ir.Value], known: dict[int, Counter])
 
 Range = tuple[int, int]
 """Least and greatest element, both included."""
+Handler = Callable[[Any, int], "Range | None"]
 
 
 def range_of(value: ir.Value, depth: int = DEPTH) -> Range | None:
@@ -141,8 +144,7 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
         return None
     known = counters(loop)
     counter = known.get(value.arg_number)
-    turns = trips(loop, known) if counter is not None and counter.start is not None else None
-    if turns is None:
+    if counter is None or counter.start is None or (turns := trips(loop, known)) is None:
         return None
     in_body = block == loop.regions[1].blocks[0]
     last = counter.start + (max(turns.most - 1, 0) if in_body else turns.most) * counter.step
@@ -151,13 +153,13 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
 
 def _constant(op: ir.OpView, _: int) -> Range | None:
     content = ops.constant_value(op.result)
-    if not content.size:
+    if content is None or not content.size:
         return None
     uniform = not any(content.strides)
     return (int(content[(0,) * content.ndim]),) * 2 if uniform else (int(content.min()), int(content.max()))
 
 
-def _corners(function):
+def _corners(function: Callable[[int, int], int]) -> Handler:
     def handler(op: ir.OpView, depth: int) -> Range | None:
         a, b = range_of(op.operands[0], depth), range_of(op.operands[1], depth)
         if a is None or b is None:
@@ -172,9 +174,10 @@ def _same(op: ir.OpView, depth: int) -> Range | None:
 
 
 def _union(*ranges: Range | None) -> Range | None:
-    if any(r is None for r in ranges):
+    known = [r for r in ranges if r is not None]
+    if len(known) < len(ranges):
         return None
-    return min(r[0] for r in ranges), max(r[1] for r in ranges)
+    return min(r[0] for r in known), max(r[1] for r in known)
 
 
 def _full(value: ir.Value, depth: int) -> Range:
@@ -183,7 +186,7 @@ def _full(value: ir.Value, depth: int) -> Range:
     return range_of(value, depth) or (int(limits.min), int(limits.max))
 
 
-def _extreme(function):
+def _extreme(function: Callable[[int, int], int]) -> Handler:
     def handler(op: ir.OpView, depth: int) -> Range | None:
         a, b = (_full(v, depth) for v in op.operands)
         return function(a[0], b[0]), function(a[1], b[1])

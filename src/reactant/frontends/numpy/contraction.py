@@ -299,7 +299,8 @@ def cross(a: object, b: object, axisa: int = -1, axisb: int = -1, axisc: int = -
     if not x.ndim or not y.ndim:
         raise ValueError("At least one array has zero dimension")
     x, y = np.moveaxis(x, axis_in(axisa, x.ndim), -1), np.moveaxis(y, axis_in(axisb, y.ndim), -1)
-    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+    allowed = (3,) if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else (2, 3)     # NumPy 2.5 dropped the plane
+    if x.shape[-1] not in allowed or y.shape[-1] not in allowed:
         raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
                          f"{x.shape[-1]} and {y.shape[-1]} dimensional instead.")
     u, v = ([t[..., i] for i in range(t.shape[-1])] for t in (x, y))
