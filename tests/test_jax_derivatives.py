@@ -1,0 +1,135 @@
+"""Compiled NumPy functions in JAX programs: `jax.jit`, `jax.vmap`, and the derivatives that JAX takes of them."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import reactant
+
+S = np.array([[4, 1, 0.5], [1, 3, 0.2], [0.5, 0.2, 2]], np.float32)
+
+
+@pytest.fixture(params=[False, True], ids=["x32", "x64"])
+def x64(request):
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", request.param)
+    yield request.param
+    jax.config.update("jax_enable_x64", before)
+
+
+@reactant.jit
+def numpy_function(x, y):
+    total = np.zeros_like(x)
+    for i in range(3):
+        total[i] = np.sin(x[i]) * y
+    return total, x.sum() * y
+
+
+def same_in_jax(x, y):
+    return jnp.sin(x[:3]) * y, x.sum() * y
+
+
+Y = jnp.array([2.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize("transformation, y", [
+    (lambda f: jax.jit(f), Y[0]), (lambda f: jax.vmap(f, in_axes=(0, None)), Y[0]), (lambda f: jax.vmap(f), Y),
+    (lambda f: jax.vmap(f, (1, 0)), Y), (lambda f: jax.vmap(f, (None, 0), out_axes=(1, 0)), Y),
+    (lambda f: jax.jit(jax.vmap(f)), Y), (lambda f: jax.vmap(jax.vmap(f, (None, 0)), (0, None)), Y),
+    (lambda f: lambda x, y: lax.map(lambda v: f(*v), (x, y)), Y), (lambda f: jax.checkpoint(jax.vmap(f)), Y)])
+def test_numpy_functions_in_jax_transformations(transformation, y):
+    x = jnp.asarray(S)
+    for a, b in zip(transformation(same_in_jax)(x, y), transformation(numpy_function)(x, y), strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_vmap_over_nothing_and_of_writing_functions():
+    assert jax.vmap(reactant.jit(lambda x: np.sin(x)))(jnp.zeros((0, 2))).shape == (0, 2)
+
+    def writes(x):
+        x[0] = 1
+        return x
+    with pytest.raises(reactant.ReactantError, match="cannot be part of a jax.jit program"):
+        jax.vmap(reactant.jit(writes))(jnp.ones((2, 2)))
+
+
+@reactant.jit
+def curve(x, k):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        out[i] = np.sin(x[i]) * k + x[0] * x[i]
+    return out
+
+
+def same_curve(x, k):
+    return jnp.sin(x) * k + x[0] * x
+
+
+CURVE_AT, CURVE_SCALE, ROWS = jnp.array([0.1, 0.2, 0.3]), jnp.float32(2), jnp.asarray(S)
+DERIVATIVES = {
+    "grad": lambda f, x, k: jax.grad(lambda v, w: f(v, w).sum(), (0, 1))(x, k),
+    "jvp": lambda f, x, k: jax.jvp(f, (x, k), (x, k)),
+    "jvp of one": lambda f, x, k: jax.jvp(lambda v: f(v, k), (x,), (x,)),
+    "vjp": lambda f, x, k: jax.vjp(f, x, k)[1](x),
+    "linearize": lambda f, x, k: jax.linearize(f, x, k)[1](x, k),
+    "jacfwd": lambda f, x, k: jax.jacfwd(f)(x, k),
+    "jacrev": lambda f, x, k: jax.jacrev(f, 1)(x, k),
+    "jit of jacrev": lambda f, x, k: jax.jit(jax.jacrev(f))(x, k),
+    "hessian": lambda f, x, k: jax.hessian(lambda v: f(v, k).sum())(x),
+    "reverse over reverse": lambda f, x, k: jax.jacrev(jax.jacrev(lambda v: f(v, k)))(x),
+    "third": lambda f, x, k: jax.grad(lambda a: jax.grad(lambda b: jax.grad(lambda c: f(x * c, k).sum())(b))(a))(1.5),
+    "vmap of grad": lambda f, x, k: jax.vmap(jax.grad(lambda v: f(v, k).sum()))(ROWS),
+    "grad of vmap": lambda f, x, k: jax.grad(lambda v: jax.vmap(f, (0, None))(v, k).sum())(ROWS),
+    "checkpoint": lambda f, x, k: jax.grad(lambda v: jax.checkpoint(f)(v, k).sum())(x),
+    "in scan": lambda f, x, k: jax.grad(lambda v: lax.scan(lambda c, _: (f(c, k), 0), v, length=3)[0].sum())(x),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_jax_derivatives_of_numpy_functions(name):
+    expected, got = (DERIVATIVES[name](f, CURVE_AT, CURVE_SCALE) for f in (same_curve, curve))
+    jax.tree_util.tree_map(lambda a, b: np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5), expected, got)
+
+
+def test_jax_derivatives_of_complex_and_mixed_functions(x64):
+    def formula(z, n):
+        return z * (2j + 1) * z.conj() ** 2 + z, n + 1
+    ours = reactant.jit(formula)
+    z, n = jnp.array([1 + 2j, 3.0 - 1j]), jnp.arange(2)
+    for derivative in (lambda f: jax.grad(lambda v: jnp.abs(f(v, n)[0]).sum())(z),
+                       lambda f: jax.jvp(lambda v: f(v, n)[0], (z,), (z,))[1],
+                       lambda f: jax.value_and_grad(lambda v: (f(v, n)[0].real.sum(), f(v, n)[1]), has_aux=True)(z)):
+        jax.tree_util.tree_map(lambda a, b: np.testing.assert_allclose(b, a, rtol=1e-5), derivative(formula),
+                               derivative(ours))
+
+
+def test_jax_derivatives_at_python_numbers(x64):
+    cube = reactant.jit(lambda x: np.power(x, 3))
+    for derivative in (jax.grad(cube), jax.jit(jax.grad(cube)), jax.jacfwd(cube),
+                       lambda x: jax.jvp(cube, (x,), (1.0,))[1]):
+        found = derivative(2.0)
+        assert found == 12 and found.dtype == (np.float64 if x64 else np.float32)
+    assert jax.hessian(cube)(2.0) == 12 and jax.grad(cube)(np.float32(2)).dtype == np.float32
+
+
+def test_what_has_no_derivative_says_so():
+    ours = reactant.jit(lambda a: np.linalg.eigvals(a).real)
+    with pytest.raises(reactant.UnsupportedError, match="JAX cannot differentiate.*jax.custom_jvp"):
+        jax.grad(lambda a: ours(a).sum())(jnp.asarray(S))
+
+
+def test_jax_derivatives_where_the_user_gives_them():
+    @jax.custom_jvp
+    def with_derivative(x):
+        return curve(x, 1.0)
+
+    @with_derivative.defjvp
+    def _(primals, tangents):
+        return curve(primals[0], 1.0), 5 * tangents[0]
+    x = jnp.arange(3.0)
+    np.testing.assert_allclose(jax.grad(lambda v: with_derivative(v).sum())(x), np.full(3, 5.0))
+    np.testing.assert_allclose(jax.grad(lambda v: (v * curve(lax.stop_gradient(v), 1.0)).sum())(x), np.sin(x), 1e-6)
