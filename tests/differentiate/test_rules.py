@@ -108,6 +108,10 @@ CASES = {
     "reduce_minimum": (lambda x: ops.reduce(x, np.inf, (0,), "minimum"), real(3, 4)),
     "reduce_window": (lambda x: ops.reduce_window(x, 0, "add", **WINDOWS), real(4, 5)),
     "cumsum": (lambda x: ops.reduce_window(x, 0, "add", (5,), padding=((4, 0),)), real(5)),
+    "cumprod": (lambda x: ops.reduce_window(x, 1, "multiply", (1, 5), padding=((0, 0), (4, 0))), real(2, 5)),
+    "cumprod_from_end": (lambda x: ops.reduce_window(x, 1, "multiply", (4,), padding=((0, 3),)), real(4)),
+    "cumulative_maximum": (lambda x: ops.reduce_window(x, -np.inf, "maximum", (5, 1), padding=((4, 0), (0, 0))),
+                           real(5, 2)),
     "dot_general": (lambda x, y: ops.dot_general(x, y, contracting_dims=((1, 3), (0, 2)), batching_dims=((0,), (3,))),
                     real(2, 3, 2, 4), real(3, 2, 4, 2)),
     "matmul": (lambda x, y: ops.dot_general(x, y, contracting_dims=((1,), (0,))), real(2, 3), real(3, 4)),
@@ -169,12 +173,37 @@ def test_compiled_op(name):
     check(module_of(function, arguments), arguments, evaluate=compiled)
 
 
+def test_products_with_zeros_are_exact():
+    x = np.array([2.0, 0.0, 3.0, 0.0])
+    check(module_of(lambda v: ops.reduce(v, 1, (0,), "multiply"), [x[:3]]), [x[:3]])
+    check(module_of(lambda v: ops.reduce(v, 1, (0,), "multiply"), [x]), [x])
+    check(module_of(lambda v: ops.reduce_window(v, 1, "multiply", (4,), padding=((3, 0),)), [x]), [x])
+
+
+def test_windows_of_maxima_are_refused():
+    x = real(5)
+    with pytest.raises(NotDifferentiable, match="reduce_window"):
+        vjp(module_of(lambda v: ops.reduce_window(v, -np.inf, "maximum", (2,)), [x]), [0], [0])
+
+
 def test_an_op_without_a_rule_is_named():
     x = real(4)
-    module = module_of(lambda v: ops.bitcast_convert(ops.bitcast_convert(v, np.int64), np.float64), [x])
     unknown = module_of(lambda v: ops.next_after(v, v), [x])
-    assert vjp(module, [0], [0])            # integers on the way: constant
     with pytest.raises(NotDifferentiable, match="chlo.next_after"):
         vjp(unknown, [0], [0])
     with pytest.raises(NotDifferentiable, match="chlo.next_after"):
         jvp(unknown, [0], [0])
+
+
+def test_bits_of_floats_raise_only_where_they_become_floats_again():
+    x = real(4)
+    back = module_of(lambda v: ops.bitcast_convert(ops.xor(ops.bitcast_convert(v, np.int64), 1), np.float64), [x])
+    with pytest.raises(NotDifferentiable, match="bitcast_convert"):
+        vjp(back, [0], [0])
+    with pytest.raises(NotDifferentiable, match="bitcast_convert"):
+        jvp(back, [0], [0])
+
+    def size(v):
+        return ops.select(ops.compare(ops.bitcast_convert(v, np.int64), 0, "LT"), ops.negate(v), v)
+
+    check(module_of(size, [x]), [x])

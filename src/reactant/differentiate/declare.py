@@ -96,11 +96,11 @@ def line_of(op: ir.Operation) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """The derivative of one op in both modes. `reverse` None: transpose what `forward` builds."""
+    """The derivative of one op in both modes. No `reverse`, or one that gives None: transpose what `forward` builds."""
 
     name: str
     forward: Callable[[Call, Tangents], Tangents]
-    reverse: Callable[[Call, Sequence[ir.Value | None], Sequence[bool]], Sequence[Contribution]] | None = None
+    reverse: Callable[[Call, Sequence[ir.Value | None], Sequence[bool]], Sequence[Contribution] | None] | None = None
 
 
 RULES: dict[str, Rule] = {}
@@ -242,10 +242,10 @@ def constant(*names: str) -> None:
 
 
 def derivative(name: str, forward: Callable[[Call, Tangents], Tangents],
-               reverse: Callable[..., Sequence[Contribution]] | None = None) -> None:
+               reverse: Callable[..., Sequence[Contribution] | None] | None = None) -> None:
     """Tangents of the results from those of the operands (None is zero), and the same for cotangents.
 
-    `reverse(call, cotangents, wanted)` gives a contribution per operand."""
+    `reverse(call, cotangents, wanted)` gives a contribution per operand, or None: transpose what `forward` builds."""
     _register(Rule(full_name(name), forward, reverse))
 
 

@@ -91,8 +91,10 @@ class Reverse:
         call = Call(op, Values(op.operands, frame), Values(op.results, frame))
         cotangents = [adjoint.get(r) for r in op.results]
         wanted = [x in self.active for x in op.operands]
-        reverse = rule.reverse or _transposing(rule)
-        for operand, each in zip(op.operands, reverse(call, cotangents, wanted), strict=True):
+        found = None if rule.reverse is None else rule.reverse(call, cotangents, wanted)
+        if found is None:
+            found = _transposed(rule, call, cotangents, wanted)
+        for operand, each in zip(op.operands, found, strict=True):
             self.add(adjoint, operand, each)
 
     # -- control flow
@@ -175,25 +177,27 @@ def _fill(op: ir.Operation, loop: LoopFrame, frame: Any, early: ir.Operation | N
         present.erase()
 
 
-def _transposing(rule: Rule) -> Any:
-    """The reverse of a rule that has only a forward form: what it builds is linear in the tangents, op by op."""
-    def reverse(call: Call, cotangents: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[ir.Value | None]:
-        stand_ins = [zeros(x) if want else None for x, want in zip(call.op.operands, wanted, strict=True)]
-        made: list[ir.Operation] = []
-        before = ops.record(made)
+def _transposed(rule: Rule, call: Call, cotangents: Sequence[ir.Value | None],
+                wanted: Sequence[bool]) -> list[ir.Value | None]:
+    """The cotangents of the operands by the forward form of a rule: what it builds is linear in the tangents, op by op.
+    """
+    stand_ins = [zeros(x) if want else None for x, want in zip(call.op.operands, wanted, strict=True)]
+    made: list[ir.Operation] = []
+    before = ops.record(made)
+    try:
         tangents = rule.forward(call, stand_ins)
+    finally:
         ops.record(before)
-        depends = {v for v in stand_ins if v is not None}
-        linear = []
-        for op in made:
-            if any(x in depends for x in op.operands):
-                depends.update(r for r in op.results if differentiable(r))
-                linear.append(op)
-        sweep = Reverse(depends)
-        adjoint: Adjoints = {}
-        for tangent, g in zip(tangents, cotangents, strict=True):
-            if tangent is not None:
-                sweep.add(adjoint, tangent, g)
-        sweep.run(linear, Here(), adjoint)
-        return [None if v is None else adjoint.get(v) for v in stand_ins]
-    return reverse
+    depends = {v for v in stand_ins if v is not None}
+    linear = []
+    for op in made:
+        if any(x in depends for x in op.operands):
+            depends.update(r for r in op.results if differentiable(r))
+            linear.append(op)
+    sweep = Reverse(depends)
+    adjoint: Adjoints = {}
+    for tangent, g in zip(tangents, cotangents, strict=True):
+        if tangent is not None and g is not None:
+            sweep.add(adjoint, tangent, g)
+    sweep.run(linear, Here(), adjoint)
+    return [None if v is None else adjoint.get(v) for v in stand_ins]

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops
@@ -108,7 +109,12 @@ derivative("reduce", _reduce_forward, _reduce_reverse)
 
 def _window(call: Call) -> dict[str, Any]:
     if len(call.inputs) != 2 or body_of(call.op) != "add":
-        raise call.refuse("of windows, only sums have a derivative.")
+        raise call.refuse("of windows, only sums have a derivative, and products, maxima and minima of all "
+                          "elements so far.")
+    return _window_options(call)
+
+
+def _window_options(call: Call) -> dict[str, Any]:
     given, rank = call.attributes, len(shape_of(call.inputs[0]))
     ones = (1,) * rank
     padding = given.get("padding")
@@ -118,18 +124,69 @@ def _window(call: Call) -> dict[str, Any]:
             "padding": [(0, 0)] * rank if padding is None else [tuple(int(p) for p in row) for row in padding]}
 
 
+IDENTITY = {"multiply": 1.0, "maximum": -np.inf, "minimum": np.inf}
+
+
+def _scan(call: Call) -> tuple[str, int, bool] | None:
+    """(op, dimension, from the end) where the windows are all elements so far along one dimension."""
+    kind = body_of(call.op) if len(call.inputs) == 2 else None
+    start = ops.constant_value(call.inputs[1])
+    if kind not in IDENTITY or start is None or not (start == IDENTITY[kind]).all():
+        return None
+    given, shape = _window_options(call), shape_of(call.inputs[0])
+    window = given.pop("window_dimensions")
+    padding = given.pop("padding")
+    wide = [d for d, w in enumerate(window) if w != 1]
+    if len(wide) != 1 or any(n != 1 for numbers in given.values() for n in numbers):
+        return None
+    d = wide[0]
+    if window[d] < shape[d] or any(padding[e] != (0, 0) for e in range(len(shape)) if e != d):
+        return None
+    return {(window[d] - 1, 0): (kind, d, False), (0, window[d] - 1): (kind, d, True)}.get(padding[d])
+
+
+def _scan_tangent(x: ir.Value, t: ir.Value, kind: str, dimension: int, from_end: bool) -> ir.Value:
+    """The tangent of a cumulative product (maximum, minimum): twice as many elements at each step, results and
+    tangents together. Of two equal elements each gets half."""
+    shape, distance = shape_of(x), 1
+
+    def moved(value: ir.Value, fill: float) -> ir.Value:
+        start, limit, low, high = [0] * len(shape), list(shape), [0] * len(shape), [0] * len(shape)
+        if from_end:
+            start[dimension], high[dimension] = distance, distance
+        else:
+            limit[dimension], low[dimension] = shape[dimension] - distance, distance
+        return ops.pad(ops.slice(value, start, limit), fill, low, high)
+
+    while distance < shape[dimension]:
+        y, s = moved(x, IDENTITY[kind]), moved(t, 0)
+        if kind == "multiply":
+            x, t = ops.multiply(x, y), ops.add(ops.multiply(t, y), ops.multiply(x, s))
+        else:
+            better = ops.compare(y, x, "GT" if kind == "maximum" else "LT")
+            half = ops.multiply(ops.add(t, s), 0.5)
+            t = ops.select(better, s, ops.select(ops.compare(y, x, "EQ"), half, t))
+            x = ops.select(better, y, x)
+        distance *= 2
+    return t
+
+
 def _window_forward(call: Call, tangents: Tangents) -> Tangents:
-    window = _window(call)
     if tangents[1] is not None:
         raise call.refuse("the initial value of a window must be constant.")
+    if (scanned := _scan(call)) is not None:
+        return [_scan_tangent(call.operands[0], tangents[0], *scanned)]
+    window = _window(call)
     return [ops.reduce_window(tangents[0], 0, "add", **window)]
 
 
-def _window_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
+def _window_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution] | None:
     """The cotangent spread by the strides, summed by the same window, read at the operand's positions."""
-    given = _window(call)
     if wanted[1]:
         raise call.refuse("the initial value of a window must be constant.")
+    if _scan(call) is not None:
+        return None
+    given = _window(call)
     old, new = shape_of(call.inputs[0]), shape_of(g[0])
     if not all(new) or not all(old):
         return [zeros(call.inputs[0]), None]
