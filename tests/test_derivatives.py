@@ -181,6 +181,24 @@ def test_jvp_of_integer_outputs_and_constant_arguments():
     np.testing.assert_allclose(moved, 2 * X)
 
 
+def test_results_that_are_views():
+    def views(x):
+        a = np.asfortranarray((x * x).reshape(2, 3))
+        return a, a.T[::-1], a.T.reshape(-1)[1:]
+
+    assert reactant.check_derivatives(views, X)
+    outputs, pullback = reactant.vjp(views, X)
+    for found, expected in zip(outputs, views(X), strict=True):
+        np.testing.assert_allclose(found, expected)
+    (g,) = pullback((np.ones((2, 3)), np.zeros((3, 2)), np.ones(5)))
+    np.testing.assert_allclose(g, 2 * X * [1, 2, 2, 2, 2, 2])
+
+
+def test_device_arrays_and_single_precision():
+    np.testing.assert_allclose(reactant.grad(quadratic)(reactant.array(X)), reactant.grad(quadratic)(X))
+    assert reactant.grad(quadratic)(X.astype(np.float32)).dtype == np.float32
+
+
 @dataclass
 class Model:
     weights: list

@@ -176,10 +176,10 @@ class Compiled:
         def resolve(leaf: Any) -> Any:
             if isinstance(leaf, Result):
                 if leaf.layout is not None:
-                    results[leaf.index] = _arranged(results[leaf.index], leaf.layout)
-                return _leaf(_seen_through(results[leaf.index], leaf.steps), leaf.kind)
+                    results[leaf.index] = arranged(results[leaf.index], leaf.layout)
+                return _leaf(seen_through(results[leaf.index], leaf.steps), leaf.kind)
             if isinstance(leaf, OfArgument):
-                return _seen_through(leaves[leaf.number], leaf.steps)
+                return seen_through(leaves[leaf.number], leaf.steps)
             if isinstance(leaf, sig.Same):
                 return sig.follow(roots, leaf.path)
             value = leaf.value if isinstance(leaf, Known) else leaf
@@ -198,14 +198,14 @@ def _leaf(array: Any, kind: str) -> Any:
     return array[()] if kind == SCALAR and isinstance(array, np.ndarray) else array
 
 
-def _arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+def arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     """The array with its dimensions in memory in the order of `strides`, so that the steps make views where they did
     while tracing."""
     order = np.argsort([-abs(s) for s in strides], kind="stable")
     return np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
 
 
-def _seen_through(array: Any, steps: tuple) -> Any:
+def seen_through(array: Any, steps: tuple) -> Any:
     for step in steps:
         array = step.numpy(array)
     return array

@@ -20,6 +20,7 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
+from reactant.compiled import arranged, seen_through
 from reactant.differentiate import forward, reverse
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.ir import modules
@@ -73,11 +74,11 @@ class Program:
         if isinstance(leaf, Known):
             return leaf.value
         if isinstance(leaf, Result):
-            return _seen_through(np.asarray(results[leaf.index]), leaf.steps)[()]
+            return _view(np.asarray(results[leaf.index]), leaf)[()]
         if isinstance(leaf, OfArgument):
             index = self.written.get(leaf.number)
             base = np.array(leaves[leaf.number]) if index is None else np.asarray(results[index])
-            return _seen_through(base, leaf.steps)
+            return _view(base, leaf)
         return leaf
 
     def outputs(self) -> Any:
@@ -87,10 +88,15 @@ class Program:
         return self.result, tuple(Result(self.written[n], "array") for n in sorted(self.written))
 
 
-def _seen_through(array: np.ndarray, steps: tuple) -> Any:
-    for step in steps:
-        array = step.numpy(array)
-    return array
+def _view(array: np.ndarray, leaf: Result | OfArgument) -> Any:
+    """What a leaf shows of the array it belongs to."""
+    return seen_through(_laid_out(array, leaf), leaf.steps)
+
+
+def _laid_out(array: np.ndarray, leaf: Result | OfArgument) -> np.ndarray:
+    """The array with its elements in memory as the steps of the leaf need them."""
+    layout = leaf.layout if isinstance(leaf, Result) else None
+    return array if layout is None else arranged(array, layout)
 
 
 def _program(function: Any, args: tuple, kwargs: dict) -> Program:
@@ -328,7 +334,7 @@ class _Linearised:
         def tangent(leaf: Any) -> Any:
             index = self.index_of(leaf)
             if index in moved:
-                return _seen_through(np.asarray(moved[index]), leaf.steps)[()]
+                return _view(np.asarray(moved[index]), leaf)[()]
             value = np.asarray(self.primal._filled(leaf, results, self.leaves))
             return np.zeros(value.shape, value.dtype if value.dtype.kind in "fc" else float)[()]
 
@@ -344,7 +350,8 @@ class _Linearised:
         for leaf, g in zip(wanted, leaves, strict=True):
             index = self.index_of(leaf)
             if index in given:
-                target = _seen_through(given[index], leaf.steps)
+                given[index] = _laid_out(given[index], leaf)
+                target = seen_through(given[index], leaf.steps)
                 if np.shape(g) != np.shape(target):
                     raise ReactantError(f"A cotangent has shape {np.shape(g)}, its output {np.shape(target)}.")
                 if leaf.steps:
