@@ -73,3 +73,24 @@ def test_run_time_sizes_are_refused():
 def test_dtypes_without_a_tensor_type_are_refused(dtype):
     with pytest.raises(UnsupportedError, match="cannot be compiled"):
         reactant.jit(lambda x: np.zeros(3, dtype))(X)
+
+
+ORDERED = [lambda x: np.array(x, order="F").ravel(order="K")[1:], lambda x: np.array(x, order="C").ravel(order="K"),
+           lambda x: np.array(x.T, order="F").ravel(order="K"), lambda x: np.array(x.T).ravel(order="K"),
+           lambda x: np.array(x, order="F", copy=None).T.reshape(-1), lambda x: np.array(x.T, order="A").ravel("A")]
+
+
+@pytest.mark.parametrize("number", range(len(ORDERED)))
+def test_array_order(number):
+    for shape in ((2, 3), (4, 1, 3), (3,), (2, 3, 4)):
+        check(ORDERED[number], np.arange(np.prod(shape), dtype=float).reshape(shape))
+
+
+def test_array_without_copy_is_the_same_array():
+    def same(x):
+        np.array(x, copy=None)[0] = 7
+        np.array(x)[1] = 8
+        return x
+
+    check(same, np.zeros(3))
+    check(lambda x: np.array(x, order="F", copy=False), np.zeros((2, 3)))

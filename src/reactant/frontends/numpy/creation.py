@@ -135,8 +135,11 @@ def _minimum_rank(made: Tensor, ndmin: int) -> Tensor:
 def array(object: object, dtype: object = None, copy: bool | None = True, order: str = "K", subok: bool = False,
           ndmin: int = 0, ndmax: int = 0, like: object = None) -> Tensor:
     made = as_tensor(object, dtype)
-    if copy is not False and (made is object or made.storage.constant or made.kind != ARRAY):
-        made = made.copy() if made.kind == ARRAY else _as_array(made)
+    rearranged = (order == "F" and not made.flags.f_contiguous) or (order == "C" and not made.flags.c_contiguous)
+    if rearranged and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if rearranged or (copy and (made is object or made.storage.constant)):
+        made = made.copy(order)
     return _minimum_rank(made, ndmin)
 
 
