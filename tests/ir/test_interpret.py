@@ -85,3 +85,19 @@ def test_arguments_are_checked():
 def test_other_functions():
     text = "func.func @other(%a: tensor<2xi32>) -> tensor<2xi32> { return %a : tensor<2xi32> }"
     assert run(text, np.int32([1, 2]), function="other")[0].tolist() == [1, 2]
+
+
+def test_scatter_leaves_its_operand_alone():
+    text = """func.func @main(%x: tensor<4xf64>, %u: tensor<2xf64>) -> (tensor<4xf64>, tensor<4xf64>) {
+      %i = stablehlo.constant dense<[[0],[2]]> : tensor<2x1xi64>
+      %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+      ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+        %s = stablehlo.add %a, %b : tensor<f64>
+        stablehlo.return %s : tensor<f64> }) : (tensor<4xf64>, tensor<2x1xi64>, tensor<2xf64>) -> tensor<4xf64>
+      %1 = stablehlo.add %x, %x : tensor<4xf64>
+      return %0, %1 : tensor<4xf64>, tensor<4xf64> }"""
+    with building():
+        scattered, doubled = evaluate(modules.parse(text), [np.ones(4), np.ones(2)])
+    np.testing.assert_array_equal(scattered, [2, 1, 2, 1])
+    np.testing.assert_array_equal(doubled, [2, 2, 2, 2])

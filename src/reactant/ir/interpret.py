@@ -61,6 +61,7 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
             raise NotInterpretable(f"the reference interpreter does not know {reason}.")
     _guard_divisions(work)
     _fix_random_numbers(work)
+    _copy_before_scatters(work)
     main = modules.function(work, function)
     dtypes = _split_complex_results(main)
     if function != "main":
@@ -86,6 +87,17 @@ def _guard_divisions(work: ir.Module) -> None:
                 result = ops.select(by_zero, ops.not_(ops.splat(0, x)) if divide else x, result)
             op.results[0].replace_all_uses_with(result)
             op.erase()
+    ops.record(before)
+
+
+def _copy_before_scatters(work: ir.Module) -> None:
+    """The interpreter scatters into the memory of the operand, which others may still read: give it a copy."""
+    before = ops.record(None)
+    for op in [each for each in modules.walk(work) if each.name == "stablehlo.scatter"]:
+        with ir.InsertionPoint(op), op.location:
+            for number in range(len(op.results)):
+                x = op.operands[number]
+                op.operands[number] = ops.select(ops.constant(True), x, x)
     ops.record(before)
 
 
