@@ -162,7 +162,10 @@ def _copied(array: np.ndarray, bases: dict[int, np.ndarray]) -> np.ndarray:
     if base is array:
         return copy
     offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    view = np.ndarray(array.shape, array.dtype, copy, offset, array.strides) if copy.flags.forc else copy
+    try:
+        view = np.ndarray(array.shape, array.dtype, copy, offset, array.strides)
+    except ValueError:                    # the base has a layout that no copy has: this view goes on without it
+        return array.copy(order="K")
     view.flags.writeable = array.flags.writeable
     return view
 
