@@ -62,6 +62,8 @@ equations(
 )
 equations(
     dtypes="float",
+    maximum_with_lowest=(match.maximum(x, -np.inf), x),
+    minimum_with_highest=(match.minimum(x, np.inf), x),
     quotient_of_negates=(match.divide(match.negate(x), match.negate(y)), match.divide(x, y)),
     divide_by_minus_one=(match.divide(x, -1), match.negate(x)),
     abs_of_negate=(match.abs(match.negate(x)), match.abs(x)),
