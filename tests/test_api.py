@@ -252,6 +252,18 @@ def test_one_array_given_twice():
     np.testing.assert_array_equal(x, [4, 4, 4])
 
 
+@pytest.mark.parametrize("opaque", [partial(len), frozenset({1}), np.add, len, 2.5, "text", [1, (2,)]])
+def test_one_array_given_twice_beside_other_arguments(opaque):
+    def add(_, x, y, z):
+        y += 1
+        return x + z, y
+
+    x, y = np.arange(3.0), np.ones(3)
+    total, written = reactant.jit(add)(opaque, x, y, x)
+    np.testing.assert_array_equal(total, [0, 2, 4])
+    np.testing.assert_array_equal(written, [2, 2, 2])
+
+
 def test_overlapping_arguments_raise_when_written():
     def add_into(x, y):
         x += y

@@ -114,6 +114,8 @@ class Flattener:
         if is_plain_object(x):
             held = attributes(x)
             return ("object", kind, tuple(held), nodes(held.values()))
+        del self._seen[id(x)]      # no container after all: only arrays and containers are numbered
+        self._alive.pop()
         return Static(x)
 
 
