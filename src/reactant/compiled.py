@@ -85,7 +85,6 @@ class Compiled:
         self.lowered, self.executable = lowered, executable
         self._traced = lowered.traced
         self._simple = self._is_simple()
-        self._ready = False
 
     # -- looking at it
 

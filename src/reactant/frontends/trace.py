@@ -30,15 +30,13 @@ INLINE_CONSTANT_ELEMENTS = 1024
 class Region:
     """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state."""
 
-    __slots__ = ("block", "cache", "closed", "depth", "parent", "saved", "trace", "written")
+    __slots__ = ("block", "closed", "parent", "saved", "trace", "written")
 
     def __init__(self, trace: Trace, parent: Region | None, block: ir.Block):
         self.trace, self.parent, self.block = trace, parent, block
-        self.depth = 0 if parent is None else parent.depth + 1
         self.closed = False
         self.saved: dict[Storage, tuple] = {}
         self.written: dict[Storage, ir.Value] = {}
-        self.cache: dict[object, ir.Value] = {}
 
     def encloses(self, other: Region | None) -> bool:
         """Whether values made here may be used in `other` (itself or nested in it)."""

@@ -542,9 +542,4 @@ def call(callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) 
                         attributes={"callee": ir.FlatSymbolRefAttr.get(callee)}).results)
 
 
-def zero_of(dtype: object) -> ir.Value:
-    """0-d zero."""
-    return constant(0, np.dtype(dtype))
-
-
 __all__ = sorted(n for n in globals() if not n.startswith("_") and n not in ("annotations", "element_type"))

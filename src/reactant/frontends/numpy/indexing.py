@@ -219,7 +219,7 @@ def parse(tensor: Tensor, items: list) -> Basic:
         elif isinstance(i, slice):
             start, stop, step = i.indices(tensor.shape[axis])
             basic.add(start, len(range(start, stop, step)), step, keep=True)
-        elif isinstance(i, slice) or is_integer(i):
+        elif is_integer(i):
             basic.copies |= isinstance(i, np.ndarray) or (type(i) is Tensor and i.kind == ARRAY)
             basic.add(position(i, tensor.shape[axis], axis), 1, 1, keep=False)
     return basic

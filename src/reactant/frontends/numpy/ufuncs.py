@@ -14,7 +14,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
-from reactant.frontends.trace import current_trace, located
+from reactant.frontends.trace import located
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of
 
@@ -111,8 +111,6 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     from reactant.frontends.numpy import python_numbers
     if python_numbers.both_python(x, y):
         return python_numbers.binary(ufunc, x, y)
-    if ufunc is np.power and type(y) is not Tensor:
-        return _call(ufunc, (x, y), {})
     return _call(ufunc, (x, y), {})
 
 
@@ -209,11 +207,5 @@ def _generalised(ufunc: np.ufunc, inputs: tuple, outs: tuple, kwargs: dict, dtyp
     return result
 
 
-def new_number(value: ir.Value, kind: str = SCALAR) -> Tensor:
-    """A 0-d value as a scalar of the running trace."""
-    current_trace()
-    return Tensor.of_value(value, kind)
-
-
-__all__ = ["PYTHON_DTYPES", "as_value", "binary", "call", "cast", "is_operand", "new_number", "result_kind",
+__all__ = ["PYTHON_DTYPES", "as_value", "binary", "call", "cast", "is_operand", "result_kind",
            "result_strides", "unary", "weak_type"]
