@@ -44,15 +44,18 @@ OPERATIONS = {
 class Buffer:
     """A pointer parameter: one piece of memory, of `elements` values of `dtype`, that starts at the pointer.
 
+    dtype: one of int8..int64, float16, bfloat16, float32, float64. Unsigned and boolean memory is given as integers of
+        its width, complex memory as pairs (shape ends in 2); the launch converts. The kernel may still access it as
+        another type.
     shape: how the memory's owner sees it, row-major; a hint for recovering dimensions from flat indices. Its product
         is `elements`.
-    constant: the launch may not write it (`__constant__` memory, read-only arrays).
+    written: whether the kernel may write it (LLVM could not prove that it does not).
     """
 
     name: str
     dtype: np.dtype
     shape: tuple[int, ...]
-    constant: bool = False
+    written: bool = True
 
     @property
     def elements(self) -> int:
@@ -61,7 +64,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number that only the run knows. Booleans are passed as i8."""
+    """A number that only the run knows; dtypes as those of buffers (booleans int8, a complex number two scalars)."""
 
     name: str
     dtype: np.dtype
