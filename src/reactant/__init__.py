@@ -16,7 +16,7 @@ from reactant.session import is_tracing
 __version__ = "0.1.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
-         "explain": "explanation", "verify": "verification",
+         "explain": "explanation", "verify": "verification", "vmap": "mapping",
          **dict.fromkeys(("check_derivatives", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp"),
                          "derivatives")}
 """Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
@@ -24,7 +24,7 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
            "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "check_derivatives",
            "code_hlo", "code_xla", "devices", "explain", "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit",
-           "jvp", "value_and_grad", "verify", "vjp"]
+           "jvp", "value_and_grad", "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:

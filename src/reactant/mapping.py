@@ -1,0 +1,299 @@
+"""`vmap`: a function of one element as a function of a whole batch.
+
+The function is traced once, on one element of each mapped argument; `batching` turns the operations it built into those
+for all elements, at the place of the call. So it works wherever traced code does: on its own, inside `jit`, inside
+another `vmap`, under `grad`.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant import signature as sig
+from reactant.api import Jitted, jit
+from reactant.errors import UnsupportedError
+from reactant.frontends.jax_recognition import JAX, kind_of
+from reactant.options import CompileOptions
+from reactant.session import is_tracing
+
+Axes = Any
+"""An int, None, or a tree of them with the containers of what it is for, down to any depth."""
+
+
+def vmap(function: Callable, in_axes: Axes = 0, out_axes: Axes = 0, axis_size: int | None = None, *,
+         options: CompileOptions | None = None, **changes: Any) -> Callable:
+    """A function that applies `function` to every element of a batch: `out[k] = function(x[k], ...)`, as one program.
+
+    in_axes: the dimension of the arguments that runs over the batch: an int for all positional arguments, or a tuple
+        with one entry each: an int (negative ones count from the end), None for an argument that is the same for all
+        elements, or a list, tuple or dict of such for a nested argument. Keyword arguments are mapped along 0.
+    out_axes: where the batch goes in the results, in the same way; None for a result that does not depend on it.
+    axis_size: the size of the batch; needed where no argument is mapped.
+
+    NumPy functions may write into mapped arguments: the caller's arrays then hold what each element's call has written.
+    JAX functions are mapped by `jax.vmap` and compiled by us. Other keyword arguments are fields of `CompileOptions`.
+
+    Raises `ValueError` where sizes differ, an axis does not exist, or a result said to be the same for all is not;
+    `UnsupportedError` for a function that writes into something that is not mapped.
+    """
+    chosen = (options or CompileOptions()).with_(**changes)
+    if not callable(function):
+        raise TypeError(f"reactant.vmap takes a function, not {type(function).__name__}.")
+    plain = getattr(function, "jitted", function.function) if isinstance(function, Jitted) else function
+    if kind_of(plain) == JAX:
+        mapped = jax.vmap(plain, in_axes=in_axes, out_axes=out_axes, axis_size=axis_size)
+        return jit(mapped, frontend="jax", options=chosen)
+    return Mapped(plain, in_axes, out_axes, axis_size, chosen)
+
+
+class Mapped:
+    """A function mapped over a batch. Made by `vmap`."""
+
+    __name__: str
+
+    def __init__(self, function: Callable, in_axes: Axes, out_axes: Axes, axis_size: int | None,
+                 options: CompileOptions):
+        functools.update_wrapper(self, function, updated=())
+        if not isinstance(in_axes, (int, tuple, list)) and in_axes is not None:
+            raise TypeError(f"vmap: in_axes is an int, None or a tuple with an entry for each argument, not "
+                            f"{in_axes!r}.")
+        self.function, self.in_axes, self.out_axes, self.axis_size = function, in_axes, out_axes, axis_size
+        self.jitted = Jitted(self._in_trace, options, (), ())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._in_trace(*args, **kwargs) if is_tracing() else self.jitted(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
+        return self.jitted.lower(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<reactant.vmap of {getattr(self, '__qualname__', self.function)}>"
+
+    def _in_trace(self, *args: Any, **kwargs: Any) -> Any:
+        from reactant.frontends.source_map import location
+        axes = self.in_axes
+        if isinstance(axes, (tuple, list)):
+            if len(axes) != len(args):
+                raise ValueError(f"vmap of '{self.__name__}': in_axes has {len(axes)} entries for {len(args)} "
+                                 f"positional arguments.")
+            axes = tuple(axes)
+        leaves = [*_paired(args, axes, "in_axes"), *_paired(kwargs, 0, "in_axes")]
+        with location():
+            return _Call(self, args, kwargs, leaves).run()
+
+
+def _paired(tree: Any, axes: Axes, option: str) -> Iterator[tuple[Any, int | None]]:
+    """The leaves of a tree, in the order of `sig.map_tree`, each with its axis."""
+    if axes is None or isinstance(axes, (int, np.integer)):
+        found: list[Any] = []
+        sig.map_tree(tree, found.append)
+        yield from ((leaf, None if axes is None else int(axes)) for leaf in found)
+    elif isinstance(axes, dict) and isinstance(tree, dict) and axes.keys() == tree.keys():
+        for key, child in tree.items():
+            yield from _paired(child, axes[key], option)
+    elif isinstance(axes, (tuple, list)) and isinstance(tree, (tuple, list)) and len(axes) == len(tree):
+        for child, axis in zip(tree, axes, strict=True):
+            yield from _paired(child, axis, option)
+    else:
+        raise ValueError(f"vmap: {option}={axes!r} does not fit what it is for ({_shown(tree)}): an int or None, or "
+                         f"the same containers with an int or None for each part.")
+
+
+def _shown(tree: Any) -> str:
+    if isinstance(tree, (tuple, list, dict)):
+        return f"a {'dict' if isinstance(tree, dict) else type(tree).__name__} of {len(tree)}"
+    return "an array" if hasattr(tree, "shape") else f"a {type(tree).__name__}"
+
+
+@dataclass
+class _Element:
+    """A mapped leaf of the arguments: the whole array, its axis, and what the function gets of it."""
+
+    whole: Any
+    axis: int
+    element: Any
+    given: ir.Value
+
+
+class _Call:
+    """One call of a mapped function in a trace."""
+
+    def __init__(self, mapped: Mapped, args: tuple, kwargs: dict, leaves: Sequence[tuple[Any, int | None]]):
+        from reactant.frontends.trace import current_trace
+        self.mapped, self.args, self.kwargs = mapped, args, kwargs
+        self.leaves = [(leaf, self._axis(leaf, axis)) for leaf, axis in leaves]
+        self.trace, self.size = current_trace(), self._size()
+        self.elements: list[_Element] = []
+
+    def fail(self, what: str) -> ValueError:
+        return ValueError(f"vmap of '{self.mapped.__name__}': {what}")
+
+    def _axis(self, leaf: Any, axis: int | None) -> int | None:
+        """The axis from the front. What is no array cannot be mapped; text and None never are."""
+        if axis is None or leaf is None or isinstance(leaf, (str, bytes)) or callable(leaf) \
+                and not hasattr(leaf, "shape"):
+            return None
+        rank = np.ndim(leaf)
+        if not -rank <= axis < rank:
+            raise self.fail(f"an argument of shape {np.shape(leaf)} has no axis {axis} to map over. Give in_axes=None "
+                            f"for arguments that are the same for all elements.")
+        return axis % rank
+
+    def _size(self) -> int:
+        sizes = {int(np.shape(leaf)[axis]) for leaf, axis in self.leaves if axis is not None}
+        if self.mapped.axis_size is not None:
+            sizes.add(self.mapped.axis_size)
+        if len(sizes) > 1:
+            raise self.fail(f"the mapped axes have different sizes: {', '.join(map(str, sorted(sizes)))}.")
+        if not sizes:
+            raise self.fail("no argument is mapped, so axis_size has to be given.")
+        return sizes.pop()
+
+    def run(self) -> Any:
+        from reactant.frontends import branches
+        scratch = branches.scratch_blocks(1)
+        try:
+            return self._run(scratch.regions[0].blocks.append())
+        finally:
+            scratch.erase()
+
+    def _run(self, block: ir.Block) -> Any:
+        from reactant.frontends.calls import call
+        first_check = len(self.trace.checks)
+        try:
+            with self.trace.inside(block) as region:
+                args, kwargs = self._of_one(block)
+                held = [(c, _held(c)) for c in _containers((args, kwargs))]
+                result = call(self.mapped.function, *args, **kwargs)
+                if any(list(map(id, old)) != list(map(id, _held(container))) for container, old in held):
+                    raise UnsupportedError(f"'{self.mapped.__name__}' changes a list or dict among its arguments, "
+                                           f"which vmap cannot do for a whole batch. Return what it makes instead.")
+                results = list(_paired(result, self._out_axes(result), "out_axes"))
+                values = [self._result(leaf) for leaf, _ in results]
+                contents = {n: each.element.storage.read() for n, each in enumerate(self.elements)
+                            if each.element.storage.version}
+                mine = {id(each.element.storage) for each in self.elements}
+            checks = self.trace.checks[first_check:]
+        finally:
+            del self.trace.checks[first_check:]
+        outside = [(s, v) for s, v in region.written.items() if id(s) not in mine]
+        return self._batched(block, result, results, values, contents, outside, checks)
+
+    def _of_one(self, block: ir.Block) -> tuple[tuple, dict]:
+        """The arguments for one element."""
+        left = iter(self.leaves)
+
+        def one(leaf: Any) -> Any:
+            _, axis = next(left)
+            return leaf if axis is None else self._element(leaf, axis, block)
+
+        return sig.map_tree(self.args, one), sig.map_tree(self.kwargs, one)
+
+    def _element(self, leaf: Any, axis: int, block: ir.Block) -> Any:
+        from reactant.frontends.numpy.storage import Storage
+        from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
+        from reactant.ir.types import tensor_type
+        whole = leaf if type(leaf) is Tensor else Tensor.of_array(np.asarray(leaf), constant=True)
+        shape = whole.shape[:axis] + whole.shape[axis + 1:]
+        given = block.add_argument(tensor_type(shape, whole.dtype), ir.Location.current)
+        element = Tensor(Storage(shape, whole.dtype, value=given), kind=ARRAY if shape else SCALAR,
+                         writeable=whole.writeable)
+        self.elements.append(_Element(whole, axis, element, given))
+        return element
+
+    def _out_axes(self, result: Any) -> Axes:
+        axes = self.mapped.out_axes
+        return tuple(axes) if isinstance(axes, list) and isinstance(result, tuple) else axes
+
+    def _result(self, leaf: Any) -> ir.Value | None:
+        """The value of a leaf of the result for one element; None for what is no number."""
+        from reactant.frontends.numpy.tensor import Tensor
+        from reactant.ir import ops
+        if type(leaf) is Tensor:
+            return leaf.value()
+        if getattr(type(leaf), "partial", False):
+            raise UnsupportedError("A mapped function returns an array whose size depends on run-time values. Return "
+                                   "it at full size, e.g. np.where(mask, x, 0).")
+        if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic)):
+            array = np.asarray(leaf)
+            return self.trace.capture(array) if array.size > 1 else ops.constant(array)
+        return None
+
+    def _batched(self, block: ir.Block, result: Any, results: Sequence[tuple[Any, int | None]],
+                 values: Sequence[ir.Value | None], contents: dict[int, ir.Value], outside: Sequence[tuple],
+                 checks: Sequence[tuple]) -> Any:
+        from reactant.batching.analysis import Spread
+        from reactant.batching.engine import Batcher, moved
+        from reactant.frontends.numpy.tensor import Tensor
+        from reactant.ir import ops
+        body = [op.operation for op in block]
+        found = Spread([each.given for each in self.elements])
+        found.run(body)
+        batcher = Batcher(self.size, found.batched)
+        for each in self.elements:
+            batcher.values[each.given] = moved(each.whole.value(), each.axis, 0)
+        batcher.run(body)
+        for ok, error, _ in checks:
+            value = batcher.value(ok)
+            if ok in found.batched:
+                value = ops.reduce(value, True, [0], "and")
+            self.trace.checks.append((value, error, self.trace.region))
+        for storage, value in outside:
+            if value in found.batched:
+                raise UnsupportedError(f"'{self.mapped.__name__}' writes into an array that is not mapped, and each "
+                                       f"element would write something else. Map it, or return what is written.")
+            storage.write(batcher.value(value))
+        for number, value in contents.items():
+            each = self.elements[number]
+            self._write_back(each, moved(batcher.full(value), 0, each.axis))
+        made: list[Any] = []
+        for (leaf, axis), value in zip(results, values, strict=True):
+            made.append(leaf if value is None else Tensor.of_value(self._placed(batcher, value, axis)))
+        left = iter(made)
+        return sig.map_tree(result, lambda _: next(left))
+
+    def _write_back(self, each: _Element, new: ir.Value) -> None:
+        sharing = [other for other in self.elements if other.whole.storage is each.whole.storage]
+        if len(sharing) > 1:
+            raise UnsupportedError(f"'{self.mapped.__name__}' writes into a mapped array that it also gets as another "
+                                   f"argument. Pass a copy.")
+        each.whole.assign(new)
+
+    def _placed(self, batcher: Any, value: ir.Value, axis: int | None) -> ir.Value:
+        from reactant.batching.engine import moved
+        from reactant.ir.types import shape_of
+        if axis is None:
+            if value in batcher.batched:
+                raise self.fail("out_axes is None for a result that depends on the batch.")
+            return batcher.value(value)
+        rank = len(shape_of(value)) + 1
+        if not -rank <= axis < rank:
+            raise self.fail(f"out_axes={axis} for a result of {rank} dimensions with the batch.")
+        return moved(batcher.full(value), 0, axis % rank)
+
+
+def _containers(tree: Any) -> Iterator[Any]:
+    """The lists and dicts in a tree."""
+    if isinstance(tree, (list, dict)):
+        yield tree
+    if isinstance(tree, (list, tuple, dict)):
+        for child in tree.values() if isinstance(tree, dict) else tree:
+            yield from _containers(child)
+
+
+def _held(container: Any) -> list[Any]:
+    """What a list or dict holds."""
+    return [*container, *container.values()] if isinstance(container, dict) else list(container)
+
+
+__all__ = ["Mapped", "vmap"]
