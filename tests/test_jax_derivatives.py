@@ -133,3 +133,12 @@ def test_jax_derivatives_where_the_user_gives_them():
     x = jnp.arange(3.0)
     np.testing.assert_allclose(jax.grad(lambda v: with_derivative(v).sum())(x), np.full(3, 5.0))
     np.testing.assert_allclose(jax.grad(lambda v: (v * curve(lax.stop_gradient(v), 1.0)).sum())(x), np.sin(x), 1e-6)
+
+
+def test_vmap_has_no_loop():
+    def layer(x, w):
+        return np.tanh(w @ x).sum()
+
+    mapped = jax.jit(jax.vmap(reactant.jit(layer), in_axes=(0, None)))
+    text = mapped.lower(jnp.ones((8, 3)), jnp.ones((2, 3))).as_text()
+    assert "stablehlo.while" not in text and "stablehlo.dot_general" in text

@@ -16,12 +16,12 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 
-from reactant import pipelines
+from reactant import jax_batching, pipelines
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.runtime.jax_internals import X64
-from reactant.runtime.program import Body, body_of, fitted, one_by_one, run_module
+from reactant.runtime.program import Body, body_of, fitted, run_module
 
 linear_part = Primitive("reactant_tangents")
 linear_part.multiple_results = True
@@ -100,12 +100,13 @@ def _transposed(cotangents: Sequence[Any], *operands: Any, body: Body, varied: t
 
 def _batched(operands: Sequence[Any], dimensions: Sequence[Any], *, body: Body,
              varied: tuple[int, ...]) -> tuple[list, list]:
-    results, places = one_by_one(operands, dimensions, body=_derived(body, varied, "jvp"))
+    results, places = jax_batching.run_batched(operands, dimensions, body=_derived(body, varied, "jvp"))
     return results[len(body.outputs):], places[len(body.outputs):]
 
 
 def install() -> None:
     """Tell JAX. Done once, by importing `reactant.compiled`."""
+    jax_batching.install()
     ad.primitive_jvps[run_module] = _jvp_of_module
     ad.primitive_jvps[linear_part] = _jvp_of_tangents
     ad.primitive_transposes[linear_part] = _transposed

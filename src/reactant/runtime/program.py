@@ -19,7 +19,6 @@ import jax
 import numpy as np
 from jax import lax
 from jax.extend.core import Primitive
-from jax.interpreters import batching
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
@@ -130,27 +129,6 @@ def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) 
 
 
 jax_mlir.register_lowering(run_module, _lower)
-
-
-def one_by_one(arguments: Sequence[Any], dimensions: Sequence[Any], *, body: Body) -> tuple[list[Any], list[int]]:
-    """`jax.vmap`: the module is run for one element after the other."""
-    arguments = fitted(arguments, body.inputs)
-    moved = [argument if dimension is None else jax.numpy.moveaxis(argument, dimension, 0)
-             for argument, dimension in zip(arguments, dimensions, strict=True)]
-    mapped = [i for i, dimension in enumerate(dimensions) if dimension is not None]
-
-    def one(elements: list[Any]) -> list[Any]:
-        inner = list(moved)
-        for i, element in zip(mapped, elements, strict=True):
-            inner[i] = element
-        return run_module.bind(*inner, body=body)
-
-    with X64():
-        results = lax.map(one, [moved[i] for i in mapped])
-    return results, [0] * len(results)
-
-
-batching.primitive_batchers[run_module] = one_by_one
 
 
 def padding(array: Array, offset: int) -> int:
