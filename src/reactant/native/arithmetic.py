@@ -1,0 +1,401 @@
+"""`arith`: integers, floats, comparisons, conversions.
+
+Half-precision numbers are computed in single precision and rounded after every op, which gives the correctly rounded
+result of + - * / and sqrt (24 bits >= 2 * 11 + 2). Integer division is total, as XLA defines it: x/0 = -1, x%0 = x,
+and the smallest number over -1 wraps. Conversions to integers clamp; NaN becomes 0.
+"""
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.native import layout
+from reactant.native.emission import Function, emits
+
+# -- floats in registers
+
+
+def widened(f: Function, operand: str, type_: ir.Type) -> tuple[str, str]:
+    """A float in the LLVM type it is computed in: (type, operand)."""
+    kind = str(type_)
+    if kind == "bf16":
+        bits = f.let(f"shl i32 {f.let(f'zext i16 {operand} to i32')}, 16")
+        return "float", f.let(f"bitcast i32 {bits} to float")
+    if kind == "f16":
+        return "float", f.let(f"fpext half {operand} to float")
+    return layout.scalar(type_), operand
+
+
+def narrowed(f: Function, operand: str, llvm_type: str, type_: ir.Type) -> str:
+    """Round a float or double to the type it is stored in."""
+    kind, have = str(type_), llvm_type
+    want = {"bf16": "i16", "f16": "half"}.get(kind) or layout.scalar(type_)
+    if have == want:
+        return operand
+    if kind in ("bf16", "f16") and have == "double":
+        operand, have = _rounded_to_odd(f, operand), "float"
+    if kind == "f16":
+        return f.let(f"fptrunc float {operand} to half")
+    if kind == "bf16":
+        return _bfloat_bits(f, operand)
+    return f.let(f"{'fptrunc' if have == 'double' else 'fpext'} {have} {operand} to {want}")
+
+
+def _rounded_to_odd(f: Function, operand: str) -> str:
+    """double -> float such that rounding once more is rounding once (Boldo and Melquiond 2008): inexact results get an
+    odd last bit."""
+    single = f.let(f"fptrunc double {operand} to float")
+    back = f.let(f"fpext float {single} to double")
+    inexact = f.let(f"fcmp one double {back}, {operand}")
+    size, own = (f.intrinsic("llvm.fabs.f64", "double", [("double", x)]) for x in (back, operand))
+    above = f.let(f"fcmp ogt double {size}, {own}")
+    bits = f.let(f"bitcast float {single} to i32")
+    lower = f.let(f"sub i32 {bits}, {f.let(f'zext i1 {above} to i32')}")
+    odd = f.let(f"or i32 {lower}, 1")
+    return f.let(f"bitcast i32 {f.let(f'select i1 {inexact}, i32 {odd}, i32 {bits}')} to float")
+
+
+def _bfloat_bits(f: Function, operand: str) -> str:
+    """float -> the bits of the nearest bfloat16, ties to even; NaN stays NaN."""
+    bits = f.let(f"bitcast float {operand} to i32")
+    last = f.let(f"and i32 {f.let(f'lshr i32 {bits}, 16')}, 1")
+    rounded = f.let(f"add i32 {bits}, {f.let(f'add i32 {last}, 32767')}")
+    quiet = f.let(f"or i32 {bits}, 4194304")
+    is_nan = f.let(f"fcmp uno float {operand}, {operand}")
+    chosen = f.let(f"select i1 {is_nan}, i32 {quiet}, i32 {rounded}")
+    return f.let(f"trunc i32 {f.let(f'lshr i32 {chosen}, 16')} to i16")
+
+
+def flags_of(f: Function, op: ir.Operation) -> str:
+    """Fast-math flags: those the op has, and those the caller's settings allow."""
+    flags = set()
+    if "fastmath" in op.attributes:
+        text = str(op.attributes["fastmath"])
+        flags = set(text[text.index("<") + 1:text.rindex(">")].replace(" ", "").split(",")) - {"none"}
+    if f.module.settings.contract:
+        flags.add("contract")
+    if f.module.settings.reassociate:
+        flags.add("reassoc")
+    return "".join(flag + " " for flag in sorted(flags))
+
+
+def float_constant(value: float, llvm_type: str) -> str:
+    """A float as LLVM writes it: the bits of the double of equal value."""
+    value = float(np.float32(value)) if llvm_type == "float" else float(value)
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def constant_text(value: object, type_: ir.Type) -> str:
+    """A number of an MLIR type as LLVM text, for a register."""
+    kind = str(type_)
+    if kind in ("f64", "f32"):
+        return _float_bits(value, kind)
+    if kind == "f16":
+        return f"0xH{int(np.float16(value).view(np.uint16)):04X}"
+    if kind == "bf16":
+        return str(int(np.asarray(value, layout.dtype_of(type_)).view(np.uint16)))
+    if kind == "i1":
+        return "true" if value else "false"
+    return str(int(value))  # type: ignore[call-overload]
+
+
+def _float_bits(value: object, kind: str) -> str:
+    if kind == "f64":
+        return f"0x{int(np.float64(value).view(np.uint64)):016X}"
+    # a single NaN keeps its payload: widen the bits by hand, since a conversion would make it quiet
+    bits = int(np.float32(value).view(np.uint32))
+    if (bits >> 23) & 255 == 255:
+        wide = (bits >> 31) << 63 | 2047 << 52 | (bits & 0x7FFFFF) << 29
+        return f"0x{wide:016X}"
+    return f"0x{int(np.float64(np.float32(value)).view(np.uint64)):016X}"
+
+
+@emits("arith.constant")
+def emit_constant(f: Function, op: ir.Operation) -> None:
+    value, type_ = op.attributes["value"], op.results[0].type
+    if isinstance(value, ir.IntegerAttr):
+        number = value.value
+        f.define(op.results[0], ("true" if number else "false") if str(type_) == "i1" else str(number))
+    elif isinstance(value, ir.FloatAttr):
+        f.define(op.results[0], constant_text(value.value, type_))
+    else:
+        raise UnsupportedError(f"native code has no constant {value} (at {op.location}).")
+
+
+@emits("complex.constant")
+def emit_complex_constant(f: Function, op: ir.Operation) -> None:
+    type_ = ir.ComplexType(op.results[0].type).element_type
+    f.define(op.results[0], *(constant_text(ir.FloatAttr(a).value, type_) for a in op.attributes["value"]))
+
+
+@emits("ub.poison")
+def emit_poison(f: Function, op: ir.Operation) -> None:
+    f.define(op.results[0], *("zeroinitializer" if t == "ptr" else "0" if t.startswith("i") and t != "i1"
+                              else "false" if t == "i1" else "0.0" if t != "half" else "0xH0000"
+                              for t in layout.parts(op.results[0].type)))
+
+
+# -- arithmetic
+
+_FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul", "arith.divf": "fdiv",
+                 "arith.remf": "frem"}
+_FLOAT_CHOICE = {"arith.maximumf": "maximum", "arith.minimumf": "minimum", "arith.maxnumf": "maxnum",
+                 "arith.minnumf": "minnum"}
+_INTEGER_BINARY = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.andi": "and",
+                   "arith.ori": "or", "arith.xori": "xor", "arith.shli": "shl", "arith.shrsi": "ashr",
+                   "arith.shrui": "lshr"}
+_INTEGER_CHOICE = {"arith.maxsi": "smax", "arith.minsi": "smin", "arith.maxui": "umax", "arith.minui": "umin"}
+SUFFIX = {"double": "f64", "float": "f32"}
+
+
+@emits(*_FLOAT_BINARY)
+def emit_float_binary(f: Function, op: ir.Operation) -> None:
+    type_ = op.results[0].type
+    (wide, a), (_, b) = (widened(f, f.one(v), type_) for v in op.operands)
+    made = f.let(f"{_FLOAT_BINARY[op.name]} {flags_of(f, op)}{wide} {a}, {b}")
+    f.define(op.results[0], narrowed(f, made, wide, type_))
+
+
+@emits(*_FLOAT_CHOICE)
+def emit_float_choice(f: Function, op: ir.Operation) -> None:
+    type_ = op.results[0].type
+    (wide, a), (_, b) = (widened(f, f.one(v), type_) for v in op.operands)
+    made = f.intrinsic(f"llvm.{_FLOAT_CHOICE[op.name]}.{SUFFIX[wide]}", wide, [(wide, a), (wide, b)], flags_of(f, op))
+    f.define(op.results[0], narrowed(f, made, wide, type_))
+
+
+@emits("arith.negf")
+def emit_negate(f: Function, op: ir.Operation) -> None:
+    type_ = op.results[0].type
+    if str(type_) == "bf16":
+        f.define(op.results[0], f.let(f"xor i16 {f.one(op.operands[0])}, -32768"))
+    else:
+        f.define(op.results[0], f.let(f"fneg {flags_of(f, op)}{layout.scalar(type_)} {f.one(op.operands[0])}"))
+
+
+def _overflow(op: ir.Operation) -> str:
+    text = str(op.attributes["overflowFlags"]) if "overflowFlags" in op.attributes else ""
+    return " ".join(flag for flag in ("nuw", "nsw") if flag in text) + " " if "nuw" in text or "nsw" in text else ""
+
+
+@emits(*_INTEGER_BINARY)
+def emit_integer_binary(f: Function, op: ir.Operation) -> None:
+    type_ = layout.scalar(op.results[0].type)
+    a, b = (f.one(v) for v in op.operands)
+    f.define(op.results[0], f.let(f"{_INTEGER_BINARY[op.name]} {_overflow(op)}{type_} {a}, {b}"))
+
+
+@emits(*_INTEGER_CHOICE)
+def emit_integer_choice(f: Function, op: ir.Operation) -> None:
+    type_ = layout.scalar(op.results[0].type)
+    f.define(op.results[0], f.intrinsic(f"llvm.{_INTEGER_CHOICE[op.name]}.{type_}", type_,
+                                        [(type_, f.one(v)) for v in op.operands]))
+
+
+# -- division
+
+def _number(operand: str) -> int | None:
+    return int(operand) if operand.lstrip("-").isdigit() else None
+
+
+def divide(f: Function, kind: str, type_: str, a: str, b: str) -> str:
+    """`sdiv`, `udiv`, `srem` or `urem` for all operands; the processor would trap."""
+    known = _number(b)
+    if known not in (None, 0, -1):
+        return f.let(f"{kind} {type_} {a}, {b}")
+    zero = f.let(f"icmp eq {type_} {b}, 0")
+    trouble = zero
+    if kind[0] == "s":
+        least = f.let(f"icmp eq {type_} {a}, {-(1 << (int(type_[1:]) - 1))}")
+        both = f.let(f"and i1 {least}, {f.let(f'icmp eq {type_} {b}, -1')}")
+        trouble = f.let(f"or i1 {zero}, {both}")
+    safe = f.let(f"select i1 {trouble}, {type_} 1, {type_} {b}")
+    made = f.let(f"{kind} {type_} {a}, {safe}")
+    return f.let(f"select i1 {zero}, {type_} {'-1' if kind.endswith('div') else a}, {type_} {made}")
+
+
+_DIVISIONS = {"arith.divsi": "sdiv", "arith.divui": "udiv", "arith.remsi": "srem", "arith.remui": "urem"}
+
+
+@emits(*_DIVISIONS)
+def emit_division(f: Function, op: ir.Operation) -> None:
+    a, b = (f.one(v) for v in op.operands)
+    f.define(op.results[0], divide(f, _DIVISIONS[op.name], layout.scalar(op.results[0].type), a, b))
+
+
+@emits("arith.floordivsi", "arith.ceildivsi", "arith.ceildivui")
+def emit_rounded_division(f: Function, op: ir.Operation) -> None:
+    """The quotient toward zero, moved by one where the rest is not zero and its sign says so."""
+    type_ = layout.scalar(op.results[0].type)
+    a, b = (f.one(v) for v in op.operands)
+    kind = "u" if op.name.endswith("ui") else "s"
+    quotient = divide(f, f"{kind}div", type_, a, b)
+    rest = f.let(f"sub {type_} {a}, {f.let(f'mul {type_} {quotient}, {b}')}")
+    move = f.let(f"icmp ne {type_} {rest}, 0")
+    if kind == "s":
+        opposite = f.let(f"icmp slt {type_} {f.let(f'xor {type_} {rest}, {b}')}, 0")
+        if op.name == "arith.ceildivsi":
+            opposite = f.let(f"xor i1 {opposite}, true")
+        move = f.let(f"and i1 {move}, {opposite}")
+    by = f.let(f"zext i1 {move} to {type_}")
+    f.define(op.results[0], f.let(f"{'sub' if op.name == 'arith.floordivsi' else 'add'} {type_} {quotient}, {by}"))
+
+
+@emits("arith.mulsi_extended", "arith.mului_extended")
+def emit_wide_product(f: Function, op: ir.Operation) -> None:
+    type_ = layout.scalar(op.results[0].type)
+    bits = int(type_[1:])
+    wide, extend = f"i{2 * bits}", "sext" if op.name == "arith.mulsi_extended" else "zext"
+    a, b = (f.let(f"{extend} {type_} {f.one(v)} to {wide}") for v in op.operands)
+    product = f.let(f"mul {wide} {a}, {b}")
+    f.define(op.results[0], f.let(f"trunc {wide} {product} to {type_}"))
+    f.define(op.results[1], f.let(f"trunc {wide} {f.let(f'lshr {wide} {product}, {bits}')} to {type_}"))
+
+
+@emits("arith.addui_extended", "arith.subui_extended")
+def emit_carry(f: Function, op: ir.Operation) -> None:
+    type_ = layout.scalar(op.results[0].type)
+    a, b = (f.one(v) for v in op.operands)
+    add = op.name == "arith.addui_extended"
+    made = f.let(f"{'add' if add else 'sub'} {type_} {a}, {b}")
+    f.define(op.results[0], made)
+    f.define(op.results[1], f.let(f"icmp ult {type_} {made if add else a}, {a if add else b}"))
+
+
+# -- comparisons and choices
+
+_FLOAT_ORDER = ("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true").split()
+_INTEGER_ORDER = ("eq ne slt sle sgt sge ult ule ugt uge").split()
+
+
+@emits("arith.cmpf")
+def emit_compare_floats(f: Function, op: ir.Operation) -> None:
+    type_ = op.operands[0].type
+    (wide, a), (_, b) = (widened(f, f.one(v), type_) for v in op.operands)
+    order = _FLOAT_ORDER[ir.IntegerAttr(op.attributes["predicate"]).value]
+    f.define(op.results[0], f.let(f"fcmp {flags_of(f, op)}{order} {wide} {a}, {b}"))
+
+
+@emits("arith.cmpi")
+def emit_compare_integers(f: Function, op: ir.Operation) -> None:
+    a, b = (f.one(v) for v in op.operands)
+    order = _INTEGER_ORDER[ir.IntegerAttr(op.attributes["predicate"]).value]
+    f.define(op.results[0], f.let(f"icmp {order} {layout.scalar(op.operands[0].type)} {a}, {b}"))
+
+
+@emits("arith.select")
+def emit_select(f: Function, op: ir.Operation) -> None:
+    condition, yes, no = (f.operands(v) for v in op.operands)
+    f.define(op.results[0], *(f.let(f"select i1 {condition[0]}, {t} {y}, {t} {n}") for t, y, n in
+                              zip(layout.parts(op.results[0].type), yes, no, strict=True)))
+
+
+# -- conversions
+
+@emits("arith.extf", "arith.truncf", "arith.convertf")
+def emit_float_conversion(f: Function, op: ir.Operation) -> None:
+    wide, operand = widened(f, f.one(op.operands[0]), op.operands[0].type)
+    f.define(op.results[0], narrowed(f, operand, wide, op.results[0].type))
+
+
+_INTEGER_CONVERSIONS = {"arith.extsi": "sext", "arith.extui": "zext", "arith.trunci": "trunc",
+                        "arith.index_cast": "sext", "arith.index_castui": "zext"}
+
+
+@emits(*_INTEGER_CONVERSIONS)
+def emit_integer_conversion(f: Function, op: ir.Operation) -> None:
+    have, want = layout.scalar(op.operands[0].type), layout.scalar(op.results[0].type)
+    operand = f.one(op.operands[0])
+    if have != want:
+        how = "trunc" if int(want[1:]) < int(have[1:]) else _INTEGER_CONVERSIONS[op.name]
+        operand = f.let(f"{how} {have} {operand} to {want}")
+    f.define(op.results[0], operand)
+
+
+@emits("arith.sitofp", "arith.uitofp")
+def emit_integer_to_float(f: Function, op: ir.Operation) -> None:
+    """Half-precision results go through float rounded to odd where the integer is wider than float's 24 bits."""
+    have, type_ = layout.scalar(op.operands[0].type), op.results[0].type
+    how, operand = op.name[6:], f.one(op.operands[0])
+    if str(type_) in ("f32", "f64"):
+        f.define(op.results[0], f.let(f"{how} {have} {operand} to {layout.scalar(type_)}"))
+        return
+    wide = "float" if int(have[1:]) <= 16 else "double"
+    if int(have[1:]) == 64:
+        operand = _clamped_for_half(f, operand, how, str(type_))
+    made = f.let(f"{how} {have} {operand} to {wide}")
+    f.define(op.results[0], narrowed(f, made, wide, type_))
+
+
+def _clamped_for_half(f: Function, operand: str, how: str, kind: str) -> str:
+    """A 64-bit integer with the same nearest half, and few enough bits for a double: the lowest 16 of a large one only
+    matter by whether they are zero."""
+    low = f.let(f"icmp ne i64 {f.let(f'and i64 {operand}, 65535')}, 0")
+    kept = f.let(f"or i64 {f.let(f'and i64 {operand}, -65536')}, {f.let(f'select i1 {low}, i64 32768, i64 0')}")
+    size = operand if how == "uitofp" else f.intrinsic("llvm.abs.i64", "i64", [("i64", operand), ("i1", "false")])
+    large = f.let(f"icmp ugt i64 {size}, 4503599627370496")
+    return f.let(f"select i1 {large}, i64 {kept}, i64 {operand}")
+
+
+@emits("arith.fptosi", "arith.fptoui")
+def emit_float_to_integer(f: Function, op: ir.Operation) -> None:
+    wide, operand = widened(f, f.one(op.operands[0]), op.operands[0].type)
+    want = layout.scalar(op.results[0].type)
+    name = f"llvm.{op.name[6:]}.sat.{want}.{SUFFIX[wide]}"
+    f.define(op.results[0], f.intrinsic(name, want, [(wide, operand)]))
+
+
+@emits("arith.bitcast")
+def emit_bitcast(f: Function, op: ir.Operation) -> None:
+    have, want = layout.scalar(op.operands[0].type), layout.scalar(op.results[0].type)
+    operand = f.one(op.operands[0])
+    f.define(op.results[0], operand if have == want else f.let(f"bitcast {have} {operand} to {want}"))
+
+
+# -- complex numbers, as pairs
+
+@emits("complex.create")
+def emit_complex_create(f: Function, op: ir.Operation) -> None:
+    f.define(op.results[0], *(f.one(v) for v in op.operands))
+
+
+@emits("complex.re", "complex.im")
+def emit_complex_part(f: Function, op: ir.Operation) -> None:
+    f.define(op.results[0], f.operands(op.operands[0])[op.name == "complex.im"])
+
+
+@emits("complex.add", "complex.sub", "complex.neg", "complex.conj")
+def emit_complex_sum(f: Function, op: ir.Operation) -> None:
+    type_, flags = layout.parts(op.results[0].type)[0], flags_of(f, op)
+    operands = [f.operands(v) for v in op.operands]
+    if op.name in ("complex.neg", "complex.conj"):
+        re, im = operands[0]
+        f.define(op.results[0], re if op.name == "complex.conj" else f.let(f"fneg {type_} {re}"),
+                 f.let(f"fneg {type_} {im}"))
+        return
+    how = "fadd" if op.name == "complex.add" else "fsub"
+    f.define(op.results[0], *(f.let(f"{how} {flags}{type_} {a}, {b}") for a, b in zip(*operands, strict=True)))
+
+
+@emits("complex.mul")
+def emit_complex_product(f: Function, op: ir.Operation) -> None:
+    """(a + bi)(c + di) = (ac - bd) + (ad + bc)i, as NumPy computes it."""
+    type_, flags = layout.parts(op.results[0].type)[0], flags_of(f, op)
+    (a, b), (c, d) = (f.operands(v) for v in op.operands)
+
+    def product(x: str, y: str) -> str:
+        return f.let(f"fmul {flags}{type_} {x}, {y}")
+    f.define(op.results[0], f.let(f"fsub {flags}{type_} {product(a, c)}, {product(b, d)}"),
+             f.let(f"fadd {flags}{type_} {product(a, d)}, {product(b, c)}"))
+
+
+@emits("complex.eq", "complex.neq")
+def emit_complex_compare(f: Function, op: ir.Operation) -> None:
+    type_ = layout.parts(op.operands[0].type)[0]
+    (a, b), (c, d) = (f.operands(v) for v in op.operands)
+    how, join = ("oeq", "and") if op.name == "complex.eq" else ("une", "or")
+    x, y = f.let(f"fcmp {how} {type_} {a}, {c}"), f.let(f"fcmp {how} {type_} {b}, {d}")
+    f.define(op.results[0], f.let(f"{join} i1 {x}, {y}"))

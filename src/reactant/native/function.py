@@ -1,0 +1,349 @@
+"""`compile`: a `func.func` over memrefs becomes a `NativeFunction`, callable from XLA programs and with NumPy arrays."""
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ReactantError
+from reactant.ir import context, modules
+from reactant.native import (  # noqa: F401 - the handlers
+    arithmetic,
+    control,
+    emission,
+    engine,
+    layout,
+    mathematics,
+    memory,
+    parallel,
+    support,
+)
+
+ROLES = ("in", "out", "inout")
+
+
+class NativeError(ReactantError, RuntimeError):
+    """A run-time check in native code failed, or a native function was called with arguments it does not take."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a native function: an array (shape; None is a run-time extent) or a number (shape None)."""
+
+    dtype: np.dtype
+    shape: tuple[int | None, ...] | None
+    role: str
+
+    @property
+    def size(self) -> int | None:
+        """Elements, or None where only a call tells."""
+        if self.shape is None:
+            return 1
+        return None if None in self.shape else int(np.prod(self.shape, dtype=np.int64))  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        extents = "" if self.shape is None else "[" + ", ".join("?" if s is None else str(s) for s in self.shape) + "]"
+        return f"{self.role} {self.dtype.name}{extents}"
+
+
+_compiled: dict[str, NativeFunction] = {}
+_lock = threading.RLock()
+
+
+def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | None = None, *,
+            roles: Sequence[str] | None = None, threads: bool = True, contract: bool = False,
+            reassociate: bool = False, distinct: bool = True) -> NativeFunction:
+    """Compile a function of an MLIR module (or its text) in the common form for this processor.
+
+    function: which `func.func`; the first public one when not named.
+    roles: per argument "in" (read), "out" (written, never read before) or "inout"; found from the loads and stores when
+        None (then an argument that is stored to is "inout").
+    threads: whether `scf.parallel` may run on several threads.
+    contract: whether a*b+c may be rounded once.
+    reassociate: whether sums may be taken in another order.
+    distinct: whether no two array arguments overlap; then loops vectorise without run-time tests.
+
+    The same text and settings give the same object. Raises `UnsupportedError` for ops outside the common form.
+    """
+    with context.building():
+        if isinstance(module, str):
+            module = modules.parse(module)
+        top = module.operation if not isinstance(module, ir.Operation) else module
+        symbols = _symbols(top)
+        name, op = _chosen(symbols, function)
+        chosen = _arguments(op, roles)
+        settings = emission.Settings(threads, contract, reassociate)
+        text = modules.to_text(top, large_elements=None)
+        key = hashlib.sha256("\n".join([
+            text, name, repr(settings), repr(chosen), repr(distinct), engine.fingerprint()]).encode()).hexdigest()[:24]
+        with _lock:
+            if key not in _compiled:
+                made = emission.Module(settings, symbols)
+                made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
+                _compiled[key] = NativeFunction(name, key, chosen, *_translated(made, op, chosen, distinct))
+            return _compiled[key]
+
+
+def _symbols(top: ir.Operation) -> dict[str, ir.Operation]:
+    if top.name != "builtin.module":
+        return {ir.StringAttr(top.attributes["sym_name"]).value: top}
+    return {ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+            for op in top.regions[0].blocks[0].operations if "sym_name" in op.operation.attributes}
+
+
+def _chosen(symbols: Mapping[str, ir.Operation], function: str | None) -> tuple[str, ir.Operation]:
+    for name, op in symbols.items():
+        private = "sym_visibility" in op.attributes and ir.StringAttr(op.attributes["sym_visibility"]).value == "private"
+        if op.name == "func.func" and len(op.regions[0].blocks) and (name == function if function else not private):
+            return name, op
+    raise ReactantError(f"The module has no function {'@' + function if function else 'with a body'} to compile.")
+
+
+def _arguments(op: ir.Operation, roles: Sequence[str] | None) -> tuple[Argument, ...]:
+    values = list(op.regions[0].blocks[0].arguments)
+    if ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).results:
+        raise ReactantError("A native function writes its results into memref arguments and returns nothing.")
+    if roles is None:
+        written = _written(op, values)
+        roles = ["inout" if i in written else "in" for i in range(len(values))]
+    if len(roles) != len(values) or not set(roles) <= set(ROLES):
+        raise ReactantError(f"roles are one of {', '.join(ROLES)} for each of the {len(values)} arguments; got {roles}.")
+    made = []
+    for value, role in zip(values, roles, strict=True):
+        if not layout.is_memref(value.type):
+            if role != "in":
+                raise ReactantError(f"A number cannot be {role}.")
+            made.append(Argument(layout.dtype_of(value.type), None, role))
+            continue
+        place = layout.memory(value.type)
+        if len([s for s in place.shape if s is None]) > (1 if len(place.shape) == 1 else 0) or not _dense(place):
+            raise ReactantError(f"Array arguments are dense and of static shape, or memref<?xT>; got {value.type}.")
+        made.append(Argument(layout.dtype_of(place.element), place.shape, role))
+    return tuple(made)
+
+
+def _dense(place: layout.MemoryLayout) -> bool:
+    step = 1
+    for extent, stride in zip(reversed(place.shape), reversed(place.strides), strict=True):
+        if stride != step:
+            return False
+        step *= extent if extent is not None else 1
+    return True
+
+
+_READERS = frozenset(("memref.load", "memref.dim", "memref.rank"))
+_VIEWS = frozenset(("memref.cast", "memref.subview", "memref.reinterpret_cast", "memref.collapse_shape",
+                    "memref.expand_shape", "memref.view", "memref.memory_space_cast", "memref.assume_alignment"))
+
+
+def _written(op: ir.Operation, values: list[ir.Value]) -> set[int]:
+    """Which arguments are stored to, or used in a way that is not known to only read."""
+    found: set[int] = set()
+
+    def writes(value: ir.Value) -> bool:
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name in _READERS:
+                continue
+            if user.name in _VIEWS:
+                if writes(user.results[0]):
+                    return True
+                continue
+            if user.name == "memref.copy" and use.operand_number == 0:
+                continue
+            return True
+        return False
+    for i, value in enumerate(values):
+        if layout.is_memref(value.type) and writes(value):
+            found.add(i)
+    return found
+
+
+def _translated(module: emission.Module, op: ir.Operation, chosen: tuple[Argument, ...], distinct: bool
+                ) -> tuple[str, list[str]]:
+    """LLVM IR with an entry `@entry(runtime, pointers, counts)`, and the messages of its checks."""
+    inner = control.emit_function(module, op, [distinct] * len(chosen))
+    lines, listed = [], ["ptr %rt"]
+    for i, (argument, value) in enumerate(zip(chosen, op.regions[0].blocks[0].arguments, strict=True)):
+        lines += [f"  %p{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  %d{i} = load ptr, ptr %p{i}"]
+        if argument.shape is None:
+            kind, register = layout.in_memory(value.type), layout.scalar(value.type)
+            lines.append(f"  %v{i} = load {kind}, ptr %d{i}")
+            if register == "i1":
+                lines.append(f"  %b{i} = icmp ne i8 %v{i}, 0")
+            listed.append(f"{register} %{'b' if register == 'i1' else 'v'}{i}")
+            continue
+        listed.append(f"ptr %d{i}")
+        if None in argument.shape:
+            lines += [f"  %q{i} = getelementptr i64, ptr %counts, i64 {i}", f"  %n{i} = load i64, ptr %q{i}"]
+            listed.append(f"i64 %n{i}")
+    module.definitions.append("\n".join([
+        "define void @entry(ptr %rt, ptr %pointers, ptr %counts) #0 {", *lines,
+        f"  call void {inner}({', '.join(listed)})", "  ret void", "}"]))
+    module.definitions.append(f"attributes #0 = {{ {engine.attributes()} }}")
+    return module.text(), module.messages
+
+
+class NativeFunction:
+    """Machine code of one function, and the ways to call it.
+
+    name: of the MLIR function. target: what XLA programs call it by. arguments: what it takes, in order.
+    """
+
+    def __init__(self, name: str, key: str, arguments: tuple[Argument, ...], text: str, messages: list[str]) -> None:
+        self.name, self.arguments, self.messages = name, arguments, list(messages)
+        self.target = f"reactant.native.{name}.{key}"
+        self._text = text
+        self._loading = threading.Lock()
+        self._addresses: dict[str, int] | None = None
+
+    # -- looking at it
+
+    def as_llvm(self, optimized: bool = False) -> str:
+        """LLVM IR as translated, or after LLVM's optimisations."""
+        return engine.optimised(self._text) if optimized else self._text
+
+    def as_assembly(self) -> str:
+        """Assembly of this processor."""
+        return engine.assembly(self._text)
+
+    def __repr__(self) -> str:
+        return f"<NativeFunction {self.name}({', '.join(map(str, self.arguments))})>"
+
+    # -- operands and results, in the order of the arguments
+
+    @cached_property
+    def operands(self) -> tuple[int, ...]:
+        """The arguments that an XLA program hands in: all but "out"."""
+        return tuple(i for i, a in enumerate(self.arguments) if a.role != "out")
+
+    @cached_property
+    def results(self) -> tuple[int, ...]:
+        """The arguments an XLA program gets back: all but "in"."""
+        return tuple(i for i, a in enumerate(self.arguments) if a.role != "in")
+
+    # -- in XLA programs
+
+    def custom_call(self, operands: Sequence[ir.Value], result_types: Sequence[ir.Type] | None = None
+                    ) -> list[ir.Value]:
+        """Build the `stablehlo.custom_call` at the current insertion point.
+
+        operands: tensors for the "in" and "inout" arguments in order. Any shape of as many bytes will do: memref<?xT>
+            sees the elements in row-major order.
+        result_types: of the "out" and "inout" arguments in order; may be left out where every "out" has a static shape.
+
+        XLA writes "inout" results over their operands where nobody reads the old value later, and copies otherwise.
+        """
+        self.register()
+        if len(operands) != len(self.operands):
+            raise NativeError(f"{self!r} takes {len(self.operands)} operands; got {len(operands)}.")
+        if result_types is None:
+            result_types = [self._result_type(i, operands) for i in self.results]
+        aliases = [f"#stablehlo.output_operand_alias<output_tuple_indices = [{p}], operand_index = "
+                   f"{self.operands.index(i)}, operand_tuple_indices = []>".replace(
+                       f"[{p}]", f"[{p}]" if len(self.results) > 1 else "[]")
+                   for p, i in enumerate(self.results) if self.arguments[i].role == "inout"]
+        i32, index = ir.IntegerType.get_signless(32), ir.IndexType.get()
+
+        def layouts(types: Sequence[ir.Type]) -> ir.Attribute:
+            made = []
+            for type_ in types:
+                order = np.arange(ir.RankedTensorType(type_).rank)[::-1].astype(np.int64)
+                made.append(ir.DenseIntElementsAttr.get(order, type=ir.RankedTensorType.get([len(order)], index)))
+            return ir.ArrayAttr.get(made)
+        op = ir.Operation.create("stablehlo.custom_call", results=list(result_types), operands=list(operands), attributes={
+            "call_target_name": ir.StringAttr.get(self.target), "api_version": ir.IntegerAttr.get(i32, 4),
+            "has_side_effect": ir.BoolAttr.get(False), "backend_config": ir.DictAttr.get({}),
+            "operand_layouts": layouts([o.type for o in operands]), "result_layouts": layouts(result_types),
+            "output_operand_aliases": ir.ArrayAttr.get([ir.Attribute.parse(a) for a in aliases])})
+        return list(op.results)
+
+    def _result_type(self, index: int, operands: Sequence[ir.Value]) -> ir.Type:
+        argument = self.arguments[index]
+        if argument.role == "inout":
+            return operands[self.operands.index(index)].type
+        if argument.size is None:
+            raise NativeError(f"Result {index} of {self!r} has no static shape: give result_types.")
+        from reactant.ir import types
+        return types.tensor_type(argument.shape, argument.dtype)
+
+    def register(self) -> str:
+        """Load the code and make it known to XLA; the name that `custom_call` uses."""
+        handler = self._load()["handler"]
+        with self._loading:
+            if not getattr(self, "_registered", False):
+                jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(ctypes.c_void_p(handler)), platform="cpu")
+                self._registered = True
+        return self.target
+
+    def _load(self) -> dict[str, int]:
+        with self._loading:
+            if self._addresses is None:
+                common = support.addresses()
+                self._addresses = engine.load(self._text + self._handler(), self.target, ("entry", "handler"), common)
+            return self._addresses
+
+    def _handler(self) -> str:
+        """The handler XLA calls: `reactant.handle` with this function's description."""
+        rows = []
+        for i, argument in enumerate(self.arguments):
+            operand = self.operands.index(i) if i in self.operands else -1
+            result = self.results.index(i) if i in self.results else -1
+            rows.append(f"{{ i32, i32, i64 }} {{ i32 {operand}, i32 {result}, i64 {argument.dtype.itemsize} }}")
+        lines = ["", f"@slots = internal constant [{len(rows)} x {{ i32, i32, i64 }}] [{', '.join(rows)}]"]
+        for i, message in enumerate(self.messages):
+            raw = message.encode() + b"\0"
+            listed = "".join(f"\\{byte:02X}" for byte in raw)
+            lines.append(f'@message.{i} = internal constant [{len(raw)} x i8] c"{listed}"')
+        names = ", ".join(f"ptr @message.{i}" for i in range(len(self.messages)))
+        lines += [f"@messages = internal constant [{len(self.messages)} x ptr] [{names}]",
+                  f"@description = internal constant {support.DESCRIPTION} {{ i64 {len(rows)}, "
+                  f"i64 {len(self.operands)}, i64 {len(self.results)}, ptr @entry, ptr @slots, "
+                  f"i64 {len(self.messages)}, ptr @messages }}",
+                  "declare ptr @reactant.handle(ptr, ptr)",
+                  "define ptr @handler(ptr %frame) #0 {",
+                  "  %error = call ptr @reactant.handle(ptr %frame, ptr @description)", "  ret ptr %error", "}"]
+        return "\n".join(lines) + "\n"
+
+    # -- with NumPy arrays
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run with NumPy arrays, which "out" and "inout" arguments are written into, and numbers.
+
+        Runs in the calling thread. Raises `NativeError` where a check fails or an argument does not fit.
+        """
+        if len(arguments) != len(self.arguments):
+            raise NativeError(f"{self!r} takes {len(self.arguments)} arguments; got {len(arguments)}.")
+        arrays = [self._checked(i, a) for i, a in enumerate(arguments)]
+        count = max(len(arrays), 1)
+        pointers = (ctypes.c_void_p * count)(*(a.ctypes.data for a in arrays))
+        counts = (ctypes.c_int64 * count)(*(a.size for a in arrays))
+        runtime = (ctypes.c_int64 * (support.RUNTIME_BYTES // 8))()
+        runtime[support.THREADS // 8] = 1
+        entry: Callable = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self._load()["entry"])
+        entry(ctypes.addressof(runtime), ctypes.addressof(pointers), ctypes.addressof(counts))
+        status = runtime[0] & 0xFFFFFFFF
+        if status:
+            raise NativeError(self.messages[status - 1])
+
+    def _checked(self, index: int, given: Any) -> np.ndarray:
+        argument = self.arguments[index]
+        if argument.shape is None:
+            return np.asarray(given, argument.dtype)
+        if not isinstance(given, np.ndarray) or given.dtype != argument.dtype:
+            raise NativeError(f"Argument {index} of {self!r} is an array of {argument.dtype}; got "
+                              f"{getattr(given, 'dtype', type(given))}.")
+        if argument.size is not None and given.size != argument.size:
+            raise NativeError(f"Argument {index} of {self!r} has {argument.size} elements; got {given.size}.")
+        if not given.flags.c_contiguous or not given.flags.aligned or argument.role != "in" and not given.flags.writeable:
+            raise NativeError(f"Argument {index} of {self!r} is a contiguous, aligned"
+                              f"{'' if argument.role == 'in' else ' and writeable'} array.")
+        return given

@@ -1,0 +1,287 @@
+"""`scf.parallel`: a function of its own for a range of iterations, run by one thread or by several.
+
+The iterations of all dimensions but the last are counted through by one number; threads take pieces of its range. Inside
+a piece the last dimension is a plain loop, for the vectoriser. Loads and stores carry an access group, so that it need
+not prove that iterations are independent.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxlib.mlir import ir
+
+from reactant.native import layout
+from reactant.native.control import define_all, flat, loop_note, stop_if_failed
+from reactant.native.emission import Function, emits
+from reactant.native.memory import counted, product, total
+
+WORTH = 40_000
+"""Operations from which a loop is spread over threads (about 10 us)."""
+PIECE = 8_000
+"""Operations a piece should have at least."""
+PIECES_PER_THREAD = 8
+UNKNOWN_TRIPS = 16
+"""Taken for a loop whose number of iterations is not known."""
+_CHEAP = frozenset(("arith.constant", "scf.yield", "scf.reduce", "scf.reduce.return", "scf.condition"))
+
+
+def work(region: ir.Region) -> int:
+    """Operations that one run of a region takes, roughly."""
+    found = 0
+    for block in region:
+        for op in block.operations:
+            name = op.operation.name
+            inner = sum(work(r) for r in op.operation.regions)
+            if name in ("scf.for", "scf.while", "scf.parallel"):
+                inner *= _trips(op.operation)
+            found += inner + (0 if name in _CHEAP else 20 if name.startswith("math.") or name == "func.call" else 1)
+    return found
+
+
+def _known(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(owner.attributes["value"]).value)
+
+
+def _trips(op: ir.Operation) -> int:
+    if op.name == "scf.while":
+        return UNKNOWN_TRIPS
+    rank = len(op.regions[0].blocks[0].arguments) if op.name == "scf.parallel" else 1
+    values, trips = list(op.operands), 1
+    for d in range(rank):
+        lower, upper, step = (_known(values[d + k * rank]) for k in range(3))
+        known = lower is not None and upper is not None and step
+        trips *= max(-(-(upper - lower) // step), 0) if known else UNKNOWN_TRIPS  # type: ignore[operator]
+    return trips
+
+
+class Ranges:
+    """Bounds of a parallel loop as operands of the function it is in."""
+
+    def __init__(self, f: Function, op: ir.Operation) -> None:
+        self.rank = len(op.regions[0].blocks[0].arguments)
+        names = [f.one(v) for v in list(op.operands)[:3 * self.rank]]
+        self.lower, self.upper, self.step = (names[k * self.rank:(k + 1) * self.rank] for k in range(3))
+
+    def count(self, f: Function, d: int) -> str:
+        """Iterations of one dimension."""
+        lower, upper, step = self.lower[d], self.upper[d], self.step[d]
+        if "%" not in lower + upper + step:
+            return str(max(-(-(int(upper) - int(lower)) // int(step)), 0))
+        length = upper if lower == "0" else f.let(f"sub nsw i64 {upper}, {lower}")
+        if step != "1":
+            above = f.let(f"add nsw i64 {length}, {total(f, step, '-1')}")
+            length = f.let(f"sdiv i64 {above}, {step}")
+        return f.intrinsic("llvm.smax.i64", "i64", [("i64", length), ("i64", "0")])
+
+
+@emits("scf.parallel")
+def emit_parallel(f: Function, op: ir.Operation) -> None:
+    ranges = Ranges(f, op)
+    if op.results:
+        reduce_in_order(f, op, ranges)
+    elif f.in_task or not f.module.settings.threads:
+        pieces(f, op, ranges, "0", _outer_count(f, ranges))
+    else:
+        spread(f, op, ranges)
+
+
+def _outer_count(f: Function, ranges: Ranges) -> str:
+    count = "1"
+    for d in range(max(ranges.rank - 1, 1)):
+        count = product(f, count, ranges.count(f, d))
+    return count
+
+
+def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str) -> None:
+    """Run the iterations from `first` to `last` of the outer number, one after the other."""
+    block = op.regions[0].blocks[0]
+    group = f.module.note("distinct !{}")
+    f.groups.append(group)
+
+    def body(number: str) -> None:
+        counters = [""] * ranges.rank
+        if ranges.rank == 1:
+            counters[0] = total(f, ranges.lower[0], product(f, number, ranges.step[0]))
+        for d in reversed(range(ranges.rank - 1)):
+            position = number
+            if d:
+                count = ranges.count(f, d)
+                position = f.let(f"urem i64 {number}, {count}")
+                number = f.let(f"udiv i64 {number}, {count}")
+            counters[d] = total(f, ranges.lower[d], product(f, position, ranges.step[d]))
+
+        def inner(counter: str) -> None:
+            counters[-1] = counter
+            for argument, name in zip(block.arguments, counters, strict=True):
+                f.define(argument, name)
+            f.emit_block(block)
+        if ranges.rank == 1:
+            inner(counters[0])
+        else:
+            stepped(f, ranges.lower[-1], ranges.upper[-1], ranges.step[-1], inner, loop_note(f, op, group))
+    counted(f, first, last, body, loop_note(f, op if ranges.rank == 1 else None, group))
+    f.groups.pop()
+
+
+def stepped(f: Function, lower: str, upper: str, step: str, body: Callable[[str], None], note: str) -> None:
+    """`for i in range(lower, upper, step): body(i)`."""
+    if step == "1":
+        counted(f, lower, upper, body, note)
+        return
+    length = f.let(f"sub nsw i64 {upper}, {lower}")
+    count = f.let(f"sdiv i64 {f.let(f'add nsw i64 {length}, {total(f, step, str(-1))}')}, {step}")
+    counted(f, "0", count, lambda i: body(total(f, lower, product(f, i, step))), note)
+
+
+def captured(f: Function, op: ir.Operation) -> list[ir.Value]:
+    """Values of the function around that the loop's body uses, in order of use."""
+    found: dict[ir.Value, None] = {}
+
+    def visit(region: ir.Region) -> None:
+        for block in region:
+            for inner in block.operations:
+                for value in inner.operation.operands:
+                    if value in f.values:
+                        found[value] = None
+                for nested in inner.operation.regions:
+                    visit(nested)
+    for region in op.regions:
+        visit(region)
+    return list(found)
+
+
+def spread(f: Function, op: ir.Operation, ranges: Ranges) -> None:
+    """Outline the loop, and run it here or on several threads, as its work asks."""
+    module = f.module
+    module.outlined += 1
+    number = module.outlined
+    values = list(dict.fromkeys([*list(op.operands)[:3 * ranges.rank], *captured(f, op)]))
+    operands, types = flat(f, values), [t for v in values for t in layout.parts(v.type)]
+    count = _outer_count(f, ranges)
+
+    inside = Function(module, in_task=True)
+    roots = [f.roots.get(o) for o in operands]
+    # a pointer from anywhere (out of an `if`, say) may point into any object
+    known = all(r is not None for r, t, o in zip(roots, types, operands, strict=True) if t == "ptr" and o[0] == "%")
+    parameters, handed, names = [], [], []
+    for i, (type_, operand) in enumerate(zip(types, operands, strict=True)):
+        if operand[0] != "%":
+            names.append(operand)
+            continue
+        alone = known and roots[i] is not None and roots.count(roots[i]) == 1
+        names.append(f"%c{i}")
+        if alone:
+            inside.roots[names[-1]] = names[-1]
+        parameters.append(f"{type_}{' noalias' if alone else ''} %c{i}")
+        handed.append((type_, operand))
+    define_all(inside, values, names)
+    inside.start("start")
+    pieces(inside, op, Ranges(inside, op), "%first", "%last")
+    inside.leave(())
+    name = f"@body.{number}"
+    module.definitions.append(inside.finished(
+        f"internal void {name}({', '.join(['ptr %rt', 'i64 %first', 'i64 %last', *parameters])}) noinline #0"))
+    _define_task(f, number, handed)
+
+    each = work(op.regions[0])
+    if ranges.rank > 1:
+        each_text = product(f, str(each), ranges.count(f, ranges.rank - 1))
+    else:
+        each_text = str(each)
+    effort = product(f, each_text, count)
+    if effort[0] != "%" and int(effort) < WORTH:
+        _call_body(f, name, count, handed)
+    elif effort[0] != "%":
+        _on_threads(f, number, count, each_text, handed)
+    else:
+        several, alone_label, after = f.fresh("several"), f.fresh("alone"), f.fresh("joined")
+        f.branch_if(f.let(f"icmp sge i64 {effort}, {WORTH}"), several, alone_label)
+        f.start(several)
+        _on_threads(f, number, count, each_text, handed)
+        f.branch(after)
+        f.start(alone_label)
+        _call_body(f, name, count, handed)
+        f.branch(after)
+        f.start(after)
+    stop_if_failed(f)
+
+
+def _call_body(f: Function, name: str, count: str, handed: list[tuple[str, str]]) -> None:
+    listed = ", ".join(["ptr %rt", "i64 0", f"i64 {count}", *(f"{t} {o}" for t, o in handed)])
+    f.line(f"call void {name}({listed})")
+
+
+def _struct(handed: list[tuple[str, str]]) -> str:
+    return "{ " + ", ".join(t for t, _ in handed) + " }"
+
+
+def _define_task(f: Function, number: int, handed: list[tuple[str, str]]) -> None:
+    """`(data, runtime, first, last)`: unpack what the body captures, and run it."""
+    lines, listed = [], ["ptr %rt", "i64 %first", "i64 %last"]
+    for i, (type_, _) in enumerate(handed):
+        lines += [f"  %p{i} = getelementptr {_struct(handed)}, ptr %data, i32 0, i32 {i}",
+                  f"  %v{i} = load {type_}, ptr %p{i}"]
+        listed.append(f"{type_} %v{i}")
+    f.module.definitions.append("\n".join([
+        f"define internal void @task.{number}(ptr %data, ptr %rt, i64 %first, i64 %last) #0 {{", *lines,
+        f"  call void @body.{number}({', '.join(listed)})", "  ret void", "}"]))
+
+
+def _on_threads(f: Function, number: int, count: str, each: str, handed: list[tuple[str, str]]) -> None:
+    data = "%" + f.fresh("data")
+    f.entry.append(f"  {data} = alloca {_struct(handed)}, align 16")
+    for i, (type_, operand) in enumerate(handed):
+        place = f.let(f"getelementptr {_struct(handed)}, ptr {data}, i32 0, i32 {i}")
+        f.line(f"store {type_} {operand}, ptr {place}")
+    if each[0] == "%":
+        some = f.intrinsic("llvm.smax.i64", "i64", [("i64", each), ("i64", "1")])
+        least = f.let(f"add i64 {f.let(f'udiv i64 {PIECE}, {some}')}, 1")
+    else:
+        least = str(PIECE // max(int(each), 1) + 1)
+    run = f.module.declare("reactant.parallel", "void", ["ptr", "ptr", "ptr", "i64", "i64"])
+    f.line(f"call void {run}(ptr %rt, ptr @task.{number}, ptr {data}, i64 {count}, i64 {least})")
+
+
+# -- reductions
+
+def reduce_in_order(f: Function, op: ir.Operation, ranges: Ranges) -> None:
+    """A parallel loop with results: its iterations in order, combining as they go."""
+    block = op.regions[0].blocks[0]
+    initial = flat(f, list(op.operands)[3 * ranges.rank:])
+    types = [t for r in op.results for t in layout.parts(r.type)]
+    counters = [""] * ranges.rank
+
+    def nest(d: int, carried: list[str]) -> list[str]:
+        if d == ranges.rank:
+            for argument, name in zip(block.arguments, counters, strict=True):
+                f.define(argument, name)
+            reduce = f.emit_block(block)
+            made, at = [], 0
+            for value, region in zip(reduce.operands, reduce.regions, strict=True):
+                inner, width = region.blocks[0], len(layout.parts(value.type))
+                f.define(inner.arguments[0], *carried[at:at + width])
+                f.define(inner.arguments[1], *f.operands(value))
+                made += f.operands(f.emit_block(inner).operands[0])
+                at += width
+            return made
+        head, inside, after = f.fresh("for"), f.fresh("body"), f.fresh("endfor")
+        first, counter = f.block, "%" + f.fresh("iv")
+        f.branch(head)
+        f.start(head)
+        slots = [f.reserve() for _ in range(1 + len(types))]
+        names = ["%" + f.fresh("phi") for _ in types]
+        f.branch_if(f.let(f"icmp slt i64 {counter}, {ranges.upper[d]}"), inside, after)
+        f.start(inside)
+        counters[d] = counter
+        made = nest(d + 1, names)
+        following = f.let(f"add nsw i64 {counter}, {ranges.step[d]}")
+        f.body[slots[0]] = f"  {counter} = phi i64 [{ranges.lower[d]}, %{first}], [{following}, %{f.block}]"
+        for slot, name, type_, start, new in zip(slots[1:], names, types, carried, made, strict=True):
+            f.body[slot] = f"  {name} = phi {type_} [{start}, %{first}], [{new}, %{f.block}]"
+        f.line(f"br label %{head}{loop_note(f, op)}")
+        f.start(after)
+        return names
+    define_all(f, list(op.results), nest(0, list(initial)))
