@@ -1,14 +1,12 @@
 """Derivatives of NumPy functions: every entry point, structures, mutation, what raises, what is not computed."""
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import reactant
-from reactant.derivatives import Derivative
 from reactant.differentiate.declare import NotDifferentiable
-from reactant.ir import modules
-from reactant.ir.context import building
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.3, 1.5, 6)
@@ -265,10 +263,8 @@ REFUSED = [
     (lambda: reactant.grad(lambda x: np.sum(x * 1j))(X), TypeError, "one real number"),
     (lambda: reactant.grad(lambda x, y: np.sum(x * y), (0, 1))(X, X), reactant.UnsupportedError, "Pass a copy"),
     (lambda: reactant.grad(lambda x: np.sum(x), 3)(X), reactant.ReactantError, "argnums=3"),
-    (lambda: reactant.grad(lambda x: np.linalg.svd(x)[1].sum())(W), NotDifferentiable,
-     r"(?s)gesdd.*test_derivatives.py"),
-    (lambda: reactant.grad(lambda x: np.sum(np.frexp(x)[0]))(X), NotDifferentiable, "bitcast_convert"),
-    (lambda: reactant.jit(lambda x: reactant.grad(quadratic)(x))(X), reactant.UnsupportedError, "inside a compiled"),
+    (lambda: reactant.grad(lambda x: np.sum(np.frexp(x)[0]))(X), NotDifferentiable,
+     r"(?s)bitcast_convert.*test_derivatives.py"),
     (lambda: reactant.jvp(quadratic, (X,), (np.ones(3),)), reactant.ReactantError, "shape"),
     (lambda: reactant.jacobian(quadratic, mode="both"), ValueError, "mode"),
 ]
@@ -282,9 +278,8 @@ def test_refused(number):
 
 
 def operations(function, *args, argnums=0):
-    program = Derivative(function, argnums, False, False).program(args, {})
-    with building():
-        return modules.counts(program.module)
+    gradient = reactant.jit(reactant.grad(function, argnums), optimize="differentiated")
+    return Counter(gradient.lower(*args).operations())
 
 
 def test_constant_values_cost_nothing():
@@ -306,6 +301,6 @@ def test_derivatives_are_taken_of_the_simplified_program():
 def test_one_program_a_signature():
     gradient = reactant.grad(quadratic)
     gradient(X), gradient(X + 1)
-    assert len(gradient._programs) == 1
+    assert len(gradient.jitted._entries) == 1
     gradient(X[:4])
-    assert len(gradient._programs) == 2
+    assert len(gradient.jitted._entries) == 2

@@ -249,8 +249,9 @@ def pipeline_of(options: CompileOptions) -> Any:
     if options.optimize is True:
         return ("default",)
     if options.optimize is False:
-        return ("none",)
-    return options.optimize
+        return ("none", "differentiate")
+    chosen = (options.optimize,) if isinstance(options.optimize, str) else options.optimize
+    return (*chosen, "differentiate")     # what is asked for in the program is done in any case
 
 
 overlay.install()

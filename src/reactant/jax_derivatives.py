@@ -38,7 +38,7 @@ def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
     from reactant.differentiate import forward, reverse  # loaded when the first derivative is taken
     from reactant.differentiate.declare import NotDifferentiable
     with building():
-        module = modules.parse(body.bytecode)
+        module = modules.parse(body.source or body.bytecode)
         modules.inline_calls(module)
         make = forward.jvp if mode == "jvp" else reverse.vjp
         try:

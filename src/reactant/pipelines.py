@@ -16,6 +16,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 import reactant.simplify  # noqa: F401 - declares the rules
+from reactant.differentiate import requests
 from reactant.errors import ReactantError
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -52,11 +53,19 @@ class Mlir:
     pipeline: str
 
 
-Pass = "str | Fixpoint | Mlir | Callable[[ir.Module], Any]"
+@dataclass(frozen=True)
+class Differentiate:
+    """Write the derivatives that the module asks for, innermost first, and simplify after each level; then drop the
+    marks that say how to differentiate."""
+    between: tuple[Any, ...] = ()
+
+
+Pass = "str | Fixpoint | Mlir | Differentiate | Callable[[ir.Module], Any]"
 
 PASSES: dict[str, Any] = {
     "inline": modules.inline_calls,
     "cse": Mlir("func.func(cse)"),
+    "differentiate": Differentiate(),
     "legalize_chlo": Mlir("func.func(chlo-legalize-to-stablehlo)"),
 }
 
@@ -73,9 +82,11 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
     "none": (),
     "simplify": (SIMPLIFY,),
     # Calls are inlined first: rules do not look through them.
+    # Derivatives are those of the simplified program, and are simplified in turn.
     # The target stage is last: what it builds (chains of slices, selects) is harder to read for the other rules.
     "target": (TARGET, *LAST),
-    "default": ("inline", SIMPLIFY, TARGET, *LAST),
+    "differentiated": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,))),
+    "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), TARGET, *LAST),
 }
 
 
@@ -99,7 +110,7 @@ def resolve(passes: Any) -> tuple[Any, ...]:
             raise UnknownPass(f"no pipeline, family, rule or pass is called '{passes}'; "
                               f"pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
                               ) from None
-    if isinstance(passes, (Fixpoint, Mlir, Rule)) or callable(passes):
+    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Rule)) or callable(passes):
         return (passes,)
     if isinstance(passes, Iterable):
         return tuple(each for one in passes for each in resolve(one))
@@ -134,12 +145,21 @@ def pass_name(each: Any) -> str:
         return "simplify" if each is SIMPLIFY else "+".join(each.families)
     if isinstance(each, Mlir):
         return each.pipeline
+    if isinstance(each, Differentiate):
+        return "differentiate"
     return str(getattr(each, "name", None) or getattr(each, "__name__", repr(each)))
 
 
 def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Report, verify: bool) -> None:
     if isinstance(each, Mlir):
         modules.run_passes(module, each.pipeline)
+    elif isinstance(each, Differentiate):
+        if requests.present(module):
+            modules.inline_calls(module)
+        while requests.expand_innermost(module, report.derivatives):
+            for inner in each.between:
+                _run_pass(module, inner, options, report, verify)
+        requests.strip(module)
     elif isinstance(each, Rule):
         _rule_set((each,)).apply(module.operation, report, verify=verify)
     elif isinstance(each, Fixpoint):

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import CONSTANT, differentiable
+from reactant.differentiate.requests import STOP, target_of
 from reactant.ir import modules
 from reactant.ir.types import dtype_of
 
@@ -66,7 +67,7 @@ def _reached(op: ir.Operation, read: Sequence[ir.Value], written: Sequence[ir.Va
     found = [v for v in read if v in marked]
     if found:
         through = op.name == REINTERPRETED
-        floats = op.name not in CONSTANT and any(differentiable(v) for v in found)
+        floats = op.name not in CONSTANT and target_of(op) != STOP and any(differentiable(v) for v in found)
         bits = any(_has_bits(v) for v in found)
         for value in written:
             if (differentiable(value) and (floats or through)) or (_has_bits(value) and (bits or through)):

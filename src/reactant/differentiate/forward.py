@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
+from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
-from reactant.differentiate.declare import Call, rule_of, zeros
+from reactant.differentiate.declare import Call, NotDifferentiable, differentiable, line_of, rule_of, zeros
 from reactant.differentiate.prepare import prepared
+from reactant.differentiate.requests import module_of, target_of
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 
@@ -28,13 +30,14 @@ def jvp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], nam
         types = [a.type for a in old.arguments] + [v.type for v in varied]
         made, block = new_function(types)
         inputs = list(block.arguments)
-        transform = Forward(active_values(old, varied, wanted))
+        transform = Forward(active_values(old, varied, wanted), made)
         transform.primal.update(zip(old.arguments, inputs, strict=False))
         transform.tangent.update({v: t for v, t in zip(varied, inputs[len(old.arguments):], strict=True)
                                   if v in transform.active})
         with ir.InsertionPoint(block):
             transform.run(body)
-            finish(made, [transform.primal[v] for v in returned] + [transform.tangent_or_zero(v) for v in wanted])
+            finish(made, [transform.primal[v] for v in returned] + [transform.tangent_or_zero(v) for v in wanted],
+                   source)
         return made
 
 
@@ -49,9 +52,12 @@ def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Block]:
     return made, function.regions[0].blocks.append(*types)
 
 
-def finish(made: ir.Module, results: Sequence[ir.Value]) -> None:
-    """Return `results` from `main`, at the current insertion point."""
+def finish(made: ir.Module, results: Sequence[ir.Value], source: ir.Module | None = None) -> None:
+    """Return `results` from `main`, at the current insertion point. `source` has the functions that marks name."""
     ops.create("func.return", [], list(results))
+    if source is not None and requests.present(made, requests.MARKS):
+        requests.adopt_functions(source, made.operation)
+        modules.run_passes(made, "symbol-dce")
     function = modules.function(made)
     inputs = [a.type for a in function.regions[0].blocks[0].arguments]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [r.type for r in results]))
@@ -61,8 +67,8 @@ def finish(made: ir.Module, results: Sequence[ir.Value]) -> None:
 class Forward:
     """Rebuilds blocks of the old module with tangents beside the values; both maps are keyed by old values."""
 
-    def __init__(self, active: set[ir.Value]):
-        self.active = active
+    def __init__(self, active: set[ir.Value], made: ir.Module):
+        self.active, self.made = active, made
         self.primal: dict[ir.Value, ir.Value] = {}
         self.tangent: dict[ir.Value, ir.Value] = {}
 
@@ -82,6 +88,10 @@ class Forward:
             self._loop(op)
         elif op.name in BRANCHES:
             self._branches(op)
+        elif target_of(op) == requests.CHECKPOINT:
+            self._checkpointed(op)
+        elif target_of(op) == requests.CUSTOM:
+            self._custom(op)
         else:
             rule = rule_of(op)
             copy = modules.clone_with(op, self.primal)
@@ -95,6 +105,31 @@ class Forward:
         self.primal.update(zip(op.results, made[:count], strict=True))
         self.tangent.update({op.results[i]: t for i, t in zip(active, made[count:], strict=True)
                              if op.results[i] in self.active})
+
+    def _checkpointed(self, op: ir.Operation) -> None:
+        """The function with its tangents, computed again by whoever differentiates that."""
+        varied = [i for i, x in enumerate(op.operands) if x in self.tangent]
+        active = [i for i, r in enumerate(op.results) if r in self.active]
+        inner = jvp(modules.parse(requests.bytecode_of(module_of(op))), varied, active, requests.callee_of(op))
+        requests.adopt_functions(inner, self.made.operation)
+        block = modules.function(inner).regions[0].blocks[0]
+        callee = requests.private_function(
+            self.made, [a.type for a in block.arguments], lambda inputs: requests.copied(block, inputs), "jvp")
+        types = [r.type for r in op.results] + [op.results[i].type for i in active]
+        operands = [self.primal[x] for x in op.operands] + [self.tangent[op.operands[i]] for i in varied]
+        self._learn(op, requests.checkpointed(callee, operands, types), active)
+
+    def _custom(self, op: ir.Operation) -> None:
+        """By the user's rule for tangents."""
+        rule = requests.rule_of_custom(op)
+        if rule.tangents is None:
+            raise NotDifferentiable(f"'{rule.name}' has a derivative rule for reverse mode only (vjp), and its "
+                                    f"tangents are wanted. Give custom_derivative a jvp rule as well.{line_of(op)}")
+        copy = modules.clone_with(op, self.primal)
+        directions = [self.tangent_or_zero(x) for x in op.operands if differentiable(x)]
+        moved = requests.spliced_here(rule.tangents(), [*copy.operands, *directions])
+        self.tangent.update((r, t) for r, t in zip(filter(differentiable, op.results), moved, strict=True)
+                            if r in self.active)
 
     def _branches(self, op: ir.Operation) -> None:
         active = [i for i, r in enumerate(op.results) if r in self.active]

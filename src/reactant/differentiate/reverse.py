@@ -7,7 +7,9 @@ from typing import Any
 from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
+from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
+from reactant.differentiate.checkpoint import Policy
 from reactant.differentiate.declare import (
     Call,
     Contribution,
@@ -17,10 +19,12 @@ from reactant.differentiate.declare import (
     differentiable,
     line_of,
     rule_of,
+    transposing,
     zeros,
 )
 from reactant.differentiate.forward import finish, new_function
 from reactant.differentiate.prepare import prepared
+from reactant.differentiate.requests import target_of
 from reactant.differentiate.values import Frame, Here, Known, LoopFrame, Values, anchor, turns_at_run_time
 from reactant.ir import modules, ops
 from reactant.ir.context import building
@@ -30,7 +34,7 @@ Adjoints = dict[ir.Value, ir.Value]
 
 
 def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, ones: bool = False,
-        name: str = "main") -> ir.Module:
+        name: str = "main", policy: Policy | None = None) -> ir.Module:
     """A module whose `main` takes the arguments of `module` and a cotangent for each of `results` (none with `ones`:
     they are 1), and gives the results of `module` and a cotangent for each of `arguments`.
 
@@ -54,7 +58,7 @@ def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, 
                 sweep.add(adjoint, value, g)
             sweep.run(body, Known(values), adjoint)
             given = [adjoint[v] if v in adjoint else zeros(v) for v in varied]
-            finish(made, [values[v] for v in returned] + given)
+            finish(made, [values[v] for v in returned] + given, source)
         return made
 
 
@@ -87,6 +91,13 @@ class Reverse:
         if op.name in BRANCHES:
             self._branches(op, frame, adjoint)
             return
+        target = target_of(op)
+        if target == requests.CHECKPOINT:
+            self._checkpointed(op, frame, adjoint)
+            return
+        if target == requests.CUSTOM:
+            self._custom(op, frame, adjoint)
+            return
         rule = rule_of(op)
         call = Call(op, Values(op.operands, frame), Values(op.results, frame))
         cotangents = [adjoint.get(r) for r in op.results]
@@ -96,6 +107,53 @@ class Reverse:
             found = _transposed(rule, call, cotangents, wanted)
         for operand, each in zip(op.operands, found, strict=True):
             self.add(adjoint, operand, each)
+
+    # -- marks
+
+    def _checkpointed(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+        """What the function computes is computed again from its arguments, once its cotangents are there."""
+        block = requests.function_named(op, requests.callee_of(op)).regions[0].blocks[0]
+        body, returned = block_ops(block)
+        wanted = [i for i, r in enumerate(op.results) if r in adjoint]
+        inside = active_values(block, [block.arguments[i] for i, x in enumerate(op.operands) if x in self.active],
+                               [returned[i] for i in wanted])
+        given = ops.optimization_barrier(*[adjoint[op.results[i]] for i in wanted],
+                                         *[frame.value(x) for x in op.operands])
+        place = anchor()
+        known = Frame(block, None, place)
+        known.values.update(zip(block.arguments, given[len(wanted):], strict=True))
+        sweep, local = Reverse(inside), {}
+        for i, g in zip(wanted, given, strict=False):
+            sweep.add(local, returned[i], g)
+        sweep.run(body, known, local)
+        place.erase()
+        for operand, argument in zip(op.operands, block.arguments, strict=True):
+            self.add(adjoint, operand, local.get(argument))
+
+    def _custom(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+        """By the user's rule for cotangents; else by the transpose of the one for tangents."""
+        rule = requests.rule_of_custom(op)
+        call = Call(op, Values(op.operands, frame), Values(op.results, frame))
+        varied = [x for x in op.operands if differentiable(x)]
+        if rule.cotangents is not None:
+            given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
+            found = requests.spliced_here(rule.cotangents(), [*call.operands, *call.results, *given])
+        else:
+            assert rule.tangents is not None
+            module = rule.tangents()
+
+            def forward(call: Call, tangents: Sequence[ir.Value | None]) -> list[ir.Value | None]:
+                directions = [zeros(x) if t is None else t for x, t in zip(call.inputs, tangents, strict=True)
+                              if differentiable(x)]
+                moved = iter(requests.spliced_here(module, [*call.operands, *directions]))
+                return [next(moved) if differentiable(r) else None for r in op.results]
+
+            cotangents = [adjoint.get(r) for r in op.results]
+            wanted = [x in self.active for x in op.operands]
+            swept = _transposed(Rule(rule.name, forward), call, cotangents, wanted)
+            found = [g for x, g in zip(op.operands, swept, strict=True) if differentiable(x)]
+        for operand, g in zip(varied, found, strict=True):
+            self.add(adjoint, operand, g)
 
     # -- control flow
 
@@ -185,7 +243,8 @@ def _transposed(rule: Rule, call: Call, cotangents: Sequence[ir.Value | None],
     made: list[ir.Operation] = []
     before = ops.record(made)
     try:
-        tangents = rule.forward(call, stand_ins)
+        with transposing():
+            tangents = rule.forward(call, stand_ins)
     finally:
         ops.record(before)
     depends = {v for v in stand_ins if v is not None}

@@ -54,6 +54,8 @@ class Explanation:
                  f"{_short(self.bytes[0])} -> {_short(self.bytes[1])} bytes",
                  f"compile time: trace {_ms(self.times.trace)}, passes {_ms(self.times.passes)}, "
                  f"XLA {_ms(self.times.xla)}"]
+        parts += [f"differentiated: {mode} mode of {function}, {before} -> {after} operations"
+                  for mode, function, before, after in self.report.derivatives]
         parts += [f"left to jax.jit: {self.reason}", ""] if self.reason else [""]
         for line in self.lines:
             parts.append(f"{line.place or '(no source line)'}   {line.source}")

@@ -13,6 +13,10 @@ from reactant.errors import ReactantError
 from reactant.ir import context  # noqa: F401 - registers dialects and passes
 
 
+SOURCE = "reactant.source"
+"""Attribute of a module: bytecode of what it was while it still said how to differentiate it."""
+
+
 class InvalidModule(ReactantError, ValueError):
     """Text that is no module, or a module that breaks a rule of its dialects; carries MLIR's message."""
 
@@ -52,6 +56,15 @@ def bytecode(module: ir.Module) -> bytes:
     stream = io.BytesIO()
     module.operation.write_bytecode(stream)
     return stream.getvalue()
+
+
+def take_source(module: ir.Module) -> bytes | None:
+    """The bytecode under `SOURCE`, taken off the module."""
+    if SOURCE not in module.operation.attributes:
+        return None
+    found = bytes(ir.StringAttr(module.operation.attributes[SOURCE]).value_bytes)
+    del module.operation.attributes[SOURCE]
+    return found
 
 
 def walk(module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:

@@ -24,6 +24,8 @@ class Report:
     operations_before: int = 0
     operations_after: int = 0
     not_converged: list[str] = field(default_factory=list)
+    derivatives: list[tuple[str, str, int, int]] = field(default_factory=list)
+    """What was differentiated: the mode, the function, its operations and those of its derivative."""
     _locations: list[tuple[str, ir.Location]] = field(default_factory=list, repr=False)
 
     def add(self, rule: str, seconds: float, location: ir.Location) -> None:

@@ -64,6 +64,8 @@ class Body:
     outputs: tuple[Array, ...]
     weak: frozenset[int] = frozenset()
     """Results of weak type, as jax calls it."""
+    source: bytes | None = None
+    """The module to differentiate, where it says more about derivatives than the one that runs."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,9 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = ()) -> Body:
                  if isinstance(op, func_dialect.FuncOp) and op.sym_name.value == "main"]
         if len(mains) != 1:
             raise ValueError(f"The module {name!r} has {len(mains)} functions named @main; one is run.")
-        kind = mains[0].type
+        kind, source = mains[0].type, modules.take_source(module)
         return Body(modules.bytecode(module), name, tuple(_array(t, name) for t in kind.inputs),
-                    tuple(_array(t, name) for t in kind.results), frozenset(weak))
+                    tuple(_array(t, name) for t in kind.results), frozenset(weak), source)
 
 
 def _array(type_: ir.Type, name: str) -> Array:

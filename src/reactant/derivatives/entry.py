@@ -1,0 +1,128 @@
+"""How a derivative is called: inside a trace as part of it, outside as a compiled function of its own."""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from reactant import signature as sig
+from reactant.api import Jitted, as_jitted
+from reactant.derivatives.outline import as_floating, leaves_of
+from reactant.errors import ReactantError, UnsupportedError
+from reactant.frontends.numpy.tensor import ARRAY, Tensor
+
+EXTRA = "reactant_extra"
+"""The keyword by which an entry point hands tangents or cotangents to its compiled function."""
+
+
+def name_of(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str, extra: bool = False) -> Jitted:
+    """`traced(args, kwargs, extra)` as a compiled function with the arguments, options and static arguments of
+    `function`."""
+    inner = base_of(function)
+
+    def entry(*args: Any, **kwargs: Any) -> Any:
+        given = kwargs.pop(EXTRA, None)
+        return traced(args, kwargs, given)
+
+    entry.__name__ = entry.__qualname__ = name
+    try:
+        signature = inspect.signature(inner.function)
+    except (TypeError, ValueError):
+        signature = None
+    if signature is not None:
+        parameters = list(signature.parameters.values())
+        if extra:
+            keyword = inspect.Parameter(EXTRA, inspect.Parameter.KEYWORD_ONLY, default=None)
+            at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+            parameters.insert(at, keyword)
+        entry.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return Jitted(entry, inner.options, inner._static, inner._traced)
+
+
+def base_of(function: Any) -> Jitted:
+    """The compiled function under derivatives of derivatives: whose arguments and options are meant."""
+    while hasattr(function, "differentiated"):
+        function = function.differentiated
+    return as_jitted(function)
+
+
+def remembered(make: Callable) -> Callable:
+    """A cache by function, for entry points that are given the function at every call."""
+    kept = functools.lru_cache(maxsize=256)(make)
+
+    def find(function: Any, *rest: Any) -> Any:
+        try:
+            return kept(function, *rest)
+        except TypeError as error:
+            if "unhashable" not in str(error):
+                raise
+            return make(function, *rest)
+    return find
+
+
+# ---- arguments -----------------------------------------------------------------------------------------------------
+
+def numbers_of(argnums: int | Iterable[int], args: Sequence[Any]) -> tuple[int, ...]:
+    """Positions counted from the front. Raises where there is no such argument."""
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for n in numbers:
+        if not -len(args) <= n < len(args):
+            raise ReactantError(f"argnums={n}, but the function was called with {len(args)} positional arguments.")
+    return tuple(n % len(args) for n in numbers)
+
+
+def named_arguments(function: Any, names: Iterable[str], args: tuple, kwargs: dict) -> list[int | str]:
+    """Where arguments given by name are: their position, or the name where they are keywords."""
+    try:
+        order = list(inspect.signature(base_of(function).function).parameters)
+    except (TypeError, ValueError):
+        order = []
+    found: list[int | str] = []
+    for name in names:
+        if name in kwargs:
+            found.append(name)
+        elif name in order and order.index(name) < len(args):
+            found.append(order.index(name))
+        else:
+            raise ReactantError(f"argnames: '{name_of(function)}' was called without an argument {name!r}.")
+    return found
+
+
+def require_floats(which: int | str, arg: Any) -> None:
+    """Raises `TypeError` for arguments that have no derivative."""
+    def check(leaf: Any) -> None:
+        if as_floating(leaf):
+            return
+        shown = type(leaf) is Tensor and leaf.kind == ARRAY or type(leaf) is np.ndarray
+        what = f"{np.dtype(leaf.dtype)} array" if shown else str(leaf.dtype) if type(leaf) is Tensor \
+            else type(leaf).__name__
+        raise TypeError(f"Argument {which} has a part of type {what}, which has no derivative: only floats and "
+                        f"complex numbers vary. Pass it as float, or leave it out with argnums.")
+    sig.map_tree(arg, check)
+
+
+def refuse_shared(chosen: Sequence[int | str], args: tuple, kwargs: dict) -> None:
+    """Raises where an array that is to vary is given twice."""
+    seen: dict[int, bool] = {}
+    for which, arg in [*enumerate(args), *kwargs.items()]:
+        varies = which in chosen
+        for leaf in leaves_of(arg):
+            if type(leaf) is Tensor and leaf.kind == ARRAY or type(leaf) is np.ndarray:
+                key = id(leaf.storage) if type(leaf) is Tensor and not leaf.steps else id(leaf)
+                if key in seen and (varies or seen[key]):
+                    raise UnsupportedError(f"Argument {which} shares an array with an argument before it (or holds one "
+                                           f"twice), so there is no derivative in each of them. Pass a copy.")
+                seen[key] = seen.get(key, False) or varies
+
+
+def like(arg: Any, values: Sequence[Any]) -> Any:
+    """A tree like an argument with other leaves, in order."""
+    left = iter(values)
+    return sig.map_tree(arg, lambda _: next(left))

@@ -1,0 +1,137 @@
+"""`grad` and `value_and_grad`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from reactant.api import Jitted
+from reactant.derivatives.entry import (
+    compiled,
+    name_of,
+    named_arguments,
+    numbers_of,
+    refuse_shared,
+    require_floats,
+)
+from reactant.derivatives.outline import Outlined, Slot, dtype_of_type, filled, outline
+from reactant.differentiate import requests
+from reactant.differentiate.checkpoint import Policy
+from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
+from reactant.ir.types import shape_and_dtype
+from reactant.session import is_tracing
+from reactant.signature import map_tree
+
+
+class Derivative:
+    """A gradient function: a function like any other, so it can be compiled and differentiated again. Made by `grad`
+    and `value_and_grad`."""
+
+    def __init__(self, function: Any, argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None,
+                 has_aux: bool, with_value: bool, policy: Policy):
+        if not callable(function):
+            raise TypeError(f"A derivative is of a function, not of {type(function).__name__}.")
+        if argnums is not None and argnames is not None:
+            raise TypeError("grad takes argnums or argnames, not both.")
+        self.differentiated, self.argnames = function, argnames
+        self.argnums = 0 if argnums is None and argnames is None else argnums
+        self.has_aux, self.with_value, self.policy = has_aux, with_value, policy
+        self.__name__ = f"grad_{name_of(function)}"
+        self.__doc__ = f"Gradient of {name_of(function)}."
+
+    @cached_property
+    def jitted(self) -> Jitted:
+        """The gradient as a compiled function: to call, `lower`, `explain`."""
+        return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.traced(args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments, as `Jitted.lower` gives it."""
+        return self.jitted.lower(*args, **kwargs)
+
+    def chosen(self, args: tuple, kwargs: dict) -> list[int | str]:
+        """Which arguments vary, checked."""
+        if self.argnames is not None:
+            names = (self.argnames,) if isinstance(self.argnames, str) else tuple(self.argnames)
+            found = named_arguments(self.differentiated, names, args, kwargs)
+        else:
+            found = list(numbers_of(self.argnums, args))
+        for which in found:
+            require_floats(which, args[which] if isinstance(which, int) else kwargs[which])
+        refuse_shared(found, args, kwargs)
+        return found
+
+    def traced(self, args: tuple, kwargs: dict) -> Any:
+        """The gradient as part of the trace that is running."""
+        chosen = self.chosen(args, kwargs)
+        made = outline(self.differentiated, args, kwargs, chosen)
+        value, aux = made.result, None
+        if self.has_aux:
+            if not (isinstance(value, tuple) and len(value) == 2):
+                raise TypeError(f"has_aux=True needs a function that returns (value, aux); '{made.name}' does not.")
+            value, aux = value
+        results, found = made.request(requests.REVERSE, _scalar_result(made, value), ones=True,
+                                      loops=self.policy.text)
+        made.take_effect(results)
+        left = iter(found)
+        gradients = [gradients_like(args[n] if isinstance(n, int) else kwargs[n], left) for n in chosen]
+        gradient: Any = gradients[0]
+        if isinstance(self.argnames, (list, tuple)):
+            gradient = dict(zip(self.argnames, gradients, strict=True))
+        elif self.argnames is None and not isinstance(self.argnums, int):
+            gradient = tuple(gradients)
+        if self.with_value:
+            return filled(made.result, results), gradient
+        return (gradient, filled(aux, results)) if self.has_aux else gradient
+
+
+def gradients_like(arg: Any, values: Any) -> Any:
+    """A tree like an argument with the next derivatives as its leaves; numbers come as NumPy scalars."""
+    def leaf(x: Any) -> Tensor:
+        whole = isinstance(x, np.ndarray)              # also for traced arrays that stand for one
+        return Tensor.of_value(next(values), ARRAY if whole else SCALAR)
+    return map_tree(arg, leaf)
+
+
+def _scalar_result(made: Outlined, value: Any) -> list[int]:
+    """The result a gradient is of: [its number], or [] for a constant."""
+    kind = f"returns a {type(value).__name__}"
+    if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
+        return []
+    if value is None:
+        kind = "returns None"
+    if type(value) is Slot:
+        shape, dtype = shape_and_dtype(made.types[value.index])
+        if shape == () and dtype_of_type(made.types[value.index]).kind in "fV":
+            return [value.index]
+        kind = f"returns {dtype}{list(shape)}"
+    raise TypeError(f"A gradient is of a function that returns one real number; '{made.name}' {kind}. Reduce it to "
+                    f"one, or use reactant.vjp or reactant.jacobian.")
+
+
+def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
+         argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
+         memory_budget: str | int | None = None) -> Derivative:
+    """The gradient of a function that returns one real number, in its arguments `argnums` (the first unless said).
+
+    The gradient has the structure of the argument (arrays, lists, dicts, dataclasses...); several `argnums` give a
+    tuple. argnames: the arguments by name; one name gives its gradient, several a dict of them.
+    has_aux: the function returns (value, aux); so does the gradient function.
+    checkpoint: what is kept of the turns of a loop: "all", every m-th state (an int), "sqrt", or "binomial".
+    memory_budget: bytes ("256MB", or an int) that what loops keep has to fit in; picks the fastest way that does.
+
+    Works inside compiled functions and on other derivatives. Raises `TypeError` for integer arguments, and
+    `NotDifferentiable`, which names the line, where an operation has no derivative.
+    """
+    return Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget))
+
+
+def value_and_grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
+                   argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
+                   memory_budget: str | int | None = None) -> Derivative:
+    """As `grad`, but gives (what the function returns, gradient)."""
+    return Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget))

@@ -1,0 +1,292 @@
+"""A Python function traced as a private function of the module under construction, for a request to name.
+
+The leaves of the chosen arguments are its arguments; every traced value from outside that it uses is another one, so
+closures over traced values work. Containers and arrays are copies: what the function writes into its arguments stays
+inside and is an output (`written`), while arrays from outside are written as in any other call.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant import signature as sig
+from reactant.api import Jitted
+from reactant.differentiate import requests
+from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.requests import Request
+from reactant.errors import UnsupportedError
+from reactant.frontends import branches, calls, source_map
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES
+from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
+from reactant.frontends.state import Variables
+from reactant.frontends.trace import current_trace
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, shape_of
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A leaf that is result `index` of the outlined function."""
+
+    index: int
+    kind: str
+
+
+@dataclass
+class Outlined:
+    """A private function and how to call it. `active`: the leaves of the chosen arguments, its first operands."""
+
+    name: str
+    callee: str
+    operands: list[ir.Value]
+    active: list[Tensor]
+    result: Any
+    written: list[Slot]
+    types: list[ir.Type]
+    storages: list[tuple[Storage, int]] = field(default_factory=list)
+    checks: list[tuple[int, Callable[[], BaseException]]] = field(default_factory=list)
+
+    def outputs(self) -> Any:
+        """The tree of everything the function gives: its result, and with writes (result, final contents)."""
+        return (self.result, tuple(self.written)) if self.written else self.result
+
+    def varying(self, tree: Any) -> list[int]:
+        """The results that the float leaves of a tree are, each once."""
+        found: dict[int, None] = {}
+        for leaf in leaves_of(tree):
+            if type(leaf) is Slot and dtype_of_type(self.types[leaf.index]).kind in "fcV":
+                found[leaf.index] = None
+        return list(found)
+
+    def request(self, mode: str, results: Sequence[int], extra: Sequence[ir.Value] = (), *, ones: bool = False,
+                loops: str = "", link: int = -1) -> tuple[list[ir.Value], list[ir.Value]]:
+        """(results, tangents or cotangents). Writes into arrays from outside and run-time checks take effect."""
+        with source_map.location():
+            made = requests.emit(Request(mode, tuple(range(len(self.active))), tuple(results), ones, loops, link),
+                                 self.callee, self.operands, extra, self.types)
+        return made[:len(self.types)], made[len(self.types):]
+
+    def take_effect(self, results: Sequence[ir.Value]) -> None:
+        """Write the arrays from outside that the function wrote, and carry on its run-time checks."""
+        trace = current_trace()
+        for storage, index in self.storages:
+            storage.write(results[index])
+        for index, error in self.checks:
+            trace.checks.append((results[index], error, trace.region))
+
+    def call(self, target: Callable[..., list[ir.Value]], *before: Any) -> Any:
+        """The function's result by an op that calls it, such as `requests.checkpointed`."""
+        with source_map.location():
+            results = target(*before, self.callee, self.operands, self.types)
+        self.take_effect(results)
+        return filled(self.result, results)
+
+
+def dtype_of_type(kind: ir.Type) -> np.dtype:
+    from reactant.ir.types import shape_and_dtype
+    return shape_and_dtype(kind)[1]
+
+
+def filled(tree: Any, values: Sequence[ir.Value | None]) -> Any:
+    """A tree of slots with traced arrays in them."""
+    return sig.map_tree(tree, lambda leaf: Tensor.of_value(values[leaf.index], leaf.kind)
+                        if type(leaf) is Slot else leaf)
+
+
+def leaves_of(tree: Any) -> list[Any]:
+    found: list[Any] = []
+    sig.map_tree(tree, found.append)
+    return found
+
+
+def as_tensor(leaf: Any) -> Tensor | None:
+    """An array or float leaf as a traced array; None for what is none."""
+    if type(leaf) is Tensor:
+        return leaf
+    if isinstance(leaf, np.ndarray):
+        return Tensor.of_array(leaf)
+    if isinstance(leaf, np.generic):
+        return Tensor.of_value(ops.constant(leaf), SCALAR)
+    if type(leaf) in (float, complex):
+        return Tensor.of_value(ops.constant(leaf, PYTHON_DTYPES[type(leaf)]), PYTHON)
+    return None
+
+
+def outline(function: Any, args: tuple, kwargs: dict, chosen: Sequence[Any], *, every: bool = False,
+            shared: bool = False) -> Outlined:
+    """Trace `function(*args, **kwargs)`. `chosen`: positions or names of the arguments whose float leaves are active
+    (with `every`, leaves of all dtypes). shared: the function gets the arguments themselves, not copies."""
+    return _Outlining(function, args, kwargs, chosen, every, shared).run()
+
+
+class _Outlining:
+    def __init__(self, function: Any, args: tuple, kwargs: dict, chosen: Sequence[Any], every: bool, shared: bool):
+        self.function, self.args, self.kwargs, self.chosen = function, args, kwargs, list(chosen)
+        self.every, self.shared = every, shared
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self.values: list[ir.Value] = []          # what the function returns
+        self.storages: list[Storage] = []         # the memory of its array arguments, in order
+        self.containers: list[tuple[Any, Any]] = []
+        self.seen: dict[int, Tensor] = {}
+        self.result: Any = None
+        self.written: list[Slot] = []
+
+    def run(self) -> Outlined:
+        trace = current_trace()
+        self.active = [tensor for n in self.chosen
+                       for leaf in leaves_of(self.args[n] if isinstance(n, int) else self.kwargs[n])
+                       if self.active_leaf(leaf) and (tensor := as_tensor(leaf)) is not None]
+        outer = [t.value() for t in self.active]
+        scratch = branches.scratch_blocks(1)
+        try:
+            block = scratch.regions[0].blocks.append(*(v.type for v in outer))
+            branch = branches.run(block, self.body(list(block.arguments)), Variables((), (), ()), {})
+            if branch.raised:
+                raise UnsupportedError(f"'{self.name}' always raises.")
+            self.refuse_changed(branch)
+            storages = []
+            for written, value in branch.written.items():
+                if branch.preexisting(written):
+                    storages.append((written, self.add(value)))
+            checks = [(self.add(ok), error) for ok, error in branch.checks]
+            with ir.InsertionPoint(block):
+                ops.create("stablehlo.return", [], self.values)
+            callee, operands = _as_function(trace.module, scratch, block, outer, self.name)
+            types = [v.type for v in self.values]
+        finally:
+            scratch.erase()
+        return Outlined(self.name, callee, operands, self.active, self.result, self.written, types, storages, checks)
+
+    def add(self, value: ir.Value) -> int:
+        self.values.append(value)
+        return len(self.values) - 1
+
+    # -- arguments
+
+    def active_leaf(self, leaf: Any) -> bool:
+        return as_floating(leaf) or self.every and (type(leaf) is Tensor or isinstance(leaf, (np.ndarray, np.generic)))
+
+    def body(self, arguments: list[ir.Value]) -> Callable[[], None]:
+        def run() -> None:
+            left = iter(zip(self.active, arguments, strict=True))
+            ready = {n: self.copied(self.args[n] if isinstance(n, int) else self.kwargs[n], left) for n in self.chosen}
+            args = tuple(ready[i] if i in ready else self.copied(a, None) for i, a in enumerate(self.args))
+            kwargs = {n: ready[n] if n in ready else self.copied(a, None) for n, a in self.kwargs.items()}
+            result = call_of(self.function)(*args, **kwargs)
+            self.result = sig.map_tree(result, self.leaf)
+            for storage in self.storages:
+                if storage.version and storage.data is None:
+                    self.written.append(Slot(self.add(storage.read()), ARRAY))
+        return run
+
+    def copied(self, tree: Any, left: Any) -> Any:
+        """An argument for the function: containers anew, arrays with memory of their own."""
+        if self.shared:
+            return tree
+
+        def leaf(x: Any) -> Any:
+            if left is not None and self.active_leaf(x):
+                outer, value = next(left)
+                return self.own(outer, value)
+            if type(x) is Tensor and x.kind == ARRAY and not x.is_concrete():
+                if id(x) not in self.seen:
+                    self.seen[id(x)] = self.own(x, x.value())
+                return self.seen[id(x)]
+            if type(x) is Tensor and x.is_concrete():
+                return Tensor.of_array(x.numpy().copy()) if x.kind == ARRAY else x
+            return x.copy() if isinstance(x, np.ndarray) and type(x) is not Tensor else x
+
+        made = sig.map_tree(tree, leaf)
+        self.note_containers(made)
+        return made
+
+    def own(self, outer: Tensor, value: ir.Value) -> Tensor:
+        storage = Storage(shape_of(value), dtype_of(value), value=value)
+        if outer.kind == ARRAY:
+            self.storages.append(storage)
+        return Tensor(storage, kind=outer.kind, strides=outer.strides_ if outer.kind == ARRAY else None,
+                      writeable=outer.writeable)
+
+    def note_containers(self, tree: Any) -> None:
+        if isinstance(tree, (list, dict)) or sig.is_plain_object(tree) and not isinstance(tree, tuple):
+            self.containers.append((tree, sig.contents(tree)))
+        if isinstance(tree, (list, tuple)):
+            children: Any = tree
+        elif isinstance(tree, dict):
+            children = tree.values()
+        else:
+            children = sig.attributes(tree).values() if sig.is_plain_object(tree) else ()
+        for child in children:
+            if type(child) is not Tensor:
+                self.note_containers(child)
+
+    def refuse_changed(self, branch: Any) -> None:
+        inside = {id(c) for c, _ in self.containers}
+        if any(id(change.container) not in inside for change, _ in branch.objects):
+            raise UnsupportedError(f"'{self.name}' changes lists, dicts or variables from outside while it is being "
+                                   f"differentiated. Return what it makes instead.")
+        for container, old in self.containers:
+            new = sig.contents(container)
+            same = len(old) == len(new) and (all(a is b for a, b in zip(old, new, strict=True))
+                                             if isinstance(old, list) else list(old) == list(new)
+                                             and all(old[k] is new[k] for k in old))
+            if not same:
+                raise UnsupportedError(f"'{self.name}' changes lists, dicts or objects among its arguments, which a "
+                                       f"derivative cannot follow. Return what it makes instead.")
+
+    # -- results
+
+    def leaf(self, leaf: Any) -> Any:
+        if getattr(type(leaf), "partial", False):
+            raise UnsupportedError(f"'{self.name}' returns an array whose size depends on run-time values, and a "
+                                   f"derivative is being taken. Return it at full size, e.g. np.where(mask, x, 0).")
+        if type(leaf) is not Tensor:
+            return leaf
+        return Slot(self.add(leaf.value()), leaf.kind)
+
+
+def as_floating(x: Any) -> bool:
+    """Whether a leaf is a number or array that can vary."""
+    if type(x) in (float, complex):
+        return True
+    dtype = getattr(x, "dtype", None)
+    return dtype is not None and (np.dtype(dtype).kind in "fc" or np.dtype(dtype).name == "bfloat16")
+
+
+def call_of(function: Any) -> Callable:
+    """How a function that the user named is called inside a trace."""
+    if isinstance(function, Jitted):
+        jax_function = getattr(function, "jitted", None)
+        if jax_function is None:
+            return lambda *a, **k: calls.enter(function.function, *a, **k)
+        return lambda *a, **k: calls.call(jax_function, *a, **k)
+    return lambda *a, **k: calls.call(function, *a, **k)
+
+
+def _as_function(module: ir.Module, scratch: ir.Operation, block: ir.Block, arguments: list[ir.Value],
+                 name: str) -> tuple[str, list[ir.Value]]:
+    """A private function with the content of `block`, and its operands: `arguments`, then what it captures."""
+    outside = captured(scratch)
+    constants = [v for v in outside if ops.constant_value(v) is not None]
+    others = [v for v in outside if ops.constant_value(v) is None]
+
+    def build(inner: Sequence[ir.Value]) -> list[ir.Value]:
+        mapping = dict(zip([*block.arguments, *others], inner, strict=True))
+        for value in constants:
+            modules.clone_with(value.owner, mapping)
+        body, returned = block_ops(block)
+        for op in body:
+            modules.clone_with(op, mapping)
+        return [mapping[v] for v in returned]
+
+    operands = [*arguments, *others]
+    safe = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    return requests.private_function(module, [v.type for v in operands], build, safe), operands
+
+
+__all__ = ["Outlined", "Slot", "as_floating", "as_tensor", "filled", "leaves_of", "outline"]

@@ -1,0 +1,251 @@
+"""Linear functions that are called later: what they need is computed with the outputs and kept.
+
+The program of outputs and derivative is made as one, then divided: what does not depend on the tangents (or cotangents)
+goes into a first program, whose results are the outputs and the values that the rest reads; the rest is the second.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant import pipelines
+from reactant import signature as sig
+from reactant.compiled import Compiled, Lowered, Times, lower
+from reactant.derivatives.entry import compiled, name_of
+from reactant.derivatives.gradients import gradients_like
+from reactant.derivatives.linear import prepared, primal_of, tangent_tree
+from reactant.derivatives.outline import Slot, filled, leaves_of
+from reactant.differentiate import requests
+from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.forward import finish, new_function
+from reactant.errors import ReactantError
+from reactant.frontends.numpy.tensor import ARRAY
+from reactant.frontends.trace import current_trace
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.ir.types import shape_and_dtype
+from reactant.options import CompileOptions
+from reactant.rewrite import Report
+from reactant.runtime.executable import Executable
+from reactant.tracing import Result, Traced
+
+CHEAP = {"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.reshape"}
+"""Ops that are done again rather than have their result kept."""
+
+
+@dataclass
+class Wanted:
+    """What the second program is given: shape and dtype of each, and how to find them in what the user passes."""
+
+    types: list[tuple[tuple[int, ...], np.dtype]]
+    flatten: Callable[[Any], list[Any]]
+
+
+@dataclass
+class _Divided:
+    early: Compiled
+    late: Compiled
+    wanted: Wanted
+
+
+class Split:
+    """`begin(primals)` gives (outputs, later): `later(g)` is the derivative there, for g as often as wanted."""
+
+    def __init__(self, function: Any, numbers: tuple[int, ...], mode: str):
+        self.function, self.numbers, self.mode = function, numbers, mode
+        self.jitted = compiled(function, lambda args, kwargs, _: self._traced(args, kwargs),
+                               f"{'vjp' if mode == 'reverse' else 'linearize'}_{name_of(function)}")
+        self._programs: dict[Any, _Divided] = {}
+
+    def begin(self, primals: tuple, kwargs: dict) -> tuple[Any, Callable[[Any], Any]]:
+        key, leaves = self.jitted._sign(primals, kwargs)
+        made = self._programs.get(key)
+        if made is None:
+            made = self._programs[key] = self._make(key)
+        outputs, kept = made.early.run(leaves, primals, kwargs)
+
+        def later(given: Any) -> Any:
+            extra = [_fitting(x, shape, dtype, self.mode) for x, (shape, dtype)
+                     in zip(made.wanted.flatten(given), made.wanted.types, strict=True)]
+            return made.late.run([*kept, *extra], (), {})
+        return outputs, later
+
+    def _traced(self, args: tuple, kwargs: dict) -> Any:
+        """(outputs, derivative), where tangents or cotangents are arguments of the program after all others."""
+        made = prepared(self.function, args, kwargs, self.numbers)
+        varying = made.varying(made.outputs())
+        results, link = primal_of(made)
+        types = [made.types[i] for i in varying] if self.mode == "reverse" else [t.value().type for t in made.active]
+        shapes = [shape_and_dtype(t) for t in types]
+        extra = [current_trace().add_argument(shape, dtype) for shape, dtype in shapes]
+        if self.mode == "reverse":
+            found = made.request(requests.REVERSE, varying, extra, link=link)[1]
+            left = iter(found)
+            derivative: Any = tuple(gradients_like(args[n], left) for n in self.numbers)
+            template = made.outputs()
+            self._wanted = Wanted(shapes, lambda given: _cotangents(template, varying, shapes, made.name, given))
+        else:
+            found = made.request(requests.FORWARD, varying, extra)[1]
+            derivative = tangent_tree(made.outputs(), dict(zip(varying, found, strict=True)), made.types)
+            counts = [len(leaves_of(args[n])) for n in self.numbers]
+            self._wanted = Wanted(shapes, lambda given: _tangents(counts, self.numbers, given))
+        return filled(made.outputs(), results), derivative
+
+    def _make(self, key: tuple) -> _Divided:
+        options = self.jitted.options
+        before = options if options.optimize is not True else options.with_(optimize="differentiated")
+        with building():
+            whole = lower(self.jitted.function, key[0], key[1], before)
+            early, late = _divide(whole.traced, len(self._wanted.types))
+            on_device = whole.on_device
+            return _Divided(*(_compiled(f"{self.jitted.__name__}_{name}", traced, options, on_device)
+                              for name, traced in (("outputs", early), ("derivative", late))), self._wanted)
+
+
+def _compiled(name: str, traced: Traced, options: CompileOptions, on_device: bool) -> Compiled:
+    if options.optimize is True:
+        pipelines.run(traced.module, "default", options=options)
+    lowered = Lowered(name, traced, None, Report(), Times(), options, on_device=on_device)
+    return Compiled(lowered, Executable(traced.module, name=name, xla_options=dict(options.xla)))
+
+
+def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Any:
+    what, other = ("A cotangent", "its output") if mode == "reverse" else ("A tangent", "the argument")
+    if given is None:
+        return np.zeros(shape, dtype)
+    if np.shape(given) != shape:
+        raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {shape}.")
+    if isinstance(given, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):
+        array = np.asarray(given)
+        return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype, copy=False)
+    return given.astype(dtype) if np.dtype(given.dtype) != dtype else given
+
+
+def _cotangents(template: Any, varying: Sequence[int], shapes: Sequence[Any], name: str, given: Any) -> list[Any]:
+    wanted, leaves = leaves_of(template), leaves_of(given)
+    if len(leaves) != len(wanted):
+        raise ReactantError(f"The cotangent has {len(leaves)} leaves, the outputs of '{name}' have {len(wanted)}.")
+    found: dict[int, Any] = {}
+    for slot, g in zip(wanted, leaves, strict=True):
+        if type(slot) is Slot and slot.index in varying:
+            found[slot.index] = g if slot.index not in found else found[slot.index] + g
+    return [found[i] for i in varying]
+
+
+def _tangents(counts: Sequence[int], numbers: Sequence[int], given: Any) -> list[Any]:
+    if len(given) != len(numbers):
+        raise ReactantError(f"The linear function takes {len(numbers)} tangents, not {len(given)}.")
+    found = []
+    for count, n, tree in zip(counts, numbers, given, strict=True):
+        leaves = leaves_of(tree)
+        if len(leaves) != count:
+            raise ReactantError(f"The tangent of argument {n} has {len(leaves)} leaves, the argument {count}.")
+        found += leaves
+    return found
+
+
+# ---- dividing ------------------------------------------------------------------------------------------------------
+
+def _divide(traced: Traced, extra: int) -> tuple[Traced, Traced]:
+    """The program of the outputs and of what is kept, and the one of the derivative: its arguments are what is kept,
+    then the `extra` last arguments."""
+    block = modules.function(traced.module).regions[0].blocks[0]
+    body, returned = block_ops(block)
+    arguments = list(block.arguments)
+    late = set(arguments[len(arguments) - extra:])
+    delayed = []
+    for op in body:
+        if any(v in late for v in [*op.operands, *captured(op)]):
+            late.update(op.results)
+            delayed.append(op)
+    outputs, derivative = traced.result
+    of_outputs = _Renumbered()
+    outputs = of_outputs.tree(outputs)
+    flags = None if traced.flags is None else of_outputs.number(traced.flags)
+    of_derivative = _Renumbered()
+    derivative = of_derivative.tree(derivative)
+
+    plan = _Late(delayed, late, [returned[i] for i in of_derivative.indices])
+    early_values = [returned[i] for i in of_outputs.indices]
+    first = _early_module(body, set(delayed_results(delayed)), arguments[:len(arguments) - extra],
+                          [*early_values, *plan.kept])
+    second = plan.module(arguments[len(arguments) - extra:])
+    count = len(early_values)
+    kept = [Result(count + i, ARRAY) for i in range(len(plan.kept))]
+    return (Traced(first, (outputs, kept), captured=traced.captured, flags=flags, errors=traced.errors),
+            Traced(second, derivative))
+
+
+def delayed_results(ops_: Sequence[ir.Operation]) -> list[ir.Value]:
+    return [r for op in ops_ for r in op.results]
+
+
+class _Renumbered:
+    """Trees of results with the results numbered in order of first use."""
+
+    def __init__(self) -> None:
+        self.indices: list[int] = []
+
+    def number(self, index: int) -> int:
+        if index not in self.indices:
+            self.indices.append(index)
+        return self.indices.index(index)
+
+    def tree(self, tree: Any) -> Any:
+        return sig.map_tree(tree, lambda leaf: Result(self.number(leaf.index), leaf.kind, leaf.steps, leaf.layout)
+                            if isinstance(leaf, Result) else leaf)
+
+
+def _early_module(body: Sequence[ir.Operation], delayed: set[ir.Value], arguments: Sequence[ir.Value],
+                  results: Sequence[ir.Value]) -> ir.Module:
+    made, block = new_function([a.type for a in arguments])
+    mapping = dict(zip(arguments, block.arguments, strict=True))
+    with ir.InsertionPoint(block):
+        for op in body:
+            if not any(r in delayed for r in op.results):
+                modules.clone_with(op, mapping)
+        finish(made, [mapping[v] for v in results])
+    return made
+
+
+class _Late:
+    """The second program: which ops it has, and which values it is given."""
+
+    def __init__(self, delayed: Sequence[ir.Operation], late: set[ir.Value], results: Sequence[ir.Value]):
+        self.results = results
+        self.kept: list[ir.Value] = []
+        self.again: list[ir.Operation] = []         # cheap ops of the first program that are done again
+        self._seen: set[ir.Value] = set()
+        self._late = late
+        for op in delayed:
+            for value in [*op.operands, *captured(op)]:
+                self._need(value)
+        for value in results:
+            self._need(value)
+        self.delayed = delayed
+
+    def _need(self, value: ir.Value) -> None:
+        if value in self._late or value in self._seen:
+            return
+        self._seen.add(value)
+        owner = value.owner
+        if not isinstance(owner, ir.Block) and owner.operation.name in CHEAP:
+            for operand in owner.operands:
+                self._need(operand)
+            self.again.append(owner.operation)
+        else:
+            self.kept.append(value)
+
+    def module(self, extra: Sequence[ir.Value]) -> ir.Module:
+        given = [*self.kept, *extra]
+        made, block = new_function([v.type for v in given])
+        mapping = dict(zip(given, block.arguments, strict=True))
+        with ir.InsertionPoint(block):
+            for op in [*self.again, *self.delayed]:
+                modules.clone_with(op, mapping)
+            finish(made, [mapping[v] for v in self.results])
+        return made

@@ -1,0 +1,343 @@
+"""Requests to differentiate, as ops of the module, and the marks that say how.
+
+    %y, %g = stablehlo.custom_call @reactant.reverse(%x) {called_computations = [@f], backend_config = {arguments, ...}}
+
+A *request* names a private function of the module. `reactant.forward` takes its arguments and a tangent for each of
+`arguments`, and gives its results and a tangent for each of `results`; `reactant.reverse` takes a cotangent for each of
+`results` (none with `ones`) and gives a cotangent for each of `arguments`. So the function is simplified as any other
+before `expand_innermost` writes its derivative in the place of the request, and what came out is simplified again.
+
+A *mark* stays until nothing is left to differentiate: `reactant.checkpoint` (values inside are computed again in the
+reverse sweep), `reactant.custom_derivative` (the user's rule), `reactant.stop_gradient`. `strip` puts the plain
+function in its place.
+"""
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+
+from reactant.ir import modules, ops
+from reactant.ir.context import building
+
+FORWARD, REVERSE, PRIMAL = "reactant.forward", "reactant.reverse", "reactant.primal"
+CHECKPOINT, CUSTOM, STOP = "reactant.checkpoint", "reactant.custom_derivative", "reactant.stop_gradient"
+REQUESTS, MARKS = (FORWARD, REVERSE, PRIMAL), (CHECKPOINT, CUSTOM, STOP)
+_names = itertools.count()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to differentiate: `arguments` and `results` of the function by number."""
+
+    mode: str
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    ones: bool = False
+    loops: str = ""
+    """How loops are kept for the reverse sweep; see `checkpoint.Policy`."""
+    link: int = -1
+    """The `reactant.primal` op that gave the results already, and whose values are used where it is in sight."""
+
+
+def target_of(op: ir.Operation) -> str:
+    """The target of a custom call of ours, else ""."""
+    if op.name != "stablehlo.custom_call":
+        return ""
+    target = ir.StringAttr(op.attributes["call_target_name"]).value
+    return target if target.startswith("reactant.") else ""
+
+
+def callee_of(op: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(ir.ArrayAttr(op.attributes["called_computations"])[0]).value
+
+
+def module_of(op: ir.Operation) -> ir.Operation:
+    """The module op around an op."""
+    found = op
+    while found.name != "builtin.module":
+        found = found.parent.operation
+    return found
+
+
+def function_named(op: ir.Operation, name: str) -> ir.Operation:
+    """The function `name` of the module around `op`."""
+    for each in module_of(op).regions[0].blocks[0]:
+        if each.operation.name == "func.func" and ir.StringAttr(each.operation.attributes["sym_name"]).value == name:
+            return each.operation
+    raise KeyError(name)
+
+
+# ---- making --------------------------------------------------------------------------------------------------------
+
+def private_function(module: ir.Module, inputs: Sequence[ir.Type],
+                     body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]], hint: str) -> str:
+    """A private function at the end of the module; gives its name."""
+    taken = {ir.StringAttr(op.operation.attributes["sym_name"]).value for op in module.body
+             if op.operation.name == "func.func"}
+    name = next(n for n in (f"{hint}_{number}" for number in _names) if n not in taken)
+    with ir.InsertionPoint(module.body):
+        function = ir.Operation.create("func.func", regions=1, attributes={
+            "sym_name": ir.StringAttr.get(name), "sym_visibility": ir.StringAttr.get("private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), []))})
+    block = function.regions[0].blocks.append(*inputs)
+    with ir.InsertionPoint(block):
+        results = list(body(list(block.arguments)))
+        ops.create("func.return", [], results)
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get(list(inputs), [r.type for r in results]))
+    return name
+
+
+def _emit(target: str, callee: str | None, operands: Sequence[ir.Value], results: Sequence[ir.Type],
+          config: dict[str, ir.Attribute]) -> list[ir.Value]:
+    attributes = {"api_version": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+                  "backend_config": ir.DictAttr.get(config)}
+    if callee is not None:
+        attributes["called_computations"] = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(callee)])
+    return ops.custom_call(target, operands, results, attributes=attributes)
+
+
+def emit(request: Request, callee: str, operands: Sequence[ir.Value], extra: Sequence[ir.Value],
+         results: Sequence[ir.Type]) -> list[ir.Value]:
+    """The request op. `extra`: tangents or cotangents; `results`: the types of what the function gives."""
+    given = [results[i] for i in request.results] if request.mode == FORWARD else \
+        [operands[i].type for i in request.arguments] if request.mode == REVERSE else []
+    integer = ir.IntegerType.get_signless(64)
+    return _emit(request.mode, callee, [*operands, *extra], [*results, *given], {
+        "arguments": ir.DenseI64ArrayAttr.get(list(request.arguments)),
+        "results": ir.DenseI64ArrayAttr.get(list(request.results)), "ones": ir.BoolAttr.get(request.ones),
+        "loops": ir.StringAttr.get(request.loops), "link": ir.IntegerAttr.get(integer, request.link)})
+
+
+def request_of(op: ir.Operation) -> Request:
+    config = ir.DictAttr(op.attributes["backend_config"])
+    return Request(target_of(op), tuple(ir.DenseI64ArrayAttr(config["arguments"])),
+                   tuple(ir.DenseI64ArrayAttr(config["results"])), ir.BoolAttr(config["ones"]).value,
+                   ir.StringAttr(config["loops"]).value, ir.IntegerAttr(config["link"]).value)
+
+
+def checkpointed(callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
+    """A call whose inside the reverse sweep computes again."""
+    return _emit(CHECKPOINT, callee, operands, results, {})
+
+
+def stop_gradient(value: ir.Value) -> ir.Value:
+    """The value, as a constant to derivatives."""
+    return _emit(STOP, None, [value], [value.type], {})[0]
+
+
+@dataclass
+class CustomRule:
+    """The user's derivative of a function. Each maker gives a module whose `main` has the results only: `tangents` of
+    (arguments..., tangents of all that have one...), `cotangents` of (arguments..., cotangents of all results that have
+    one...)."""
+
+    name: str
+    tangents: Callable[[], ir.Module] | None = None
+    cotangents: Callable[[], ir.Module] | None = None
+
+
+CUSTOM_RULES: dict[int, CustomRule] = {}
+"""By the number that a `reactant.custom_derivative` op carries. A rule lives as long as programs that may need it."""
+
+
+def custom(rule: CustomRule, callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
+    """A call whose derivative is `rule`."""
+    number = len(CUSTOM_RULES)
+    CUSTOM_RULES[number] = rule
+    return _emit(CUSTOM, callee, operands, results,
+                 {"rule": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)})
+
+
+def rule_of_custom(op: ir.Operation) -> CustomRule:
+    return CUSTOM_RULES[ir.IntegerAttr(ir.DictAttr(op.attributes["backend_config"])["rule"]).value]
+
+
+# ---- expanding -----------------------------------------------------------------------------------------------------
+
+Expansion = tuple[str, str, int, int]
+"""What became of one request: the mode, the function, its operations and those of its derivative."""
+
+
+def present(module: ir.Module, targets: Iterable[str] = REQUESTS) -> bool:
+    """Whether a module has custom calls of these targets."""
+    wanted = set(targets)
+    return any(target_of(op) in wanted for op in modules.walk(module) if op.name == "stablehlo.custom_call")
+
+
+def expand_innermost(module: ir.Module, expansions: list[Expansion] | None = None) -> bool:
+    """Expand the requests whose functions have none themselves; whether there were any. Calls must be inlined.
+
+    Raises `NotDifferentiable`.
+    """
+    if not present(module):
+        return False
+    with building():
+        functions = {ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation for op in module.body
+                     if op.operation.name == "func.func"}
+        waiting = _with_requests(functions)
+        ready: list[ir.Operation] = []
+        primals: dict[int, ir.Operation] = {}
+        for function in functions.values():
+            for op in modules.walk(function):
+                if target_of(op) in (FORWARD, REVERSE) and callee_of(op) not in waiting:
+                    ready.append(op)
+                elif target_of(op) == PRIMAL and callee_of(op) not in waiting:
+                    primals[request_of(op).link] = op
+        for op in ready:
+            _expand(op, functions[callee_of(op)], primals, expansions)
+        linked = {request_of(op).link for function in functions.values() for op in modules.walk(function)
+                  if target_of(op) == REVERSE}
+        for link, op in primals.items():
+            if link not in linked:
+                inline(op)
+        modules.run_passes(module, "symbol-dce")
+    return True
+
+
+def _with_requests(functions: dict[str, ir.Operation]) -> set[str]:
+    """Functions with a request in them or in what their marks name."""
+    named: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for name, function in functions.items():
+        for op in modules.walk(function):
+            if target_of(op) in REQUESTS:
+                found.add(name)
+            elif target_of(op) in (CHECKPOINT, CUSTOM):
+                named.setdefault(name, set()).add(callee_of(op))
+    while grown := {name for name, callees in named.items() if callees & found} - found:
+        found |= grown
+    return found
+
+
+def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Operation],
+            expansions: list[Expansion] | None) -> None:
+    from reactant.differentiate import forward, reverse  # the rules are loaded when something is differentiated
+    from reactant.differentiate.checkpoint import Policy
+    request = request_of(op)
+    name = ir.StringAttr(function.attributes["sym_name"]).value
+    source = ir.Module.parse(bytecode_of(module_of(op)))
+    if request.mode == FORWARD:
+        made = forward.jvp(source, request.arguments, request.results, name=name)
+    else:
+        made = reverse.vjp(source, request.arguments, request.results, ones=request.ones, name=name,
+                           policy=Policy.parse(request.loops))
+    if expansions is not None:
+        expansions.append((request.mode.removeprefix("reactant."), name, modules.size(function),
+                           modules.size(modules.function(made))))
+    adopt_functions(made, module_of(op))
+    body = modules.function(made).regions[0].blocks[0]
+    primal = primals.get(request.link)
+    if primal is not None and _in_sight(primal, op):
+        del primals[request.link]
+        _splice_linked(op, body, primal)
+    else:
+        _replace(op, splice(body, list(op.operands), op))
+
+
+def bytecode_of(module: ir.Operation) -> bytes:
+    """Of a module op, as `modules.bytecode` of a module."""
+    stream = io.BytesIO()
+    module.write_bytecode(stream)
+    return stream.getvalue()
+
+
+def adopt_functions(source: ir.Module, into: ir.Operation) -> None:
+    """Copy the private functions of `source` that `into` (a module op) does not have."""
+    block = into.regions[0].blocks[0]
+    present = {ir.StringAttr(op.operation.attributes["sym_name"]).value for op in block
+               if op.operation.name == "func.func"}
+    for each in source.body:
+        if each.operation.name == "func.func" \
+                and ir.StringAttr(each.operation.attributes["sym_name"]).value not in present | {"main"}:
+            with ir.InsertionPoint(block):
+                each.operation.clone()
+
+
+def copied(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """Copy the ops of a function body to the insertion point, with `values` as its arguments; gives what it returns."""
+    mapping = dict(zip(block.arguments, values, strict=True))
+    *body, terminator = [each.operation for each in block.operations]
+    for each in body:
+        ops.note(modules.clone_with(each, mapping))
+    return [mapping.get(v, v) for v in terminator.operands]
+
+
+def splice(block: ir.Block, values: Sequence[ir.Value], before: ir.Operation) -> list[ir.Value]:
+    """`copied`, in front of an op."""
+    with ir.InsertionPoint(before):
+        return copied(block, values)
+
+
+def spliced_here(module: ir.Module, values: Sequence[ir.Value]) -> list[ir.Value]:
+    """The content of `main` at the insertion point, and the functions that marks in it name."""
+    if present(module, MARKS):
+        adopt_functions(module, module_of(ir.InsertionPoint.current.block.owner.operation))
+    return copied(modules.function(module).regions[0].blocks[0], values)
+
+
+def _replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    for old, new in zip(op.results, values, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _in_sight(primal: ir.Operation, op: ir.Operation) -> bool:
+    """Whether what is computed at `primal` can be used at `op`, which asks for the same arguments."""
+    if list(op.operands)[:len(primal.operands)] != list(primal.operands):
+        return False
+    inside = op
+    while inside.name != "func.func":
+        if inside.block == primal.block:
+            return True
+        inside = inside.parent.operation
+    return False
+
+
+def _splice_linked(op: ir.Operation, block: ir.Block, primal: ir.Operation) -> None:
+    """What does not depend on the cotangents is computed where the results were asked for, the rest at the request."""
+    count = len(primal.operands)
+    late = set(list(block.arguments)[count:])
+    mapping = dict(zip(block.arguments, [*primal.operands, *list(op.operands)[count:]], strict=True))
+    *body, terminator = [each.operation for each in block.operations]
+    delayed = []
+    with ir.InsertionPoint(primal):
+        for each in body:
+            read = list(each.operands) + [v for child in modules.walk(each) for v in child.operands]
+            if any(v in late for v in read):
+                late.update(each.results)
+                delayed.append(each)
+            else:
+                modules.clone_with(each, mapping)
+    with ir.InsertionPoint(op):
+        for each in delayed:
+            modules.clone_with(each, mapping)
+    results = [mapping[v] for v in terminator.operands]
+    given = len(primal.results)
+    _replace(op, results)
+    _replace(primal, results[:given])
+
+
+def inline(op: ir.Operation) -> None:
+    """Put the body of the function that an op names in its place."""
+    _replace(op, splice(function_named(op, callee_of(op)).regions[0].blocks[0], list(op.operands), op))
+
+
+def strip(module: ir.Module) -> None:
+    """Put the plain function in the place of each mark; what the module was stays on record where it matters."""
+    if not present(module, MARKS):
+        return
+    with building():
+        before = modules.bytecode(module)
+        while marks := [op for op in modules.walk(module) if target_of(op) in MARKS]:
+            for op in marks:
+                if target_of(op) == STOP:
+                    _replace(op, list(op.operands))
+                else:
+                    inline(op)
+        modules.run_passes(module, "symbol-dce")
+        module.operation.attributes[modules.SOURCE] = ir.StringAttr.get(before)
