@@ -138,8 +138,8 @@ def test_float_conversions_round_once(kind, to):
     a = floats(kind, 3)
     if kind == "f64":   # halves of two last places: rounding twice shows
         a[:50] = 1 + np.arange(50) * 2.0**-11 + 2.0**-40
-    op = "extf" if TYPES[to]().itemsize > TYPES[kind]().itemsize else "truncf"
-    if TYPES[to]().itemsize == TYPES[kind]().itemsize:
+    op = "extf" if np.dtype(TYPES[to]).itemsize > np.dtype(TYPES[kind]).itemsize else "truncf"
+    if np.dtype(TYPES[to]).itemsize == np.dtype(TYPES[kind]).itemsize:
         op = "convertf"
     with np.errstate(all="ignore"):
         expected = a.astype(np.float64).astype(TYPES[to])
@@ -211,10 +211,11 @@ def test_compare_integers(kind):
 def test_constants_and_select(kind):
     dtype = TYPES[kind]
     text = {"i1": "true"}.get(kind, "-3.25" if kind in FLOATS else "-3")
+    constant = "true" if kind == "i1" else f"{text} : {kind}"
     chosen = np.arange(N) % 3 == 0
     a = np.zeros(N, dtype)
     expected = np.where(chosen, np.array(True if kind == "i1" else float(text)).astype(dtype), a)
-    same(run(f"%k = arith.constant {text} : {kind}\n%r = arith.select %x0, %k, %x1 : {kind}", ["i1", kind], kind,
+    same(run(f"%k = arith.constant {constant}\n%r = arith.select %x0, %k, %x1 : {kind}", ["i1", kind], kind,
              chosen, a), expected)
 
 

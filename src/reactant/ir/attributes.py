@@ -105,7 +105,7 @@ def read(attribute: ir.Attribute) -> np.ndarray:
     """`elements` for contents met once, which a cache would only keep alive."""
     shape, dtype = shape_and_dtype(attribute.type)
     if dtype.kind not in "biuf" or dtype.name in _TEXT_ONLY:
-        return _elements_of_text(str(attribute))
+        return elements_of_text(str(attribute))
     value = ir.DenseElementsAttr(attribute)
     if value.is_splat and len(shape):
         scalar = ir.DenseElementsAttr(_scalar_of_splat(attribute, dtype))
@@ -134,10 +134,10 @@ _TEXT_ONLY = {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
 @cache
 def complex_elements(text: str) -> np.ndarray:
     """The content of a complex constant from the text of its op: the bindings cannot cast such attributes."""
-    return _elements_of_text(text[text.index("dense<"):].partition("}> : ")[0])     # an op still being built is generic
+    return elements_of_text(text[text.index("dense<"):].partition("}> : ")[0])     # an op still being built is generic
 
 
-def _elements_of_text(text: str) -> np.ndarray:
+def elements_of_text(text: str) -> np.ndarray:
     """The array of `dense<...> : tensor<...>`, for the element types whose buffers the bindings cannot give. The text
     is exact: shortest round-trip decimals, hexadecimal bits for NaN and infinities and for big contents."""
     body, _, type_text = text.removeprefix("dense<").rpartition("> : ")

@@ -6,8 +6,6 @@ and the smallest number over -1 wraps. Conversions to integers clamp; NaN become
 """
 from __future__ import annotations
 
-import struct
-
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -82,12 +80,6 @@ def flags_of(f: Function, op: ir.Operation) -> str:
     return "".join(flag + " " for flag in sorted(flags))
 
 
-def float_constant(value: float, llvm_type: str) -> str:
-    """A float as LLVM writes it: the bits of the double of equal value."""
-    value = float(np.float32(value)) if llvm_type == "float" else float(value)
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
 def constant_text(value: object, type_: ir.Type) -> str:
     """A number of an MLIR type as LLVM text, for a register."""
     kind = str(type_)
@@ -105,24 +97,34 @@ def constant_text(value: object, type_: ir.Type) -> str:
 def _float_bits(value: object, kind: str) -> str:
     if kind == "f64":
         return f"0x{int(np.float64(value).view(np.uint64)):016X}"
-    # a single NaN keeps its payload: widen the bits by hand, since a conversion would make it quiet
-    bits = int(np.float32(value).view(np.uint32))
-    if (bits >> 23) & 255 == 255:
-        wide = (bits >> 31) << 63 | 2047 << 52 | (bits & 0x7FFFFF) << 29
-        return f"0x{wide:016X}"
     return f"0x{int(np.float64(np.float32(value)).view(np.uint64)):016X}"
 
 
 @emits("arith.constant")
 def emit_constant(f: Function, op: ir.Operation) -> None:
     value, type_ = op.attributes["value"], op.results[0].type
-    if isinstance(value, ir.IntegerAttr):
+    if isinstance(value, ir.IntegerAttr | ir.BoolAttr):
         number = value.value
         f.define(op.results[0], ("true" if number else "false") if str(type_) == "i1" else str(number))
     elif isinstance(value, ir.FloatAttr):
-        f.define(op.results[0], constant_text(value.value, type_))
+        f.define(op.results[0], _nan_text(value, type_) or constant_text(value.value, type_))
     else:
         raise UnsupportedError(f"native code has no constant {value} (at {op.location}).")
+
+
+def _nan_text(value: ir.FloatAttr, type_: ir.Type) -> str | None:
+    """A NaN's own bits, which Python's floats would make quiet; None for numbers."""
+    kind, text = str(type_), str(value).split(" ")[0]
+    if not text.startswith("0x") or value.value == value.value:
+        return None
+    bits = int(text, 16)
+    if kind == "bf16":
+        return str(bits)
+    return f"0xH{bits:04X}" if kind == "f16" else f"0x{bits if kind == 'f64' else _widened_nan(bits):016X}"
+
+
+def _widened_nan(bits: int) -> int:
+    return (bits >> 31) << 63 | 2047 << 52 | (bits & 0x7FFFFF) << 29
 
 
 @emits("complex.constant")

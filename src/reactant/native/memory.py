@@ -7,6 +7,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.ir import attributes
 from reactant.native import layout
 from reactant.native.arithmetic import constant_text, narrowed, widened
 from reactant.native.control import flat
@@ -168,12 +169,13 @@ def emit_global(f: Function, op: ir.Operation) -> None:
 def _global_text(name: str, op: ir.Operation) -> str:
     place = layout.memory(ir.TypeAttr(op.attributes["type"]).value)
     kind, count = layout.in_memory(place.number), int(np.prod(place.shape, dtype=np.int64)) * (1 + place.is_complex)
-    value = op.attributes["initial_value"] if "initial_value" in op.attributes else None
-    if isinstance(value, ir.DenseElementsAttr):
-        numbers = np.asarray(value).astype(layout.dtype_of(place.element), copy=False)
-        if numbers.dtype.kind == "c":
-            numbers = numbers.view(numbers.real.dtype)
-        raw = np.ascontiguousarray(np.broadcast_to(numbers, place.shape) if not place.is_complex else numbers)
+    if "= dense<" in (written := str(op)):
+        if place.is_complex:  # the bindings cannot cast such attributes
+            tensor = f"tensor<{'x'.join([*map(str, place.shape), str(place.element)])}>"
+            body = written[written.index("= dense<") + 2:written.rindex(">") + 1]
+            raw = np.ascontiguousarray(attributes.elements_of_text(f"{body} : {tensor}"))
+        else:
+            raw = np.ascontiguousarray(attributes.read(op.attributes["initial_value"]))
         text = "".join(f"\\{byte:02X}" for byte in raw.tobytes())
         kind_of = "constant" if "constant" in op.attributes else "global"
         return f'{name} = internal {kind_of} [{raw.nbytes} x i8] c"{text}", align 64'
