@@ -5,6 +5,8 @@
     bilinear("dot_general", left, right)                     linear in each of two operands; both transposes
     constant("floor", "compare")                             nothing flows through
     derivative("sort", forward, reverse=None)                anything else: tangents from tangents
+    meaning("map", build)                                    other ops, whose derivatives are its own
+    refused("why, and what to do", "infeed")                 has none; the error says why
 
 A `derivative` without `reverse` is transposed by the engine: what `forward` builds is linear in the tangents, and each
 op it builds has a transpose of its own.
@@ -16,7 +18,8 @@ from __future__ import annotations
 
 import dis
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, TypeAlias
@@ -81,6 +84,11 @@ class Call:
         return NotDifferentiable(f"'{self.name}' cannot be differentiated: {why}{line_of(self.op)}")
 
 
+def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """All attributes as they are."""
+    return {name: op.attributes[name] for name in _attribute_names(op)}
+
+
 def _attribute_names(op: ir.Operation) -> list[str]:
     return [named.name if hasattr(named, "name") else named for named in op.attributes]
 
@@ -105,6 +113,7 @@ class Rule:
 
 RULES: dict[str, Rule] = {}
 CONSTANT: set[str] = {"stablehlo.constant"}
+REFUSED: dict[str, str] = {}
 
 
 def full_name(name: str) -> str:
@@ -113,7 +122,7 @@ def full_name(name: str) -> str:
 
 
 def _register(rule: Rule) -> None:
-    if rule.name in RULES or rule.name in CONSTANT:
+    if rule.name in RULES or rule.name in CONSTANT or rule.name in REFUSED:
         raise ValueError(f"the derivative of {rule.name} is declared twice")
     RULES[rule.name] = rule
 
@@ -125,8 +134,9 @@ def rule_of(op: ir.Operation) -> Rule:
         name += f"@{attr.decode(op.attributes['call_target_name'])}"
     rule = RULES.get(name)
     if rule is None:
-        raise NotDifferentiable(f"'{name}' has no derivative rule. Rewrite the line with operations that have one, or "
-                                f"keep differentiated values out of it.{line_of(op)}")
+        why = REFUSED.get(name, "Rewrite the line with operations that have one, or keep differentiated values out of "
+                                "it.")
+        raise NotDifferentiable(f"'{name}' has no derivative rule. {why}{line_of(op)}")
     return rule
 
 
@@ -155,9 +165,33 @@ def times(factor: Any, g: ir.Value, strong: bool = False) -> ir.Value | None:
     if isinstance(factor, (int, float)):
         return g if factor == 1 else ops.negate(g) if factor == -1 else ops.multiply(g, ops.splat(factor, g))
     product = ops.multiply(factor, g)
-    if strong:
+    if strong and _transposing:
+        product.owner.operation.attributes[STRONG] = attr.boolean(True)
+    elif strong:
         product = ops.select(ops.compare(g, zeros(g), "EQ"), zeros(g), product)
     return product
+
+
+STRONG = "reactant.strong"
+"""Marks a product whose transpose takes zero times an infinite factor as zero."""
+_transposing = False
+
+
+def is_transposing() -> bool:
+    """Whether the tangents are stand-ins: what is built is only read to be transposed, so it must not ask whether they
+    are zero."""
+    return _transposing
+
+
+@contextmanager
+def transposing() -> Iterator[None]:
+    """What rules build inside is transposed."""
+    global _transposing
+    before, _transposing = _transposing, True
+    try:
+        yield
+    finally:
+        _transposing = before
 
 
 def total(g: ir.Value, shape: Sequence[int] = ()) -> ir.Value:
@@ -247,6 +281,36 @@ def derivative(name: str, forward: Callable[[Call, Tangents], Tangents],
 
     `reverse(call, cotangents, wanted)` gives a contribution per operand, or None: transpose what `forward` builds."""
     _register(Rule(full_name(name), forward, reverse))
+
+
+def meaning(name: str, build: Callable[[Call], Sequence[ir.Value]]) -> None:
+    """An op that is made of others: `build(call)` gives its results from `call.operands`."""
+    _register(Rule(full_name(name), lambda call, tangents: tangents_of(call, tangents, build)))
+
+
+def tangents_of(call: Call, tangents: Tangents, build: Callable[[Call], Sequence[ir.Value]]) -> Tangents:
+    """The tangents of what `build(call)` makes of the operands of a call, by the rules of the ops it is made of."""
+    made: list[ir.Operation] = []
+    before = ops.record(made)
+    try:
+        results = build(call)
+    finally:
+        ops.record(before)
+    known: dict[ir.Value, ir.Value] = {}
+    for number, t in enumerate(tangents):      # an operand given twice varies once: the first place has its tangent
+        if t is not None:
+            known.setdefault(call.operands[number], t)
+    for op in made:
+        given = [known.get(x) for x in op.operands]
+        if any(t is not None for t in given) and op.name not in CONSTANT and any(map(differentiable, op.results)):
+            moved = rule_of(op).forward(Call(op, list(op.operands), list(op.results)), given)
+            known.update({r: t for r, t in zip(op.results, moved, strict=True) if t is not None})
+    return [known.get(r) for r in results]
+
+
+def refused(why: str, *names: str) -> None:
+    """Ops without a derivative, and what the error says about it."""
+    REFUSED.update(dict.fromkeys(map(full_name, names), why))
 
 
 def number(value: float, like: ir.Value) -> ir.Value:

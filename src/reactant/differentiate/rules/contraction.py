@@ -8,8 +8,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear
+from reactant.differentiate.rules.matrices import adjoint, matmul, swapped, triangle
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, is_complex, real_dtype, shape_of, size
+from reactant.ir.types import dtype_of, is_complex, shape_of, size
 
 # ---- dot_general ---------------------------------------------------------------------------------------------------
 
@@ -67,31 +68,6 @@ linear("fft", _fft_transpose)
 
 # ---- triangular matrices -------------------------------------------------------------------------------------------
 
-def matmul(a: ir.Value, b: ir.Value) -> ir.Value:
-    rank = len(shape_of(a))
-    batch = list(range(rank - 2))
-    return ops.dot_general(a, b, contracting_dims=([rank - 1], [rank - 2]), batching_dims=(batch, batch))
-
-
-def _swapped(a: ir.Value) -> ir.Value:
-    rank = len(shape_of(a))
-    return ops.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
-
-
-def adjoint(a: ir.Value) -> ir.Value:
-    return ops.conj(_swapped(a)) if is_complex(dtype_of(a)) else _swapped(a)
-
-
-def triangle(a: ir.Value, lower: bool, diagonal: float) -> ir.Value:
-    """One triangle of `a`, its diagonal multiplied by `diagonal`, zero elsewhere."""
-    shape = shape_of(a)
-    n = shape[-1]
-    mask = np.tril(np.ones((n, n)), -1) if lower else np.triu(np.ones((n, n)), 1)
-    mask = (mask + diagonal * np.eye(n)).astype(real_dtype(dtype_of(a)))
-    return ops.multiply(a, ops.broadcast_in_dim(ops.constant(mask.astype(dtype_of(a))), shape,
-                                                [len(shape) - 2, len(shape) - 1]))
-
-
 def cholesky_tangent(factor: ir.Value, t: ir.Value, lower: bool) -> ir.Value:
     """L' = L phi(L^-1 A' L^-H), phi: the lower triangle with half the diagonal. A' is made of the triangle that is
     read; the imaginary part of the diagonal is not read."""
@@ -116,7 +92,7 @@ def _solve_options(call: Call) -> dict[str, Any]:
             "transpose_a": str(call.op.attributes["transpose_a"]).split()[-1].rstrip(">")}
 
 
-_OF_TRANSPOSE = {"NO_TRANSPOSE": lambda m: m, "TRANSPOSE": _swapped, "ADJOINT": adjoint}
+_OF_TRANSPOSE = {"NO_TRANSPOSE": lambda m: m, "TRANSPOSE": swapped, "ADJOINT": adjoint}
 
 
 def solve_tangent(call: Call, tangents: Tangents, options: dict[str, Any]) -> Tangents:
@@ -142,8 +118,8 @@ def solve_cotangents(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool],
     left = None
     if wanted[0]:
         x = call.results[0]
-        product = matmul(right, _swapped(x)) if left_side else matmul(_swapped(x), right)
-        product = product if kind == "NO_TRANSPOSE" else _swapped(product)
+        product = matmul(right, swapped(x)) if left_side else matmul(swapped(x), right)
+        product = product if kind == "NO_TRANSPOSE" else swapped(product)
         product = ops.conj(product) if conjugated else product
         left = ops.negate(triangle(product, options["lower"], 0.0 if options["unit_diagonal"] else 1.0))
     return [left, right if wanted[1] else None]

@@ -1,45 +1,45 @@
-"""LAPACK's routines as jax calls them on CPU: triangular solves, Cholesky, LU, symmetric eigenvalues."""
+"""LAPACK's routines as jax calls them on CPU: triangular and tridiagonal solves, Cholesky, LU."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Tangents, derivative
-from reactant.differentiate.rules.contraction import (
-    adjoint,
-    cholesky_tangent,
-    matmul,
-    solve_cotangents,
-    solve_tangent,
-    triangle,
-)
+from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus
+from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
+from reactant.differentiate.rules.matrices import (
+    matmul,
+    of_rows,
+    padded,
+    part,
+    setting,
+    swapped,
+    triangle,
+    with_unit_diagonal,
+)
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, is_complex, shape_of
+from reactant.ir.types import shape_of
 
 UPPER, LEFT, UNIT = (ord(letter) for letter in "ULU")
 TRANSPOSES = {ord("N"): "NO_TRANSPOSE", ord("T"): "TRANSPOSE", ord("C"): "ADJOINT"}
 
 
-def _routine(name: str, forward: Any, reverse: Any = None, letters: str = "sdcz") -> None:
+def routine(name: str, forward: Any, reverse: Any = None, letters: str = "sdcz") -> None:
+    """The rule of a routine in single, double, complex and double complex."""
     for letter in letters:
         derivative(f"stablehlo.custom_call@lapack_{letter}{name}_ffi", forward, reverse)
-
-
-def _setting(call: Call, name: str) -> int:
-    return int(ir.IntegerAttr(ir.DictAttr(call.op.attributes["mhlo.backend_config"])[name]).value)
 
 
 # ---- triangular solves ---------------------------------------------------------------------------------------------
 
 def _solve_options(call: Call) -> dict[str, Any]:
-    return {"left_side": _setting(call, "side") == LEFT, "lower": _setting(call, "uplo") != UPPER,
-            "unit_diagonal": _setting(call, "diag") == UNIT, "transpose_a": TRANSPOSES[_setting(call, "trans_x")]}
+    return {"left_side": setting(call, "side") == LEFT, "lower": setting(call, "uplo") != UPPER,
+            "unit_diagonal": setting(call, "diag") == UNIT, "transpose_a": TRANSPOSES[setting(call, "trans_x")]}
 
 
-_routine("trsm", lambda call, tangents: solve_tangent(call, tangents, _solve_options(call)),
+routine("trsm", lambda call, tangents: solve_tangent(call, tangents, _solve_options(call)),
          lambda call, g, wanted: solve_cotangents(call, g, wanted, _solve_options(call)))
 
 
@@ -47,16 +47,20 @@ _routine("trsm", lambda call, tangents: solve_tangent(call, tangents, _solve_opt
 
 def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
     """The other triangle of the result is that of the operand."""
-    lower = _setting(call, "uplo") != UPPER
+    lower = setting(call, "uplo") != UPPER
     moved = cholesky_tangent(triangle(call.results[0], lower, 1.0), tangents[0], lower)
     return [ops.add(moved, triangle(tangents[0], not lower, 0.0)), None]
 
 
-def _rows(pivots: ir.Value) -> ir.Value:
-    """The permutation of rows that LAPACK's swaps make: (batch..., n)."""
-    shape = shape_of(pivots)
+def _rows(pivots: ir.Value, count: int) -> ir.Value:
+    """The permutation of `count` rows that LAPACK's swaps make: (batch..., count)."""
+    swaps = shape_of(pivots)[-1]
+    shape = (*shape_of(pivots)[:-1], count)
     last = len(shape) - 1
     columns = ops.iota(shape, "int32", last)
+    if swaps < count:
+        rest = ops.slice(columns, [0] * last + [swaps], shape)
+        pivots = ops.concatenate([pivots, ops.add(rest, 1)], last)
 
     def at(values: ir.Value, where: ir.Value) -> ir.Value:
         """The element of each row that `where` marks, at all places of the row."""
@@ -68,44 +72,69 @@ def _rows(pivots: ir.Value) -> ir.Value:
         there = ops.compare(columns, ops.subtract(at(pivots, here), 1), "EQ")
         return [ops.add(i, 1), ops.select(here, at(order, there), ops.select(there, at(order, here), order))]
 
-    return ops.while_([ops.constant(0, "int32"), columns], lambda i, _: ops.compare(i, shape[-1], "LT"), swap)[1]
+    return ops.while_([ops.constant(0, "int32"), columns], lambda i, _: ops.compare(i, swaps, "LT"), swap)[1]
 
 
 def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
-    """P A = L U: with M = L^-1 P A' U^-1, L' = L low(M) and U' = up(M) U, packed as L and U are."""
+    """P A = L U: with M = L^-1 P A' U^-1, L' = L low(M) and U' = up(M) U, packed as L and U are. The factor that is not
+    square is continued by the identity."""
     packed, t = call.results[0], tangents[0]
     shape = shape_of(t)
-    if shape[-1] != shape[-2]:
-        raise call.refuse("only square matrices.")
-    order = ops.broadcast_in_dim(_rows(call.results[1]), shape, range(len(shape) - 1))
+    m, n = shape[-2:]
+    order = ops.broadcast_in_dim(_rows(call.results[1], m), shape, range(len(shape) - 1))
     moved = taken(t, order, len(shape) - 2)
-    middle = ops.triangular_solve(packed, moved, left_side=True, lower=True, unit_diagonal=True)
-    middle = ops.triangular_solve(packed, middle, left_side=False, lower=False)
+    k = min(m, n)
+    low_factor = padded(triangle(part(packed, (0, m), (0, k)), True, 0.0), m, m)
+    up_factor = padded(triangle(part(packed, (0, k), (0, n)), False, 1.0), n, n)
+    if n > m:
+        more = ops.reshape(ops.compare(ops.iota((n,), "int32", 0), m, "GE"), (n,))
+        ones = ops.broadcast_in_dim(more, shape_of(up_factor), [len(shape) - 1])
+        up_factor = ops.select(ones, with_unit_diagonal(up_factor), up_factor)
+    middle = ops.triangular_solve(low_factor, moved, left_side=True, lower=True, unit_diagonal=True)
+    middle = ops.triangular_solve(up_factor, middle, left_side=False, lower=False)
     low, up = triangle(middle, True, 0.0), triangle(middle, False, 1.0)
-    lower = ops.add(matmul(triangle(packed, True, 0.0), low), low)
-    return [ops.add(lower, matmul(up, triangle(packed, False, 1.0))), None, None]
+    return [ops.add(ops.add(matmul(low_factor, low), low), matmul(up, up_factor)), None, None]
 
 
-def _eigen_forward(call: Call, tangents: Tangents) -> Tangents:
-    """A = V diag(w) V^H: with M = V^H A' V, w' = diag(M) and V' = V (M / (w_j - w_i)), off the diagonal. A' is made of
-    the triangle that is read. Vectors of equal eigenvalues have no derivative: it comes out infinite or NaN."""
-    lower = _setting(call, "uplo") != UPPER
-    vectors, t = call.results[0], triangle(tangents[0], lower, 0.5)
-    middle = matmul(matmul(adjoint(vectors), ops.add(t, adjoint(t))), vectors)
-    shape, values = shape_of(t), call.results[1]
-    rank, batch = len(shape), list(range(len(shape) - 2))
-    eye = np.broadcast_to(np.eye(shape[-1], dtype=dtype_of(t)), shape)
-    diagonal = ops.reduce(ops.multiply(middle, ops.constant(eye)), 0, [rank - 1], "add")
-    gaps = ops.subtract(ops.broadcast_in_dim(values, shape, [*batch, rank - 1]),
-                        ops.broadcast_in_dim(values, shape, [*batch, rank - 2]))
-    gaps = ops.add(gaps, ops.constant(eye.real.astype(dtype_of(values))))
-    turned = ops.multiply(ops.divide(middle, ops.convert(gaps, dtype_of(t))), ops.constant(1 - eye))
-    if is_complex(dtype_of(diagonal)):
-        diagonal = ops.real(diagonal)
-    return [matmul(vectors, turned), diagonal, None]
+# ---- tridiagonal systems -------------------------------------------------------------------------------------------
+
+def _shifted(x: ir.Value, by: int) -> ir.Value:
+    """Element i + by at place i of the last dimension, zero beyond."""
+    shape = shape_of(x)
+    start, limit, low, high = [0] * len(shape), list(shape), [0] * len(shape), [0] * len(shape)
+    if by > 0:
+        start[-1], high[-1] = by, by
+    else:
+        limit[-1], low[-1] = shape[-1] + by, -by
+    return ops.pad(ops.slice(x, start, limit), 0, low, high)
 
 
-_routine("potrf", _cholesky_forward)
-_routine("getrf", _lu_forward)
-_routine("syevd", _eigen_forward, letters="sd")
-_routine("heevd", _eigen_forward, letters="cz")
+def _beside(x: ir.Value, by: int) -> ir.Value:
+    """Row i + by at row i, zero beyond."""
+    return swapped(_shifted(swapped(x), by))
+
+
+def _tridiagonal_forward(call: Call, tangents: Tangents) -> Tangents:
+    """T X = B: T X' = B' - T' X, with row i of T: (low_i, mid_i, up_i)."""
+    x = call.results[3]
+    right = tangents[3]
+    for t, by in zip(tangents[:3], (-1, 0, 1), strict=True):
+        if t is not None:
+            right = plus(right, ops.negate(ops.multiply(of_rows(t, shape_of(x)), _beside(x, by) if by else x)))
+    return [None, None, None, call.again([*call.operands[:3], right])[3], None]
+
+
+def _tridiagonal_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
+    low, middle, up = call.operands[:3]
+    right = call.again([_shifted(up, -1), middle, _shifted(low, 1), g[3]])[3]
+    x, rank = call.results[3], len(shape_of(g[3]))
+    found: list[Contribution] = []
+    for by, want in zip((-1, 0, 1), wanted, strict=False):
+        product = ops.multiply(right, _beside(x, by) if by else x) if want else None
+        found.append(ops.negate(ops.reduce(product, 0, [rank - 1], "add")) if want else None)
+    return [*found, right if wanted[3] else None]
+
+
+routine("potrf", _cholesky_forward)
+routine("getrf", _lu_forward)
+routine("gtsv", _tridiagonal_forward, _tridiagonal_reverse)

@@ -13,6 +13,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import (
+    STRONG,
     Call,
     Contribution,
     Tangents,
@@ -20,6 +21,7 @@ from reactant.differentiate.declare import (
     constant,
     derivative,
     elementwise,
+    is_transposing,
     linear,
     number,
     plus,
@@ -31,7 +33,8 @@ from reactant.ir.types import dtype_of, is_complex, shape_of
 
 constant("ceil", "floor", "round_nearest_afz", "round_nearest_even", "compare", "is_finite", "chlo.is_inf", "and", "or",
          "xor", "not", "shift_left", "shift_right_arithmetic", "shift_right_logical", "popcnt", "count_leading_zeros",
-         "iota", "rng_bit_generator", "get_dimension_size", "partition_id", "replica_id")
+         "iota", "rng_bit_generator", "get_dimension_size", "partition_id", "replica_id", "chlo.is_neg_inf",
+         "chlo.is_pos_inf", "chlo.mulhi", "chlo.constant", "chlo.constant_like", "create_token", "after_all")
 
 
 # ---- one operand ---------------------------------------------------------------------------------------------------
@@ -47,7 +50,8 @@ def _one_minus_square(x: ir.Value) -> ir.Value:
 
 elementwise("sine", lambda y, x: ops.cosine(x))
 elementwise("cosine", lambda y, x: ops.negate(ops.sine(x)))
-elementwise("tan", lambda y, x: ops.add(ops.multiply(y, y), 1))
+for _name in ("stablehlo.tan", "chlo.tan"):
+    elementwise(_name, lambda y, x: ops.add(ops.multiply(y, y), 1))
 elementwise("tanh", lambda y, x: _one_minus_square(y))
 elementwise("exponential", lambda y, x: y)
 elementwise("exponential_minus_one", lambda y, x: ops.add(y, 1))
@@ -111,8 +115,8 @@ def _difference(call: Call, tangents: Tangents) -> Tangents:
 
 elementwise("add", lambda y, a, b: 1, lambda y, a, b: 1)
 derivative("subtract", _difference, lambda call, g, wanted: [g[0], ops.negate(g[0]) if wanted[1] else None])
-bilinear("multiply", lambda call, g: ops.multiply(g, call.operands[1]),
-         lambda call, g: ops.multiply(call.operands[0], g))
+bilinear("multiply", lambda call, g: times(call.operands[1], g, STRONG in call.op.attributes),
+         lambda call, g: times(call.operands[0], g, STRONG in call.op.attributes))
 
 
 def _divide_forward(call: Call, tangents: Tangents) -> Tangents:
@@ -131,7 +135,7 @@ def _divide_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -
 
 def _guarded(top: ir.Value, quotient: ir.Value, bottom: ir.Value) -> ir.Value:
     """The quotient, but 0 / 0 is 0."""
-    if _nonzero(bottom):
+    if _nonzero(bottom) or is_transposing():
         return quotient
     return ops.select(ops.compare(top, zeros(top), "EQ"), zeros(top), quotient)
 
@@ -169,6 +173,7 @@ def _whole_quotient(y: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
 elementwise("power", _power_base, _power_exponent, singular=True)
 elementwise("atan2", lambda y, a, b: ops.divide(b, _square_sum(a, b)),
             lambda y, a, b: ops.negate(ops.divide(a, _square_sum(a, b))), singular=True)
+elementwise("next_after", lambda y, a, b: 1, None)
 elementwise("remainder", lambda y, a, b: 1, _whole_quotient)
 
 
@@ -182,19 +187,6 @@ def _larger(direction: str, own: int) -> Any:
 
 elementwise("maximum", _larger("GT", 0), _larger("GT", 1))
 elementwise("minimum", _larger("LT", 0), _larger("LT", 1))
-
-
-def _special(name: str, slope: Any) -> None:
-    """Functions of an order and an argument: the derivative in the order has no closed form."""
-    def forward(call: Call, tangents: Tangents) -> Tangents:
-        if tangents[0] is not None:
-            raise call.refuse("its first operand (the order) must be constant.")
-        return [times(slope(*call.operands), tangents[1], strong=True)]
-    derivative(name, forward)
-
-
-_special("polygamma", lambda n, x: ops.polygamma(ops.add(n, 1), x))
-_special("zeta", lambda s, q: ops.multiply(ops.negate(s), ops.zeta(ops.add(s, 1), q)))
 
 
 # ---- choosing ------------------------------------------------------------------------------------------------------

@@ -8,8 +8,17 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops
-from reactant.differentiate.declare import Call, Contribution, Into, Tangents, derivative, linear, zeros
-from reactant.differentiate.rules.reduction import body_of
+from reactant.differentiate.declare import (
+    Call,
+    Contribution,
+    Into,
+    Tangents,
+    derivative,
+    linear,
+    tangents_of,
+    zeros,
+)
+from reactant.differentiate.rules.bodies import applied, body_of
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of, size
 
@@ -56,11 +65,8 @@ linear("gather", _gather_transpose)
 
 # ---- scatter -------------------------------------------------------------------------------------------------------
 
-def _scatter_kind(call: Call) -> str:
-    kind = body_of(call.op) if len(call.inputs) == 3 else None
-    if kind not in ("add", "second"):
-        raise call.refuse("of scatters, only those that add or overwrite have a derivative.")
-    return kind
+def _scatter_kind(call: Call) -> str | None:
+    return body_of(call.op) if len(call.inputs) == 3 else None
 
 
 def _scatter(call: Call, x: ir.Value, updates: ir.Value, body: str, unique: bool = False) -> ir.Value:
@@ -70,38 +76,106 @@ def _scatter(call: Call, x: ir.Value, updates: ir.Value, body: str, unique: bool
 
 def _scatter_forward(call: Call, tangents: Tangents) -> Tangents:
     body = _scatter_kind(call)
+    if body in ("maximum", "minimum"):
+        return [_extreme_tangent(call, tangents)]
+    if body == "multiply" and call.attributes.get("unique_indices", False):
+        return [_product_tangent(call, tangents)]
+    if body not in ("add", "second"):
+        return tangents_of(call, tangents, _one_by_one)
     x, updates = (zeros(v) if t is None else t for v, t in zip(call.inputs[::2], tangents[::2], strict=True))
     return [_scatter(call, x, updates, body)]
+
+
+def _extreme_tangent(call: Call, tangents: Tangents) -> ir.Value:
+    """Equal extremes, the old element among them, share evenly."""
+    y, x, updates = call.results[0], call.operands[0], call.operands[2]
+    here = ops.convert(ops.compare(x, y, "EQ"), dtype_of(x))
+    there = ops.convert(ops.compare(updates, _read_back(call, y), "EQ"), dtype_of(x))
+    shares = _scatter(call, here, there, "add")
+    t, t_updates = (zeros(v) if t is None else t for v, t in zip(call.inputs[::2], tangents[::2], strict=True))
+    return ops.divide(_scatter(call, ops.multiply(here, t), ops.multiply(there, t_updates), "add"), shares)
+
+
+def _product_tangent(call: Call, tangents: Tangents) -> ir.Value:
+    """Each element is multiplied once: t u + x t_u."""
+    x, updates = call.operands[0], call.operands[2]
+    found = None if tangents[0] is None else _scatter(call, tangents[0], updates, "multiply")
+    if tangents[2] is not None:
+        moved = ops.multiply(_read_back(call, x), tangents[2])
+        found = _scatter(call, zeros(x) if found is None else found, moved, "add")
+    return found
+
+
+def _one_by_one(call: Call) -> list[ir.Value]:
+    """Any scatter: the updates sorted by the element they go to, those of one element combined (neighbours, then
+    pairs, then pairs of pairs...), and what is made of them combined with the element."""
+    count = (len(call.inputs) - 1) // 2
+    arrays, updates = [call.operands[i] for i in range(count)], [call.operands[count + 1 + i] for i in range(count)]
+    shape, n = shape_of(arrays[0]), size(shape_of(updates[0]))
+    total = size(shape)
+    if not n or not total:
+        return arrays
+    numbers = ops.reshape(ops.iota((total,), "int64", 0), shape)
+    goals = ops.select(_inside(call), _read_back(call, numbers), total)           # `total`: skipped
+    order_of = ops.sort([ops.reshape(goals, (n,)), ops.iota((n,), "int64", 0)], 0)
+    goals, order = order_of
+    found = [taken(ops.reshape(u, (n,)), order, 0) for u in updates]
+    distance = 1
+    while distance < n:
+        same = ops.compare(ops.slice(goals, (distance,), (n,)), ops.slice(goals, (0,), (n - distance,)), "EQ")
+        late = [ops.slice(u, (distance,), (n,)) for u in found]
+        joined = applied(call, [ops.slice(u, (0,), (n - distance,)) for u in found] + late)
+        found = [ops.concatenate([ops.slice(u, (0,), (distance,)), ops.select(same, j, v)], 0)
+                 for u, j, v in zip(found, joined, late, strict=True)]
+        distance *= 2
+    last = ops.concatenate([ops.compare(ops.slice(goals, (0,), (n - 1,)), ops.slice(goals, (1,), (n,)), "NE"),
+                            ops.constant(True, bool, (1,))], 0)
+    places = ops.reshape(ops.select(last, goals, total), (n, 1))
+    where = {"update_window_dims": (), "inserted_window_dims": (0,), "scatter_dims_to_operand_dims": (0,),
+             "index_vector_dim": 1}
+    flat = [ops.reshape(x, (total,)) for x in arrays]
+    reached = ops.constant(False, bool, (total,))
+    reached = ops.scatter(reached, places, ops.constant(True, bool, (n,)), "second", **where)
+    news = [ops.scatter(x, places, u, "second", **where) for x, u in zip(flat, found, strict=True)]
+    made = applied(call, [*flat, *news])
+    return [ops.reshape(ops.select(reached, m, x), shape) for m, x in zip(made, flat, strict=True)]
+
+
+def _indices(call: Call) -> ir.Value:
+    return call.operands[len(call.inputs) // 2]
 
 
 def _sizes(call: Call) -> list[int]:
     """The window of one update, in all dimensions of the operand."""
     numbers = call.attributes["scatter_dimension_numbers"]
     hidden = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
-    window = iter([shape_of(call.inputs[2])[d] for d in sorted(numbers.update_window_dims)])
+    window = iter([shape_of(call.inputs[-1])[d] for d in sorted(numbers.update_window_dims)])
     return [1 if d in hidden else next(window) for d in range(len(shape_of(call.inputs[0])))]
 
 
 def _read_back(call: Call, x: ir.Value) -> ir.Value:
     """What `x` holds where the scatter writes; anything where it writes nowhere."""
-    return ops.gather(x, call.operands[1], **_as_gather(call.attributes["scatter_dimension_numbers"]),
+    return ops.gather(x, _indices(call), **_as_gather(call.attributes["scatter_dimension_numbers"]),
                       slice_sizes=_sizes(call))
 
 
 def _inside(call: Call) -> ir.Value:
     """For each element of the updates, whether its window lies inside the operand (else the scatter skips it)."""
     numbers, sizes = call.attributes["scatter_dimension_numbers"], _sizes(call)
-    indices, shape, depth = call.operands[1], shape_of(call.inputs[0]), numbers.index_vector_dim
+    indices, shape, depth = _indices(call), shape_of(call.inputs[0]), numbers.index_vector_dim
     limits = [shape[d] - sizes[d] for d in numbers.scatter_dims_to_operand_dims]
     good = ops.and_(ops.compare(indices, 0, "GE"), ops.compare(indices, _positions(indices, limits, depth), "LE"))
     if depth < len(shape_of(indices)):
         good = ops.reduce(good, True, [depth], "and")
-    new = shape_of(call.inputs[2])
+    new = shape_of(call.inputs[-1])
     return ops.broadcast_in_dim(good, new, [d for d in range(len(new)) if d not in numbers.update_window_dims])
 
 
-def _scatter_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
-    kind, updates = _scatter_kind(call), call.inputs[2]
+def _scatter_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution] | None:
+    kind = _scatter_kind(call)
+    if kind not in ("add", "second"):
+        return None
+    updates = call.inputs[2]
     into = g[0]
     if kind == "second" and wanted[0]:
         into = _scatter(call, g[0], zeros(updates), "second")
@@ -149,3 +223,10 @@ def taken(x: ir.Value, order: ir.Value, dimension: int) -> ir.Value:
 
 
 derivative("sort", _sort_forward)
+
+
+def _top_forward(call: Call, tangents: Tangents) -> Tangents:
+    return [taken(tangents[0], call.results[1], len(shape_of(call.inputs[0])) - 1), None]
+
+
+derivative("chlo.top_k", _top_forward)

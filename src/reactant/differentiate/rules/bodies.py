@@ -1,0 +1,62 @@
+"""The scalar bodies of reductions, scatters and maps: which one it is, and the body on whole arrays."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.differentiate.activity import block_ops
+from reactant.differentiate.declare import Call, attributes_of
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of, tensor_type
+
+IDENTITY = {"add": 0.0, "multiply": 1.0, "maximum": float("-inf"), "minimum": float("inf")}
+"""What changes nothing, by op."""
+
+_THROUGH = {"stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.optimization_barrier"}
+"""Ops that do nothing to a scalar."""
+
+
+def body_of(op: ir.Operation) -> str | None:
+    """The op that combines two elements, "second" for "the new one", or None for anything else."""
+    return body_of_region(op, 0)
+
+
+def body_of_region(op: ir.Operation, region: int) -> str | None:
+    """As `body_of`, of any region."""
+    block = op.regions[region].blocks[0]
+    body, returned = block_ops(block)
+    first, second = (list(block.arguments) + [None, None])[:2]
+    if len(returned) != 1:
+        return None
+    if not body:
+        return "second" if returned[0] == second else None
+    if len(body) == 1 and returned[0] == body[0].result and set(body[0].operands) == {first, second}:
+        return body[0].name.removeprefix("stablehlo.")
+    return None
+
+
+def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[ir.Value]:
+    """A region over scalars, on arrays of one shape, element by element. Raises `NotDifferentiable` for bodies with
+    other than elementwise ops."""
+    block = call.op.regions[region].blocks[0]
+    shape = shape_of(arguments[0])
+    known = dict(zip(block.arguments, arguments, strict=True))
+    body, returned = block_ops(block)
+    for op in body:
+        if op.name == "stablehlo.constant":
+            known[op.result] = ops.constant(ops.constant_value(op.result), dtype_of(op.result), shape)
+            continue
+        if any(x not in known for x in op.operands):
+            raise call.refuse("its body uses values from outside.")
+        operands = [known[x] for x in op.operands]
+        if op.name in _THROUGH and all(not shape_of(r) for r in op.results):
+            known.update(zip(op.results, operands, strict=True))
+        elif op.name in ops.ELEMENTWISE:
+            type_ = tensor_type(shape, dtype_of(op.result))
+            known[op.result] = ops.create(op.name, [type_], operands, attributes_of(op)).result
+        else:
+            raise call.refuse(f"its body has the operation '{op.name}', not only elementwise ones.")
+    if any(v not in known for v in returned):
+        raise call.refuse("its body returns a value from outside.")
+    return [known[v] for v in returned]

@@ -1,0 +1,208 @@
+"""LAPACK's routines as jax emits them: both modes against differences, each other, and second derivatives."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jaxlib.mlir import ir
+
+from reactant.differentiate.declare import NotDifferentiable
+from reactant.differentiate.forward import jvp
+from reactant.differentiate.reverse import vjp
+from reactant.frontends.jax_calls import call_jax
+from reactant.ir import ops
+from reactant.ir.context import building
+from tests.differentiate.derivative_checks import check, compiled, module_of
+
+RNG = np.random.default_rng(11)
+
+
+def matrix(*shape):
+    return RNG.standard_normal(shape) + 2 * np.eye(*shape[-2:])
+
+
+def complexes(*shape):
+    return matrix(*shape) + 1j * RNG.standard_normal(shape)
+
+
+def of_jax(function):
+    """Ops of values, from a function of jax arrays."""
+    def build(*values):
+        made = call_jax(function, *values)
+        return [made] if isinstance(made, ir.Value) else list(made)
+    return build
+
+
+def lu(a):
+    return lax.linalg.lu(a)[0]
+
+
+def qr(a):
+    return lax.linalg.qr(a, full_matrices=False)
+
+
+def qr_full(a):
+    return lax.linalg.qr(a, full_matrices=True)
+
+
+def qr_pivoted(a):
+    return lax.linalg.qr(a, full_matrices=False, pivoting=True)[:2]
+
+
+def apply_q(a, taus, c):
+    return lax.linalg.ormqr(a, taus, c, left=True, transpose=True)
+
+
+def apply_q_right(a, taus, c):
+    return lax.linalg.ormqr(a, taus, c, left=False, transpose=False)
+
+
+def svd(a):
+    return lax.linalg.svd(a, full_matrices=False)
+
+
+def svd_projections(a):
+    """What of the complex svd does not depend on phases."""
+    u, s, vh = lax.linalg.svd(a, full_matrices=False)
+    return s, (u * s**2) @ u.conj().T, u @ vh, vh.conj().T @ (s[:, None] * vh)
+
+
+def singular_values(a):
+    return lax.linalg.svd(a, full_matrices=True, compute_uv=False)
+
+
+def svd_by_qr(a):
+    return lax.linalg.svd(a, full_matrices=False, algorithm=lax.linalg.SvdAlgorithm.QR)
+
+
+def left_of_full(a):
+    return lax.linalg.svd(a, full_matrices=True)[0]
+
+
+def eigh(a):
+    return lax.linalg.eigh(a, symmetrize_input=False)
+
+
+def eigh_projections(a):
+    v, w = lax.linalg.eigh(a, symmetrize_input=False)
+    return w, (v * w**2) @ v.conj().T
+
+
+def eigenvalues(a):
+    return lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
+
+
+def eig(a):
+    return lax.linalg.eig(a)
+
+
+def tridiagonal(low, middle, up, b):
+    return lax.linalg.tridiagonal_solve(low, middle + 6, up, b)
+
+
+def determinant(a):
+    return jnp.linalg.det(a)
+
+
+def inverse(a):
+    return jnp.linalg.inv(a)
+
+
+def least_squares(a, b):
+    return jnp.linalg.lstsq(a, b)[0]
+
+
+def pseudo_inverse(a):
+    return jnp.linalg.pinv(a)
+
+
+def exponential(a):
+    return jax.scipy.linalg.expm(0.3 * a)
+
+
+ROWS = {
+    "lu": (lu, matrix(3, 3)), "lu_tall": (lu, matrix(4, 2)), "lu_wide": (lu, matrix(2, 4)),
+    "lu_stack": (lu, matrix(2, 3, 3)), "lu_complex": (lu, complexes(3, 3)),
+    "qr": (qr, matrix(4, 3)), "qr_square": (qr, matrix(3, 3)), "qr_wide": (qr, matrix(2, 4)),
+    "qr_stack": (qr, matrix(2, 3, 2)), "qr_complex": (qr, complexes(4, 3)), "qr_square_complex": (qr, complexes(3, 3)),
+    "qr_full": (qr_full, matrix(4, 2)), "qr_pivoted": (qr_pivoted, matrix(4, 3)),
+    "apply_q": (apply_q, matrix(4, 2), np.array([1.3, 1.1]), matrix(4, 3)),
+    "apply_q_right": (apply_q_right, complexes(4, 2), np.array([1.3, 1.1 + 0.2j]), complexes(3, 4)),
+    "svd": (svd, matrix(3, 3)), "svd_tall": (svd, matrix(4, 2)), "svd_wide": (svd, matrix(2, 2, 4)),
+    "svd_complex": (svd_projections, complexes(3, 3)), "svd_complex_tall": (svd_projections, complexes(4, 2)),
+    "singular_values": (singular_values, matrix(4, 2)), "svd_by_qr": (svd_by_qr, matrix(3, 2)),
+    "eigh": (eigh, matrix(3, 3)), "eigh_stack": (eigh, matrix(2, 2, 2)),
+    "eigh_complex": (eigh_projections, complexes(3, 3)),
+    "eigenvalues": (eigenvalues, matrix(3, 3)), "eig": (eig, matrix(3, 3)), "eig_complex": (eig, complexes(3, 3)),
+    "tridiagonal": (tridiagonal, matrix(1, 4)[0], matrix(1, 4)[0], matrix(1, 4)[0], matrix(4, 2)),
+    "determinant": (determinant, matrix(4, 4)), "inverse": (inverse, complexes(3, 3)),
+    "least_squares": (least_squares, matrix(4, 2), matrix(4, 2)), "pseudo_inverse": (pseudo_inverse, matrix(3, 2)),
+    "exponential": (exponential, matrix(3, 3)),
+}
+SECOND_ORDER = {"lu", "lu_wide", "qr", "apply_q", "svd_tall", "svd_complex", "singular_values", "eigh", "eig",
+                "tridiagonal", "determinant"}
+"""Second derivatives of the others take long to compile: with `-m slow`."""
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_derivatives(name):
+    function, *arguments = ROWS[name]
+    check(module_of(of_jax(function), arguments), arguments, evaluate=compiled,
+          order=2 if name in SECOND_ORDER else 1, rtol=3e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(ROWS.keys() - SECOND_ORDER))
+def test_second_derivatives(name):
+    function, *arguments = ROWS[name]
+    check(module_of(of_jax(function), arguments), arguments, evaluate=compiled, rtol=3e-5)
+
+
+@pytest.mark.parametrize("name", ["lu_tall", "qr", "svd_tall", "eigh", "eigenvalues", "tridiagonal"])
+def test_single_precision(name):
+    function, *arguments = ROWS[name]
+    found = []
+    for dtype in (np.float64, np.float32):
+        given = [a.astype(dtype) for a in arguments]
+        module = module_of(of_jax(function), given)
+        with building():
+            plain = compiled(module, given)
+            wanted = [i for i, r in enumerate(plain) if r.dtype.kind in "fc"]
+            pulled = compiled(vjp(module, range(len(given)), wanted),
+                              [*given, *(np.full(plain[i].shape, 0.5, plain[i].dtype) for i in wanted)])
+        found.append(pulled[len(plain):])
+    for a, b in zip(*found, strict=True):
+        assert b.dtype == np.float32
+        np.testing.assert_allclose(b, a, rtol=2e-3, atol=2e-3 * np.abs(a).max())
+
+
+def test_two_sided_complex_pairs():
+    """A rotation: both components of each vector are equally long, and only one is real."""
+    a = np.array([[0.3, -1.0], [1.0, 0.3]])
+    check(module_of(of_jax(eigenvalues), [a]), [a], evaluate=compiled, order=1)
+    wide = np.block([[a, 0.1 * np.ones((2, 1))], [0.2 * np.ones((1, 2)), np.array([[3.0]])]])
+    check(module_of(of_jax(eig), [wide]), [wide], evaluate=compiled, order=1)
+
+
+def test_values_alone_are_finite_where_they_are_equal():
+    a = np.diag([1.0, 1.0, 2.0])
+    with building():
+        for function in (singular_values, lambda a: eigh(a)[1]):
+            module = module_of(lambda x, f=function: ops.reduce(of_jax(f)(x)[0], 0, (0,), "add"), [a])
+            np.testing.assert_allclose(compiled(vjp(module, [0], [0], ones=True), [a])[-1], np.eye(3), atol=1e-12)
+
+
+def test_arbitrary_vectors_are_refused():
+    a = matrix(4, 2)
+    module = module_of(of_jax(left_of_full), [a])
+    with pytest.raises(NotDifferentiable, match="full_matrices=False"):
+        vjp(module, [0], [0])
+    with pytest.raises(NotDifferentiable, match="full_matrices=False"):
+        jvp(module, [0], [0])
+
+
+@pytest.mark.parametrize("function", [lambda a: lax.linalg.schur(a)[0], lambda a: lax.linalg.hessenberg(a)[0]])
+def test_forms_without_a_rule_say_so(function):
+    a = matrix(3, 3)
+    with pytest.raises(NotDifferentiable, match="Schur, Hessenberg"):
+        vjp(module_of(of_jax(function), [a]), [0], [0])
