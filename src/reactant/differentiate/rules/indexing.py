@@ -173,6 +173,10 @@ def _inside(call: Call) -> ir.Value:
 
 def _scatter_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution] | None:
     kind = _scatter_kind(call)
+    if kind == "multiply" and call.attributes.get("unique_indices", False):
+        whole = _scatter(call, g[0], call.operands[2], "multiply") if wanted[0] else None
+        part = ops.multiply(_read_back(call, call.operands[0]), _read_back(call, g[0])) if wanted[2] else None
+        return [whole, None, ops.select(_inside(call), part, zeros(call.inputs[2])) if wanted[2] else None]
     if kind not in ("add", "second"):
         return None
     updates = call.inputs[2]
