@@ -10,6 +10,10 @@ re, im, sum, product), `func.call` (also of the C library's mathematics by name)
     run(x, y)                                  # NumPy arrays; y is written
     values = run.custom_call([x_value])        # a stablehlo.custom_call in the module under construction
 
+`compile_kernel` takes a GPU kernel instead: a `func.func` that is one thread, with `gpu.thread_id`, `gpu.block_id`,
+`gpu.block_dim`, `gpu.grid_dim`, shared memory as `memref.alloca` in the workgroup address space, `gpu.barrier`,
+`gpu.shuffle`, and calls of the collective functions that `reactant.kernels.form` lists; launch sizes are constants.
+
 Meaning, where MLIR leaves it open: `i1` is a byte in memory; integer division is total (x/0 = -1, x%0 = x, the least
 number over -1 wraps); conversions of floats to integers clamp, NaN becomes 0; the results of atomics are the numbers that
 were there before; `scf.parallel` iterations may run on several threads, in any order. Loop attributes
@@ -20,9 +24,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reactant.native.function import Argument, NativeError, NativeFunction, compile
+    from reactant.native.function import Argument, NativeError, NativeFunction, compile, compile_kernel
 
-__all__ = ["Argument", "NativeError", "NativeFunction", "compile"]
+__all__ = ["Argument", "NativeError", "NativeFunction", "compile", "compile_kernel"]
 
 
 def __getattr__(name: str) -> Any:

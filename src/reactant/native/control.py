@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.native import layout
-from reactant.native.emission import Function, Module, emits, quoted
+from reactant.native.emission import HANDLERS, Function, Module, emits, quoted
 
 Edge = tuple[str, int, tuple[str, ...]]
 """Label it leaves from, block it goes to, operands it hands over."""
@@ -296,6 +296,9 @@ def emit_while(f: Function, op: ir.Operation) -> None:
 @emits("func.call")
 def emit_call(f: Function, op: ir.Operation) -> None:
     callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    if callee.startswith("reactant."):
+        HANDLERS["reactant.collective"](f, op)
+        return
     function = f.module.symbols.get(callee)
     if function is None:
         raise UnsupportedError(f"native code calls @{callee}, which the module does not have (at {op.location}).")

@@ -122,3 +122,17 @@ def load(text: str, name: str, exports: tuple[str, ...], imports: Mapping[str, i
 def is_x86() -> bool:
     with _lock:
         return str(llvm.get_process_triple()).startswith(("x86_64", "i686"))
+
+
+@cache
+def coroutine_end_type() -> str:
+    """What `llvm.coro.end` returns in this LLVM."""
+    with _lock:
+        _target()
+        for kind in ("void", "i1"):
+            try:
+                llvm.parse_assembly(f"declare {kind} @llvm.coro.end(ptr, i1, token)").verify()
+                return kind
+            except RuntimeError:
+                continue
+    raise InvalidCode(f"LLVM {llvm.llvm_version_info} has no coroutines as we know them.")

@@ -19,9 +19,12 @@ from reactant.native import (  # noqa: F401 - the handlers
     arithmetic,
     control,
     emission,
+    coroutine,
     engine,
+    kernel,
     layout,
     mathematics,
+    meeting,
     memory,
     parallel,
     support,
@@ -81,15 +84,46 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
         name, op = _chosen(symbols, function)
         chosen = _arguments(op, roles)
         settings = emission.Settings(threads, contract, reassociate)
-        text = modules.to_text(top, large_elements=None)
-        key = hashlib.sha256("\n".join([
-            text, name, repr(settings), repr(chosen), repr(distinct), engine.fingerprint()]).encode()).hexdigest()[:24]
+        key = _key(top, name, settings, chosen, distinct)
         with _lock:
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
                 made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
-                _compiled[key] = NativeFunction(name, key, chosen, *_translated(made, op, chosen, distinct))
+                _compiled[key] = NativeFunction(name, key, chosen, *_with_entry(
+                    made, op, chosen, control.emit_function(made, op, [distinct] * len(chosen))))
             return _compiled[key]
+
+
+def compile_kernel(module: ir.Module | ir.Operation | ir.OpView | str, function: str | None = None, *,
+                   grid: Sequence[int] | None = None, block: Sequence[int] | None = None,
+                   roles: Sequence[str] | None = None, threads: bool = True, contract: bool = False) -> NativeFunction:
+    """Compile one launch of a GPU kernel: a `func.func` that is one thread (see `reactant.native`).
+
+    grid, block: sizes of the launch, one to three each; attributes `reactant.grid`, `reactant.block` where None.
+    Other arguments as those of `compile`. No two array arguments overlap.
+    """
+    with context.building():
+        if isinstance(module, str):
+            module = modules.parse(module)
+        top = module.operation if not isinstance(module, ir.Operation) else module
+        symbols = _symbols(top)
+        name, op = _chosen(symbols, function)
+        chosen = _arguments(op, roles)
+        launch = kernel.launch_of(op, grid, block)
+        settings = emission.Settings(threads, contract)
+        key = _key(top, name, settings, chosen, ("kernel", launch.grid, launch.block))
+        with _lock:
+            if key not in _compiled:
+                made = emission.Module(settings, symbols)
+                made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
+                _compiled[key] = NativeFunction(name, key, chosen, *_with_entry(
+                    made, op, chosen, kernel.emit_launch(made, launch)))
+            return _compiled[key]
+
+
+def _key(top: ir.Operation, name: str, *more: object) -> str:
+    text = modules.to_text(top, large_elements=None)
+    return hashlib.sha256("\n".join([text, name, *map(repr, more), engine.fingerprint()]).encode()).hexdigest()[:24]
 
 
 def _symbols(top: ir.Operation) -> dict[str, ir.Operation]:
@@ -167,10 +201,9 @@ def _written(op: ir.Operation, values: list[ir.Value]) -> set[int]:
     return found
 
 
-def _translated(module: emission.Module, op: ir.Operation, chosen: tuple[Argument, ...], distinct: bool
+def _with_entry(module: emission.Module, op: ir.Operation, chosen: tuple[Argument, ...], inner: str
                 ) -> tuple[str, list[str]]:
-    """LLVM IR with an entry `@entry(runtime, pointers, counts)`, and the messages of its checks."""
-    inner = control.emit_function(module, op, [distinct] * len(chosen))
+    """LLVM IR with an entry `@entry(runtime, pointers, counts)` that calls `inner`, and the messages of its checks."""
     lines, listed = [], ["ptr %rt"]
     for i, (argument, value) in enumerate(zip(chosen, op.regions[0].blocks[0].arguments, strict=True)):
         lines += [f"  %p{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  %d{i} = load ptr, ptr %p{i}"]
@@ -288,6 +321,8 @@ class NativeFunction:
         with self._loading:
             if self._addresses is None:
                 common = support.addresses()
+                if "@reactant.meet(" in self._text:
+                    common = common | meeting.addresses()
                 self._addresses = engine.load(self._text + self._handler(), self.target, ("entry", "handler"), common)
             return self._addresses
 

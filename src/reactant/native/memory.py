@@ -112,6 +112,8 @@ def emit_store(f: Function, op: ir.Operation) -> None:
 
 @emits("memref.alloca", "memref.alloc")
 def emit_allocation(f: Function, op: ir.Operation) -> None:
+    if op.results[0] in f.values:  # shared memory of a kernel: its block has made it
+        return
     type_ = op.results[0].type
     place = layout.memory(type_)
     kind, width = layout.in_memory(place.number), 1 + place.is_complex

@@ -155,13 +155,21 @@ def captured(f: Function, op: ir.Operation) -> list[ir.Value]:
 
 def spread(f: Function, op: ir.Operation, ranges: Ranges) -> None:
     """Outline the loop, and run it here or on several threads, as its work asks."""
+    values = list(dict.fromkeys([*list(op.operands)[:3 * ranges.rank], *captured(f, op)]))
+    each = str(work(op.regions[0]))
+    if ranges.rank > 1:
+        each = product(f, each, ranges.count(f, ranges.rank - 1))
+    outline(f, values, _outer_count(f, ranges), each,
+            lambda inside: pieces(inside, op, Ranges(inside, op), "%first", "%last"))
+
+
+def outline(f: Function, values: list[ir.Value], count: str, each: str, write: Callable[[Function], None]) -> None:
+    """A function of its own for iterations %first to %last of `count`, each of `each` operations, called here for all of
+    them or on several threads. `write` translates it; `values` are what it uses of the function around."""
     module = f.module
     module.outlined += 1
     number = module.outlined
-    values = list(dict.fromkeys([*list(op.operands)[:3 * ranges.rank], *captured(f, op)]))
     operands, types = flat(f, values), [t for v in values for t in layout.parts(v.type)]
-    count = _outer_count(f, ranges)
-
     inside = Function(module, in_task=True)
     roots = [f.roots.get(o) for o in operands]
     # a pointer from anywhere (out of an `if`, say) may point into any object
@@ -179,28 +187,22 @@ def spread(f: Function, op: ir.Operation, ranges: Ranges) -> None:
         handed.append((type_, operand))
     define_all(inside, values, names)
     inside.start("start")
-    pieces(inside, op, Ranges(inside, op), "%first", "%last")
+    write(inside)
     inside.leave(())
     name = f"@body.{number}"
     module.definitions.append(inside.finished(
         f"internal void {name}({', '.join(['ptr %rt', 'i64 %first', 'i64 %last', *parameters])}) noinline #0"))
     _define_task(f, number, handed)
-
-    each = work(op.regions[0])
-    if ranges.rank > 1:
-        each_text = product(f, str(each), ranges.count(f, ranges.rank - 1))
-    else:
-        each_text = str(each)
-    effort = product(f, each_text, count)
-    if effort[0] != "%" and int(effort) < WORTH:
+    effort = product(f, each, count)
+    if effort[0] != "%" and (int(effort) < WORTH or not module.settings.threads):
         _call_body(f, name, count, handed)
     elif effort[0] != "%":
-        _on_threads(f, number, count, each_text, handed)
+        _on_threads(f, number, count, each, handed)
     else:
         several, alone_label, after = f.fresh("several"), f.fresh("alone"), f.fresh("joined")
         f.branch_if(f.let(f"icmp sge i64 {effort}, {WORTH}"), several, alone_label)
         f.start(several)
-        _on_threads(f, number, count, each_text, handed)
+        _on_threads(f, number, count, each, handed)
         f.branch(after)
         f.start(alone_label)
         _call_body(f, name, count, handed)

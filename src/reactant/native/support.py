@@ -26,6 +26,7 @@ number of messages, table of messages."""
 
 _TEXT = """
 declare noalias ptr @malloc(i64)
+declare noalias ptr @aligned_alloc(i64, i64)
 declare void @free(ptr)
 declare i32 @usleep(i32)
 declare i32 @sched_yield()
@@ -391,6 +392,25 @@ end:
   ret void
 }
 
+; a frame of a coroutine: all threads of a block have frames of one size, side by side
+define ptr @reactant.frame(ptr %state, i64 %size, i64 %n, i64 %number) #0 {
+  %more = add i64 %size, 63
+  %rounded = and i64 %more, -64
+  %offset = mul i64 %rounded, %number
+  %arena = load ptr, ptr %state
+  %none = icmp eq ptr %arena, null
+  br i1 %none, label %make, label %have
+make:
+  %all = mul i64 %rounded, %n
+  %made = call ptr @aligned_alloc(i64 64, i64 %all)
+  store ptr %made, ptr %state
+  br label %have
+have:
+  %base = phi ptr [%arena, %0], [%made, %make]
+  %frame = getelementptr i8, ptr %base, i64 %offset
+  ret ptr %frame
+}
+
 attributes #0 = { <ATTRIBUTES> }
 """
 PIECES_PER_THREAD = 8
@@ -420,11 +440,11 @@ def text() -> str:
 
 
 def addresses() -> dict[str, int]:
-    """Where `reactant.handle` and `reactant.parallel` are."""
+    """Where `reactant.handle`, `reactant.parallel` and `reactant.frame` are."""
     with _once:
         return _loaded()
 
 
 @cache
 def _loaded() -> dict[str, int]:
-    return engine.load(text(), "reactant.support", ("reactant.handle", "reactant.parallel"), {})
+    return engine.load(text(), "reactant.support", ("reactant.handle", "reactant.parallel", "reactant.frame"), {})
