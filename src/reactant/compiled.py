@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import jax_derivatives, pipelines
+from reactant import jax_derivatives, kernels, pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
 from reactant.frontends import calls, control_flow, source_map
@@ -228,6 +228,7 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
           keep_original: bool = False) -> Lowered:
     """Trace `function` for signature nodes and run our passes."""
     times = Times()
+    kernels.install()
     with building():
         start = time.perf_counter()
         try:

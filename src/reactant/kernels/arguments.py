@@ -24,7 +24,11 @@ class KernelArgumentError(ReactantError, TypeError):
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array: `buffer` is its place among the launch's buffers, `offset` and `strides` are bytes."""
+    """An array: `buffer` is its place among the launch's buffers, `offset` and `strides` are bytes.
+
+    moving: place among the launch's scalars of a further offset that only the run knows. gaps: the caller's array has
+    another memory layout than the buffer, so that only kernels that know strides may have it.
+    """
 
     buffer: int
     offset: int
@@ -32,6 +36,8 @@ class ArrayArgument:
     strides: tuple[int, ...]
     dtype: np.dtype
     writeable: bool = True
+    moving: int | None = None
+    gaps: bool = False
 
     @property
     def contiguous(self) -> bool:
@@ -189,6 +195,8 @@ class Operands:
     def pointer(self, array: ArrayArgument) -> str:
         """The address of the array's first element."""
         base = f"%{quoted(self.buffers[array.buffer].name)}"
+        if array.moving is not None:
+            base = self.line(f"getelementptr i8, ptr {base}, i64 %{quoted(self.scalars[array.moving].name)}")
         return self.line(f"getelementptr i8, ptr {base}, i64 {array.offset}") if array.offset else base
 
     def number(self, number: NumberArgument, dtype: np.dtype | None = None) -> str:

@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from reactant.errors import UnsupportedError
 from reactant.kernels import device_library
@@ -17,6 +18,7 @@ from reactant.kernels.device_library import Declared, Dim3
 
 LAYOUT = "e-i64:64-i128:128-f80:128-v16:16-v32:32-n8:16:32:64-S128"
 DYNAMIC_SHARED = "reactant.dynamic_shared"
+_MARK = "%variable."
 _LOCK = threading.RLock()
 
 
@@ -26,6 +28,7 @@ class Wrapper:
 
     parameters: (LLVM type with attributes, name). lines: LLVM text before the call. operands: "type value" of the call.
     result: LLVM type of what the kernel returns; what is not void is stored through `%result`.
+    variables: LLVM name of a global variable -> the pointer that stands for it.
     """
 
     kernel: str
@@ -33,13 +36,17 @@ class Wrapper:
     lines: list[str] = field(default_factory=list)
     operands: list[str] = field(default_factory=list)
     result: str = "void"
+    variables: dict[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
         """The wrapper as an LLVM function."""
         parameters = ", ".join(f"{kind} %{quoted(n)}" for kind, n in self.parameters)
         call = f"call {self.result} @{quoted(self.kernel)}({', '.join(self.operands)})"
-        lines = [*self.lines, call if self.result == "void" else f"%returned = {call}"]
-        if self.result != "void":
+        marks = [f"{_MARK}{i} = getelementptr i8, ptr {pointer}, i64 0" for i, pointer in enumerate(self.variables.values())]
+        lines = [*self.lines, *marks, call if self.result == "void" else f"%returned = {call}"]
+        if self.result == "i1":
+            lines += ["%widened = zext i1 %returned to i8", "store i8 %widened, ptr %result"]
+        elif self.result != "void":
             lines.append(f"store {self.result} %returned, ptr %result")
         body = "\n  ".join([*lines, "ret void"])
         return f'define void @{quoted(name)}({parameters}) "no-builtins" {{\n  {body}\n}}\n'
@@ -61,6 +68,8 @@ def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: 
         text = _rewritten(text, dynamic_shared)
         text = text + wrapper.text(name)
         text = _with_definitions(text, grid, block)
+        if wrapper.variables:
+            text = _with_variables(_inlined(text, name), name, list(wrapper.variables))
         text = _optimised(text, name)
     refuse_unknown(text, name)
     return text
@@ -68,7 +77,8 @@ def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: 
 
 # ---- text ------------------------------------------------------------------------------------------------------
 
-def _binding() -> object:
+def llvm() -> Any:
+    """llvmlite's binding, ready to use. Raises `UnsupportedError` where it is not installed."""
     try:
         import llvmlite.binding as binding
     except ModuleNotFoundError:
@@ -80,28 +90,36 @@ def _binding() -> object:
 _initialised: list[bool] = []
 
 
-def _initialise(binding: object) -> None:
+def _initialise(binding: Any) -> None:
     if not _initialised:
-        binding.initialize_native_target()          # type: ignore[attr-defined]
-        binding.initialize_native_asmprinter()      # type: ignore[attr-defined]
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
         _initialised.append(True)
 
 
 def _linked(texts: Iterable[str]) -> str:
     """The modules as one, read and printed again by LLVM (which upgrades old intrinsics)."""
-    binding = _binding()
     modules = [parsed(t) for t in texts]
     for other in modules[1:]:
         modules[0].link_in(other)
-    del binding
     return str(modules[0])
 
 
-def parsed(text: str) -> object:
-    """The llvmlite module of a text. Raises `UnsupportedError` with LLVM's message."""
-    binding = _binding()
+def read_module(source: str | bytes) -> str:
+    """Text or bitcode as the text of a module. Raises `UnsupportedError` with LLVM's message."""
+    if isinstance(source, str):
+        return str(parsed(source))
     try:
-        module = binding.parse_assembly(text)       # type: ignore[attr-defined]
+        return str(llvm().parse_bitcode(source))
+    except RuntimeError as error:
+        raise UnsupportedError(f"LLVM does not accept this bitcode: {error}") from error
+
+
+def parsed(text: str) -> Any:
+    """The llvmlite module of a text. Raises `UnsupportedError` with LLVM's message."""
+    binding = llvm()
+    try:
+        module = binding.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
         raise UnsupportedError(f"LLVM does not accept this kernel's code: {error}") from error
@@ -225,8 +243,8 @@ def _declared(text: str) -> list[Declared]:
         name = match[2].strip('"')
         if name.startswith("llvm."):
             continue
-        arguments = tuple(_type_of(a) for a in _split(match[3]) if a != "...")
-        found.append(Declared(name, _type_of(match[1]), arguments))
+        arguments = tuple(type_of(a) for a in split_arguments(match[3]) if a != "...")
+        found.append(Declared(name, type_of(match[1]), arguments))
     return found
 
 
@@ -235,13 +253,14 @@ _KEYWORDS = re.compile(r"\b(noundef|signext|zeroext|noalias|nonnull|captures\([^
                        r"|dereferenceable\(\d+\)|dereferenceable_or_null\(\d+\))\s*")
 
 
-def _type_of(parameter: str) -> str:
+def type_of(parameter: str) -> str:
     """The LLVM type of a parameter or result, without attributes and name."""
     plain = _KEYWORDS.sub("", parameter.strip()).strip()
     return re.sub(r"\s+%\S+$", "", plain).strip()
 
 
-def _split(arguments: str) -> list[str]:
+def split_arguments(arguments: str) -> list[str]:
+    """A list of LLVM parameters or operands, cut at its outer commas."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(arguments):
         depth += c in "([{<"
@@ -260,8 +279,8 @@ def _undeclared(text: str, known: set[str]) -> list[str]:
         result, name, rest = match[1].strip(), match[2], match[3]
         if name in known or name in made or name.startswith("llvm."):
             continue
-        types = ", ".join(_type_of(re.sub(r"\s(%\S+|-?[\d.e+]+|true|false)$", "", a)) for a in _split(rest))
-        made[name] = f"declare {_type_of(result)} @{name}({types})\n"
+        types = ", ".join(type_of(re.sub(r"\s(%\S+|-?[\d.e+]+|true|false)$", "", a)) for a in split_arguments(rest))
+        made[name] = f"declare {type_of(result)} @{name}({types})\n"
     return list(made.values())
 
 
@@ -276,25 +295,84 @@ def _attributed(text: str) -> str:
     return _DECLARE.sub(attribute, text)
 
 
+# ---- variables of the module -----------------------------------------------------------------------------------
+
+def _inlined(text: str, entry: str) -> str:
+    """Everything inlined into the entry, and nothing else done."""
+    module = parsed(text)
+    _internalise(module, entry)
+    builder = _pass_builder()
+    passes = llvm().create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(module, builder)
+    return str(module)
+
+
+_CONSTANT_EXPRESSION = re.compile(r"(getelementptr[\w ]*(?:\([^()]*\) ?)?|addrspacecast|ptrtoint|bitcast|inttoptr|add|sub|trunc) "
+                                  r"\(([^()]*)\)")
+
+
+def _with_variables(text: str, entry: str, symbols: list[str]) -> str:
+    """The entry with its own pointers in place of global variables."""
+    found = re.search(rf"^define [^\n]*@{re.escape(quoted(entry))}\(.*?^\}}", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    body = found[0]
+    for number, symbol in enumerate(symbols):
+        name = rf"@{re.escape(quoted(symbol))}(?![\w.$\"-])"
+        body = re.sub(rf"addrspacecast \(ptr addrspace\(\d\) {name} to ptr\)", f"{_MARK}{number}", body)
+        body, casts = re.subn(rf"ptr addrspace\((\d)\) {name}", rf"ptr addrspace(\1) {_MARK}{number}.\1", body)
+        body = re.sub(rf"\bptr {name}", f"ptr {_MARK}{number}", body)
+        spaces = sorted(set(re.findall(rf"{re.escape(_MARK)}{number}\.(\d)", body))) if casts else []
+        cast = "".join(f"\n  {_MARK}{number}.{s} = addrspacecast ptr {_MARK}{number} to ptr addrspace({s})" for s in spaces)
+        body = re.sub(rf"^ *{re.escape(_MARK)}{number} = .*$", lambda m, c=cast: m[0] + c, body, flags=re.MULTILINE)
+    return text.replace(found[0], _without_constant_expressions(body))
+
+
+def _without_constant_expressions(body: str) -> str:
+    """Constant expressions of what are parameters now, as instructions after the last of those is defined."""
+    hoisted: list[str] = []
+
+    def hoist(match: re.Match) -> str:
+        if _MARK not in match[2] and "%hoisted." not in match[2]:
+            return match[0]
+        hoisted.append(f"%hoisted.{len(hoisted)} = {match[1]} {match[2]}")
+        return f"%hoisted.{len(hoisted) - 1}"
+    before = ""
+    while before != body:
+        before = body
+        body = _CONSTANT_EXPRESSION.sub(hoist, body)
+    lines = body.split("\n")
+    last = max(i for i, line in enumerate(lines) if line.strip().startswith(_MARK) and " = " in line)
+    return "\n".join([*lines[:last + 1], *(f"  {h}" for h in hoisted), *lines[last + 1:]])
+
+
 # ---- optimisation ----------------------------------------------------------------------------------------------
 
-def _optimised(text: str, entry: str) -> str:
-    binding = _binding()
-    module = parsed(text)
-    for function in module.functions:                   # type: ignore[attr-defined]
+def _internalise(module: Any, entry: str) -> None:
+    """Nothing but the entry is seen from outside, everything else is inlined into it."""
+    for function in module.functions:
         if not function.is_declaration and function.name != entry:
             function.linkage = "internal"
             function.add_function_attribute("alwaysinline")
-    for variable in module.global_variables:            # type: ignore[attr-defined]
+    for variable in module.global_variables:
         if not variable.is_declaration and not variable.name.startswith("llvm."):
             variable.linkage = "internal"
-    machine = binding.Target.from_default_triple().create_target_machine(opt=2)     # type: ignore[attr-defined]
-    tuning = binding.PipelineTuningOptions(speed_level=2)                           # type: ignore[attr-defined]
+
+
+def _pass_builder() -> Any:
+    binding = llvm()
+    machine = binding.Target.from_default_triple().create_target_machine(opt=2)
+    tuning = binding.PipelineTuningOptions(speed_level=2)
     tuning.loop_unrolling = tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_interleaving = False
     tuning.inlining_threshold = 100_000
-    builder = binding.create_pass_builder(machine, tuning)                          # type: ignore[attr-defined]
-    passes = builder.getModulePassManager()
-    passes.run(module, builder)
+    return binding.create_pass_builder(machine, tuning)
+
+
+def _optimised(text: str, entry: str) -> str:
+    module = parsed(text)
+    _internalise(module, entry)
+    builder = _pass_builder()
+    builder.getModulePassManager().run(module, builder)
     return str(module)
 
 
@@ -364,4 +442,12 @@ def written_parameters(text: str, entry: str) -> list[bool]:
     head = re.search(rf'^define [^\n]*@{re.escape(quoted(entry))}\((.*)\)[^()]*\{{$', text, re.MULTILINE)
     if head is None:
         raise UnsupportedError(f"There is no function '{entry}' in the module.")
-    return [not re.search(r"\b(readonly|readnone)\b", p) for p in _split(head[1])]
+    return [not re.search(r"\b(readonly|readnone)\b", p) for p in split_arguments(head[1])]
+
+
+def result_type(function: str) -> str:
+    """The LLVM type that a function returns."""
+    head = re.sub(r"^define ", "", function.split("@", 1)[0])
+    words = re.sub(r"\b(linkonce_odr|linkonce|weak|weak_odr|private|internal|external|hidden|protected|ptx_kernel|fastcc|ccc"
+                   r"|unnamed_addr|local_unnamed_addr)\b", "", head)
+    return type_of(words)

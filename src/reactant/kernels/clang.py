@@ -1,0 +1,102 @@
+"""The C and C++ compiler: the clang of the `ziglang` package, or one that is named."""
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from reactant.errors import ReactantError, UnsupportedError
+
+HEADERS = Path(__file__).parent / "headers"
+PASSES_OFF = ("-O2", "-Xclang", "-disable-llvm-passes", "-fno-math-errno", "-ffp-contract=off", "-g", "-Xclang", "-debug-info-kind=limited", "-S", "-emit-llvm",
+              "-fno-exceptions", "-fno-stack-protector", "-fno-sanitize=all", "-Wno-everything")
+"""What every compilation is given: IR as a compiler starts from it, with types and lines; cleaning it up is ours."""
+
+
+class CompilationError(ReactantError, ValueError):
+    """The compiler does not accept the source; carries what it said."""
+
+
+def command(compiler: str | os.PathLike | None) -> list[str]:
+    """How clang is started. Raises `UnsupportedError` where there is none."""
+    if compiler is not None:
+        found = shutil.which(os.fspath(compiler))
+        if found is None:
+            raise UnsupportedError(f"There is no compiler '{compiler}'. Name an existing clang, or leave compiler= out to "
+                                   f"use the one of the ziglang package.")
+        return [found]
+    if importlib.util.find_spec("ziglang") is None:
+        raise UnsupportedError("Compiling C and CUDA C++ needs clang: pip install 'reactant-py[cuda]', or name one with "
+                               "compiler='clang'.")
+    return [sys.executable, "-m", "ziglang", "clang"]
+
+
+def system_headers(compiler: str | os.PathLike | None, cplusplus: bool) -> list[str]:
+    """Where the standard library's headers are, for the packaged clang; a named one knows its own."""
+    if compiler is not None:
+        return []
+    specification = importlib.util.find_spec("ziglang")
+    assert specification is not None and specification.origin is not None
+    library = Path(specification.origin).parent / "lib"
+    libraries = [library / "libcxx" / "include"] if cplusplus else []
+    libc = library / "libc" / "include"
+    folders = [*libraries, library / "include", libc / "x86_64-linux-gnu", libc / "x86-linux-gnu",
+               libc / "generic-glibc", libc / "x86-linux-any", libc / "x86_64-linux-any", libc / "any-linux-any"]
+    flags = ["-nostdinc", "-nostdinc++"] if cplusplus else ["-nostdinc"]
+    for folder in folders:
+        if folder.is_dir():
+            flags += ["-isystem", str(folder)]
+    if cplusplus:
+        flags += ["-D_LIBCPP_ABI_VERSION=1", "-D_LIBCPP_ABI_NAMESPACE=__1", "-D_LIBCPP_HAS_THREADS=1",
+                  "-D_LIBCPP_HAS_MONOTONIC_CLOCK=1", "-D_LIBCPP_HAS_TERMINAL=1", "-D_LIBCPP_HAS_MUSL_LIBC=0",
+                  "-D_LIBCPP_HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0", "-D_LIBCPP_HAS_FILESYSTEM=1",
+                  "-D_LIBCPP_HAS_RANDOM_DEVICE=1", "-D_LIBCPP_HAS_LOCALIZATION=1", "-D_LIBCPP_HAS_UNICODE=1",
+                  "-D_LIBCPP_HAS_WIDE_CHARACTERS=1", "-D_LIBCPP_HAS_TIME_ZONE_DATABASE=0", "-D_LIBCPP_PSTL_BACKEND_SERIAL",
+                  "-D_LIBCPP_HARDENING_MODE_DEFAULT=2", "-D_LIBCPP_HARDENING_MODE=2", "-D_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=2"]
+    return flags
+
+
+def definitions(defines: Mapping[str, object] | Iterable[str], include: Sequence[str | os.PathLike]) -> list[str]:
+    """-D and -I flags. Raises `TypeError` for a single string, where a list is meant."""
+    if isinstance(include, (str, os.PathLike)):
+        include = [include]
+    if isinstance(defines, str):
+        raise TypeError("defines is a dict, or a list of names; not one string.")
+    pairs = defines.items() if isinstance(defines, Mapping) else [(name, True) for name in defines]
+    return [f"-D{name}" if value is True or value is None else f"-D{name}={value}" for name, value in pairs
+            if value is not False] + [f"-I{os.fspath(folder)}" for folder in include]
+
+
+def compile_to_llvm(arguments: Sequence[str], source: str, name: str, suffix: str,
+                    compiler: str | os.PathLike | None) -> str:
+    """LLVM IR of a source text. Raises `CompilationError` with the compiler's own words."""
+    with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
+        path = Path(folder) / f"source{suffix}"
+        path.write_text(f'#line 1 "{_escaped(name)}"\n{source}\n')
+        done = subprocess.run([*command(compiler), *arguments, *PASSES_OFF, str(path), "-o", "-"], capture_output=True,
+                              text=True, cwd=os.getcwd(), check=False)
+    if done.returncode != 0 or not done.stdout:
+        raise CompilationError(f"{name} does not compile:\n{_first_errors(done.stderr)}")
+    return done.stdout
+
+
+def _escaped(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _first_errors(text: str, limit: int = 30) -> str:
+    lines = [line for line in text.splitlines() if "unused-command-line" not in line and "unknown-cuda-version" not in line]
+    return "\n".join(lines[:limit])
+
+
+def read_source(source: str | os.PathLike, suffixes: tuple[str, ...]) -> tuple[str, str, Path | None]:
+    """(text, name for messages, folder) of a file, or of a source given as text. Raises `FileNotFoundError`."""
+    if isinstance(source, os.PathLike) or ("\n" not in source and source.endswith(suffixes)):
+        path = Path(source)
+        return path.read_text(), str(path), path.resolve().parent
+    return source, "<source>", None

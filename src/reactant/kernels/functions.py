@@ -1,0 +1,84 @@
+"""Functions over pointers, from C or LLVM IR, called as one thread: `f(*arrays)` writes into its arrays."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from reactant.kernels.debug_types import CFunction
+from reactant.kernels.launch import Launchable
+from reactant.kernels.module_source import ModuleSource, SourceKernel
+from reactant.kernels.record import KernelRecord
+
+
+class Function:
+    """A compiled C or LLVM function. Call it with arrays for its pointers and numbers for its numbers."""
+
+    def __init__(self, way_in: SourceKernel, lower: str, check: bool):
+        self.way_in = way_in
+        self.__name__ = way_in.name
+        self._launch = Launchable(way_in, lower, check)[1, 1]
+
+    def __call__(self, *arguments: Any, **variables: Any) -> Any:
+        """Run; gives what the function returns. `variables` replace the module's global variables of these names."""
+        return self._launch(*arguments, **variables)
+
+    def record(self, *arguments: Any, **variables: Any) -> KernelRecord:
+        """What the later steps get for these arguments."""
+        return self._launch.record(*arguments, **variables)
+
+    def explain(self, *arguments: Any, **variables: Any) -> str:
+        """Whether the call is a tensor program or native code, and why."""
+        return self._launch.explain(*arguments, **variables)
+
+    def __repr__(self) -> str:
+        wanted = ", ".join(f"{t} {n}" for t, n in zip(self.way_in.function.parameters, self.way_in.function.names,
+                                                      strict=True))
+        return f"<function {self.way_in.function.result} {self.__name__}({wanted})>"
+
+
+class FunctionModule:
+    """The functions of one source: `module.name` or `module["name"]`.
+
+    variables: the content of its global variables, by name; they live from call to call and may be written into.
+    """
+
+    def __init__(self, source: ModuleSource, functions: dict[str, CFunction], kernels: set[str], frontend: str,
+                 lower: str, check: bool):
+        self._source, self._functions, self._kernels = source, functions, kernels
+        self._frontend, self._options = frontend, (lower, check)
+        self._made: dict[str, Function | Launchable] = {}
+
+    @property
+    def variables(self) -> dict[str, np.ndarray]:
+        return self._source.values
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            matches = [f for n, f in self._functions.items() if name in (n, f.symbol)]
+            if not matches:
+                raise KeyError(f"{self._source.name} has no function '{name}'; it has {', '.join(self._functions)}.")
+            way_in = SourceKernel(self._source, matches[0], self._frontend)
+            self._made[name] = (Launchable if matches[0].symbol in self._kernels else Function)(way_in, *self._options)
+        return self._made[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._functions})
+
+    def __repr__(self) -> str:
+        return f"<{self._frontend} module {self._source.name}: {', '.join(self._functions)}>"

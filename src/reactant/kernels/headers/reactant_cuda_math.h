@@ -1,0 +1,159 @@
+// CUDA's mathematical functions, in both precisions and as overloads.
+#pragma once
+
+#define __RT_UNARY(N, D, F)                                                                                    \
+    __RT_DEVICE double N(double x) { return D(x); } __RT_DEVICE float N(float x) { return F(x); }              \
+    __RT_DEVICE float N##f(float x) { return F(x); } __RT_DEVICE double N(int x) { return D((double)x); }
+#define __RT_UNARY_BUILTIN(N) __RT_UNARY(N, __builtin_##N, __builtin_##N##f)
+__RT_UNARY_BUILTIN(sin) __RT_UNARY_BUILTIN(cos) __RT_UNARY_BUILTIN(tan) __RT_UNARY_BUILTIN(asin) __RT_UNARY_BUILTIN(acos)
+__RT_UNARY_BUILTIN(atan) __RT_UNARY_BUILTIN(sinh) __RT_UNARY_BUILTIN(cosh) __RT_UNARY_BUILTIN(tanh)
+__RT_UNARY_BUILTIN(exp) __RT_UNARY_BUILTIN(exp2) __RT_UNARY_BUILTIN(log) __RT_UNARY_BUILTIN(log2) __RT_UNARY_BUILTIN(log10)
+__RT_UNARY_BUILTIN(sqrt) __RT_UNARY_BUILTIN(floor) __RT_UNARY_BUILTIN(ceil) __RT_UNARY_BUILTIN(trunc) __RT_UNARY_BUILTIN(rint)
+__RT_UNARY_BUILTIN(nearbyint) __RT_UNARY_BUILTIN(fabs) __RT_UNARY_BUILTIN(round)
+
+#define __RT_LIBRARY(N)                                                                                        \
+    extern "C" __device__ __attribute__((const)) double __rt_##N(double) __asm__(#N);                          \
+    extern "C" __device__ __attribute__((const)) float __rt_##N##f(float) __asm__(#N "f");                     \
+    __RT_UNARY(N, __rt_##N, __rt_##N##f)
+__RT_LIBRARY(exp10) __RT_LIBRARY(expm1) __RT_LIBRARY(log1p) __RT_LIBRARY(cbrt) __RT_LIBRARY(erf) __RT_LIBRARY(erfc)
+__RT_LIBRARY(lgamma) __RT_LIBRARY(tgamma) __RT_LIBRARY(asinh) __RT_LIBRARY(acosh) __RT_LIBRARY(atanh) __RT_LIBRARY(j0)
+__RT_LIBRARY(j1) __RT_LIBRARY(y0) __RT_LIBRARY(y1) __RT_LIBRARY(rsqrt) __RT_LIBRARY(rcbrt) __RT_LIBRARY(sinpi)
+__RT_LIBRARY(cospi) __RT_LIBRARY(normcdf) __RT_LIBRARY(erfinv) __RT_LIBRARY(erfcinv) __RT_LIBRARY(normcdfinv)
+__RT_LIBRARY(erfcx) __RT_LIBRARY(logb)
+
+#define __RT_BINARY(N, D, F)                                                                                   \
+    __RT_DEVICE double N(double x, double y) { return D(x, y); } __RT_DEVICE float N(float x, float y) { return F(x, y); } \
+    __RT_DEVICE float N##f(float x, float y) { return F(x, y); }                                               \
+    __RT_DEVICE double N(double x, float y) { return D(x, y); } __RT_DEVICE double N(float x, double y) { return D(x, y); } \
+    __RT_DEVICE double N(double x, int y) { return D(x, y); } __RT_DEVICE double N(int x, double y) { return D(x, y); } \
+    __RT_DEVICE float N(float x, int y) { return F(x, (float)y); }
+#define __RT_BINARY_BUILTIN(N) __RT_BINARY(N, __builtin_##N, __builtin_##N##f)
+__RT_BINARY_BUILTIN(pow) __RT_BINARY_BUILTIN(atan2) __RT_BINARY_BUILTIN(fmin) __RT_BINARY_BUILTIN(fmax)
+__RT_BINARY_BUILTIN(copysign)
+#define __RT_LIBRARY2(N)                                                                                       \
+    extern "C" __device__ __attribute__((const)) double __rt_##N(double, double) __asm__(#N);                  \
+    extern "C" __device__ __attribute__((const)) float __rt_##N##f(float, float) __asm__(#N "f");              \
+    __RT_BINARY(N, __rt_##N, __rt_##N##f)
+__RT_LIBRARY2(fmod) __RT_LIBRARY2(hypot) __RT_LIBRARY2(fdim) __RT_LIBRARY2(remainder) __RT_LIBRARY2(nextafter) __RT_LIBRARY2(rhypot)
+__RT_DEVICE double fdivide(double x, double y) { return x / y; }
+__RT_DEVICE float fdividef(float x, float y) { return x / y; }
+__RT_DEVICE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+__RT_DEVICE float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+__RT_DEVICE float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+__RT_DEVICE double norm3d(double x, double y, double z) { return hypot(hypot(x, y), z); }
+__RT_DEVICE float norm3df(float x, float y, float z) { return hypotf(hypotf(x, y), z); }
+extern "C" __device__ __attribute__((const)) double __rt_ldexp(double, int) __asm__("ldexp");
+extern "C" __device__ __attribute__((const)) float __rt_ldexpf(float, int) __asm__("ldexpf");
+__RT_DEVICE double ldexp(double x, int e) { return __rt_ldexp(x, e); }
+__RT_DEVICE float ldexp(float x, int e) { return __rt_ldexpf(x, e); }
+__RT_DEVICE float ldexpf(float x, int e) { return __rt_ldexpf(x, e); }
+__RT_DEVICE double scalbn(double x, int e) { return __rt_ldexp(x, e); }
+__RT_DEVICE float scalbnf(float x, int e) { return __rt_ldexpf(x, e); }
+extern "C" __device__ __attribute__((const)) double __rt_jn(int, double) __asm__("jn");
+extern "C" __device__ __attribute__((const)) double __rt_yn(int, double) __asm__("yn");
+__RT_DEVICE double jn(int n, double x) { return __rt_jn(n, x); }
+__RT_DEVICE double yn(int n, double x) { return __rt_yn(n, x); }
+extern "C" __device__ double __rt_frexp(double, int *) __asm__("frexp");
+extern "C" __device__ float __rt_frexpf(float, int *) __asm__("frexpf");
+__RT_DEVICE double frexp(double x, int *e) { return __rt_frexp(x, e); }
+__RT_DEVICE float frexp(float x, int *e) { return __rt_frexpf(x, e); }
+__RT_DEVICE float frexpf(float x, int *e) { return __rt_frexpf(x, e); }
+extern "C" __device__ double __rt_modf(double, double *) __asm__("modf");
+extern "C" __device__ float __rt_modff(float, float *) __asm__("modff");
+__RT_DEVICE double modf(double x, double *w) { return __rt_modf(x, w); }
+__RT_DEVICE float modf(float x, float *w) { return __rt_modff(x, w); }
+__RT_DEVICE float modff(float x, float *w) { return __rt_modff(x, w); }
+extern "C" __device__ __attribute__((const)) int __rt_ilogb(double) __asm__("ilogb");
+extern "C" __device__ __attribute__((const)) int __rt_ilogbf(float) __asm__("ilogbf");
+__RT_DEVICE int ilogb(double x) { return __rt_ilogb(x); }
+__RT_DEVICE int ilogbf(float x) { return __rt_ilogbf(x); }
+__RT_DEVICE void sincos(double x, double *s, double *c) { *s = sin(x); *c = cos(x); }
+__RT_DEVICE void sincosf(float x, float *s, float *c) { *s = sinf(x); *c = cosf(x); }
+__RT_DEVICE void sincospi(double x, double *s, double *c) { *s = sinpi(x); *c = cospi(x); }
+__RT_DEVICE void sincospif(float x, float *s, float *c) { *s = sinpif(x); *c = cospif(x); }
+__RT_DEVICE float saturate(float x) { return __builtin_fminf(__builtin_fmaxf(x, 0.0f), 1.0f); }
+__RT_DEVICE float __saturatef(float x) { return saturate(x); }
+__RT_DEVICE long lrint(double x) { return (long)rint(x); }
+__RT_DEVICE long lrintf(float x) { return (long)rintf(x); }
+__RT_DEVICE long long llrint(double x) { return (long long)rint(x); }
+__RT_DEVICE long long llrintf(float x) { return (long long)rintf(x); }
+__RT_DEVICE long lround(double x) { return (long)round(x); }
+__RT_DEVICE long lroundf(float x) { return (long)roundf(x); }
+__RT_DEVICE long long llround(double x) { return (long long)round(x); }
+__RT_DEVICE long long llroundf(float x) { return (long long)roundf(x); }
+
+#undef isnan
+#undef isinf
+#undef isfinite
+#undef signbit
+#define __RT_TEST(N, B) __RT_DEVICE bool N(double x) { return B(x); } __RT_DEVICE bool N(float x) { return B(x); }
+__RT_TEST(isnan, __builtin_isnan) __RT_TEST(isinf, __builtin_isinf) __RT_TEST(isfinite, __builtin_isfinite)
+__RT_TEST(signbit, __builtin_signbit)
+__RT_DEVICE int __isnanf(float x) { return __builtin_isnan(x); }
+__RT_DEVICE int __isinff(float x) { return __builtin_isinf(x); }
+__RT_DEVICE int __isnan(double x) { return __builtin_isnan(x); }
+__RT_DEVICE int __isinf(double x) { return __builtin_isinf(x); }
+__RT_DEVICE int finite(double x) { return __builtin_isfinite(x); }
+__RT_DEVICE int __finitef(float x) { return __builtin_isfinite(x); }
+
+// ---- fast versions: the exact ones are as fast here ----
+__RT_DEVICE float __sinf(float x) { return sinf(x); }
+__RT_DEVICE float __cosf(float x) { return cosf(x); }
+__RT_DEVICE float __tanf(float x) { return tanf(x); }
+__RT_DEVICE float __tanhf(float x) { return tanhf(x); }
+__RT_DEVICE float __expf(float x) { return expf(x); }
+__RT_DEVICE float __exp10f(float x) { return exp10f(x); }
+__RT_DEVICE float __logf(float x) { return logf(x); }
+__RT_DEVICE float __log2f(float x) { return log2f(x); }
+__RT_DEVICE float __log10f(float x) { return log10f(x); }
+__RT_DEVICE float __powf(float x, float y) { return powf(x, y); }
+__RT_DEVICE float __fdividef(float x, float y) { return x / y; }
+__RT_DEVICE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
+
+#define __RT_ROUNDED(R)                                                                                        \
+    __RT_DEVICE float __fadd_##R(float x, float y) { return x + y; }                                           \
+    __RT_DEVICE float __fsub_##R(float x, float y) { return x - y; }                                           \
+    __RT_DEVICE float __fmul_##R(float x, float y) { return x * y; }                                           \
+    __RT_DEVICE float __fdiv_##R(float x, float y) { return x / y; }                                           \
+    __RT_DEVICE float __frcp_##R(float x) { return 1.0f / x; }                                                 \
+    __RT_DEVICE float __fsqrt_##R(float x) { return sqrtf(x); }                                                \
+    __RT_DEVICE float __fmaf_##R(float x, float y, float z) { return fmaf(x, y, z); }                          \
+    __RT_DEVICE double __dadd_##R(double x, double y) { return x + y; }                                        \
+    __RT_DEVICE double __dsub_##R(double x, double y) { return x - y; }                                        \
+    __RT_DEVICE double __dmul_##R(double x, double y) { return x * y; }                                        \
+    __RT_DEVICE double __ddiv_##R(double x, double y) { return x / y; }                                        \
+    __RT_DEVICE double __drcp_##R(double x) { return 1.0 / x; }                                                \
+    __RT_DEVICE double __dsqrt_##R(double x) { return sqrt(x); }                                               \
+    __RT_DEVICE double __fma_##R(double x, double y, double z) { return fma(x, y, z); }
+__RT_ROUNDED(rn)
+__RT_DEVICE float __frsqrt_rn(float x) { return rsqrtf(x); }
+
+// ---- conversions ----
+#define __RT_TO_INTEGER(M, D, F)                                                                               \
+    __RT_DEVICE int __float2int_##M(float x) { return (int)F(x); }                                             \
+    __RT_DEVICE unsigned __float2uint_##M(float x) { return (unsigned)F(x); }                                  \
+    __RT_DEVICE long long __float2ll_##M(float x) { return (long long)F(x); }                                  \
+    __RT_DEVICE unsigned long long __float2ull_##M(float x) { return (unsigned long long)F(x); }               \
+    __RT_DEVICE int __double2int_##M(double x) { return (int)D(x); }                                           \
+    __RT_DEVICE unsigned __double2uint_##M(double x) { return (unsigned)D(x); }                                \
+    __RT_DEVICE long long __double2ll_##M(double x) { return (long long)D(x); }                                \
+    __RT_DEVICE unsigned long long __double2ull_##M(double x) { return (unsigned long long)D(x); }
+__RT_TO_INTEGER(rn, rint, rintf) __RT_TO_INTEGER(rd, floor, floorf) __RT_TO_INTEGER(ru, ceil, ceilf) __RT_TO_INTEGER(rz, trunc, truncf)
+__RT_DEVICE float __int2float_rn(int x) { return (float)x; }
+__RT_DEVICE float __uint2float_rn(unsigned x) { return (float)x; }
+__RT_DEVICE float __ll2float_rn(long long x) { return (float)x; }
+__RT_DEVICE float __ull2float_rn(unsigned long long x) { return (float)x; }
+__RT_DEVICE double __int2double_rn(int x) { return (double)x; }
+__RT_DEVICE double __uint2double_rn(unsigned x) { return (double)x; }
+__RT_DEVICE double __ll2double_rn(long long x) { return (double)x; }
+__RT_DEVICE double __ull2double_rn(unsigned long long x) { return (double)x; }
+__RT_DEVICE float __double2float_rn(double x) { return (float)x; }
+__RT_DEVICE int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
+__RT_DEVICE unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
+__RT_DEVICE float __int_as_float(int x) { return __builtin_bit_cast(float, x); }
+__RT_DEVICE float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
+__RT_DEVICE long long __double_as_longlong(double x) { return __builtin_bit_cast(long long, x); }
+__RT_DEVICE double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }
+__RT_DEVICE int __double2hiint(double x) { return (int)(__double_as_longlong(x) >> 32); }
+__RT_DEVICE int __double2loint(double x) { return (int)__double_as_longlong(x); }
+__RT_DEVICE double __hiloint2double(int hi, int lo) { return __longlong_as_double((long long)hi << 32 | (unsigned)lo); }

@@ -1,0 +1,268 @@
+"""The memory behind the arrays of a launch, inside a traced function.
+
+Every array argument is a view of some storage. All views of one storage are one `Memory`: the kernel gets one pointer,
+and its writes are seen through every view, as on a GPU. Offsets and strides are found by showing NumPy the chain of
+view steps over an array of that layout whose elements are never touched.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.aliases import roots_of
+from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage, row_major_strides
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, wrap
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+from reactant.kernels.arguments import (
+    Argument,
+    ArrayArgument,
+    BytesArgument,
+    KernelArgumentError,
+    NumberArgument,
+    TupleArgument,
+    plain,
+)
+from reactant.kernels.record import Buffer, Scalar
+
+
+@dataclass
+class Memory:
+    """One piece of memory: a storage, or the window of it that a run-time slice shows.
+
+    order: the storage's dimensions from the outermost in memory. writeable: some array argument may be written.
+    """
+
+    tensor: Tensor
+    name: str
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    gaps: bool = False
+    writeable: bool = True
+
+    @property
+    def storage(self) -> Storage:
+        return self.tensor.storage
+
+    def buffer(self) -> Buffer:
+        """The record's parameter for this memory."""
+        dtype, count = plain(self.dtype)
+        return Buffer(self.name, dtype, (*self.shape, count) if count > 1 else self.shape)
+
+    def read(self) -> ir.Value:
+        """The content as the buffer has it."""
+        value = self.tensor.value()
+        if self.order != tuple(range(len(self.order))):
+            value = ops.transpose(value, self.order)
+        return to_plain(value)
+
+    def write(self, value: ir.Value) -> None:
+        """Replace the content by what the kernel left in the buffer."""
+        value = from_plain(value, self.dtype)
+        if self.order != tuple(range(len(self.order))):
+            value = ops.transpose(value, [int(i) for i in np.argsort(self.order)])
+        self.tensor.assign(value)
+
+
+def to_plain(value: ir.Value) -> ir.Value:
+    """A tensor in the dtypes of records: no booleans, no unsigned integers, no complex numbers."""
+    dtype = dtype_of(value)
+    target, count = plain(dtype)
+    if dtype.kind == "b":
+        return ops.convert(value, target)
+    if count == 2:
+        shape = (*shape_of(value), 1)
+        return ops.concatenate([ops.reshape(ops.real(value), shape), ops.reshape(ops.imag(value), shape)],
+                               len(shape) - 1)
+    return value if dtype == target else ops.bitcast_convert(value, target)
+
+
+def from_plain(value: ir.Value, dtype: np.dtype) -> ir.Value:
+    """The inverse of `to_plain`."""
+    if dtype.kind == "b":
+        return ops.compare(value, ops.splat(0, value), "NE")
+    if dtype.kind == "c":
+        shape = shape_of(value)
+        parts = [ops.reshape(ops.slice(value, [0] * (len(shape) - 1) + [i], [*shape[:-1], i + 1], [1] * len(shape)),
+                             shape[:-1]) for i in (0, 1)]
+        return ops.complex(*parts)
+    return value if dtype_of(value) == dtype else ops.bitcast_convert(value, dtype)
+
+
+@dataclass(frozen=True)
+class StridedStep(Step):
+    """Any view of a memory, by byte offset and strides. It describes; nothing is ever read through it."""
+
+    offset: int
+    shape: tuple[int, ...]
+    byte_strides: tuple[int, ...]
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        return np.asarray(_Address(parent.__array_interface__["data"][0] + self.offset, self.shape, self.byte_strides))
+
+
+class _Address:
+    """Memory at an address, for NumPy to compute offsets with."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...]):
+        self.__array_interface__ = {"version": 3, "data": (address, False), "shape": shape, "strides": strides,
+                                    "typestr": "|u1"}
+
+
+# ---- from Python objects to arguments --------------------------------------------------------------------------
+
+@dataclass
+class Binding:
+    """The arguments of one launch: descriptions for the compiler, memories and run-time numbers for the program."""
+
+    arguments: tuple[Argument, ...] = ()
+    memories: list[Memory] = field(default_factory=list)
+    scalars: list[Scalar] = field(default_factory=list)
+    values: list[ir.Value] = field(default_factory=list)
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        return tuple(m.buffer() for m in self.memories)
+
+
+def bind(given: Sequence[Any], names: Sequence[str]) -> Binding:
+    """Describe the arguments of a launch. Raises `KernelArgumentError` for what no kernel takes, `UnsupportedError` for
+    arrays whose memory cannot be told."""
+    binder = _Binder(_dynamic_storages(given))
+    binder.binding.arguments = tuple(binder.bound(x, names[i] if i < len(names) else f"argument{i}")
+                                     for i, x in enumerate(given))
+    binder.refuse_overlap()
+    return binder.binding
+
+
+def _dynamic_storages(given: Sequence[Any]) -> set[int]:
+    """Storages that are given more than once: their run-time slices are offsets, not windows."""
+    seen: list[int] = []
+
+    def visit(x: Any) -> None:
+        if isinstance(x, (tuple, list)) and not is_tensor(x):
+            for item in x:
+                visit(item)
+        elif is_tensor(x):
+            seen.append(id(x.storage))
+    for x in given:
+        visit(x)
+    return {s for s in seen if seen.count(s) > 1}
+
+
+class _Binder:
+    def __init__(self, shared: set[int]):
+        self.binding = Binding()
+        self.shared = shared
+        self._memories: dict[Any, int] = {}
+
+    def bound(self, x: Any, name: str) -> Argument:
+        if isinstance(x, (tuple, list)) and not is_tensor(x):
+            items = tuple(self.bound(item, f"{name}.{i}") for i, item in enumerate(x))
+            return TupleArgument(items, type(x) if hasattr(x, "_fields") else tuple)
+        if isinstance(x, np.void):
+            return BytesArgument(x.dtype, x.tobytes())
+        if x is None or isinstance(x, (str, bytes, dict)) or getattr(type(x), "partial", False):
+            raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}. Kernels take arrays and numbers.")
+        if not is_tensor(x) and isinstance(x, (bool, int, float, complex, np.generic)):
+            python = not isinstance(x, np.generic)
+            dtype = np.dtype({bool: bool, int: np.int64, float: np.float64, complex: np.complex128}[type(x)]) \
+                if python else x.dtype
+            return NumberArgument(dtype, x, python=python)
+        tensor = wrap(x)
+        return self.array(tensor, name) if tensor.kind == ARRAY else self.number(tensor, name)
+
+    def number(self, tensor: Tensor, name: str) -> Argument:
+        python = tensor.kind == PYTHON
+        if tensor.is_concrete():
+            return NumberArgument(tensor.dtype, tensor.numpy().reshape(())[()], python=python)
+        place = len(self.binding.scalars)
+        self._scalar(tensor.value(), name)
+        return NumberArgument(tensor.dtype, scalar=place, python=python)
+
+    def _scalar(self, value: ir.Value, name: str) -> None:
+        dtype = dtype_of(value)
+        if dtype.kind == "c":
+            self._scalar(ops.real(value), f"{name}.real")
+            self._scalar(ops.imag(value), f"{name}.imag")
+            return
+        value = to_plain(value)
+        self.binding.scalars.append(Scalar(self._unique(name), dtype_of(value)))
+        self.binding.values.append(value)
+
+    def array(self, tensor: Tensor, name: str) -> ArrayArgument:
+        base, rest, moving = self._base_of(tensor)
+        key = (tensor.storage, base.steps)
+        if key not in self._memories:
+            self._memories[key] = len(self.binding.memories)
+            self.binding.memories.append(_memory(base, self._unique(name)))
+        place = self._memories[key]
+        memory = self.binding.memories[place]
+        memory.writeable = memory.writeable and tensor.writeable
+        offset, shape, strides, starts = _seen(memory, base, rest)
+        scalar = None
+        if moving:
+            scalar = len(self.binding.scalars)
+            total = starts[0]
+            for start in starts[1:]:
+                total = ops.add(total, start)
+            self._scalar(total, f"{name}.offset")
+        return ArrayArgument(place, offset, shape, strides, tensor.dtype, tensor.writeable, scalar, memory.gaps)
+
+    def _base_of(self, tensor: Tensor) -> tuple[Tensor, tuple, bool]:
+        """(the tensor that is the memory, the steps from it to the argument, whether they depend on run time)."""
+        steps = tensor.steps
+        last = max((i for i, s in enumerate(steps) if isinstance(s, DynamicSliceStep)), default=-1)
+        if last >= 0 and id(tensor.storage) not in self.shared:
+            return Tensor(tensor.storage, steps[:last + 1], writeable=tensor.writeable), steps[last + 1:], False
+        return Tensor(tensor.storage, ()), steps, last >= 0
+
+    def _unique(self, name: str) -> str:
+        taken = {m.name for m in self.binding.memories} | {s.name for s in self.binding.scalars}
+        return name if name not in taken else next(n for i in range(2, 999) if (n := f"{name}.{i}") not in taken)
+
+    def refuse_overlap(self) -> None:
+        """Two memories that may be the same array in a way only the run decides cannot be two pointers."""
+        memories = self.binding.memories
+        for i, first in enumerate(memories):
+            for second in memories[i + 1:]:
+                if roots_of(first.storage) & roots_of(second.storage):
+                    raise UnsupportedError(
+                        f"The arguments '{first.name}' and '{second.name}' of the kernel may be the same array, which "
+                        f"only the run decides. Pass a copy of the one that the kernel only reads.")
+
+
+def _memory(base: Tensor, name: str) -> Memory:
+    layout = base.storage.layout if not base.steps else None
+    order = tuple(range(base.ndim))
+    gaps = False
+    if layout is not None and layout != row_major_strides(base.shape):
+        order = tuple(int(i) for i in np.argsort([-abs(s) for s in layout], kind="stable"))
+        compact = row_major_strides(tuple(base.shape[i] for i in order))
+        if any(layout[d] != c and base.shape[d] > 1 for d, c in zip(order, compact, strict=True)):
+            order, gaps = tuple(range(base.ndim)), True
+    return Memory(base, name, order, tuple(base.shape[i] for i in order), np.dtype(base.storage.dtype), gaps)
+
+
+def _seen(memory: Memory, base: Tensor, steps: tuple) -> tuple[int, tuple[int, ...], tuple[int, ...], list[ir.Value]]:
+    """Byte offset, shape and byte strides of the view that `steps` make of a memory; run-time offsets in bytes."""
+    strides = [0] * base.ndim
+    for d, s in zip(memory.order, row_major_strides(memory.shape), strict=True):
+        strides[d] = s * memory.dtype.itemsize
+    view = start = np.lib.stride_tricks.as_strided(np.empty(1, memory.dtype), base.shape, strides)
+    moved: list[ir.Value] = []
+    for step in steps:
+        if isinstance(step, DynamicSliceStep):
+            for index, stride in zip(step.starts, view.strides, strict=True):
+                value = ops.constant(index, np.int64) if isinstance(index, int) else index
+                moved.append(ops.multiply(value, ops.constant(stride, np.int64)))
+            view = np.lib.stride_tricks.as_strided(view, step.shape, view.strides)
+        else:
+            view = step.numpy(view)
+    offset = view.__array_interface__["data"][0] - start.__array_interface__["data"][0] if view.size else 0
+    return offset, view.shape, view.strides, moved

@@ -1,0 +1,174 @@
+"""A module of C, C++ or LLVM IR: its functions, what they call, its global variables."""
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.kernels import cleanup
+from reactant.kernels.arguments import Argument, ArrayArgument, Operands, plain
+from reactant.kernels.c_types import fill
+from reactant.kernels.debug_types import CFunction, CType, DebugTypes
+
+_DEFINE = re.compile(r'^define [^\n]*?@("[^"]+"|[\w.$-]+)\(.*?^\}', re.MULTILINE | re.DOTALL)
+_GLOBAL = re.compile(r'^@("[^"]+"|[\w.$-]+) = (.*)$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class GlobalVariable:
+    """A variable of a module that the host may set (`__constant__`) or that lives between launches (`__device__`)."""
+
+    name: str
+    symbol: str
+    type: CType
+    text: str
+
+
+class ModuleSource:
+    """The LLVM module of one source, and what its debug information says."""
+
+    def __init__(self, text: str, name: str, host: bool = False):
+        self.text, self.name, self.host = text, name, host
+
+    @cached_property
+    def debug(self) -> DebugTypes:
+        return DebugTypes(self.text)
+
+    @cached_property
+    def functions(self) -> dict[str, CFunction]:
+        """LLVM name -> function."""
+        return self.debug.functions()
+
+    @cached_property
+    def bodies(self) -> dict[str, str]:
+        """LLVM name -> text of the function."""
+        return {m[1].strip('"'): m[0] for m in _DEFINE.finditer(self.text)}
+
+    @cached_property
+    def variables(self) -> dict[str, GlobalVariable]:
+        """LLVM name -> variable, those that launches see as memory."""
+        found = {}
+        types = self.debug.variables()
+        for symbol, text in _GLOBAL.findall(self.text):
+            symbol = symbol.strip('"')
+            shared = "externally_initialized" in text or re.search(r"addrspace\(1\) .*\bglobal\b", text) \
+                or (self.host and re.search(r"(^| )global ", text) and "addrspace" not in text)
+            if shared and "extern_weak" not in text and " external " not in f" {text}" and symbol in types:
+                found[symbol] = GlobalVariable(*types[symbol][:1], symbol, types[symbol][1], text)
+        return found
+
+    @cached_property
+    def values(self) -> dict[str, np.ndarray]:
+        """Name -> current content of each such variable; arrays that a user may write into."""
+        return {v.name: self._initial(v) for v in self.variables.values()}
+
+    def used_variables(self, symbol: str) -> tuple[GlobalVariable, ...]:
+        """The variables that a function and what it calls refer to."""
+        seen: set[str] = set()
+        waiting = [symbol]
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            waiting += [n for n in _names(self.bodies.get(current, "")) if n in self.bodies or n in self.variables]
+        return tuple(v for s, v in self.variables.items() if s in seen)
+
+    def is_public(self, symbol: str) -> bool:
+        """Whether other modules could call the function."""
+        head = self.bodies[symbol].split("@", 1)[0]
+        return not re.search(r"\b(internal|private|linkonce\w*|available_externally)\b", head)
+
+    def parameters(self, symbol: str) -> list[str]:
+        """The LLVM parameters of a function."""
+        head = self.bodies[symbol].split("\n", 1)[0]
+        return cleanup.split_arguments(head[head.index("(", head.index("@")) + 1:_closing(head)])
+
+    def _initial(self, variable: GlobalVariable) -> np.ndarray:
+        """The content that the source gives a variable."""
+        shape, element = _shape_of(variable)
+        stored = re.search(r"\b(?:constant|global) (.*?)(?:, (?:align|comdat|section|!dbg)\b.*)?$", variable.text)
+        assert stored is not None
+        structs = "\n".join(re.findall(r"^%.* = type .*$", self.text, re.MULTILINE))
+        content = _bytes_of(f'{structs}\n@variable = global {stored[1]}\n',
+                            variable.type.size, variable.name)
+        return np.frombuffer(content, element).reshape(shape).copy()
+
+
+def _names(body: str) -> set[str]:
+    return {n.strip('"') for n in re.findall(r'@("[^"]+"|[\w.$-]+)', body)}
+
+
+def _closing(head: str) -> int:
+    depth = 0
+    for i in range(head.index("(", head.index("@")), len(head)):
+        depth += head[i] == "("
+        depth -= head[i] == ")"
+        if depth == 0:
+            return i
+    return len(head)
+
+
+def _shape_of(variable: GlobalVariable) -> tuple[tuple[int, ...], np.dtype]:
+    """(shape, dtype) of a variable, from its LLVM type and its type in the source."""
+    counts = re.search(r"\b(?:constant|global) ((?:\[\d+ x )*)", variable.text)
+    shape = tuple(int(n) for n in re.findall(r"\[(\d+) x", counts[1])) if counts else ()
+    type_ = variable.type
+    while type_.kind == "array" and type_.target is not None:
+        type_ = type_.target
+    dtype = type_.dtype if type_.kind == "number" else type_.structured()
+    if dtype is None:
+        dtype = np.dtype("u1")
+        shape = (variable.type.size,)
+    return shape, dtype
+
+
+def _bytes_of(text: str, size: int, name: str) -> bytes:
+    """The bytes of `@variable` of a module, as LLVM lays them out."""
+    binding = cleanup.llvm()
+    try:
+        machine = binding.Target.from_default_triple().create_target_machine()
+        with binding.create_mcjit_compiler(binding.parse_assembly(text), machine) as engine:
+            engine.finalize_object()
+            return ctypes.string_at(engine.get_global_value_address("variable"), size)
+    except RuntimeError as error:
+        raise UnsupportedError(f"The initial value of the variable '{name}' cannot be read: {error}") from error
+
+
+class SourceKernel:
+    """A function of a module as a way in."""
+
+    def __init__(self, module: ModuleSource, function: CFunction, frontend: str):
+        self.module, self.function, self.frontend = module, function, frontend
+        self.name, self.source, self.line = function.name, function.file or module.name, function.line
+        self.variables = module.used_variables(function.symbol)
+        self.names = (*function.names, *(v.name for v in self.variables))
+        self.result = function.result.dtype if function.result.kind == "number" else None
+        if function.result.kind not in ("void", "number"):
+            raise UnsupportedError(f"'{self.name}' returns a {function.result}: functions may return a number or nothing.")
+
+    def global_arguments(self, given: dict[str, object]) -> Iterator[object]:
+        """The memories of the module's variables that the kernel refers to; `given` replaces some."""
+        for variable in self.variables:
+            yield given.get(variable.name, self.module.values[variable.name])
+
+    def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
+        """Fill in the call; returns the module. Raises `KernelArgumentError`."""
+        count = len(arguments) - len(self.variables)
+        fill(self.function, self.module.parameters(self.function.symbol), arguments[:count], operands)
+        if self.result is not None:
+            operands.wrapper.result = cleanup.result_type(self.module.bodies[self.function.symbol])
+        for variable, argument in zip(self.variables, arguments[count:], strict=True):
+            assert isinstance(argument, ArrayArgument)
+            size = int(np.prod(argument.shape)) * argument.dtype.itemsize
+            if plain(argument.dtype)[0] != plain(_shape_of(variable)[1])[0] or size != variable.type.size:
+                shape, dtype = _shape_of(variable)
+                raise TypeError(f"The variable '{variable.name}' is {dtype}{list(shape)}; "
+                                f"{argument.dtype}{list(argument.shape)} given.")
+            operands.wrapper.variables[variable.symbol] = operands.pointer(argument)
+        return (self.module.text,)
