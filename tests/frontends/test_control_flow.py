@@ -223,16 +223,6 @@ def rebound_and_written(x):
     return x
 
 
-def buffers_of_the_caller(x):
-    y = np.zeros(3)
-    k = 0
-    while k < x[2]:
-        y[1:] = x[:-1]
-        x, y = y, x
-        k += 1
-    return x
-
-
 def bound_to_an_outer_array_and_written(x):
     a, b = np.zeros(3), np.ones(3)
     k = 0
@@ -283,7 +273,6 @@ REFUSED = {
     shape_changes_in_loop: r"'y' changes its type in a loop .* shape \(3,\) and a float64 array of shape \(6,\)",
     raise_in_try: "This `raise` depends on a value known only at run time, and stands inside a `try` with handlers",
     rebound_and_written: r"'x' is bound to another array in a loop .* Start from a copy: x = x.copy\(\)",
-    buffers_of_the_caller: r"'x' is bound to another array in a loop .* Start from a copy: x = x.copy\(\)",
     bound_to_an_outer_array_and_written: "'b' may be bound to an array from outside of the loop",
     used_before_assignment: "'last' is read in a loop that runs inside compiled code before it is assigned there",
     next_in_branch: r"next\(\) inside a branch or loop",

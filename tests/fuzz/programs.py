@@ -123,9 +123,20 @@ class Writer:
     def block(self, depth: int) -> list[str]:
         """A few statements that are legal inside a branch or loop: writes, and nested control flow."""
         lines = [self.update() for _ in range(self.draw(st.integers(1, 2)))]
+        if self.draw(st.integers(0, 2)) == 0:
+            lines += self.rotation()
         if depth > 0 and self.draw(st.booleans()):
             lines += self.control(depth - 1)
         return lines
+
+    def rotation(self) -> list[str]:
+        """Two or three arrays of one type pass their names on."""
+        first = self.array()
+        kind = self.space[first]
+        others = [n for n, v in self.space.items() if n != first and type(v) is type(kind) and v.shape == kind.shape
+                  and v.dtype == kind.dtype]
+        names = [first, *others[:self.draw(st.integers(1, 2))]]
+        return [f"{', '.join(names)} = {', '.join([*names[1:], first])}"] if others else []
 
     def whole(self, lines: list[str]) -> list[str]:
         """The lines where they run on the arrays as they are now, else `pass`: an error in a branch that is not taken

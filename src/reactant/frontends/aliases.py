@@ -28,15 +28,17 @@ REACH = 5
 class ChosenStorage(Storage):
     """The memory of `first` where `predicate` holds at run time, else of `second`: writes go to the one it is.
 
-    `options` has a condition for each memory it may be, however deep choices are nested.
+    `options` has a condition for each memory it may be, however deep choices are nested. Those of one `family` are
+    never the same memory.
     """
 
-    __slots__ = ("cached", "first", "options", "predicate", "second", "seen")
+    __slots__ = ("cached", "family", "first", "options", "predicate", "second", "seen")
 
     def __init__(self, predicate: ir.Value, first: Storage, second: Storage, value: ir.Value | None = None):
         self.predicate, self.first, self.second = predicate, first, second
         self.options = _options(predicate, first, second)
         self.cached: tuple | None = None
+        self.family: Any = None
         super().__init__(first.shape, first.dtype, value=self.chosen() if value is None else value)
         self.constant = first.constant or second.constant
         self.seen = stamp(self)
@@ -175,6 +177,8 @@ def view_of(base: ir.Value, tensor: Tensor) -> ir.Value:
 
 def may_be_one(a: Storage, b: Storage) -> bool:
     """Whether two storages may stand for the same array; those chosen by one condition are compared side by side."""
+    if type(a) is type(b) is ChosenStorage and a.family is b.family is not None:
+        return a is b
     if type(a) is type(b) is ChosenStorage and a.predicate == b.predicate:
         return may_be_one(a.first, b.first) or may_be_one(a.second, b.second)
     return bool(roots_of(a) & roots_of(b))

@@ -1,21 +1,24 @@
 """Which arrays a loop's variables are bound to, from one iteration to the next and after the loop.
 
 A variable that the body binds anew is carried by value, as a copy of whatever it was bound to. NumPy's name points to
-memory: that differs where one of the arrays it may be is written while another name can see it. `check` refuses those.
+memory: that differs where one of the arrays it may be is written while another name can see it. `check` refuses those,
+but for names that pass their arrays around (`rotations`).
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
+from reactant.frontends import rotations
 from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, may_be_one, roots_of
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import NeedsPeeling, leaves
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.rotations import Rotation
 from reactant.frontends.state import Held, Tree
 
 if TYPE_CHECKING:
@@ -33,22 +36,27 @@ class LoopArrays:
         self.ends = self.bindings()
         self.shared: dict[int, Storage] = {}
         self.guarded: dict[str, GuardedStorage] = {}
+        self.rotations: list[Rotation] = []
         self.overlapping = {n for pair in self.overlaps() if not self.identical(*pair) for n in pair}
 
-    def check(self) -> None:
+    def check(self) -> bool:
         """A variable that is bound anew is carried by value. That is only right where nothing is written into the
-        array it was bound to while something else can see that array."""
+        array it was bound to while something else can see that array. False when the body has to be traced again."""
         written = self.branch.written
         changed = {s for s, slot in self.loop.storage_slots.items() if written.get(s, slot.body) != slot.body}
         in_place = {name for storage, name in self.starts.items() if storage.version > 0}
+        seen = sorted({other for name in self.starts.values() for other in self.origins(name)[0]
+                       if self.entry_storages(other) & changed or name in in_place and not self.loop.owned[other]})
+        self.rotations = rotations.find(self, seen) if seen else []
+        if seen and not self.rotations:
+            if self.made_run_time_values(seen):
+                return False
+            raise NeedsPeeling(ControlFlowError(
+                f"'{seen[0]}' is bound to another array in a loop that runs inside compiled code, and the array it was "
+                f"bound to before is written in place while others can see it. Start from a copy: "
+                f"{seen[0]} = {seen[0]}.copy()."))
         for name in {*self.starts.values()}:
-            names, outside = self.origins(name)
-            for other in sorted(names):
-                if self.entry_storages(other) & changed or name in in_place and not self.loop.owned[other]:
-                    raise NeedsPeeling(ControlFlowError(
-                        f"'{other}' is bound to another array in a loop that runs inside compiled code, and the array "
-                        f"it was bound to before is written in place while others can see it. Start from a copy: "
-                        f"{other} = {other}.copy()."))
+            _, outside = self.origins(name)
             if outside & changed or outside and name in in_place:
                 raise ControlFlowError(
                     f"'{name}' may be bound to an array from outside of the loop, and that array is written in the "
@@ -58,6 +66,15 @@ class LoopArrays:
                 raise ControlFlowError(
                     f"'{first}' and '{second}' may be bound to one array in a loop that runs inside compiled code, and "
                     f"it is written in place in a later iteration. Bind one of them to a copy.")
+        return True
+
+    def made_run_time_values(self, names: Iterable[str]) -> bool:
+        """Give up what is known of the variables' arrays: reading known contents goes unnoticed."""
+        known = {s for name in names for s in self.entry_storages(name)
+                 if type(s) is Storage and s.data is not None and not s.constant}
+        for storage in known:
+            storage.write(storage.read())
+        return bool(known)
 
     def bindings(self) -> dict[str, set[Storage]]:
         """For each variable carried by value, the arrays it may be bound to after an iteration."""

@@ -7,6 +7,7 @@ not to change is taken out again.
 """
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -16,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import branches, effects, source_map
+from reactant.frontends import branches, effects, rotations, source_map
 from reactant.frontends.aliases import (
     ChosenStorage,
     as_storage,
@@ -135,7 +136,7 @@ class Loop:
         self.carried = {n: Carried(self.entries[n], self.kinds[n]) for n in self.variables.live}
         self.storage_slots = {s: self.slot(s.read()) for s in self.storages}
         try:
-            branch = branches.run(self.block, self.iteration, self.variables, self.before, self.prepare)
+            branch = self.trace_body()
         except NameError as error:
             if self.entries.get(error.name) is not ABSENT:
                 raise
@@ -150,7 +151,14 @@ class Loop:
         if plans is None:
             return False
         self.arrays = LoopArrays(self, branch)
-        self.arrays.check()
+        if not self.arrays.check():
+            return False
+        if self.arrays.rotations:
+            if self.test is not None and not self.test_in_body:
+                self.test_in_body = True    # where what it reads is watched
+                return False
+            for rotation in self.arrays.rotations:
+                rotation.carry(self)
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
         checks = self.checks(branch)
@@ -164,6 +172,20 @@ class Loop:
             self.build(scratch)
         self.finish(plans, branch, checks)
         return True
+
+    def trace_body(self) -> Branch:
+        """One iteration, traced; `touched` gets the arrays from before the loop that it reaches by other ways than the
+        variables carried by value."""
+        self.touched: set[Storage] = set()
+        with contextlib.ExitStack() as stack:
+            def prepare() -> None:
+                self.prepare()
+                memories = [leaf.tensor.storage for n, carried in self.carried.items()
+                            for leaf, kind in zip(carried.leaves(), carried.kinds, strict=False)
+                            if kind is not None and kind.kind == ARRAY and type(leaf) is Held]
+                stack.enter_context(rotations.watching(memories, self.touched))
+
+            return branches.run(self.block, self.iteration, self.variables, self.before, prepare)
 
     def slot(self, init: ir.Value) -> Slot:
         made = Slot(init, self.block.add_argument(init.type, ir.Location.current))
@@ -495,7 +517,12 @@ class Loop:
             if slot in self.slots:
                 Storage.write(storage, slot.result)
         self.ran = self.has_run()
+        for rotation in self.arrays.rotations:
+            rotation.finish(self)
+        rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
         for name, carried in self.carried.items():
+            if name in rotated:
+                continue
             if carried.late is not None:
                 self.variables.set(name, self.first_bound(name, carried, branch))
             elif name in plans:
