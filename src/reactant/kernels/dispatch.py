@@ -9,8 +9,13 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
+from reactant import native
 from reactant.errors import UnsupportedError
-from reactant.kernels.record import KernelRecord
+from reactant.ir.context import building
+from reactant.kernels.ingest import ingest
+from reactant.kernels.pointers import resolve_pointers
+from reactant.kernels.record import Buffer, KernelRecord
+from reactant.kernels.structured import structure
 
 PATHS = ("auto", "tensor", "native")
 
@@ -33,6 +38,21 @@ class Lowering:
         return "\n".join([f"{self.name}: {what}", *(f"  {reason}" for reason in self.reasons)])
 
 
+def structured_form(record: KernelRecord) -> ir.Module:
+    """The kernel of a record in the structured form (`form`)."""
+    with building():
+        return structure(resolve_pointers(ingest(record)))
+
+
 def lower(record: KernelRecord, path: str = "auto", check: bool = False) -> Lowering:
     """The lowering of a record. Raises `UnsupportedError` where the asked path cannot take it, with the reasons."""
-    raise UnsupportedError(f"The kernel '{record.name}' cannot be lowered by {path!r}{' with checks' * check}.")
+    if path == "tensor":
+        raise UnsupportedError(f"The kernel '{record.name}' cannot be lowered by {path!r}{' with checks' * check}.")
+    return _native(record, structured_form(record), ())
+
+
+def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...]) -> Lowering:
+    with building():
+        roles = ["inout" if isinstance(p, Buffer) and p.written else "in" for p in record.parameters]
+        compiled = native.compile_kernel(module, "kernel", roles=roles)
+    return Lowering(record.name, "native", lambda values: compiled.custom_call(values), reasons)

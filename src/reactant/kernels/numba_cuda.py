@@ -39,16 +39,17 @@ class NumbaKernel:
         self.name: str = function.__name__
         self.source: str = function.__code__.co_filename
         self.line: int = function.__code__.co_firstlineno
+        self.names: tuple[str, ...] = function.__code__.co_varnames[:function.__code__.co_argcount]
         self._compiled: dict[tuple, tuple[str, tuple[str, ...]]] = {}
         if dispatcher.targetoptions.get("device"):
             raise UnsupportedError(f"'{self.name}' is a device function: only kernels can be launched.")
 
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call of the kernel; returns its LLVM modules. Raises Numba's own typing errors."""
-        expected = len(self.dispatcher.py_func.__code__.co_varnames[:self.dispatcher.py_func.__code__.co_argcount])
+        expected = len(self.names)
         variadic = bool(self.dispatcher.py_func.__code__.co_flags & 4)
         if len(arguments) != expected and not variadic:
-            raise KernelArgumentError(f"The kernel '{self.name}' takes {expected} argument"
+            raise KernelArgumentError(f"The kernel '{self.name}({', '.join(self.names)})' takes {expected} argument"
                                       f"{'s' * (expected != 1)}, {len(arguments)} given.")
         symbol, texts = self.compiled(tuple(self.typed(a) for a in arguments))
         operands.wrapper.kernel = symbol
