@@ -63,6 +63,7 @@ def test_methods(name):
 
 
 @pytest.mark.parametrize("name", rows.WHILE_TRACING)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")      # np.typename, from NumPy 2.5 on
 def test_functions_that_run_while_tracing(name):
     check(rows.WHILE_TRACING[name], *rows.ARGUMENTS)
 

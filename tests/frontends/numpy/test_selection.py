@@ -123,6 +123,13 @@ def out_of_wider_dtype(a, b):
     np.take(a, [0, 1], 1, out=b[:, :2])
 
 
+def chosen_into_other_dtypes(a, b):
+    np.choose((b > 0).astype(int), [a, a * 2], out=b)
+    c = np.zeros(b.shape, np.int16)
+    np.choose((b > 0).astype(int), [b, b * 2], out=c)
+    return c
+
+
 def flat(a, b):
     a.flat[3] = 5
     a.flat[::2] = b.flat[1::2]
@@ -133,7 +140,7 @@ def flat(a, b):
 @pytest.mark.parametrize("dtype", ["f8", "i1"])
 def test_functions_that_write(dtype):
     check_table([put, put_outside, put_mask, put_mask_of_wrong_size, place, copy_to, copy_complex, put_along,
-                 put_along_no_view, with_out, out_of_wider_dtype, flat], (A * 9).astype(dtype), B)
+                 put_along_no_view, with_out, out_of_wider_dtype, chosen_into_other_dtypes, flat], (A * 9).astype(dtype), B)
 
 
 POSITIONS = [

@@ -24,6 +24,9 @@ from reactant.ir import ops
 from reactant.ir.types import Shape
 
 
+_CASTS_OUT = np.lib.NumpyVersion(np.__version__) < "2.5.0"
+
+
 def finish(result: Any, out: Any) -> Any:
     """The result, stored into `out` when there is one."""
     if out is None:
@@ -33,10 +36,17 @@ def finish(result: Any, out: Any) -> Any:
         raise ConstantWriteError("the array given as out=")
     if out.shape != result.shape:
         raise ValueError(f"output array does not match result of shape {result.shape}")
-    if not np.can_cast(out.dtype, result.dtype, "safe"):       # NumPy casts `out` to the result's dtype first
-        raise TypeError(f"Cannot cast array data from {out.dtype!r} to {result.dtype!r} according to the rule 'safe'")
     store(out, result)
     return out
+
+
+def finish_taken(result: Any, out: Any) -> Any:
+    """As `finish`, for `take` and `compress`, which before NumPy 2.5 cast `out` to the result's dtype first."""
+    target = out[0] if isinstance(out, tuple) else out
+    if type(target) is Tensor and _CASTS_OUT and not np.can_cast(target.dtype, result.dtype, "safe"):
+        raise TypeError(f"Cannot cast array data from {target.dtype!r} to {result.dtype!r} according to the rule "
+                        f"'safe'")
+    return finish(result, out)
 
 
 def written(a: object, name: str) -> Tensor:
@@ -116,7 +126,7 @@ def compress(condition: object, a: object, axis: int | None = None, out: object 
     lead = (slice(None),) * axis
     test = mask.astype(bool)
     known = test.numpy() if test.is_concrete() else test
-    return finish(a[(*lead, slice(0, mask.size))][(*lead, known)], out)
+    return finish_taken(a[(*lead, slice(0, mask.size))][(*lead, known)], out)
 
 
 # ---- take and put ----------------------------------------------------------------------------------------------
@@ -150,10 +160,10 @@ def take(a: object, indices: object, axis: int | None = None, out: object = None
         # a scalar index drops the dimension; go through a length-one array so that the result is a copy
         found = advanced.get(a, [*[slice(None)] * axis, np.reshape(index, (1,)), *[slice(None)] * (a.ndim - axis - 1)])
         found = np.squeeze(found, axis=axis).copy()
-        return finish(found if found.ndim else found[()], out)
+        return finish_taken(found if found.ndim else found[()], out)
     if type(index) is Tensor and index.is_concrete():
         index = index.numpy()
-    return finish(a[(*(slice(None),) * axis, index)], out)
+    return finish_taken(a[(*(slice(None),) * axis, index)], out)
 
 
 @implements(np.put, aliases=True)
