@@ -23,7 +23,6 @@ from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
 
-
 _CASTS_OUT = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 
 
