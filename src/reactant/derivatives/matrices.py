@@ -1,61 +1,165 @@
-"""`jacobian` and `hessian`: whole matrices."""
+"""`jacobian` and `hessian`: whole matrices, all columns (or rows) at once."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 
+from reactant import signature as sig
+from reactant.api import Jitted
+from reactant.derivatives.entry import compiled, name_of, numbers_of
 from reactant.derivatives.gradients import grad
-from reactant.derivatives.products import linearize, vjp
+from reactant.derivatives.linear import prepared
+from reactant.derivatives.outline import Outlined, Slot, leaves_of
+from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
-from reactant.signature import map_tree
+from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
+from reactant.ir import ops
+from reactant.ir.types import shape_and_dtype, size
+from reactant.session import is_tracing
+
+MODES = ("auto", "forward", "reverse")
 
 
-def jacobian(function: Callable, argnums: int = 0, mode: str = "auto") -> Callable:
-    """The matrix of all derivatives of a function from one array to one array: shape (*output.shape, *input.shape).
+class Jacobian:
+    """A function of the same arguments that gives the matrix of all derivatives. Made by `jacobian` and `hessian`."""
 
-    mode: "forward" runs once for each element of the input, "reverse" once for each of the output, "auto" takes what
-    runs less often. Real arrays only.
+    def __init__(self, function: Any, argnums: int | Sequence[int], mode: str):
+        if not callable(function):
+            raise TypeError(f"A derivative is of a function, not of {type(function).__name__}.")
+        if mode not in MODES:
+            raise ValueError(f"jacobian: mode={mode!r} is not auto, forward or reverse.")
+        self.differentiated, self.argnums, self.mode = function, argnums, mode
+        self.__name__ = f"jacobian_{name_of(function)}"
+        self.__doc__ = f"Jacobian of {name_of(function)}."
+
+    @cached_property
+    def jitted(self) -> Jitted:
+        """The Jacobian as a compiled function: to call, `lower`, `explain`."""
+        return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.traced(args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments, as `Jitted.lower` gives it."""
+        return self.jitted.lower(*args, **kwargs)
+
+    def traced(self, args: tuple, kwargs: dict) -> Any:
+        """The matrix as part of the trace that is running."""
+        numbers = numbers_of(self.argnums, args)
+        made = prepared(self.differentiated, args, kwargs, numbers)
+        varying = _real_outputs(made)
+        inputs = [shape_and_dtype(t.value().type) for t in made.active]
+        outputs = [shape_and_dtype(made.types[i]) for i in varying]
+        forward = self.mode == "forward" or self.mode == "auto" and _total(inputs) <= _total(outputs)
+        blocks = _blocks(made, varying, inputs, outputs, forward)
+
+        def row(index: int) -> Any:
+            left = iter(blocks[varying.index(index)])
+            trees = [sig.map_tree(args[n], lambda x: _as_tensor(next(left), x)) for n in numbers]
+            return trees[0] if isinstance(self.argnums, int) else tuple(trees)
+
+        return sig.map_tree(made.outputs(), lambda leaf: None if leaf is None else row(leaf.index))
+
+
+Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]
+
+
+def _total(kinds: Kinds) -> int:
+    return sum(size(shape) for shape, _ in kinds)
+
+
+def _real_outputs(made: Outlined) -> list[int]:
+    """The numbers of the results; raises where one is not of real numbers."""
+    for tensor in made.active:
+        if tensor.dtype.kind == "c":
+            raise TypeError(f"jacobian is of real numbers; '{made.name}' is given {tensor.dtype}. Use jvp or vjp.")
+    for leaf in leaves_of(made.outputs()):
+        if leaf is None:                       # of a function that only writes
+            continue
+        if type(leaf) is not Slot:
+            raise UnsupportedError(f"jacobian is of a function that returns arrays; '{made.name}' returns {leaf!r}.")
+        dtype = shape_and_dtype(made.types[leaf.index])[1]
+        if dtype.kind not in "fV":
+            raise TypeError(f"jacobian is of real numbers; '{made.name}' returns {dtype}. Use jvp or vjp.")
+    return made.varying(made.outputs())
+
+
+def _blocks(made: Outlined, varying: list[int], inputs: Kinds, outputs: Kinds, forward: bool) -> list[list[ir.Value]]:
+    """For each output, for each input, the derivatives: shape (*output, *input). One run with the whole basis."""
+    across, along = (inputs, outputs) if forward else (outputs, inputs)
+    count = _total(across)
+    if not count or not _total(along):
+        made.take_effect(made.request(requests.FORWARD, varying, _zeros(inputs))[0])
+        return [[ops.constant(0, dtype, (*shape, *before)) for before, _ in inputs] for shape, dtype in outputs]
+    results, found = made.request(requests.FORWARD if forward else requests.REVERSE, varying, _basis(across, count),
+                                  count=count)
+    made.take_effect(results)
+    if forward:
+        return [list(_columns(moved, inputs, shape, dtype)) for moved, (shape, dtype) in
+                zip(found, outputs, strict=True)]
+    rows: list[list[ir.Value]] = []
+    start = 0
+    for shape, dtype in outputs:
+        end = start + size(shape)
+        rows.append([ops.convert(ops.reshape(_rows(g, start, end), (*shape, *before)), dtype)
+                     for g, (before, _) in zip(found, inputs, strict=True)])
+        start = end
+    return rows
+
+
+def _columns(moved: ir.Value, inputs: Kinds, shape: tuple[int, ...], dtype: np.dtype) -> Iterator[ir.Value]:
+    """(columns, *output) as (*output, *input) for each input."""
+    start = 0
+    for before, _ in inputs:
+        end = start + size(before)
+        turned = ops.transpose(_rows(moved, start, end), [*range(1, len(shape) + 1), 0])
+        yield ops.convert(ops.reshape(turned, (*shape, *before)), dtype)
+        start = end
+
+
+def _rows(x: ir.Value, start: int, end: int) -> ir.Value:
+    shape = shape_and_dtype(x.type)[0]
+    return ops.slice(x, [start, *[0] * (len(shape) - 1)], [end, *shape[1:]])
+
+
+def _zeros(kinds: Kinds) -> list[ir.Value]:
+    return [ops.constant(0, dtype, shape) for shape, dtype in kinds]
+
+
+def _basis(kinds: Kinds, count: int) -> list[ir.Value]:
+    """(count, *shape) for each array: the unit vectors of all of them together."""
+    found, start = [], 0
+    for shape, dtype in kinds:
+        n = size(shape)
+        rows, columns = ops.iota((count, n), np.int64, 0), ops.iota((count, n), np.int64, 1)
+        unit = ops.compare(rows, ops.add(columns, start) if start else columns, "EQ")
+        found.append(ops.reshape(ops.convert(unit, dtype), (count, *shape)))
+        start += n
+    return found
+
+
+def _as_tensor(value: ir.Value, like: Any) -> Tensor:
+    shape = shape_and_dtype(value.type)[0]
+    return Tensor.of_value(value, ARRAY if shape or isinstance(like, np.ndarray) else SCALAR)
+
+
+def jacobian(function: Callable, argnums: int | Sequence[int] = 0, mode: str = "auto") -> Jacobian:
+    """The matrix of all derivatives of a function of real arrays: shape (*output.shape, *input.shape).
+
+    Where the argument or the output has several arrays, the result has the structure of the output with, at each of
+    its leaves, that of the argument; several `argnums` give a tuple. All columns (rows) are computed at once, by one
+    program with another dimension.
+    mode: "forward" has one direction for each element of the input, "reverse" one for each of the output, "auto" takes
+    fewer.
     """
-    if mode not in ("auto", "forward", "reverse"):
-        raise ValueError(f"jacobian: mode={mode!r} is not auto, forward or reverse.")
-
-    def of(*args: Any, **kwargs: Any) -> np.ndarray:
-        x = args[argnums]
-        outputs, push = linearize(function, *args, argnums=(argnums,), **kwargs)
-        leaves: list[Any] = []
-        map_tree(outputs, leaves.append)
-        if not hasattr(np.asarray(x), "dtype") or np.asarray(x).dtype == object or len(leaves) != 1:
-            raise UnsupportedError(f"jacobian is of a function from one array to one array; this one gives "
-                                   f"{len(leaves)}. Use jvp or vjp.")
-        x, y = np.asarray(x), np.asarray(leaves[0])
-        if "c" in (x.dtype.kind, y.dtype.kind) or y.dtype.kind not in "fc":
-            raise TypeError(f"jacobian is of real arrays, not {x.dtype} to {y.dtype}. Use jvp or vjp.")
-        forward = mode == "forward" or mode == "auto" and x.size <= y.size
-        if forward:
-            rows = [np.asarray(_leaf(push(e))).reshape(-1) for e in _basis(x)]
-            return np.array(rows, y.dtype).reshape(x.size, y.size).T.reshape(*y.shape, *x.shape)
-        pull = vjp(function, *args, argnums=argnums, **kwargs)[1]
-        rows = [np.asarray(pull(map_tree(outputs, lambda _, e=e: e))).reshape(-1) for e in _basis(y)]
-        return np.array(rows, y.dtype).reshape(*y.shape, *x.shape)
-
-    return of
+    return Jacobian(function, argnums, mode)
 
 
-def _leaf(tree: Any) -> Any:
-    found: list[Any] = []
-    map_tree(tree, found.append)
-    return found[0]
-
-
-def _basis(like: np.ndarray) -> Any:
-    for number in range(like.size):
-        row = np.zeros(like.size, like.dtype)
-        row[number] = 1
-        yield row.reshape(like.shape)
-
-
-def hessian(function: Callable, argnums: int = 0) -> Callable:
-    """The matrix of second derivatives of a function from one array to one real number, forward over reverse."""
-    return jacobian(grad(function, argnums), argnums, mode="forward")
+def hessian(function: Callable, argnums: int | Sequence[int] = 0) -> Jacobian:
+    """The matrix of second derivatives of a function that returns one real number, forward over reverse."""
+    return Jacobian(grad(function, argnums), argnums, "forward")

@@ -64,11 +64,12 @@ class Outlined:
         return list(found)
 
     def request(self, mode: str, results: Sequence[int], extra: Sequence[ir.Value] = (), *, ones: bool = False,
-                loops: str = "", link: int = -1) -> tuple[list[ir.Value], list[ir.Value]]:
-        """(results, tangents or cotangents). Writes into arrays from outside and run-time checks take effect."""
+                loops: str = "", link: int = -1, count: int = 0) -> tuple[list[ir.Value], list[ir.Value]]:
+        """(results, tangents or cotangents; with `count`, of so many directions at once). Writes into arrays from
+        outside and run-time checks take effect."""
         with source_map.location():
-            made = requests.emit(Request(mode, tuple(range(len(self.active))), tuple(results), ones, loops, link),
-                                 self.callee, self.operands, extra, self.types)
+            request = Request(mode, tuple(range(len(self.active))), tuple(results), ones, loops, link, count)
+            made = requests.emit(request, self.callee, self.operands, extra, self.types)
         return made[:len(self.types)], made[len(self.types):]
 
     def take_effect(self, results: Sequence[ir.Value]) -> None:

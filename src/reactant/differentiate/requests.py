@@ -20,8 +20,11 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
+from reactant.batching.declare import repeated
+from reactant.batching.engine import batched_module
 from reactant.ir import modules, ops
 from reactant.ir.context import building
+from reactant.ir.types import shape_and_dtype, tensor_type
 
 FORWARD, REVERSE, PRIMAL = "reactant.forward", "reactant.reverse", "reactant.primal"
 CHECKPOINT, CUSTOM, STOP = "reactant.checkpoint", "reactant.custom_derivative", "reactant.stop_gradient"
@@ -41,6 +44,8 @@ class Request:
     """How loops are kept for the reverse sweep; see `checkpoint.Policy`."""
     link: int = -1
     """The `reactant.primal` op that gave the results already, and whose values are used where it is in sight."""
+    count: int = 0
+    """How many directions at once, along a dimension in front of each tangent and cotangent; 0: one, without it."""
 
 
 def target_of(op: ir.Operation) -> str:
@@ -73,12 +78,15 @@ def function_named(op: ir.Operation, name: str) -> ir.Operation:
 
 # ---- making --------------------------------------------------------------------------------------------------------
 
+def fresh(hint: str) -> str:
+    """A name that no other function of ours has, in whatever module."""
+    return f"{hint}_{next(_names)}"
+
+
 def private_function(module: ir.Module, inputs: Sequence[ir.Type],
                      body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]], hint: str) -> str:
     """A private function at the end of the module; gives its name."""
-    taken = {ir.StringAttr(op.operation.attributes["sym_name"]).value for op in module.body
-             if op.operation.name == "func.func"}
-    name = next(n for n in (f"{hint}_{number}" for number in _names) if n not in taken)
+    name = fresh(hint)
     with ir.InsertionPoint(module.body):
         function = ir.Operation.create("func.func", regions=1, attributes={
             "sym_name": ir.StringAttr.get(name), "sym_visibility": ir.StringAttr.get("private"),
@@ -106,18 +114,22 @@ def emit(request: Request, callee: str, operands: Sequence[ir.Value], extra: Seq
     """The request op. `extra`: tangents or cotangents; `results`: the types of what the function gives."""
     given = [results[i] for i in request.results] if request.mode == FORWARD else \
         [operands[i].type for i in request.arguments] if request.mode == REVERSE else []
+    if request.count:
+        given = [tensor_type((request.count, *shape), dtype) for shape, dtype in map(shape_and_dtype, given)]
     integer = ir.IntegerType.get_signless(64)
     return _emit(request.mode, callee, [*operands, *extra], [*results, *given], {
         "arguments": ir.DenseI64ArrayAttr.get(list(request.arguments)),
         "results": ir.DenseI64ArrayAttr.get(list(request.results)), "ones": ir.BoolAttr.get(request.ones),
-        "loops": ir.StringAttr.get(request.loops), "link": ir.IntegerAttr.get(integer, request.link)})
+        "loops": ir.StringAttr.get(request.loops), "link": ir.IntegerAttr.get(integer, request.link),
+        "count": ir.IntegerAttr.get(integer, request.count)})
 
 
 def request_of(op: ir.Operation) -> Request:
     config = ir.DictAttr(op.attributes["backend_config"])
     return Request(target_of(op), tuple(ir.DenseI64ArrayAttr(config["arguments"])),
                    tuple(ir.DenseI64ArrayAttr(config["results"])), ir.BoolAttr(config["ones"]).value,
-                   ir.StringAttr(config["loops"]).value, ir.IntegerAttr(config["link"]).value)
+                   ir.StringAttr(config["loops"]).value, ir.IntegerAttr(config["link"]).value,
+                   ir.IntegerAttr(config["count"]).value)
 
 
 def checkpointed(callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
@@ -226,6 +238,8 @@ def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Oper
     else:
         made = reverse.vjp(source, request.arguments, request.results, ones=request.ones, name=name,
                            policy=Policy.parse(request.loops))
+    if request.count:
+        made = _in_all_directions(made, function, request.count)
     if expansions is not None:
         expansions.append((request.mode.removeprefix("reactant."), name, modules.size(function),
                            modules.size(modules.function(made))))
@@ -237,6 +251,25 @@ def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Oper
         _splice_linked(op, body, primal)
     else:
         _replace(op, splice(body, list(op.operands), op))
+
+
+def _in_all_directions(module: ir.Module, function: ir.Operation, count: int) -> ir.Module:
+    """The derivative in `module` for many directions at once; what depends on none of them is computed once."""
+    old = function.regions[0].blocks[0]
+    inputs, results = len(old.arguments), len(list(old.operations)[-1].operation.operands)
+    extra = len(modules.function(module).regions[0].blocks[0].arguments) - inputs
+    found = batched_module(module, [None] * inputs + [0] * extra, count)
+    main = modules.function(found.module)
+    block = main.regions[0].blocks[0]
+    terminator = list(block.operations)[-1].operation
+    with ir.InsertionPoint(terminator):
+        values = [v if number < results or there else repeated(v, count)
+                  for number, (v, there) in enumerate(zip(terminator.operands, found.batched, strict=True))]
+        ops.create("func.return", [], values)
+    terminator.erase()
+    main.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in values]))
+    return found.module
 
 
 def bytecode_of(module: ir.Operation) -> bytes:
