@@ -139,9 +139,9 @@ def flat(a, b):
 
 @pytest.mark.parametrize("dtype", ["f8", "i1"])
 def test_functions_that_write(dtype):
-    check_table([put, put_outside, put_mask, put_mask_of_wrong_size, place, copy_to, copy_complex, put_along,
-                 put_along_no_view, with_out, out_of_wider_dtype, chosen_into_other_dtypes, flat], (A * 9).astype(dtype),
-                B)
+    functions = [put, put_outside, put_mask, put_mask_of_wrong_size, place, copy_to, copy_complex, put_along,
+                 put_along_no_view, with_out, out_of_wider_dtype, chosen_into_other_dtypes, flat]
+    check_table(functions, (A * 9).astype(dtype), B)
 
 
 POSITIONS = [
