@@ -1,0 +1,50 @@
+"""From a kernel's record to the structured form, step by step."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxlib.mlir import ir
+
+from reactant.ir.context import building
+from reactant.kernels.counted import count_loops
+from reactant.kernels.ingest import ingest
+from reactant.kernels.pointers import resolve_pointers
+from reactant.kernels.record import KernelRecord
+from reactant.kernels.structured import structure
+from reactant.kernels.tidy import tidy, tidy_graph
+
+
+def _pointers(module: ir.Module) -> ir.Module:
+    return tidy_graph(resolve_pointers(module))
+
+
+def _structured(module: ir.Module) -> ir.Module:
+    return tidy(structure(module))
+
+
+def _counted(module: ir.Module) -> ir.Module:
+    return tidy(count_loops(module))
+
+
+STAGES: dict[str, Callable] = {
+    "ingest": ingest,
+    "pointers": _pointers,
+    "structured": _structured,
+    "counted": _counted,
+}
+"""Name -> step, in order. The first takes a record, the others the module of the step before, which they change."""
+
+
+def run_stages(record: KernelRecord, last: str = "counted") -> ir.Module:
+    """The kernel as it is after the stage `last`; after all of them it is of the structured form (`form`).
+
+    Errors: UnsupportedError names the kernel's line.
+    """
+    with building():
+        module: ir.Module | None = None
+        for name, step in STAGES.items():
+            module = step(record) if module is None else step(module)
+            if name == last:
+                break
+    assert module is not None
+    return module
