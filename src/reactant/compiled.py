@@ -31,6 +31,7 @@ class Times:
     trace: float = 0.0
     passes: float = 0.0
     xla: float = 0.0
+    native: float = 0.0
 
 
 class Lowered:
@@ -41,6 +42,7 @@ class Lowered:
         self.on_device = on_device      # some argument is a device array: results stay on the device
         self.name, self.traced, self.original, self.report = name, traced, original, report
         self.times, self.options = times, options
+        self.notes: list[str] = []      # what was compiled natively
 
     @property
     def module(self) -> ir.Module:
@@ -71,8 +73,24 @@ class Lowered:
         """Hand the program to XLA."""
         with building():
             executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
-                                    donate=self._donated())
+                                    donate=self._donated(), native=self.native_module(None))
         return Compiled(self, executable)
+
+    def native_module(self, device: jax.Device | None) -> ir.Module | None:
+        """The module with calls of native code in it, where some parts run faster so on a CPU; `notes` says which."""
+        from reactant.runtime.devices import default_device
+        self.notes = []
+        platform = (device if device is not None else default_device().jax).platform
+        if platform != "cpu" or self.options.native == "never":
+            return None
+        from reactant import loopnests
+        start = time.perf_counter()
+        found = loopnests.native_form(self.module, self.options.native)
+        self.times.native = time.perf_counter() - start
+        if found is None:
+            return None
+        self.notes = found.notes
+        return found.module
 
     def _donated(self) -> tuple[int, ...]:
         return tuple(self.traced.written) if self.options.donate else ()

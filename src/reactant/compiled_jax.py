@@ -39,7 +39,8 @@ class JaxLowered(Lowered):
         with building():
             executable = Executable(
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
-                device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type])
+                device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type],
+                native=self.native_module(self.device))
         return JaxCompiled(self, executable)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 LEVELS = ("rounding", "association")
+NATIVE = ("auto", "never", "always")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class CompileOptions:
     check: check array indices, divisors and shapes known only at run time, and raise after the call.
     donate: device arrays given as arguments may be overwritten.
     xla: XLA compile options by name, over those chosen for the module.
+    native: parts of a program that XLA runs slower on a CPU than a C compiler would (loops, mostly) become native code:
+        "auto" where it pays, "always" wherever it is possible, "never".
     """
 
     optimize: bool | str | tuple[str, ...] = True
@@ -33,6 +36,7 @@ class CompileOptions:
     check: bool = True
     donate: bool = False
     xla: tuple[tuple[str, Any], ...] = field(default=())
+    native: str = "auto"
 
     def __post_init__(self) -> None:
         for name in ("without", "allow", "optimize"):
@@ -45,6 +49,8 @@ class CompileOptions:
             raise TypeError("CompileOptions: `without` and `allow` take tuples of names, not one string.")
         if wrong := [level for level in self.allow if level not in LEVELS]:
             raise ValueError(f"CompileOptions: allow={wrong[0]!r} is not one of {', '.join(LEVELS)}.")
+        if self.native not in NATIVE:
+            raise ValueError(f"CompileOptions: native={self.native!r} is not one of {', '.join(NATIVE)}.")
         if not isinstance(self.optimize, (bool, str, tuple)):
             raise TypeError("CompileOptions: optimize is True, False, a name or a tuple of names.")
         for name in ("unroll_limit", "max_unroll"):

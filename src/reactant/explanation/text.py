@@ -47,13 +47,16 @@ class Explanation:
     times: Times
     reason: str = ""
     """Why a JAX function was left to jax.jit as it is, if it was."""
+    native: tuple[str, ...] = ()
+    """What was compiled natively, a line for each part."""
 
     def __str__(self) -> str:
         parts = [f"{self.name}: {self.operations[0]} -> {self.operations[1]} operations, "
                  f"{_short(self.flops[0])} -> {_short(self.flops[1])} flops, "
                  f"{_short(self.bytes[0])} -> {_short(self.bytes[1])} bytes",
                  f"compile time: trace {_ms(self.times.trace)}, passes {_ms(self.times.passes)}, "
-                 f"XLA {_ms(self.times.xla)}"]
+                 f"native {_ms(self.times.native)}, XLA {_ms(self.times.xla)}"]
+        parts += self.native
         parts += [f"differentiated: {mode} mode of {function}, {before} -> {after} operations"
                   for mode, function, before, after in self.report.derivatives]
         parts += [f"left to jax.jit: {self.reason}", ""] if self.reason else [""]
@@ -114,7 +117,7 @@ def account(lowered: Lowered, times: Times) -> Explanation:
     return Explanation(lowered.name, lines,
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
                        (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
-                       times, getattr(lowered, "reason", ""))
+                       times, getattr(lowered, "reason", ""), tuple(lowered.notes))
 
 
 def explain(function: Callable, *args: Any, **kwargs: Any) -> Explanation:

@@ -35,13 +35,15 @@ class Executable:
     donate: indices of arguments `on_device` may overwrite; the NumPy way never overwrites an argument.
     device: where it runs; jax's default device when None.
     weak: indices of results that `on_device` returns with jax's weak type.
+    native: the module to run in its place on a CPU, parts of which are calls of native code.
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
     """
 
     def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
-                 donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = ()) -> None:
-        self._body = body_of(module, name, weak)
+                 donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (), native: ir.Module | None = None
+                 ) -> None:
+        self._body = body_of(module, name, weak, native)
         self.name = name
         self.device = device
         target = device if device is not None else default_device().jax
@@ -49,9 +51,9 @@ class Executable:
         on_cpu = target.platform == "cpu"
         self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= BIG
                           and host_arguments.native(a.dtype))
-        facts = facts_of(module)
+        facts = facts_of(module if native is None else native)
         chosen = options_for(facts, target.platform)
-        if not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
+        if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
             self._body = body_of(module, name, weak)
             facts = facts_of(module, reductions_fuse=True)

@@ -66,6 +66,8 @@ class Body:
     """Results of weak type, as jax calls it."""
     source: bytes | None = None
     """The module to differentiate, where it says more about derivatives than the one that runs."""
+    native: bytes | None = None
+    """The module that a CPU runs, where parts of it are calls of native code."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ class Variant:
     donated: tuple[int, ...] = ()
 
 
-def body_of(module: ir.Module, name: str, weak: Sequence[int] = ()) -> Body:
-    """Freeze `module`, whose public `@main` takes and returns statically shaped tensors.
+def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.Module | None = None) -> Body:
+    """Freeze `module`, whose public `@main` takes and returns statically shaped tensors; `native` is run in its place
+    on a CPU.
 
     Raises `ValueError` where there is no such function.
     """
@@ -90,7 +93,8 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = ()) -> Body:
             raise ValueError(f"The module {name!r} has {len(mains)} functions named @main; one is run.")
         kind, source = mains[0].type, modules.take_source(module)
         return Body(modules.bytecode(module), name, tuple(_array(t, name) for t in kind.inputs),
-                    tuple(_array(t, name) for t in kind.results), frozenset(weak), source)
+                    tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
+                    None if native is None else modules.bytecode(native))
 
 
 def _array(type_: ir.Type, name: str) -> Array:
@@ -122,8 +126,17 @@ def _evaluate(*arguments: Any, body: Body) -> list[Any]:
 
 
 def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
+    return _inlined(ctx, arguments, body, body.bytecode)
+
+
+def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
+    return _inlined(ctx, arguments, body, body.native or body.bytecode)
+
+
+def _inlined(ctx: jax_mlir.LoweringRuleContext, arguments: Sequence[ir.Value], body: Body,
+             bytecode: bytes) -> Sequence[ir.Value]:
     destination = ctx.module_context.module
-    source = ir.Module.parse(body.bytecode, context=destination.context)
+    source = ir.Module.parse(bytecode, context=destination.context)
     results = next(list(op.type.results) for op in source.body.operations
                    if isinstance(op, func_dialect.FuncOp) and op.sym_name.value == "main")
     name = jax_mlir.merge_mlir_modules(destination, body.name, source, dst_symtab=ctx.module_context.symbol_table)
@@ -131,6 +144,7 @@ def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) 
 
 
 jax_mlir.register_lowering(run_module, _lower)
+jax_mlir.register_lowering(run_module, _lower_on_cpu, platform="cpu")
 
 
 def padding(array: Array, offset: int) -> int:

@@ -1,0 +1,639 @@
+"""Writes blocks: the steps of their plans, loops and branches, and which buffer each array lives in.
+
+An array is written over an older one where nobody reads that any more, as far as the plan of the block and those
+around it tell; a carried array that cannot be gets a second buffer, and the two change places every turn.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import ReactantError
+from reactant.loopnests.affine import ZERO, linear, symbol
+from reactant.loopnests.elements import Buffer, Elements, buffer_type
+from reactant.loopnests.graph import Block, Node, decoded
+from reactant.loopnests.nests import Nest, Target
+from reactant.loopnests.numbers import Arithmetic, Number
+from reactant.loopnests.plan import Plan, Planner, Root, Step, results_of
+from reactant.loopnests.writer import Writer, type_of
+
+
+class NotCompiled(ReactantError):
+    """Something in a region has no form as loops: it stays with XLA."""
+
+
+@dataclass(eq=False)
+class Frame:
+    """A block that is being written, how far, and whether it is run many times."""
+
+    block: Block
+    plan: Plan
+    loop: bool
+    position: int = 0
+    made: list[Buffer] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Slot:
+    """A value carried by a loop."""
+
+    argument: Node
+    init: Node
+    returned: Node
+    result: Node
+    condition_argument: Node
+    invariant: bool = False
+    rotates: bool = False
+    buffer: Buffer | None = None
+
+
+class Compiler:
+    """Writes one function. `arguments` are its memrefs in order: (name, type)."""
+
+    def __init__(self) -> None:
+        self.w = Writer()
+        self.a = Arithmetic(self.w)
+        self.e = Elements(self.a)
+        self.frames: list[Frame] = []
+        self.scratch_made: list[Buffer] = []
+        self.free: dict[tuple[Any, int], list[Buffer]] = {}
+        self.ranges: dict[Node, tuple[int, int]] = {}
+        self.spares: list[list[Buffer]] = []
+        self.parallel = True
+
+    # ---- buffers
+
+    def scratch(self, dtype: np.dtype, count: int) -> Buffer:
+        """Memory for intermediate values, part of the call's workspace."""
+        free = self.free.get((dtype, count))
+        if free:
+            buffer = free.pop()
+        else:
+            buffer = Buffer(f"%t{len(self.scratch_made)}", dtype, count)
+            self.w.define(buffer.name, 0)
+            self.scratch_made.append(buffer)
+        made = Buffer(buffer.name, dtype, count, level=self.w.depth, version=buffer.version,
+                      home=self.frames[-1].block if self.frames else None)
+        if self.frames:
+            self.frames[-1].made.append(made)
+        return made
+
+    def may_overwrite(self, buffer: Buffer, root: Root | None = None) -> bool:
+        """Whether nothing that is still to come reads what a buffer holds (in the window that a root writes)."""
+        if not buffer.writable:
+            return False
+        for k, frame in enumerate(reversed(self.frames)):
+            steps = frame.plan.steps
+            if not k and root is not None:
+                for other in steps[frame.position].roots:
+                    if self._conflicts(other.reads, buffer, root, same_step=True):
+                        return False
+            for step in steps[frame.position + 1:]:
+                for other in step.roots:
+                    if self._conflicts(other.reads, buffer, root, same_step=False):
+                        return False
+            if any(self.e.storage.get(n) is buffer for n in frame.plan.reads_at_end):
+                return False
+            if frame.block is buffer.home:
+                return True
+            if frame.loop:
+                return False
+        return True
+
+    def _conflicts(self, reads: Iterable[tuple[Node, Any, Any]], buffer: Buffer, root: Root | None,
+                   same_step: bool) -> bool:
+        for node, index, box in reads:
+            if self.e.storage.get(node) is not buffer:
+                continue
+            if root is None or index is None:
+                return True
+            if root.window is not None and box is not None and len(box) == len(root.window) and \
+                    any(high < a or low > b for (low, high), (a, b) in zip(box, root.window, strict=True)):
+                continue
+            if same_step and root.place is not None and self.e.place(index, node.shape) == root.place:
+                continue
+            return True
+        return False
+
+    def copy(self, node: Node, to: Buffer) -> None:
+        """Write a value's elements to a buffer."""
+        root = Root(node, "map", node.shape, flat=node in self.e.storage)
+        nest = CopyNest(self.e, node.shape, [root], {root: Target([to], shape=node.shape)}, self.scratch, self.parallel)
+        nest.emit()
+
+    # ---- blocks
+
+    def block(self, block: Block, destinations: dict[Node, Buffer], loop: bool = False) -> Frame:
+        """Write a block's steps. Values that have a destination go there where nothing forbids it."""
+        forced = {n for n in block.returned if n.block is block and n.kind not in ("argument", "result", "constant")}
+        planner = Planner(block, forced, self.ranges.get,
+                          lambda n: n in self.e.storage or n in self.e.bound)
+        frame = Frame(block, planner.plan(), loop)
+        self.frames.append(frame)
+        for number, step in enumerate(frame.plan.steps):
+            frame.position = number
+            self._step(step, destinations)
+            self._release(frame)
+        frame.position = len(frame.plan.steps)
+        return frame
+
+    def leave(self, frame: Frame) -> None:
+        """The block's values are not read any more."""
+        assert self.frames.pop() is frame
+
+    def _release(self, frame: Frame) -> None:
+        """Give back the workspace of values that nothing reads any more."""
+        still = set(frame.plan.reads_at_end)
+        for step in frame.plan.steps[frame.position + 1:]:
+            for root in step.roots:
+                still.update(n for n, _, _ in root.reads)
+        used = {self.e.storage[n] for n in still if n in self.e.storage}
+        for buffer in [b for b in frame.made if b not in used]:
+            frame.made.remove(buffer)
+            self.free.setdefault((buffer.dtype, buffer.size), []).append(buffer)
+
+    def _step(self, step: Step, destinations: dict[Node, Buffer]) -> None:
+        if step.kind == "scalar":
+            node = step.roots[0].node
+            self.bind(node, self.e.compute(node, ()))
+        elif step.kind == "op":
+            self._op(step.roots[0].node, destinations)
+        else:
+            self._nest(step, destinations)
+
+    def bind(self, node: Node, value: Number) -> None:
+        """A 0-d value becomes a number; integers become index expressions too."""
+        if node.dtype.kind in "iu" and value.affine is None and value.name is not None:
+            place = self.a.as_index(value)
+            if node in self.ranges:
+                self.w.facts.ranges[place.terms[0][0]] = self.ranges[node]
+            value = Number(value.dtype, value.name, affine=place)
+        self.e.bound[node] = value
+
+    def _nest(self, step: Step, destinations: dict[Node, Buffer]) -> None:
+        targets: dict[Root, Target] = {}
+        for root in step.roots:
+            node = root.node
+            if root.kind == "reduce" and not results_of(node)[0].shape:
+                continue
+            if root.kind == "update":
+                targets[root] = self._update_target(root, destinations)
+            else:
+                targets[root] = Target([self._target(each, root, destinations) for each in results_of(node)],
+                                       shape=node.shape)
+        whole = Nest(self.e, step.shape, step.roots, targets, self.scratch, self.parallel).emit()
+        for root, target in targets.items():
+            for each, buffer in zip(results_of(root.node), target.buffers, strict=True):
+                self.e.storage[each] = buffer
+        for node, values in whole.items():
+            for each, value in zip(results_of(node), values, strict=True):
+                self.bind(each, value)
+
+    def _target(self, node: Node, root: Root, destinations: dict[Node, Buffer]) -> Buffer:
+        wanted = destinations.get(node)
+        if wanted is not None and wanted.size == node.size and self.may_overwrite(wanted, root) \
+                and not any(t is wanted for t in self._taken):
+            self._taken.append(wanted)
+            return wanted
+        return self.scratch(node.dtype, node.size)
+
+    @property
+    def _taken(self) -> list[Buffer]:
+        """Destinations that a value has gone to already."""
+        frame = self.frames[-1]
+        return frame.__dict__.setdefault("taken", [])
+
+    def _update_target(self, root: Root, destinations: dict[Node, Buffer]) -> Target:
+        node = root.node
+        operand, update = node.operands[:2]
+        buffer = self.e.storage.get(operand)
+        starts = self.e.starts(node, operand, update.shape, 2)
+        if buffer is None or not self.may_overwrite(buffer, root):
+            whole = Root(node, "map", node.shape)
+            buffer = self._target(node, whole, destinations)
+            BorderNest(self.e, node.shape, [whole], {whole: Target([buffer], shape=node.shape)}, self.scratch,
+                       self.parallel).emit()
+        return Target([buffer], linear(tuple(starts), node.shape), node.shape)
+
+    # ---- ops
+
+    def _op(self, node: Node, destinations: dict[Node, Buffer]) -> None:
+        if node.kind == "while":
+            self._while(node, destinations)
+        elif node.kind in ("if", "case"):
+            self._if(node, destinations)
+        elif node.kind == "scatter":
+            self._scatter(node, destinations)
+        else:
+            raise NotCompiled(f"{node.kind} has no form as loops")
+
+    def _scatter(self, node: Node, destinations: dict[Node, Buffer]) -> None:
+        from reactant.loopnests.scatter import emit_scatter
+        operand = node.operands[0]
+        buffer = self.e.storage.get(operand)
+        if buffer is None or not self.may_overwrite(buffer) or buffer in [
+                self.e.storage.get(o) for o in node.operands[1:]]:
+            buffer = self._target(node, Root(node, "map", node.shape), destinations)
+            self.copy(operand, buffer)
+        emit_scatter(self, node, buffer)
+        self.e.storage[node] = buffer
+
+    # ---- branches
+
+    def _if(self, node: Node, destinations: dict[Node, Buffer]) -> None:
+        arrays = [r for r in node.results if r.shape]
+        scalars = [r for r in node.results if not r.shape]
+        places = {r: self._common_place(node, r, destinations) for r in arrays}
+        types = [t for r in scalars for t in self._types(r.dtype)]
+        condition = self.e.at(node.operands[0], ())
+        branches = [self._branch(block, node, places, scalars) for block in node.blocks]
+        order = [0, 1] if node.kind == "if" else list(range(len(branches)))
+        name = self.w.fresh("if")
+        results = f"{name}:{len(types)} = " if types else ""
+        arrow = f" -> ({', '.join(types)})" if types else ""
+        if node.kind == "if":
+            head = f"{results}scf.if {self.a.name(condition)}{arrow} {{"
+            self.w.scopes[-1].lines += [head, *branches[0], "} else {", *branches[1], "}"]
+        else:
+            last = len(branches) - 1
+            place = self.e.a.as_index(condition)
+            outside = place if condition.dtype.kind == "u" else place
+            index = self.w.affine(outside)
+            lines = [f"{results}scf.index_switch {index}{arrow}"]
+            for k in order[:-1]:
+                lines += [f"case {k} {{", *branches[k], "}"]
+            self.w.scopes[-1].lines += [*lines, "default {", *branches[last], "}"]
+        outs = iter([self.w.define(f"{name}#{k}") for k in range(len(types))])
+        for r in scalars:
+            self.bind(r, self._from_names(r.dtype, outs))
+        for r, buffer in places.items():
+            buffer.version += 1
+            buffer.level = self.w.depth
+            self.e.storage[r] = buffer
+
+    def _common_place(self, node: Node, result: Node, destinations: dict[Node, Buffer]) -> Buffer:
+        """A buffer for a result of a branch: that of an array which one branch hands on, if nobody reads it later."""
+        for block in node.blocks:
+            found = block.returned[result.index]
+            while found.block is not None and found.block is block and found.kind == "dynamic_update_slice":
+                found = found.operands[0]
+            buffer = self.e.storage.get(found)
+            if buffer is not None and found.block is not block and buffer.size == result.size \
+                    and buffer not in destinations.values() and self.may_overwrite(buffer):
+                return buffer
+        return self._target(result, Root(result, "map", result.shape), destinations)
+
+    def _branch(self, block: Block, node: Node, places: dict[Node, Buffer], scalars: Sequence[Node]) -> list[str]:
+        self.w.open()
+        with self.e.remembering():
+            wanted = {block.returned[r.index]: buffer for r, buffer in places.items()}
+            frame = self.block(block, wanted)
+            for r, buffer in places.items():
+                returned = block.returned[r.index]
+                if self.e.storage.get(returned) is not buffer:
+                    self.copy(returned, buffer)
+                    self.e.storage.pop(returned, None) if returned.block is block else None
+            yields = [self.a.name(n) for r in scalars for n in self._numbers(block.returned[r.index])]
+            types = [t for r in scalars for t in self._types(r.dtype)]
+            self.w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
+            self.leave(frame)
+        return self.w.close()
+
+    # ---- numbers that are carried
+
+    def _types(self, dtype: np.dtype) -> list[str]:
+        return ["f32" if dtype.itemsize == 8 else "f64"] * 2 if dtype.kind == "c" else [type_of(dtype)]
+
+    def _numbers(self, node: Node) -> list[Number]:
+        value = self.e.at(node, ())
+        return list(self.a.halves(value)) if value.dtype.kind == "c" else [value]
+
+    def _from_names(self, dtype: np.dtype, names: Any) -> Number:
+        if dtype.kind == "c":
+            part = np.dtype(f"f{dtype.itemsize // 2}")
+            return self.a.pair(Number(part, next(names)), Number(part, next(names)), dtype)
+        return Number(dtype, next(names))
+
+    # ---- loops
+
+    def _while(self, node: Node, destinations: dict[Node, Buffer]) -> None:
+        from reactant.loopnests.strips import emit_strips
+        slots = self.slots(node)
+        self.learn_counters(node, slots)
+        if emit_strips(self, node, slots, destinations):
+            return
+        self._place_slots(node, slots, destinations)
+        state = (dict(self.e.storage), dict(self.e.bound), {k: list(v) for k, v in self.free.items()})
+        frame_made = list(self.frames[-1].made)
+        with self.w.trial():
+            self._write_while(node, slots, [])
+        self.e.storage.clear()
+        self.e.storage.update(state[0])
+        self.e.bound = state[1]
+        self.free = state[2]
+        self.frames[-1].made = frame_made
+        self._restore_scratch()
+        self._write_while(node, slots, [s for s in slots if s.rotates])
+
+    def _restore_scratch(self) -> None:
+        """Workspace first asked for on trial stays; its names are forgotten by the trial."""
+        for buffer in self.scratch_made:
+            if buffer.name not in self.w.level:
+                self.w.define(buffer.name, 0)
+                self.free.setdefault((buffer.dtype, buffer.size), []).append(buffer)
+
+    def slots(self, node: Node) -> list[Slot]:
+        """What a loop carries."""
+        condition, body = node.blocks
+        return [Slot(a, i, r, out, c, invariant=r is a) for a, i, r, out, c in
+                zip(body.arguments, node.operands, body.returned, node.results, condition.arguments, strict=True)]
+
+    def learn_counters(self, node: Node, slots: Sequence[Slot]) -> None:
+        """Ranges of integers that a loop counts with, where the condition bounds them."""
+        condition = node.blocks[0]
+        tests, stack = [], [condition.returned[0]]
+        while stack:
+            test = stack.pop()
+            if test.kind == "and" or test.kind == "select" and test.operands[2] is test.operands[0]:
+                stack += test.operands[:2]
+            elif test.kind == "compare":
+                tests.append(test)
+        for slot in slots:
+            step = _step_of(slot)
+            start = self._known_range(slot.init)
+            if step is None or start is None:
+                continue
+            for test in tests:
+                left, right = test.operands
+                direction = decoded(test, "comparison_direction")
+                if left is not slot.condition_argument:
+                    left, right = right, left
+                    direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, direction)
+                limit = self._known_range(right)
+                if left is not slot.condition_argument or limit is None:
+                    continue
+                if step > 0 and direction in ("LT", "LE", "NE") and (direction != "NE" or step == 1):
+                    last = limit[1] - (direction != "LE")
+                    self.ranges[slot.argument] = (start[0], max(last, start[0]))
+                    self.ranges[slot.condition_argument] = (start[0], max(last + step, start[1]))
+                elif step < 0 and direction in ("GT", "GE"):
+                    last = limit[0] + (direction == "GT")
+                    self.ranges[slot.argument] = (min(last, start[1]), start[1])
+                    self.ranges[slot.condition_argument] = (min(last + step, start[0]), start[1])
+
+    def _known_range(self, node: Node) -> tuple[int, int] | None:
+        if node.kind == "constant" and node.splat is not None and node.dtype.kind in "iu":
+            return int(node.splat), int(node.splat)
+        if node in self.ranges:
+            return self.ranges[node]
+        bound = self.e.bound.get(node)
+        if bound is not None and bound.affine is not None:
+            low, high = self.w.facts.range(bound.affine)
+            if abs(low) < 1 << 40 and abs(high) < 1 << 40:
+                return low, high
+        return None
+
+    def _place_slots(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
+        """A buffer for each carried array, with its first content."""
+        inner = {o for b in node.blocks for n in b.walk() for o in n.operands}
+        for slot in slots:
+            if not slot.init.shape:
+                continue
+            buffer = self.e.storage.get(slot.init)
+            if slot.invariant:
+                if buffer is None:
+                    buffer = self.scratch(slot.init.dtype, slot.init.size)
+                    self.copy(slot.init, buffer)
+                slot.buffer = buffer
+                continue
+            alone = sum(s.init is slot.init for s in slots) == 1 and slot.init not in inner
+            if buffer is not None and alone and slot.result not in destinations and self.may_overwrite(buffer) \
+                    and not any(s.buffer is buffer for s in slots):
+                slot.buffer = buffer
+            else:
+                slot.buffer = self._target(slot.result, Root(slot.result, "map", slot.init.shape), destinations)
+                self.copy(slot.init, slot.buffer)
+
+    def _write_while(self, node: Node, slots: Sequence[Slot], rotating: Sequence[Slot]) -> None:
+        """The loop itself. Buffers of rotating slots are carried as pointers, with spare ones."""
+        condition, body = node.blocks
+        w = self.w
+        numbers = [s for s in slots if not s.init.shape]
+        types = [t for s in numbers for t in self._types(s.init.dtype)]
+        starts = [self.a.name(n) for s in numbers for n in self._numbers(s.init)]
+        saved = {s: s.buffer for s in slots}
+        starts += [s.buffer.name for s in rotating if s.buffer is not None]
+        types += [s.buffer.type for s in rotating if s.buffer is not None]
+        # before: the condition
+        w.open()
+        names = [w.define(w.fresh("b")) for _ in types]
+        with self.e.remembering():
+            self._enter(slots, numbers, rotating, names, before=True)
+            frame = self.block(condition, {}, loop=True)
+            test = self.a.name(self.e.at(condition.returned[0], ()))
+            self.leave(frame)
+        before = w.close()
+        # the body
+        w.open()
+        inside = [w.define(w.fresh("b")) for _ in types]
+        self.spares.append([])
+        with self.e.remembering():
+            self._enter(slots, numbers, rotating, inside, before=False)
+            for s in slots:
+                if s.buffer is not None and not s.invariant:
+                    s.buffer.home = body
+            wanted = {s.returned: s.buffer for s in reversed(slots) if s.buffer is not None and not s.invariant}
+            frame = self.block(body, wanted, loop=True)
+            pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, inside)
+            yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)] + pointers
+            self.leave(frame)
+        types += spare_types
+        starts += spare_starts
+        inside += spare_names
+        outside = [f"%z{w.count}_{k}" for k in range(len(spare_types))]
+        names += outside
+        if types:
+            w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}")
+        else:
+            w.line("scf.yield")
+        after = w.close()
+        self.spares.pop()
+        result = w.fresh("w")
+        listed = ", ".join(types)
+        assigned = ", ".join(f"{n} = {s}" for n, s in zip(names, starts, strict=True))
+        w.scopes[-1].lines += [
+            (f"{result}:{len(types)} = " if types else "") + f"scf.while ({assigned}) : ({listed}) -> ({listed}) {{",
+            *before, f"scf.condition({test})" + (f" {', '.join(names)} : {listed}" if types else ""), "} do {",
+            f"^bb0({', '.join(f'{n}: {t}' for n, t in zip(inside, types, strict=True))}):" if types else "^bb0:",
+            *after, "}"]
+        outs = iter([w.define(f"{result}#{k}") for k in range(len(types))])
+        for s in numbers:
+            self.bind(s.result, self._from_names(s.init.dtype, outs))
+        for s in slots:
+            s.buffer = saved[s] if s.init.shape else None
+        for s in slots:
+            if s.buffer is None:
+                continue
+            if s in rotating:
+                s.buffer = Buffer(next(outs), s.init.dtype, s.init.size, level=w.depth, home=self.frames[-1].block)
+            elif not s.invariant:
+                s.buffer.version += 1
+                s.buffer.level = w.depth
+                s.buffer.home = self.frames[-1].block
+            self.e.storage[s.result] = s.buffer
+
+    def _enter(self, slots: Sequence[Slot], numbers: Sequence[Slot], rotating: Sequence[Slot], names: Sequence[str],
+               before: bool) -> None:
+        """Bind a region's arguments."""
+        rest = iter(names)
+        for s in numbers:
+            self.bind(s.condition_argument if before else s.argument, self._from_names(s.init.dtype, rest))
+        for s in slots:
+            if not s.init.shape or s.buffer is None:
+                continue
+            buffer = s.buffer
+            if s in rotating:
+                buffer = Buffer(next(rest), s.init.dtype, s.init.size, level=self.w.depth)
+                if not before:
+                    s.buffer = buffer
+            elif not s.invariant:
+                buffer.version += 1
+                buffer.level = self.w.depth
+            self.e.storage[s.condition_argument if before else s.argument] = buffer
+
+    def _rotate(self, slots: Sequence[Slot], rotating: Sequence[Slot], frame: Frame,
+                inside: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
+        """After the body: which buffer each carried array is in now. Arrays outside their slot are noted on trial,
+        and change places with it when written for good."""
+        placed: dict[Slot, Buffer] = {}
+        own = {id(s.buffer) for s in slots if s.buffer is not None and not s.invariant}
+        rotates_now: list[Slot] = []
+        for s in slots:
+            if s.buffer is None or s.invariant:
+                continue
+            found = self.e.storage.get(s.returned)
+            taken = any(b is found for b in placed.values())
+            if found is s.buffer and not taken:
+                placed[s] = found
+            elif found is not None and not taken and found.writable and (
+                    found.home is s.returned.block or id(found) in own) and self._local(found, frame, own):
+                placed[s] = found
+                rotates_now.append(s)
+        # arrays that are not in a buffer of the loop's own are copied: into their slot, or, where another array has
+        # moved in there, into new memory that then changes places
+        for s in slots:
+            if s.buffer is None or s.invariant or s in placed:
+                continue
+            used = any(b is s.buffer for b in placed.values()) or any(
+                self.e.storage.get(o.returned) is s.buffer for o in slots if o not in placed and o is not s)
+            if used:
+                placed[s] = self.scratch(s.init.dtype, s.init.size)
+                rotates_now.append(s)
+            else:
+                placed[s] = s.buffer
+            self.copy(s.returned, placed[s])
+        if not rotating and rotates_now:
+            for s in _closed(rotates_now, placed, slots):
+                s.rotates = True
+        pointers, types, starts, names = [], [], [], []
+        for s in rotating:
+            pointers.append(placed[s].name)
+        given = {placed[s].name for s in rotating}
+        left = [s.buffer for s in rotating if s.buffer is not None and s.buffer.name not in given]
+        used_names = [placed[s] for s in rotating if not any(placed[s] is o.buffer for o in rotating)]
+        for buffer in used_names:
+            match = next(b for b in left if b.size == buffer.size and b.dtype == buffer.dtype)
+            left.remove(match)
+            pointers.append(match.name)
+            types.append(buffer.type)
+            starts.append(buffer.name)
+            names.append(buffer.name)
+        renamed = self._renamed(names)
+        new = dict(zip(names, renamed, strict=True))
+        return [new.get(p, p) for p in pointers], types, starts, renamed
+
+    def _renamed(self, names: list[str]) -> list[str]:
+        """Spare buffers are block arguments inside the loop: their text there is changed to the new names."""
+        made = []
+        for name in names:
+            new = self.w.fresh("y")
+            lines = self.w.scopes[-1].lines
+            for k, line in enumerate(lines):
+                if name in line:
+                    lines[k] = _replaced(line, name, new)
+            made.append(new)
+        return made
+
+    def _local(self, buffer: Buffer, frame: Frame, own: set[int]) -> bool:
+        """Whether a buffer belongs to this turn of the loop alone: workspace asked for in the body, or a slot's."""
+        return id(buffer) in own or buffer in frame.made or buffer.home is frame.block
+
+
+def _closed(rotating: list[Slot], placed: dict[Slot, Buffer], slots: Sequence[Slot]) -> list[Slot]:
+    """Slots whose buffers change places with others', and those others."""
+    found = list(rotating)
+    while True:
+        more = [s for s in slots if s not in found and s.buffer is not None
+                and any(placed[r] is s.buffer for r in found if r in placed)]
+        if not more:
+            return found
+        found += more
+
+
+def _replaced(line: str, name: str, new: str) -> str:
+    """A name in a line of text, replaced where it is the whole name."""
+    parts = line.split(name)
+    made = parts[0]
+    for part in parts[1:]:
+        made += (name if part[:1].isalnum() or part[:1] == "_" else new) + part
+    return made
+
+
+def _step_of(slot: Slot) -> int | None:
+    """The number a slot grows by every turn."""
+    made = slot.returned
+    if slot.init.shape or slot.init.dtype.kind not in "iu" or made.kind not in ("add", "subtract"):
+        return None
+    left, right = made.operands
+    if made.kind == "add" and right is slot.argument:
+        left, right = right, left
+    if left is not slot.argument or right.splat is None:
+        return None
+    return int(right.splat) if made.kind == "add" else -int(right.splat)
+
+
+class CopyNest(Nest):
+    """Writes the elements of one value, wherever it is, to a buffer."""
+
+    def _values(self, index: tuple[Any, ...]) -> list[tuple[Root, list[Number]]]:
+        root = self.roots[0]
+        return [(root, [self.e.at(root.node, self.index_of(root, index))])]
+
+
+class BorderNest(CopyNest):
+    """Writes what an update leaves of the array before it to a buffer; the window itself is left out."""
+
+    def _values(self, index: tuple[Any, ...]) -> list[tuple[Root, list[Number]]]:
+        root = self.roots[0]
+        operand, update = root.node.operands[:2]
+        starts = self.e.starts(root.node, operand, update.shape, 2)
+        inside = True
+        for i, start, extent in zip(self.e.coordinates(self.index_of(root, index), operand.shape), starts, update.shape,
+                                    strict=True):
+            place = i - start
+            inside &= self.a.decide(place) is True and self.a.decide(place.times(-1) + (extent - 1)) is True
+        if inside:
+            buffer = self.targets[root].buffers[0]
+            return [(root, [self.e.load(buffer, self._place(root, index), operand.dtype)])]
+        return [(root, [self.e.at(operand, self.index_of(root, index))])]
+
+
+def whole_type(node: Node) -> str:
+    """The memref type of an array."""
+    return buffer_type(node.dtype, node.size)
+
+
+__all__ = ["ZERO", "Compiler", "NotCompiled", "symbol"]

@@ -1,0 +1,65 @@
+"""A region as one function in the common form of native code: its text, and what its arguments are."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reactant.loopnests.affine import ZERO
+from reactant.loopnests.control import Compiler, NotCompiled
+from reactant.loopnests.elements import Buffer
+from reactant.loopnests.graph import Block, Node
+
+
+@dataclass
+class Written:
+    """The text of a function and, in order of its arguments: the inputs, the outputs, the workspace."""
+
+    text: str
+    inputs: list[Node]
+    outputs: list[Node]
+    workspace: list[Buffer]
+
+
+def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node], name: str = "region",
+                   parallel: bool = True) -> Written:
+    """The function that computes `outputs` of a block from values around it.
+
+    inputs: arrays, numbers and dense constants from outside, each a memref. Raises `NotCompiled`.
+    """
+    compiler = Compiler()
+    compiler.parallel = parallel
+    w, e = compiler.w, compiler.e
+    constants = list(dict.fromkeys(n for n in block.walk() if n.kind == "constant" and n.splat is None and n.size))
+    outer = [n for n in inputs if n.size]
+    listed = []
+    for k, node in enumerate([*outer, *constants]):
+        buffer = Buffer(w.define(f"%a{k}", 0), node.dtype, node.size, writable=False)
+        listed.append(f"{buffer.name}: {buffer.type}")
+        if node.shape or node.kind == "constant":
+            e.storage[node] = buffer
+        else:
+            compiler.bind(node, e.load(buffer, ZERO, node.dtype))
+    destinations: dict[Node, Buffer] = {}
+    places: list[tuple[Node, Buffer]] = []
+    for k, node in enumerate(outputs):
+        buffer = Buffer(w.define(f"%o{k}", 0), node.dtype, node.size, home=block)
+        listed.append(f"{buffer.name}: {buffer.type}")
+        places.append((node, buffer))
+        if node.shape and node.size:
+            destinations[node] = buffer
+    block.returned = list(outputs)
+    frame = compiler.block(block, destinations)
+    for node, buffer in places:
+        if not node.size:
+            continue
+        if not node.shape:
+            e.store(e.at(node, ()), buffer, ZERO)
+        elif e.storage.get(node) is not buffer:
+            compiler.copy(node, buffer)
+    compiler.leave(frame)
+    listed += [f"{b.name}: {b.type}" for b in compiler.scratch_made]
+    text = "\n".join([f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
+    return Written(text, [*outer, *constants], list(outputs), compiler.scratch_made)
+
+
+__all__ = ["NotCompiled", "Written", "write_function"]

@@ -1,0 +1,204 @@
+"""A region of StableHLO as plain Python objects: hashable, safe to keep, quick to walk."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.types import shape_and_dtype, size
+
+Shape = tuple[int, ...]
+
+
+class Node:
+    """One value. `kind` is the op's name without its dialect; results of ops with several are `result` nodes whose
+    only operand is the op's own node."""
+
+    __slots__ = ("attributes", "block", "blocks", "dtype", "index", "kind", "operands", "results", "shape", "users",
+                 "value")
+
+    def __init__(self, kind: str, operands: Sequence[Node] = (), shape: Shape = (), dtype: np.dtype | None = None,
+                 attributes: dict[str, Any] | None = None, index: int = 0):
+        self.kind, self.operands, self.shape = kind, tuple(operands), shape
+        self.dtype = np.dtype(bool) if dtype is None else dtype
+        self.attributes = attributes or {}
+        self.index = index
+        self.blocks: list[Block] = []
+        self.results: list[Node] = []
+        self.users: list[Node] = []
+        self.block: Block | None = None
+        self.value: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return size(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the dense array."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def splat(self) -> Any:
+        """The one number of a uniform constant, else None."""
+        value = self.value
+        if value is None or not value.size or value.ndim and any(value.strides) and value.size > 1:
+            return None
+        return value.reshape(-1)[0] if value.ndim == 0 or value.size == 1 else value[(0,) * value.ndim]
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.dtype}{list(self.shape)}>"
+
+
+@dataclass(eq=False)
+class Block:
+    """A region's only block: arguments, ops in order, and what it returns. `owner` is the op that holds it."""
+
+    arguments: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    returned: list[Node] = field(default_factory=list)
+    owner: Node | None = None
+
+    def walk(self) -> Iterator[Node]:
+        """Every op inside, at any depth."""
+        for node in self.nodes:
+            yield node
+            for inner in node.blocks:
+                yield from inner.walk()
+
+    def inside(self, other: Block) -> bool:
+        """Whether this block is `other` or nested in it."""
+        block: Block | None = self
+        while block is not None:
+            if block is other:
+                return True
+            block = None if block.owner is None else block.owner.block
+        return False
+
+
+def read_block(block: ir.Block, known: dict[ir.Value, Node], owner: Node | None = None,
+               only: Sequence[ir.Operation] | None = None) -> Block:
+    """Read a block (or some of its ops, in order); `known` maps values from outside and learns those inside."""
+    made = Block(owner=owner)
+    if only is None:
+        for argument in block.arguments:
+            shape, dtype = shape_and_dtype(argument.type)
+            node = Node("argument", (), tuple(shape), dtype)
+            node.block = made
+            made.arguments.append(node)
+            known[argument] = node
+    for op in block.operations if only is None else only:
+        operation = op.operation
+        if operation.name in ("stablehlo.return", "func.return"):
+            made.returned = [known[v] for v in operation.operands]
+        else:
+            read_operation(operation, known, made)
+    return made
+
+
+def read_operation(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -> Node:
+    """Read one op with its regions."""
+    if op.name == "stablehlo.dot_general":
+        known[op.results[0]] = made = product(op, known, into)
+        return made
+    node = Node(op.name.removeprefix("stablehlo."), [known[v] for v in op.operands],
+                attributes={} if op.name == "stablehlo.constant" else {a: op.attributes[a] for a in op.attributes})
+    node.block = into
+    into.nodes.append(node)
+    if node.kind == "constant":
+        node.value = ops.constant_value(op.results[0])
+    for operand in node.operands:
+        operand.users.append(node)
+    for region in op.regions:
+        node.blocks.append(read_block(region.blocks[0], known, node))
+    results = list(op.results)
+    if len(results) == 1 and node.kind not in ("while", "if", "case", "sort"):
+        shape, dtype = shape_and_dtype(results[0].type)
+        node.shape, node.dtype = tuple(shape), dtype
+        node.results = [node]
+        known[results[0]] = node
+        return node
+    for number, value in enumerate(results):
+        shape, dtype = shape_and_dtype(value.type)
+        result = Node("result", (node,), tuple(shape), dtype, index=number)
+        result.block = into
+        node.results.append(result)
+        known[value] = result
+    return node
+
+
+def added(into: Block, kind: str, operands: Sequence[Node], shape: Shape, dtype: np.dtype, **attributes: Any) -> Node:
+    """A node of our own at the end of a block."""
+    node = Node(kind, operands, shape, dtype, attributes)
+    node.block = into
+    node.results = [node]
+    into.nodes.append(node)
+    for operand in node.operands:
+        operand.users.append(node)
+    return node
+
+
+def product(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -> Node:
+    """A dot_general as the sum of products over a common range of indices, the one that is walked fastest last."""
+    numbers = attr.decode(op.attributes["dot_dimension_numbers"])
+    factors = [known[v] for v in op.operands]
+    shape, dtype = shape_and_dtype(op.results[0].type)
+    batch, contracted = numbers.batching_dims, numbers.contracting_dims
+    free = [[d for d in range(len(f.shape)) if d not in (*batch[k], *contracted[k])] for k, f in enumerate(factors)]
+    # every index of the range: its dimension in each factor, None where it has none
+    batches, sums = list(zip(*batch, strict=True)), list(zip(*contracted, strict=True))
+    left, right = [(d, None) for d in free[0]], [(None, d) for d in free[1]]
+    order = [*batches, *left, *right, *sums]
+    if not order or not sums:
+        last = None
+    else:
+        last = min(reversed(order), key=lambda index: sum(
+            d is not None and d != len(f.shape) - 1 for d, f in zip(index, factors, strict=True)))
+    walked = order if last is None or last in sums or last in batches else \
+        [*batches, *(i for i in [*left, *right] if i != last), *sums, last]
+    extents = tuple(next(f.shape[d] for d, f in zip(index, factors, strict=True) if d is not None) for index in walked)
+    spread = []
+    for k, factor in enumerate(factors):
+        if factor.dtype != dtype:
+            factor = added(into, "convert", [factor], factor.shape, dtype)
+        places = {index[k]: at for at, index in enumerate(walked) if index[k] is not None}
+        spread.append(added(into, "broadcast_in_dim", [factor], extents, dtype,
+                            broadcast_dimensions=tuple(places[d] for d in range(len(factor.shape)))))
+    made = added(into, "multiply", spread, extents, dtype)
+    if sums:
+        made = _summed(made, tuple(at for at, index in enumerate(walked) if index in sums), dtype, into)
+    kept = [index for index in walked if index not in sums]
+    target = [*batches, *left, *right]
+    if kept != target:
+        made = added(into, "transpose", [made], tuple(shape), dtype, permutation=tuple(kept.index(i) for i in target))
+    return made
+
+
+def _summed(node: Node, dimensions: tuple[int, ...], dtype: np.dtype, into: Block) -> Node:
+    """The sum over dimensions."""
+    zero = added(into, "constant", (), (), dtype)
+    zero.value = np.zeros((), dtype)
+    made = added(into, "reduce", [node, zero], tuple(n for d, n in enumerate(node.shape) if d not in dimensions), dtype,
+                 dimensions=dimensions)
+    body = Block(owner=made)
+    for _ in range(2):
+        argument = Node("argument", (), (), dtype)
+        argument.block = body
+        body.arguments.append(argument)
+    body.returned = [added(body, "or" if dtype.kind == "b" else "add", body.arguments, (), dtype)]
+    made.blocks.append(body)
+    return made
+
+
+def decoded(node: Node, name: str, default: Any = None) -> Any:
+    """An attribute as a Python value."""
+    found = node.attributes.get(name)
+    if found is None:
+        return default
+    return attr.decode(found) if isinstance(found, ir.Attribute) else found

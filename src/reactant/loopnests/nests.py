@@ -1,0 +1,541 @@
+"""Writes one nest of loops: several values over one range of indices, cut where comparisons of indices change.
+
+Loops are split at the places where a mask, a padding or a concatenation changes, so that what is left inside has no
+branches and reads memory in a row. Where an update would store what is there already, the part is left out.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from reactant.ir.types import is_float, real_dtype, size
+from reactant.loopnests.affine import ZERO, Affine, linear, number, symbol
+from reactant.loopnests.elements import Buffer, Elements, Flat
+from reactant.loopnests.graph import Node
+from reactant.loopnests.numbers import Number
+from reactant.loopnests.plan import Root, results_of
+from reactant.loopnests.writer import literal, type_of
+
+PARALLEL_WORK = 1 << 16
+"""Operations from which a nest is worth two threads."""
+CHUNK = 1 << 13
+"""Elements that a chunk of a whole reduction has at least."""
+MOST_CHUNKS = 16
+TILE = 512
+"""Columns that are summed together."""
+MOST_PIECES = 12
+"""Pieces that a loop is split into at most."""
+REASSOCIATED = " fastmath<reassoc>"
+
+
+@dataclass
+class Target:
+    """Where a root's elements go: buffers for arrays; `start` is added to the place of an update."""
+
+    buffers: list[Buffer]
+    start: Affine = ZERO
+    shape: tuple[int, ...] = ()
+
+
+@dataclass
+class Piece:
+    """A part of a loop's range, ends not included. Facts hold where an end is an expression."""
+
+    low: Affine
+    high: Affine
+    range: tuple[int, int]
+    known_low: Affine | None = None
+    known_high: Affine | None = None
+
+
+@dataclass
+class Sum:
+    """A reduction while it is written: `inner`, the first of the trailing dimensions that are carried in registers."""
+
+    root: Root
+    target: Target | None
+    inner: int
+    through_memory: bool
+    identity: list[Any] | None
+    reduced: tuple[int, ...]
+    init: list[Number] = field(default_factory=list)
+
+    @property
+    def dtypes(self) -> list[np.dtype]:
+        return [n.dtype for n in results_of(self.root.node)]
+
+
+def identity_of(kind: str, dtype: np.dtype) -> Any:
+    """The start of a reduction that changes nothing; None where there is none."""
+    if dtype.kind == "c":
+        return (0.0 if kind == "add" else None)
+    if kind == "add":
+        return -0.0 if is_float(dtype) else 0 if dtype.kind != "b" else None
+    if kind == "multiply":
+        return 1.0 if is_float(dtype) else 1 if dtype.kind != "b" else None
+    if kind in ("maximum", "minimum"):
+        if is_float(dtype):
+            return -math.inf if kind == "maximum" else math.inf
+        if dtype.kind == "b":
+            return kind == "minimum"
+        limits = np.iinfo(dtype)
+        return limits.min if kind == "maximum" else limits.max
+    if kind in ("and", "or", "xor"):
+        return (kind == "and") if dtype.kind == "b" else (-1 if dtype.kind == "i" else None) if kind == "and" else 0
+    return None
+
+
+def monoid(node: Node) -> str | None:
+    """The op that a reduction's region applies to both its arguments, where it is that op alone."""
+    body = node.blocks[0]
+    if len(body.nodes) != 1 or len(body.returned) != 1 or body.returned[0] is not body.nodes[0]:
+        return None
+    only = body.nodes[0]
+    return only.kind if set(only.operands) == set(body.arguments) and len(only.operands) == 2 else None
+
+
+class Nest:
+    """Writes the loops of one step."""
+
+    def __init__(self, elements: Elements, shape: tuple[int, ...], roots: Sequence[Root],
+                 targets: dict[Root, Target], scratch: Any, parallel: bool = True) -> None:
+        self.e, self.w, self.a = elements, elements.w, elements.a
+        self.scratch, self.parallel = scratch, parallel
+        self.roots, self.targets = list(roots), targets
+        self.flat = all(r.flat for r in roots)
+        self.shape = (size(shape),) if self.flat else tuple(shape)
+        self.sums = [self._sum(r) for r in roots if r.kind == "reduce"]
+        self.dimensions: dict[str, int] = {}
+        self.work = size(shape) * sum(r.expense + 1 for r in roots)
+
+    def _sum(self, root: Root) -> Sum:
+        rank = len(self.shape)
+        whole = not root.node.results[0].shape
+        reduced = tuple(range(rank)) if whole else root.reduced
+        inner = rank
+        while inner and (inner - 1 in reduced or self.shape[inner - 1] == 1):
+            inner -= 1
+        rest = [d for d in reduced if d < inner and self.shape[d] > 1]
+        kind = monoid(root.node)
+        dtypes = [n.dtype for n in results_of(root.node)]
+        identity = None
+        if kind is not None and len(dtypes) == 1 and (found := identity_of(kind, dtypes[0])) is not None:
+            identity = [found]
+        if rest and identity is None:
+            inner = rank  # nothing to start partial results from: every element goes through memory
+        return Sum(root, self.targets.get(root), inner, bool(rest), identity, reduced)
+
+    # ---- pieces
+
+    def index_of(self, root: Root, index: tuple[Affine, ...]) -> Any:
+        """The nest's index as one of a root's shape."""
+        shape = root.shape
+        if shape == self.shape:
+            return index
+        return Flat(linear(index, self.shape))
+
+    def pieces(self) -> list[list[Piece]]:
+        """How each dimension is cut."""
+        cuts: list[dict[Affine, None]] = [{} for _ in self.shape]
+        for _ in range(3):
+            found = self._breaks([self._cut(d, cuts[d]) for d in range(len(self.shape))])
+            before = [len(c) for c in cuts]
+            for d, places in found.items():
+                cuts[d].update(dict.fromkeys(places))
+            if before == [len(c) for c in cuts]:
+                break
+        return [self._cut(d, c) for d, c in enumerate(cuts)]
+
+    def _breaks(self, pieces: list[list[Piece]]) -> dict[int, list[Affine]]:
+        """Where comparisons of indices change, found by writing every box of pieces on trial."""
+        found: dict[int, list[Affine]] = {}
+        if math.prod(len(p) for p in pieces) > 64:
+            return found
+        breaks = self.a.breaks
+        for box in product(*pieces):
+            self.a.breaks = {}
+            with self.w.trial(), self.e.remembering():
+                names = []
+                for piece in box:
+                    self.w.open()
+                    names.append(self._counter(piece))
+                dimension_of = {n.terms[0][0]: d for d, n in enumerate(names) if n.terms}
+                self._values(tuple(names))
+                for difference in self.a.breaks:
+                    where = self._solved(difference, dimension_of)
+                    if where is not None:
+                        found.setdefault(where[0], []).append(where[1])
+        self.a.breaks = breaks
+        return {d: [p for p in places if all(name in self.w.level for name, _ in p.terms)]
+                for d, places in found.items()}
+
+    def _solved(self, difference: Affine, dimension_of: dict[str, int]) -> tuple[int, Affine] | None:
+        """The dimension and the place from where on difference >= 0 changes."""
+        own = [(dimension_of[s], s, c) for s, c in difference.terms if s in dimension_of]
+        if not own:
+            return None
+        d, name, factor = max(own)
+        rest = difference.without(name)
+        if any(s in dimension_of for s, _ in rest.terms) or any(self.w.level[s] >= self.w.depth - len(dimension_of) + 1
+                                                                for s, _ in rest.terms):
+            return None
+        if abs(factor) == 1:
+            return (d, rest.times(-1)) if factor == 1 else (d, rest + 1)
+        if rest.terms:
+            return None
+        return (d, number(-(rest.constant // factor))) if factor > 0 else (d, number(rest.constant // -factor + 1))
+
+    def _cut(self, d: int, cuts: dict[Affine, None]) -> list[Piece]:
+        extent = self.shape[d]
+        fixed = sorted({c.constant for c in cuts if c.fixed is not None and 0 < c.constant < extent})
+        if len(fixed) >= MOST_PIECES:
+            fixed = []
+        ends = [0, *fixed, extent]
+        moving = sorted((c for c in cuts if c.terms), key=lambda c: c.constant)
+        if moving and any(c.terms != moving[0].terms for c in moving) or len(moving) > 3:
+            moving = [c for c in moving if c.terms == moving[0].terms][:3]
+        pieces: list[Piece] = []
+        for low, high in zip(ends[:-1], ends[1:], strict=True):
+            pieces += self._cut_by(moving, low, high)
+        return pieces
+
+    def _cut_by(self, moving: list[Affine], low: int, high: int) -> list[Piece]:
+        """One fixed part, cut at places known at run time."""
+        inside = []
+        for cut in moving:
+            least, most = self.w.facts.range(cut)
+            if most > low and least < high:
+                inside.append(cut)
+        ends = [number(low), *inside, number(high)]
+        made = []
+        for k, (a, b) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+            first = self.w.facts.range(a)[0] if k else low
+            last = self.w.facts.range(b)[1] if k + 2 < len(ends) else high
+            made.append(Piece(a, b, (max(low, first), max(min(high, last) - 1, max(low, first))),
+                              a if k else None, b - 1 if k + 2 < len(ends) else None))
+        for piece in made:
+            if piece.low.terms or piece.high.terms:
+                piece.low, piece.high = (self._limited(e, low, high) for e in (piece.low, piece.high))
+        return made
+
+    def _limited(self, expression: Affine, low: int, high: int) -> Affine:
+        return self.e.clamped(expression, low, high)
+
+    def _counter(self, piece: Piece, name: str | None = None) -> Affine:
+        """The counter of a piece's loop, in the innermost scope, with what is known of it."""
+        if name is None and piece.range[0] == piece.range[1] and not piece.low.terms and not piece.high.terms:
+            return number(piece.range[0])
+        name = self.w.define(name or self.w.fresh("i"))
+        facts = self.w.facts
+        facts.ranges[name] = piece.range
+        if piece.known_low is not None:
+            facts.lower[name] = piece.known_low
+        if piece.known_high is not None:
+            facts.upper[name] = piece.known_high
+        return symbol(name)
+
+    # ---- values
+
+    def _values(self, index: tuple[Affine, ...]) -> list[tuple[Root, list[Number]]]:
+        """The numbers of all roots at one index."""
+        made = []
+        for root in self.roots:
+            node = root.node
+            here = self.index_of(root, index)
+            if root.kind == "map":
+                value = self.e.compute(node, here)
+                self.e.bind(node, here, value)
+                made.append((root, [value]))
+            elif root.kind == "update":
+                made.append((root, [self.e.at(node.operands[1], here)]))
+            else:
+                count = len(results_of(node))
+                made.append((root, [self.e.at(o, here) for o in node.operands[:count]]))
+        return made
+
+    def _place(self, root: Root, index: tuple[Affine, ...]) -> Affine:
+        target = self.targets[root]
+        if root.kind == "update":
+            return linear(index, target.shape) + target.start
+        here = self.index_of(root, index)
+        return self.e.place(here, root.shape)
+
+    # ---- loops
+
+    def emit(self) -> dict[Node, list[Number]]:
+        """Write the nest; the results of whole reductions come back as numbers."""
+        pieces = self.pieces()
+        whole: dict[Node, list[Number]] = {}
+        for s in self.sums:
+            node = s.root.node
+            s.init = [self.e.at(o, ()) for o in node.operands[len(results_of(node)):]]
+        self._prepare_memory()
+        with self.e.remembering():
+            # the numbers that reductions started from are not carried: chunks start from nothing
+            carried = [s for s in self.sums if s.inner == 0 and not s.through_memory]
+            if carried and self._in_chunks(pieces, carried):
+                accumulated = self._chunks(pieces, carried)
+            else:
+                accumulated = self._dimension(0, (), pieces, {s.root: list(s.init) for s in carried},
+                                              self._parallel_outside())
+        for s in carried:
+            whole[s.root.node] = accumulated[s.root]
+            if s.target is not None:
+                for value, buffer in zip(accumulated[s.root], s.target.buffers, strict=True):
+                    self.e.store(value, buffer, ZERO)
+        for target in self.targets.values():
+            for buffer in target.buffers:
+                buffer.version += 1
+                buffer.level = self.w.depth
+        return whole
+
+    def _prepare_memory(self) -> None:
+        """Fill the results of reductions that are summed in memory with their starts."""
+        for s in self.sums:
+            if s.through_memory and s.target is not None:
+                for buffer, init in zip(s.target.buffers, s.init, strict=True):
+                    self._fill(buffer, init)
+
+    def _fill(self, buffer: Buffer, value: Number) -> None:
+        counter = self.w.fresh("i")
+        zero, end, one = (self.w.index(k) for k in (0, buffer.size, 1))
+        self.w.loop(f"scf.for {counter} = {zero} to {end} step {one} {{", (counter,))
+        self.e.store(value, buffer, symbol(counter))
+        self.w.finish()
+
+    def _parallel_outside(self) -> bool:
+        """Whether the iterations of the outermost loop that has any do not need each other."""
+        first = next((d for d, n in enumerate(self.shape) if n > 1), 0)
+        reduced_first = any(first in s.reduced for s in self.sums)
+        return self.parallel and self.work >= PARALLEL_WORK and not reduced_first
+
+    def _dimension(self, d: int, index: tuple[Affine, ...], pieces: list[list[Piece]],
+                   accumulators: dict[Root, list[Number]], parallel: bool) -> dict[Root, list[Number]]:
+        """Write the loops from dimension d on; what is carried through them goes in and comes out."""
+        if d == len(self.shape):
+            return self._body(index, accumulators)
+        if not d and self._tiled():
+            return self._tiles(pieces, accumulators)
+        starting = [s for s in self.sums if s.inner == d and (d or s.through_memory)]
+        inside = dict(accumulators)
+        for s in starting:
+            inside[s.root] = list(s.init) if s.identity is None or not s.through_memory else \
+                [self.a.constant(v, t) for v, t in zip(s.identity, s.dtypes, strict=True)]
+        for piece in pieces[d]:
+            inside = self._loop(d, piece, index, pieces, inside, parallel)
+        for s in starting:
+            self._deliver(s, index, inside.pop(s.root))
+        return inside
+
+    def _deliver(self, s: Sum, index: tuple[Affine, ...], values: list[Number]) -> None:
+        """Put what an inner reduction came to where it belongs."""
+        assert s.target is not None
+        reduced = set(s.reduced)
+        place = linear(tuple(i for d, i in enumerate(index) if d not in reduced)
+                       + (ZERO,) * sum(d not in reduced for d in range(len(index), len(self.shape))),
+                       s.root.node.results[0].shape)
+        if s.through_memory:
+            before = [self._accumulated(b, place) for b in s.target.buffers]
+            values = self.e.combined(s.root.node.blocks[0], before, values)
+        for buffer, value in zip(s.target.buffers, values, strict=True):
+            self.e.store(value, buffer, place)
+
+    def _accumulated(self, buffer: Buffer, place: Affine) -> Number:
+        """What has been summed so far: read again at every turn."""
+        at = self.w.affine(place + buffer.offset)
+        if buffer.dtype.kind == "c":
+            part = real_dtype(buffer.dtype)
+            halves = []
+            for k in (0, 1):
+                where = self.w.affine((place + buffer.offset).times(2) + k)
+                name = self.w.define(self.w.fresh("m"))
+                self.w.line(f"{name} = memref.load {buffer.name}[{where}] : {buffer.type}")
+                halves.append(Number(part, name))
+            return self.a.pair(halves[0], halves[1], buffer.dtype)
+        name = self.w.define(self.w.fresh("m"))
+        self.w.line(f"{name} = memref.load {buffer.name}[{at}] : {buffer.type}")
+        if buffer.dtype.kind == "b":
+            return Number(buffer.dtype, self.w.pure(f"arith.trunci {name} : i8 to i1", (name,)))
+        return Number(buffer.dtype, name)
+
+    def _loop(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]],
+              accumulators: dict[Root, list[Number]], parallel: bool) -> dict[Root, list[Number]]:
+        """Write one loop over a piece of a dimension."""
+        if self._nothing_to_do(d, piece, index, pieces):
+            return accumulators
+        counter = None
+        if piece.range[0] == piece.range[1] and not piece.low.terms and not piece.high.terms:
+            with self.e.remembering():
+                return self._dimension(d + 1, (*index, number(piece.range[0])), pieces, accumulators, parallel)
+        low, high, one = self.w.affine(piece.low), self.w.affine(piece.high), self.w.index(1)
+        counter = self.w.fresh("i")
+        flat = self._flattened(accumulators)
+        share = (piece.range[1] - piece.range[0] + 1) / self.shape[d]
+        if parallel and not accumulators and self.work * share >= PARALLEL_WORK:
+            self.w.loop(f"scf.parallel ({counter}) = ({low}) to ({high}) step ({one}) {{", (counter,))
+            with self.e.remembering():
+                self._dimension(d + 1, (*index, self._counter_at(piece, counter)), pieces, {}, False)
+            self.w.finish("scf.reduce }")
+            return accumulators
+        self.w.loop("", (counter,))
+        names = [self.w.define(self.w.fresh("a")) for _ in flat]
+        with self.e.remembering():
+            inner = self._dimension(d + 1, (*index, self._counter_at(piece, counter)), pieces,
+                                    self._unflattened(accumulators, names), parallel and self.shape[d] == 1)
+            yields = [self.a.name(n) for n in self._flattened(inner)]
+        types = [type_of(n.dtype) for n in flat]
+        if flat:
+            self.w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}")
+        lines = self.w.close()
+        result = self.w.fresh("r")
+        head = f"scf.for {counter} = {low} to {high} step {one}"
+        if flat:
+            starts = ", ".join(f"{n} = {self.a.name(s)}" for n, s in zip(names, flat, strict=True))
+            head = f"{result}:{len(flat)} = {head} iter_args({starts}) -> ({', '.join(types)})"
+        lines[0] = head + " {"
+        self.w.scopes[-1].lines.extend(lines)
+        self.w.line("}")
+        outs = [self.w.define(f"{result}#{k}") for k in range(len(flat))]
+        return self._unflattened(accumulators, outs)
+
+    def _counter_at(self, piece: Piece, name: str) -> Affine:
+        facts = self.w.facts
+        facts.ranges[name] = piece.range
+        if piece.known_low is not None:
+            facts.lower[name] = piece.known_low
+        if piece.known_high is not None:
+            facts.upper[name] = piece.known_high
+        return symbol(name)
+
+    def _nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
+        """Whether everything in a piece would be stored where it is already."""
+        if self.sums or not all(r.kind in ("map", "update") for r in self.roots):
+            return False
+        for box in product(*pieces[d + 1:]):
+            with self.w.trial(), self.e.remembering():
+                names = list(index)
+                for each in (piece, *box):
+                    self.w.open()
+                    names.append(self._counter(each))
+                for root, values in self._values(tuple(names)):
+                    if not self.e.is_there(values[0], self.targets[root].buffers[0], self._place(root, tuple(names))):
+                        return False
+        return True
+
+    def _body(self, index: tuple[Affine, ...], accumulators: dict[Root, list[Number]]) -> dict[Root, list[Number]]:
+        """Write what happens at one index."""
+        values = self._values(index)
+        after = dict(accumulators)
+        for root, found in values:
+            if root.kind in ("map", "update"):
+                target = self.targets.get(root)
+                if target is not None:
+                    place = self._place(root, index)
+                    if not self.e.is_there(found[0], target.buffers[0], place):
+                        self.e.store(found[0], target.buffers[0], place)
+                continue
+            s = next(s for s in self.sums if s.root is root)
+            if root in after:
+                after[root] = self.e.combined(root.node.blocks[0], after[root], found, REASSOCIATED)
+            else:
+                self._deliver(s, index, found)
+        return after
+
+    def _flattened(self, accumulators: dict[Root, list[Number]]) -> list[Number]:
+        found = []
+        for values in accumulators.values():
+            for value in values:
+                found += list(self.a.halves(value)) if value.dtype.kind == "c" else [value]
+        return found
+
+    def _unflattened(self, like: dict[Root, list[Number]], names: Sequence[str]) -> dict[Root, list[Number]]:
+        rest = iter(names)
+
+        def one(n: Number) -> Number:
+            if n.dtype.kind == "c":
+                part = real_dtype(n.dtype)
+                return self.a.pair(Number(part, next(rest)), Number(part, next(rest)), n.dtype)
+            return Number(n.dtype, next(rest))
+        return {root: [one(n) for n in values] for root, values in like.items()}
+
+    # ---- whole reductions in chunks
+
+    def _in_chunks(self, pieces: list[list[Piece]], carried: list[Sum]) -> bool:
+        """Whether whole reductions are summed in chunks: several threads, and shorter chains of additions."""
+        return (len(carried) == len(self.sums) and all(s.identity is not None for s in carried)
+                and self._chunk_count() > 1 and all(not p.low.terms and not p.high.terms for p in pieces[0]))
+
+    def _chunk_count(self) -> int:
+        return min(MOST_CHUNKS, size(self.shape) // CHUNK, self.shape[0])
+
+    def _chunks(self, pieces: list[list[Piece]], carried: list[Sum]) -> dict[Root, list[Number]]:
+        count = self._chunk_count()
+        sums = {s.root: list(s.init) for s in carried}
+        for piece in pieces[0]:
+            low, high = piece.low.constant, piece.high.constant
+            own = min(count, high - low)
+            if own <= 1:
+                sums = self._loop(0, piece, (), pieces, sums, False)
+                continue
+            buffers = {s.root: [self.scratch(t, own) for t in s.dtypes] for s in carried}
+            length = -(-(high - low) // own)
+            own = -(-(high - low) // length)
+            counter = self.w.fresh("i")
+            zero, end, one = (self.w.index(k) for k in (0, own, 1))
+            together = self.parallel and self.work >= PARALLEL_WORK
+            head = f"scf.parallel ({counter}) = ({zero}) to ({end}) step ({one})" if together else \
+                f"scf.for {counter} = {zero} to {end} step {one}"
+            self.w.loop(head + " {", (counter,))
+            self.w.facts.ranges[counter] = (0, own - 1)
+            first = symbol(counter).times(length) + low
+            last = self.e.clamped(first + length, low, high)
+            chunk = Piece(first, last, piece.range)
+            with self.e.remembering():
+                starts = {s.root: [self.a.constant(v, t) for v, t in zip(s.identity or [], s.dtypes, strict=True)]
+                          for s in carried}
+                found = self._loop(0, chunk, (), pieces, starts, False)
+                for root, values in found.items():
+                    for value, buffer in zip(values, buffers[root], strict=True):
+                        self.e.store(value, buffer, symbol(counter))
+            self.w.finish("scf.reduce }" if together else "}")
+            for root in sums:
+                for k in range(own):
+                    parts = [self._accumulated(b, number(k)) for b in buffers[root]]
+                    sums[root] = self.e.combined(root.node.blocks[0], sums[root], parts)
+        return sums
+
+    # ---- sums over leading dimensions
+
+    def _tiled(self) -> bool:
+        """Whether columns are summed in tiles, each of which stays in the nearest cache."""
+        return (len(self.shape) == 2 and len(self.sums) > 0 and self.shape[0] > 1 and self.shape[1] > 1
+                and all(s.through_memory and s.inner == 2 for s in self.sums)
+                and (self.parallel and self.work >= PARALLEL_WORK and self.shape[1] >= 64 or self.shape[1] > 4 * TILE))
+
+    def _tiles(self, pieces: list[list[Piece]], accumulators: dict[Root, list[Number]]) -> dict[Root, list[Number]]:
+        for piece in pieces[1]:
+            low, high, counter = self.w.affine(piece.low), self.w.affine(piece.high), self.w.fresh("t")
+            tile = TILE if self.shape[1] >= 2 * TILE else -(-self.shape[1] // 16) * 8
+            step = self.w.index(tile)
+            self.w.loop(f"scf.parallel ({counter}) = ({low}) to ({high}) step ({step}) {{" if self.parallel else
+                        f"scf.for {counter} = {low} to {high} step {step} {{", (counter,))
+            self.w.facts.ranges[counter] = piece.range
+            end = self.w.affine(symbol(counter) + tile)
+            end = self.w.pure(f"arith.minsi {end}, {high} : index", (end, high), "k")
+            self.w.facts.ranges[end] = (piece.range[0], piece.range[1] + 1)
+            part = Piece(symbol(counter), symbol(end), piece.range, piece.known_low, piece.known_high)
+            with self.e.remembering():
+                for rows in pieces[0]:
+                    self._loop(0, rows, (), [pieces[0], [part]], {}, False)
+            self.w.finish("scf.reduce }" if self.parallel else "}")
+        return accumulators
+
+
+def zero_literal(dtype: np.dtype) -> str:
+    """A zero as MLIR writes it."""
+    return literal(0, dtype)

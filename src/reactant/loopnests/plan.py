@@ -1,0 +1,393 @@
+"""What of a block is kept in memory, in which steps it is computed, and what each step reads.
+
+A *root* is a value that is computed for its own sake: a reduction, an update, an array that is kept. Everything else is
+computed where it is used. Roots over one range of indices that need each other only element by element share a nest.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from reactant.ir.types import size
+from reactant.loopnests.affine import Affine, linear, number, symbol
+from reactant.loopnests.elements import Buffer, Elements, Flat, reduces_inline
+from reactant.loopnests.graph import Block, Node, Shape, decoded
+from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE, Arithmetic, Number
+from reactant.loopnests.writer import Writer
+
+OPS = {"while", "if", "case", "sort", "scatter"}
+"""Roots that are not loop nests of their own."""
+MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice", "gather"}
+READS_MEMORY = {"reshape", "slice", "dynamic_slice", "gather"}
+MANY = 64
+"""Ways of using a value that are told apart."""
+
+
+@dataclass(eq=False)
+class Root:
+    """A value that is computed for its own sake. `shape` is what its loops run over; `place` where an element of them
+    is written (in the target), `reads` the kept values and their indices, in terms of the loops' symbols d0, d1..."""
+
+    node: Node
+    kind: str
+    shape: Shape
+    flat: bool = False
+    reads: list[tuple[Node, Any, tuple[tuple[int, int], ...] | None]] = field(default_factory=list)
+    place: Affine | None = None
+    window: tuple[tuple[int, int], ...] | None = None
+    expense: float = 1.0
+
+    @property
+    def reduced(self) -> tuple[int, ...]:
+        """Dimensions of `shape` that a reduction sums over."""
+        return tuple(decoded(self.node, "dimensions")) if self.kind == "reduce" else ()
+
+
+@dataclass(eq=False)
+class Step:
+    """One nest of loops with its roots, or one other op."""
+
+    roots: list[Root]
+    shape: Shape = ()
+
+    @property
+    def kind(self) -> str:
+        """nest, scalar or op"""
+        first = self.roots[0].kind
+        return "nest" if first in ("map", "reduce", "update") else first
+
+
+@dataclass(eq=False)
+class Plan:
+    """A block's steps in order."""
+
+    block: Block
+    kept: set[Node]
+    steps: list[Step]
+    reads_at_end: set[Node]
+
+
+def is_scalar_step(node: Node) -> bool:
+    """Whether a 0-d value is read from memory, which must happen at its place in the program."""
+    return not node.shape and node.kind in READS_MEMORY
+
+
+def is_root(node: Node) -> bool:
+    """Whether an op is always computed for its own sake."""
+    return node.kind in OPS or node.kind == "dynamic_update_slice" and bool(node.shape) \
+        or node.kind == "reduce" and not reduces_inline(node) or is_scalar_step(node)
+
+
+def results_of(node: Node) -> list[Node]:
+    """The values a root defines."""
+    return node.results or [node]
+
+
+# ---- what is kept -----------------------------------------------------------------------------------------------
+
+class Keeping:
+    """Decides which values of a block are kept in memory."""
+
+    def __init__(self, block: Block, forced: Iterable[Node]) -> None:
+        self.block, self.forced = block, set(forced)
+        self.depth: dict[Node, int] = {}
+        for node in block.nodes:
+            level = max((self.depth.get(o, 0) + self._ends_a_nest(o) for o in self._inputs(node)), default=0)
+            for each in [node, *results_of(node)]:
+                self.depth[each] = level
+
+    @staticmethod
+    def _inputs(node: Node) -> Iterable[Node]:
+        yield from node.operands
+        for inner in node.blocks:
+            for each in inner.walk():
+                yield from each.operands
+            yield from inner.returned
+
+    @staticmethod
+    def _ends_a_nest(node: Node) -> bool:
+        return node.kind == "result" or is_root(node) and node.kind != "dynamic_update_slice"
+
+    def decide(self) -> set[Node]:
+        """The values that are kept, besides results of ops that are always roots."""
+        kept: set[Node] = set()
+        for _ in range(2):
+            expense = self._expenses(kept)
+            kept = self._pass(expense)
+        self.expense = self._expenses(kept)
+        return kept
+
+    def _expenses(self, kept: set[Node]) -> dict[Node, float]:
+        found: dict[Node, float] = {}
+        for node in self.block.nodes:
+            total = float(EXPENSE.get(node.kind, 1 if node.kind in ELEMENTWISE else 0))
+            for operand in node.operands:
+                total += self._of_operand(operand, found, kept)
+            if node.kind == "gather":
+                total += 3
+            if node.kind == "reduce":
+                extents = node.operands[0].shape
+                total *= size([extents[d] for d in decoded(node, "dimensions")]) if reduces_inline(node) else 1
+            found[node] = min(total, 1e4)
+        return found
+
+    @staticmethod
+    def _of_operand(operand: Node, found: dict[Node, float], kept: set[Node]) -> float:
+        if operand.kind == "constant":
+            return 0.0 if operand.splat is not None else 1.0
+        if not operand.shape:
+            return 0.0
+        if operand.kind == "iota":
+            return 0.5
+        if operand in kept or operand not in found or is_root(operand):
+            return 1.0
+        return found[operand]
+
+    def _pass(self, expense: dict[Node, float]) -> set[Node]:
+        kept: set[Node] = set()
+        paths: dict[Node, set[Any]] = {}
+        for node in reversed(self.block.nodes):
+            if is_root(node) or node.kind == "constant" or not node.shape or not node.size:
+                continue
+            if node in self.forced:
+                kept.add(node)
+                continue
+            ways: set[Any] = set()
+            for user in node.users:
+                ways |= self._ways(node, user, kept, paths, expense)
+                if None in ways or len(ways) > MANY:
+                    break
+            if None in ways or len(ways) > MANY or (len(ways) - 1) * expense[node] > 2 + len(ways):
+                if expense[node] > 0 or None not in ways:
+                    kept.add(node)
+                    continue
+            paths[node] = ways
+        return kept
+
+    def _ways(self, node: Node, user: Node, kept: set[Node], paths: dict[Node, set[Any]],
+              expense: dict[Node, float]) -> set[Any]:
+        """How one user uses a value: a set of index maps, with None in it where the value has to be kept."""
+        cheap = expense[node] <= 1
+        if user.block is not self.block:
+            return {None} if not cheap or not user.block else {"inside"}
+        if user.kind in OPS:
+            return {None} if user.kind in ("sort", "scatter") or not cheap else {"op"}
+        if user.kind == "gather" and node is user.operands[0] and not cheap:
+            return {None}
+        if user in kept or is_root(user):
+            domain = user.operands[0].shape if user.kind == "reduce" else user.shape
+            return {(domain, self.depth[user], *self._step(node, user, expense))}
+        ways = paths.get(user, set())
+        extra = self._step(node, user, expense)
+        if extra == (None,):
+            return {None}
+        return {(*w, *extra) for w in ways} if extra else ways
+
+    def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
+        """What a user adds to an index map."""
+        if user.kind not in MOVES and user.kind != "reduce":
+            return ()
+        if user.kind == "broadcast_in_dim" and expense[node] > 3 and node.size * 4 <= user.size \
+                and (not node.shape or decoded(user, "broadcast_dimensions")[-1] == len(user.shape) - 1
+                     and node.shape[-1] > 1):
+            return (None,)
+        if user.kind == "reduce":
+            return (id(user),) if reduces_inline(user) else ()
+        return (user.kind, tuple(sorted((k, str(v)) for k, v in user.attributes.items())),
+                *(id(o) for o in user.operands[1:]), user.operands.index(node) if user.kind == "concatenate" else 0)
+
+
+# ---- steps ------------------------------------------------------------------------------------------------------
+
+def flat_tree(node: Node, kept: Callable[[Node], bool], seen: dict[Node, bool]) -> bool:
+    """Whether a value at a row-major place needs its operands at the same place only."""
+    if node in seen:
+        return seen[node]
+    if node.kind in ELEMENTWISE or node.kind == "reshape":
+        good = all(not o.shape or kept(o) or flat_tree(o, kept, seen) for o in node.operands)
+    else:
+        good = node.kind == "constant" and node.splat is not None or \
+            node.kind == "broadcast_in_dim" and node.operands[0].size == 1
+    seen[node] = good
+    return good
+
+
+class Planner:
+    """Plans one block. `range_of` tells what is known of run-time integers."""
+
+    def __init__(self, block: Block, forced: Iterable[Node],
+                 range_of: Callable[[Node], tuple[int, int] | None], stored: Callable[[Node], bool]) -> None:
+        self.block, self.range_of, self.stored = block, range_of, stored
+        self.keeping = Keeping(block, forced)
+        self.kept = self.keeping.decide()
+
+    def is_kept(self, node: Node) -> bool:
+        """Whether a value is read where it is used, not computed there."""
+        if node.kind == "constant":
+            return node.splat is None
+        if node in self.kept or node.kind in ("argument", "result"):
+            return True
+        return is_root(node) if node.block is self.block else self.stored(node)
+
+    def plan(self) -> Plan:
+        """The steps of the block."""
+        steps: list[Step] = []
+        made_in: dict[Node, int] = {}
+        for root in self.roots():
+            place = self._nest_for(root, steps, made_in)
+            if place is None:
+                place = len(steps)
+                steps.append(Step([root], root.shape))
+            else:
+                steps[place].roots.append(root)
+                if len(steps[place].roots) > 1 and not root.flat:
+                    steps[place].shape = root.shape
+            for each in results_of(root.node):
+                made_in[each] = place
+        return Plan(self.block, self.kept, steps, self._reads_of(self.block.returned))
+
+    def _reads_of(self, nodes: Iterable[Node]) -> set[Node]:
+        """The kept values that computing some others reads."""
+        found: set[Node] = set()
+        stack, seen = list(nodes), set()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if self.is_kept(node):
+                found.add(node)
+            else:
+                stack.extend(node.operands)
+        return found
+
+    def roots(self) -> Iterable[Root]:
+        """The block's roots in program order, with what they read."""
+        for node in self.block.nodes:
+            if node.kind in OPS:
+                yield self._op(node)
+            elif is_scalar_step(node):
+                yield self._probed(Root(node, "scalar", ()))
+            elif node.kind == "reduce" and not reduces_inline(node):
+                yield self._probed(Root(node, "reduce", node.operands[0].shape))
+            elif node.kind == "dynamic_update_slice" and node.shape:
+                yield self._probed(Root(node, "update", node.operands[1].shape))
+            elif node in self.kept:
+                yield self._probed(Root(node, "map", node.shape))
+
+    def _op(self, node: Node) -> Root:
+        """An op with regions reads what they capture."""
+        root = Root(node, "op", ())
+        inputs = [o for o in Keeping._inputs(node) if o.block is None or o.block is self.block
+                  or not any(o.block.inside(b) for b in node.blocks)]
+        for each in self._reads_of(inputs):
+            root.reads.append((each, None, None))
+        root.expense = 1e4
+        return root
+
+    def _probed(self, root: Root) -> Root:
+        """Fill in what a root reads, by computing an element of it that is thrown away."""
+        writer = Writer()
+        arithmetic = Arithmetic(writer)
+        elements = Elements(arithmetic)
+        seen: dict[tuple[Node, Any], tuple[tuple[int, int], ...] | None] = {}
+
+        def read(node: Node, index: Any) -> Number:
+            box = None if isinstance(index, Flat) else tuple(writer.facts.range(i) for i in index)
+            seen.setdefault((node, index), box)
+            return self._unknown(node, index, writer, arithmetic)
+        elements.kept = self.is_kept
+        elements.read = read  # type: ignore[method-assign]
+        node = root.node
+        flat_seen: dict[Node, bool] = {}
+        sources = {"map": node.operands, "reduce": node.operands[:1], "update": node.operands[1:2]}.get(root.kind, ())
+        root.flat = root.kind in ("map", "reduce") and (root.kind == "map" or len(root.reduced) == len(root.shape)) \
+            and (flat_tree(node, self.is_kept, flat_seen) if root.kind == "map"
+                 else all(self.is_kept(s) or flat_tree(s, self.is_kept, flat_seen) for s in sources))
+        index = tuple(symbol(writer.define(f"%d{k}", 0)) for k in range(len(root.shape)))
+        for name, extent in zip(index, root.shape, strict=True):
+            writer.facts.ranges[name.terms[0][0]] = (0, max(extent - 1, 0))
+        if size(root.shape):
+            self._compute(root, elements, index)
+        root.reads = [(n, i, box) for (n, i), box in seen.items()]
+        root.expense = max(1.0, self.keeping.expense.get(node, 1.0))
+        return root
+
+    def _compute(self, root: Root, elements: Elements, index: tuple[Affine, ...]) -> None:
+        node = root.node
+        if root.kind in ("map", "scalar"):
+            elements.compute(node, index)
+            root.place = linear(index, node.shape)
+        elif root.kind == "reduce":
+            count = len(results_of(node))
+            for operand in node.operands[:count]:
+                elements.at(operand, index)
+            for init in node.operands[count:]:
+                elements.at(init, ())
+        else:
+            operand, update = node.operands[:2]
+            elements.at(update, index)
+            starts = elements.starts(node, operand, update.shape, 2)
+            root.place = linear(tuple(i + s for i, s in zip(index, starts, strict=True)), node.shape)
+            ranges = [elements.w.facts.range(s) for s in starts]
+            root.window = tuple((low, high + n - 1) for (low, high), n in zip(ranges, update.shape, strict=True))
+
+    def _unknown(self, node: Node, index: Any, writer: Writer, arithmetic: Arithmetic) -> Number:
+        """A number about which only its range is known."""
+        if node.dtype.kind == "c":
+            part = np.dtype(f"f{node.dtype.itemsize // 2}")
+            real, imaginary = (Number(part, writer.define(writer.fresh("u"), 0)) for _ in (0, 1))
+            return arithmetic.pair(real, imaginary, node.dtype)
+        name = f"%n{id(node)}" if not node.shape else writer.fresh("u")
+        if name not in writer.level:
+            writer.define(name, 0)
+        known = self.range_of(node) if not node.shape and node.dtype.kind in "iu" else None
+        if known is None:
+            return Number(node.dtype, name)
+        writer.facts.ranges[name] = known
+        return Number(node.dtype, name, affine=symbol(name))
+
+    def _nest_for(self, root: Root, steps: list[Step], made_in: dict[Node, int]) -> int | None:
+        """The last nest that a root can join: same indices, and what it reads from there it reads in place."""
+        if root.kind not in ("map", "reduce", "update"):
+            return None
+        here = tuple(symbol(f"%d{k}") for k in range(len(root.shape)))
+        earliest = 0
+        for node, index, _ in root.reads:
+            if node not in made_in:
+                continue
+            place = made_in[node]
+            producer = next(r for r in steps[place].roots if node in results_of(r.node))
+            in_place = index is not None and producer.kind == "map" and node.size == size(root.shape) \
+                and (index.place if isinstance(index, Flat) else linear(index, node.shape)) == linear(here, root.shape)
+            earliest = max(earliest, place if in_place else place + 1)
+        if root.kind == "update":
+            operand = root.node.operands[0]
+            if operand in made_in:
+                earliest = max(earliest, made_in[operand] + 1)
+        for place in range(len(steps) - 1, earliest - 1, -1):
+            step = steps[place]
+            if step.kind == "nest" and self._matches(root, step):
+                return place
+        return None
+
+    @staticmethod
+    def _matches(root: Root, step: Step) -> bool:
+        if step.shape == root.shape:
+            return size(root.shape) > 0
+        if size(step.shape) != size(root.shape) or not size(root.shape):
+            return False
+        return root.flat or all(r.flat for r in step.roots)
+
+
+def unused_buffer(node: Node) -> Buffer:
+    """A stand-in where only the size of a buffer matters."""
+    return Buffer("%none", node.dtype, node.size)
+
+
+def fixed_index(index: tuple[int, ...]) -> tuple[Affine, ...]:
+    """Numbers as an index."""
+    return tuple(map(number, index))

@@ -1,0 +1,253 @@
+"""The very last stage on a CPU: the parts of a module that loops of our own run faster become calls of native code.
+
+The module that users see, differentiate and batch stays StableHLO; `native_form` makes the one that XLA compiles.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from jaxlib.mlir import ir
+
+from reactant import native
+from reactant.errors import UnsupportedError
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.ir.types import shape_and_dtype, tensor_type
+from reactant.loopnests import worth
+from reactant.loopnests.function import NotCompiled, write_function
+from reactant.loopnests.graph import Block, Node, read_block
+from reactant.loopnests.supported import compiles
+
+CONSTANT = "stablehlo.constant"
+GENERATORS = {CONSTANT, "stablehlo.iota"}
+
+
+@dataclass
+class Group:
+    """Ops of one block that become one call."""
+
+    ops: list[ir.Operation] = field(default_factory=list)
+    level: int = 0
+
+
+@dataclass
+class NativeForm:
+    """A module with calls of native code, and a line about each."""
+
+    module: ir.Module
+    notes: list[str]
+
+
+def native_form(module: ir.Module, mode: str = "auto") -> NativeForm | None:
+    """The module with native calls where they pay ("auto") or wherever they are possible ("always"); None where there
+    are none. The module itself stays as it is."""
+    if mode == "never":
+        return None
+    with building():
+        made = modules.clone(module)
+        stage = Stage(mode)
+        stage.block(modules.function(made).regions[0].blocks[0], 1.0)
+        return NativeForm(made, stage.notes) if stage.notes else None
+
+
+class Stage:
+    """Works through the blocks of a module."""
+
+    def __init__(self, mode: str) -> None:
+        self.mode, self.notes = mode, []  # type: ignore[var-annotated]
+        self.number = 0
+
+    def block(self, block: ir.Block, turns: float) -> None:
+        """Replace the groups of a block that pay, and look into loops that stay."""
+        ops = [op.operation for op in block.operations]
+        terminator = ops.pop()
+        own = [op for op in ops if op.name not in GENERATORS]
+        if not own:
+            return
+        possible = [compiles(op) for op in own]
+        for op, fine in zip(own, possible, strict=True):
+            if not fine:
+                for region in op.regions:
+                    if op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case"):
+                        self.block(region.blocks[0], turns * worth.turns(op))
+        groups = grouped(own, possible)
+        chosen = [g for g in groups if self.mode == "always" or worth.pays(g.ops, turns)]
+        written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
+        if written:
+            _rebuild(ops, own, possible, terminator, written)
+
+    def _written(self, group: Group) -> Call | None:
+        try:
+            call = Call(group.ops, f"region{self.number}")
+        except (NotCompiled, UnsupportedError):
+            return None
+        self.number += 1
+        self.notes.append(call.note)
+        return call
+
+
+def levels(ops: list[ir.Operation], possible: list[bool]) -> list[int]:
+    """For each op, how many ops that stay with XLA lie before it on the longest way; ops that stay and have side
+    effects keep their order."""
+    level_of: dict[ir.Value, int] = {}
+    found, last_effect = [], 0
+    for op, fine in zip(ops, possible, strict=True):
+        level = max((level_of.get(v, 0) for v in _used(op)), default=0)
+        if not fine and not len(op.results) or _has_effect(op):
+            level = last_effect = max(level, last_effect)
+        for result in op.results:
+            level_of[result] = level if fine else level + 1
+        found.append(level)
+    return found
+
+
+def _has_effect(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.custom_call" and "has_side_effect" in op.attributes \
+        and bool(ir.BoolAttr(op.attributes["has_side_effect"]).value)
+
+
+def _used(op: ir.Operation) -> Iterable[ir.Value]:
+    """Values an op and its regions use."""
+    yield from op.operands
+    for inner in modules.walk(op):
+        yield from inner.operands
+
+
+def grouped(ops: list[ir.Operation], possible: list[bool]) -> list[Group]:
+    """The ops that compile, in connected groups between those that do not."""
+    level = levels(ops, possible)
+    owner: list[int] = list(range(len(ops)))
+
+    def find(k: int) -> int:
+        while owner[k] != k:
+            owner[k] = owner[owner[k]]
+            k = owner[k]
+        return k
+    made: dict[ir.Value, int] = {}
+    shared: dict[tuple[ir.Value, int], int] = {}
+    for k, op in enumerate(ops):
+        if not possible[k]:
+            continue
+        for value in _used(op):
+            if value in made and level[made[value]] == level[k]:
+                owner[find(k)] = find(made[value])
+            elif isinstance(value.type, ir.RankedTensorType) and ir.RankedTensorType(value.type).rank and \
+                    not _is_generator(value):
+                first = shared.setdefault((value, level[k]), k)
+                owner[find(k)] = find(first)
+        for result in op.results:
+            made[result] = k
+    groups: dict[int, Group] = {}
+    for k, op in enumerate(ops):
+        if possible[k]:
+            group = groups.setdefault(find(k), Group(level=level[k]))
+            group.ops.append(op)
+    return list(groups.values())
+
+
+def _is_generator(value: ir.Value) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.name in GENERATORS
+
+
+class Call:
+    """A group, written and compiled, ready to be put in its place."""
+
+    def __init__(self, ops: list[ir.Operation], name: str) -> None:
+        inside = dict.fromkeys(r for op in ops for r in op.results)
+        everything = {r for op in ops for o in (op, *modules.walk(op)) for r in o.results}
+        for op in ops:
+            for o in modules.walk(op):
+                for region in o.regions:
+                    everything.update(region.blocks[0].arguments)
+            for region in op.regions:
+                everything.update(region.blocks[0].arguments)
+        outside = dict.fromkeys(v for op in ops for v in _used(op) if v not in everything)
+        generators = [v for v in outside if _is_generator(v)]
+        self.inputs = [v for v in outside if v not in set(generators)]
+        known: dict[ir.Value, Node] = {}
+        arguments = []
+        for value in self.inputs:
+            shape, dtype = shape_and_dtype(value.type)
+            known[value] = Node("argument", (), tuple(shape), dtype)
+            arguments.append(known[value])
+        block = read_block(ops[0].block, known, only=[*(v.owner for v in generators), *ops])
+        used_outside = _uses_outside(ops, inside)
+        self.outputs = [v for v in inside if v in used_outside]
+        self.written = write_function(block, arguments, [known[v] for v in self.outputs], name)
+        self.constants = [n for n in self.written.inputs if n.kind == "constant"]
+        self.value_of = {known[v]: v for v in self.inputs}
+        roles = ["in"] * len(self.written.inputs) + ["out"] * (len(self.outputs) + len(self.written.workspace))
+        self.function = native.compile(modules.parse(self.written.text), roles=roles)
+        self.note = _note(ops, block, name)
+
+    def insert(self) -> dict[ir.Value, ir.Value]:
+        """Build the call at the insertion point; old values to new."""
+        from reactant.ir import ops as build
+        operands = [self.value_of[n] if n in self.value_of else build.constant(n.value, n.dtype)
+                    for n in self.written.inputs]
+        types = [v.type for v in self.outputs] + [tensor_type((b.size,), b.dtype) for b in self.written.workspace]
+        results = self.function.custom_call(operands, types)
+        return dict(zip(self.outputs, results, strict=False))
+
+
+def _uses_outside(ops: list[ir.Operation], inside: Iterable[ir.Value]) -> set[ir.Value]:
+    members = {id_of(op) for op in ops}
+    found = set()
+    for value in inside:
+        block = ops[0].block
+        for use in value.uses:
+            user = use.owner.operation
+            while user.block != block:
+                user = user.parent.operation
+            if id_of(user) not in members:
+                found.add(value)
+                break
+    return found
+
+
+def id_of(op: ir.Operation) -> object:
+    """Something that tells ops apart: their first result, or themselves."""
+    return op.results[0] if len(op.results) else id(op)
+
+
+def _note(ops: list[ir.Operation], block: Block, name: str) -> str:
+    """What `explain` says about a call."""
+    from reactant.rewrite.report import source_line
+    count = sum(1 for _ in block.walk())
+    loops = sum(n.kind == "while" for n in block.walk())
+    lines = sorted({line for op in ops for o in (op, *modules.walk(op)) if (line := source_line(o.location))},
+                   key=lambda place: (place.rpartition(":")[0], int(place.rpartition(":")[2] or 0)))
+    last = f" to {lines[-1].rpartition(':')[2]}" if len(lines) > 1 else ""
+    where = f" ({lines[0]}{last})" if lines else ""
+    inner = f", {loops} loop{'s' if loops > 1 else ''}" if loops else ""
+    return f"compiled natively: {name}, {count} operations{inner}{where}"
+
+
+def _rebuild(ops: list[ir.Operation], own: list[ir.Operation], possible: list[bool], terminator: ir.Operation,
+             written: list[tuple[Group, Call]]) -> None:
+    """Put the calls in the place of their ops, everything in an order in which values come before their uses."""
+    level = levels(own, possible)
+    call_of = {id_of(op): call for group, call in written for op in group.ops}
+    order = sorted(range(len(own)), key=lambda k: (level[k], not possible[k], k))
+    for op in ops:
+        if op.name in GENERATORS:
+            op.move_before(terminator)
+    replaced: list[tuple[ir.Value, ir.Value]] = []
+    placed: set[int] = set()
+    for k in order:
+        call = call_of.get(id_of(own[k]))
+        if call is None:
+            own[k].move_before(terminator)
+            continue
+        if id(call) in placed:
+            continue
+        placed.add(id(call))
+        with ir.InsertionPoint(terminator), own[k].location:
+            new = call.insert()
+        replaced += new.items()
+    for old, new_value in replaced:
+        old.replace_all_uses_with(new_value)
+    for group, _ in reversed(written):
+        for op in reversed(group.ops):
+            op.erase()

@@ -1,0 +1,73 @@
+"""Which ops of a module the loop nests can be made of."""
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.loopnests import numbers
+
+MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
+         "gather", "iota", "constant", "dynamic_update_slice"}
+SKINNY = 16
+"""The least extent of a product from which XLA's library is better at it."""
+SMALL_PRODUCT = 1 << 19
+"""Multiplications of a product that loops do as well."""
+
+
+def compiles(op: ir.Operation) -> bool:
+    """Whether an op, its regions included, has a form as loops."""
+    kind = op.name.removeprefix("stablehlo.")
+    values = [*op.operands, *op.results]
+    if not all(isinstance(v.type, ir.RankedTensorType) and ir.RankedTensorType(v.type).has_static_shape
+               for v in values):
+        return False
+    if any(dtype_of(v).name not in numbers._NAMES for v in values):
+        return False
+    if kind in ("while", "if", "case"):
+        return all(compiles(inner.operation) for region in op.regions for block in region for inner in block.operations
+                   if inner.operation.name != "stablehlo.return")
+    if kind in MOVES:
+        return kind != "iota" or dtype_of(op.results[0]).kind != "c"
+    if kind == "reduce":
+        return _scalar_body(op)
+    if kind == "scatter":
+        return len(op.results) == 1 and _scalar_body(op)
+    if kind == "dot_general":
+        return product_is_small(op)
+    return _elementwise(op, kind)
+
+
+def _elementwise(op: ir.Operation, kind: str) -> bool:
+    if len(op.results) != 1 or not numbers.supported(kind, [dtype_of(o) for o in op.operands], dtype_of(op.results[0])):
+        return False
+    return kind != "compare" or "compare_type" not in op.attributes \
+        or attr.decode(op.attributes["compare_type"]) != "TOTALORDER"
+
+
+def _scalar_body(op: ir.Operation) -> bool:
+    for inner in op.regions[0].blocks[0].operations:
+        name = inner.operation.name
+        if name in ("stablehlo.return", "stablehlo.constant"):
+            continue
+        if not _elementwise(inner.operation, name.removeprefix("stablehlo.")):
+            return False
+    return True
+
+
+def product_is_small(op: ir.Operation) -> bool:
+    """Whether a product is small or narrow enough that loops do it as well as the library."""
+    extents = product_extents(op)
+    batch, rows, columns, depth = extents
+    return min(rows, columns, depth) <= SKINNY or batch * rows * columns * depth <= SMALL_PRODUCT
+
+
+def product_extents(op: ir.Operation) -> tuple[int, int, int, int]:
+    """(batch, rows, columns, contracted) of a dot_general."""
+    dims = attr.decode(op.attributes["dot_dimension_numbers"])
+    left, right = (shape_of(v) for v in op.operands)
+    batch = size([left[d] for d in dims.batching_dims[0]])
+    depth = size([left[d] for d in dims.contracting_dims[0]])
+    rows = size([n for d, n in enumerate(left) if d not in (*dims.batching_dims[0], *dims.contracting_dims[0])])
+    columns = size([n for d, n in enumerate(right) if d not in (*dims.batching_dims[1], *dims.contracting_dims[1])])
+    return batch, rows, columns, depth
