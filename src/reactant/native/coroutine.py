@@ -1,8 +1,6 @@
 """Blocks whose threads are coroutines; see `meeting` for how they wait for each other."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
@@ -11,9 +9,7 @@ from reactant.native.control import define_all, emit_blocks, flat, flat_types
 from reactant.native.emission import Function, emits
 from reactant.native.meeting import BLOCK, DONE, GRID, WARP, State
 from reactant.native.memory import counted
-
-if TYPE_CHECKING:
-    from reactant.native.kernel import Launch
+from reactant.native.place import Launch, Place, block_index
 
 APART = "Threads of a block wait for each other at different barriers (a grid barrier and a block barrier)."
 
@@ -134,7 +130,6 @@ def emit_collective(f: Function, op: ir.Operation) -> None:
 
 def _define_thread(f: Function, launch: Launch) -> list[tuple[str, str]]:
     """Define `@thread`; what it takes besides runtime, state, number and indices, as (type, operand) of `f`."""
-    from reactant.native.kernel import Place
     thread = Coroutine(f.module, in_task=True)
     thread.launch = launch
     values = [*launch.op.regions[0].blocks[0].arguments, *(op.results[0] for op in launch.shared)]
@@ -191,7 +186,6 @@ def emit_block(f: Function, launch: Launch, block: tuple[str, str, str]) -> None
 
 def emit_grid(f: Function, launch: Launch, arguments: list[ir.Value], each: str) -> None:
     """A kernel with grid barriers: all blocks exist at once, and go on together from barrier to barrier."""
-    from reactant.native.kernel import block_index
     malloc = f.module.declare("malloc", "ptr", ["i64"])
     size, blocks = meeting.size_of_state(launch.threads), launch.blocks
     states = f.let(f"call noalias ptr {malloc}(i64 {8 * size * blocks})")

@@ -18,6 +18,8 @@ HANDLERS: dict[str, Handler] = {}
 
 LARGE_LOCAL = 16 * 1024
 """Bytes from which a local array lives on the heap: worker threads have small stacks."""
+STACK = 64 * 1024
+"""Bytes of all local arrays of a function that live on its stack."""
 
 
 def emits(*names: str) -> Callable[[Handler], Handler]:
@@ -110,6 +112,7 @@ class Function:
         self.private: set[str] = set()
         """Pointers to memory that iterations of a parallel loop around share although each has its own in MLIR."""
         self.location = ""
+        self.on_stack = 0
         self._names = 0
 
     # -- writing
@@ -168,9 +171,11 @@ class Function:
     def allocate(self, llvm_type: str, count: int, align: int = 64) -> str:
         """Memory of the function's own, for as long as it runs."""
         name = "%" + self.fresh("local")
-        if count * layout.nbytes(llvm_type) > LARGE_LOCAL:
+        nbytes = count * layout.nbytes(llvm_type)
+        self.on_stack += nbytes if nbytes <= LARGE_LOCAL else 0
+        if nbytes > LARGE_LOCAL or self.on_stack > STACK:
             self.entry.append(f"  {name} = call noalias align 16 ptr {self.module.declare('malloc', 'ptr', ['i64'])}"
-                              f"(i64 {count * layout.nbytes(llvm_type)})")
+                              f"(i64 {nbytes})")
             self.cleanup.append(f"call void {self.module.declare('free', 'void', ['ptr'])}(ptr {name})")
         else:
             self.entry.append(f"  {name} = alloca [{max(count, 1)} x {llvm_type}], align {align}")

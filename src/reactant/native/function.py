@@ -96,10 +96,12 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
 
 def compile_kernel(module: ir.Module | ir.Operation | ir.OpView | str, function: str | None = None, *,
                    grid: Sequence[int] | None = None, block: Sequence[int] | None = None,
-                   roles: Sequence[str] | None = None, threads: bool = True, contract: bool = False) -> NativeFunction:
+                   roles: Sequence[str] | None = None, threads: bool = True, contract: bool = False,
+                   coroutines: bool = False) -> NativeFunction:
     """Compile one launch of a GPU kernel: a `func.func` that is one thread (see `reactant.native`).
 
     grid, block: sizes of the launch, one to three each; attributes `reactant.grid`, `reactant.block` where None.
+    coroutines: run threads that meet as coroutines even where the kernel could be cut at the meetings.
     Other arguments as those of `compile`. No two array arguments overlap.
     """
     with context.building():
@@ -111,13 +113,13 @@ def compile_kernel(module: ir.Module | ir.Operation | ir.OpView | str, function:
         chosen = _arguments(op, roles)
         launch = kernel.launch_of(op, grid, block)
         settings = emission.Settings(threads, contract)
-        key = _key(top, name, settings, chosen, ("kernel", launch.grid, launch.block))
+        key = _key(top, name, settings, chosen, ("kernel", launch.grid, launch.block, coroutines))
         with _lock:
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
                 made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
                 _compiled[key] = NativeFunction(name, key, chosen, *_with_entry(
-                    made, op, chosen, kernel.emit_launch(made, launch)))
+                    made, op, chosen, kernel.emit_launch(made, launch, coroutines)))
             return _compiled[key]
 
 
