@@ -21,7 +21,7 @@ from reactant.errors import ReactantError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.rewrite import Report, RuleSet, registry
+from reactant.rewrite import Report, RuleSet, changes, registry
 from reactant.rewrite.pattern import Rule
 from reactant.simplify import loops, target_versions
 
@@ -163,16 +163,30 @@ def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Rep
     elif isinstance(each, Rule):
         _rule_set((each,)).apply(module.operation, report, verify=verify)
     elif isinstance(each, Fixpoint):
-        rules = _rule_set(_rules_of(each.families, options, len(registry.rules())))
-        for _ in range(each.rounds):
-            modules.run_passes(module, PASSES["cse"].pipeline)
-            before = dict(report.counts())
-            if not rules.apply(module.operation, report, verify=verify) or report.not_converged:
-                break
-        else:  # the module is right, and what still changed in the last round is on record
-            report.not_converged = [name for name, count in report.counts() if count != before.get(name)]
+        _run_fixpoint(module, each, options, report, verify)
     else:
         each(module)
+
+
+def _run_fixpoint(module: ir.Module, each: Fixpoint, options: CompileOptions, report: Report, verify: bool) -> None:
+    """Whole rounds until nothing fires; after each, small ones over what merging equal ops has touched."""
+    rules = _rule_set(_rules_of(each.families, options, len(registry.rules())))
+    root = module.operation
+    modules.run_passes(module, PASSES["cse"].pipeline)
+    for _ in range(each.rounds):
+        before = dict(report.counts())
+        fired = rules.apply(root, report, verify=verify)
+        whole = fired
+        for _ in range(each.rounds):
+            if not fired or report.not_converged:
+                break
+            uses = changes.uses(root)
+            modules.run_passes(module, PASSES["cse"].pipeline)
+            fired = rules.apply(root, report, verify=verify, only=changes.touched(root, uses))
+        if not whole or report.not_converged:
+            return
+    # The module is right; what still changed in the last round is on record.
+    report.not_converged = [name for name, count in report.counts() if count != before.get(name)]
 
 
 @cache

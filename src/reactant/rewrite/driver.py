@@ -8,6 +8,7 @@ can do what that one cannot (blame, budget, dead collectives, counts and times o
 """
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections import Counter
 from time import perf_counter
@@ -57,6 +58,10 @@ def pure(op: ir.Operation | ir.OpView) -> bool:
 _HOLDS_OPS = {"stablehlo.while", "stablehlo.if", "stablehlo.case"}
 
 
+READERS = 8
+"""When a value loses a reader, the others are looked at again if there are no more than so many."""
+
+
 def identity(op: ir.Operation) -> int:
     """What tells an op from every other live op: the address of its first result."""
     return hash(op.results[0])
@@ -70,15 +75,16 @@ class RuleSet:
         self.table: dict[str, Root] = compile_rules(rules)
 
     def apply(self, root: ir.Operation, report: Report | None = None, *, budget: int | None = None,
-              strict: bool = False, verify: bool = False) -> int:
-        """Rewrite everything inside `root` until nothing fires; gives the number of rewrites.
+              strict: bool = False, verify: bool = False, only: list[ir.Operation] | None = None) -> int:
+        """Rewrite everything inside `root` until nothing fires, or just `only` some ops and what that leads to; gives
+        the number of rewrites.
 
         The budget (by default 50 rewrites an op, at least 10,000) stops rules that undo one another: then a
         `NotConvergedWarning` (with `strict`, a `NotConverged` error) names those that were firing. `verify` checks
         every op a rule builds and every op that uses one.
         """
         report = Report() if report is None else report
-        return _Run(self.table, report, budget, strict, verify).run(root)
+        return _Run(self.table, report, budget, strict, verify).run(root, only)
 
 
 class _Run:
@@ -94,8 +100,8 @@ class _Run:
         self.rewrites = 0
         self.recent: list[str] = []
 
-    def run(self, root: ir.Operation) -> int:
-        program = [op for op in inside(root) if len(op.results)]
+    def run(self, root: ir.Operation, only: list[ir.Operation] | None = None) -> int:
+        program = [op for op in inside(root) if len(op.results)] if only is None else only
         if self.budget is None:
             self.budget = max(10_000, 50 * len(program))
         self.queued = {identity(op): op for op in program}
@@ -263,13 +269,12 @@ class _Run:
             owner = value.owner
             if isinstance(owner, ir.Block):
                 continue
-            uses = iter(value.uses)
-            only = next(uses, None)
-            if only is None:
-                self.push(owner.operation)  # dead now
-            elif next(uses, None) is None:  # `once` may hold now
+            readers = [use.owner.operation for use in itertools.islice(value.uses, READERS + 1)]
+            if len(readers) <= 1:       # dead now, or `once` may hold
                 self.push(owner.operation)
-                self.push(only.owner.operation)
+            if len(readers) <= READERS:     # so may what a rule demands of all readers
+                for reader in reversed(readers):
+                    self.push(reader)
 
     def count(self, rule: Rule) -> None:
         self.rewrites += 1
