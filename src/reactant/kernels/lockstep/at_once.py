@@ -1,0 +1,292 @@
+"""A counted loop as one more axis of the lanes: all its turns at once.
+
+Its carried values must be reductions (then a sum of products is a contraction), counters, or not depend on earlier
+turns; its turns must not meet in memory, except that each may have its own copy of what it writes before it reads (the
+tiles of a blocked algorithm).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import size
+from reactant.kernels.lockstep.conditions import at_least
+from reactant.kernels.lockstep.contractions import contracted
+from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
+from reactant.kernels.lockstep.gathering import (
+    NotAtOnce,
+    Record,
+    combined,
+    combiner,
+    extended,
+    identity,
+    independent,
+    machine_records,
+)
+from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, number, select
+from reactant.kernels.lockstep.memory import Context, Memory, repeated
+from reactant.kernels.lockstep.values import (
+    Integer,
+    Partial,
+    Refused,
+    Value,
+    as_lanes,
+    known_number,
+    of_lanes,
+)
+
+if TYPE_CHECKING:
+    from reactant.kernels.lockstep.machine import Machine
+
+MOST_ELEMENTS = 1 << 20
+"""A reduction over values that are not read from memory one by one holds at most so many."""
+
+
+def all_turns_at_once(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,
+                      inits: list[Value]) -> list[Value]:
+    """The results of an `scf.for`. Raises `NotAtOnce`.
+
+    Shared and local memory that the turns write may be each turn's own, or one for all of them."""
+    scratch = {memory for memory in written_memories(machine, op) if memory.private}
+    if scratch:
+        before = snapshot(machine)
+        try:
+            return _all_turns(machine, op, context, lower, upper, stride, inits, scratch)
+        except Refused:
+            restore(machine, before)
+    return _all_turns(machine, op, context, lower, upper, stride, inits, set())
+
+
+Snapshot = list[tuple[Memory, tuple]]
+
+
+def snapshot(machine: Machine) -> Snapshot:
+    """What memory holds."""
+    return [(m, (m.value, m.axes, m.private)) for m in machine.memories]
+
+
+def restore(machine: Machine, before: Snapshot) -> None:
+    """Undo what a run did that cannot be used."""
+    del machine.memories[len(before):]
+    for memory, (value, axes, private) in before:
+        memory.value, memory.axes, memory.private = value, axes, private
+
+
+def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,
+               inits: list[Value], scratch: set[Memory]) -> list[Value]:
+    bounds = range_of(upper - lower, context.domain)
+    if bounds is None or not is_static(lower) or not is_static(upper):
+        raise NotAtOnce("its number of turns is not known", op)
+    most = max(0, -(-bounds[1] // stride))
+    if most < 2 or bounds[0] < 1 - stride and not axes_of(upper - lower):
+        raise NotAtOnce("it hardly turns", op)
+    if contains(op, ("reactant.barrier.grid",), calls=True):
+        raise NotAtOnce("it meets the whole grid", op)
+    axis = Axis(f"turn{len(machine_records(machine))}", most, (9 + len(machine_records(machine)), machine.fresh()))
+    domain = {**context.domain, axis: Span(0, most)}
+    variable = lower + of_atom(axis).times(stride)
+    inner = machine.narrowed(Context(domain, context.mask, context.certain), at_least(upper, variable.plus(1)))
+    if inner is None:
+        raise NotAtOnce("it does not turn", op)
+    uneven = inner.domain[axis] != domain[axis] or inner.mask != context.mask.at_domain(inner.domain)
+    written = written_memories(machine, op)
+    record = Record(axis, written, inner)
+    for memory in scratch:
+        record.own.add(memory)
+        memory.private = memory.private | {axis}
+    machine_records(machine).append(record)
+    try:
+        results = _run(machine, op, context, inner, record, variable, inits, uneven)
+    finally:
+        machine_records(machine).remove(record)
+    for memory in written:
+        if not independent(record, memory, uneven):
+            raise NotAtOnce(f"its turns meet in {memory.name}", op)
+        if memory in record.own:
+            _keep_last(memory, axis, uneven, op)
+    return results
+
+
+def _run(machine: Machine, op: ir.Operation, context: Context, inner: Context, record: Record, variable: Form,
+         inits: list[Value], uneven: bool) -> list[Value]:
+    block = op.regions[0].blocks[0]
+    arguments, end = list(block.arguments), list(block.operations)[-1]
+    turn = of_atom(record.axis)
+    machine.values[arguments[0]] = Integer(variable, 64)
+    steps = [_increment(machine, op, argument, passed) for argument, passed in
+             zip(arguments[1:], end.operands, strict=True)]
+    for argument, init, step in zip(arguments[1:], inits, steps, strict=True):
+        if step is not None and isinstance(init, Integer):
+            machine.values[argument] = Integer(init.form + turn.times(step), init.width, init.exact)
+        else:
+            machine.values[argument] = Partial(argument)
+    passed = machine.block_of(block, inner)
+    results: list[Value] = []
+    for argument, init, step, value, result in zip(arguments[1:], inits, steps, passed, op.results, strict=True):
+        if step is not None and isinstance(init, Integer):
+            if uneven:
+                raise NotAtOnce("a counter of a loop that lanes leave at different times", op)
+            results.append(Integer(init.form.plus(record.axis.extent * step), init.width, init.exact))
+        elif isinstance(value, Partial):
+            if value.key is not argument:
+                raise NotAtOnce("carried values of a loop change places", op)
+            results.append(_reduced(machine, op, init, value, context, inner, record, result.type))
+        else:
+            results.append(_last(op, value, init, inner, record, uneven, result.type))
+    return results
+
+
+def _increment(machine: Machine, op: ir.Operation, argument: ir.Value, passed: ir.Value) -> int | None:
+    """By how much a carried integer grows each turn."""
+    if isinstance(passed.owner, ir.Block) or passed.owner.name != "arith.addi" \
+            or passed.owner.operation.parent.operation != op:
+        return None
+    x, y = passed.owner.operands
+    other = y if x == argument else x if y == argument else None
+    if other is None or sum(1 for _ in argument.uses) == 0:
+        return None
+    if not isinstance(other.owner, ir.Block) and other.owner.name == "arith.constant":
+        return int(ir.IntegerAttr(other.owner.attributes["value"]).value)
+    found = machine.values.get(other)
+    inside = not isinstance(other.owner, ir.Block) and other.owner.operation.parent.operation == op
+    return known_number(found) if found is not None and not inside else None
+
+
+def _last(op: ir.Operation, value: Value, init: Value, inner: Context, record: Record, uneven: bool,
+          type_: ir.Type) -> Value:
+    """A carried value that a turn does not take from the turn before: that of the last one."""
+    if uneven:
+        raise NotAtOnce("lanes leave it at different times", op)
+    last = {**inner.domain, record.axis: Span(inner.domain[record.axis].last, 1)}
+    if isinstance(value, Integer) and is_static(value.form):
+        from reactant.kernels.lockstep.forms import at_domain
+        return Integer(at_domain(value.form, last), value.width, value.exact)
+    return of_lanes(fitted(as_lanes(value, inner.domain), last), type_)
+
+
+def _reduced(machine: Machine, op: ir.Operation, init: Value, value: Partial, context: Context, inner: Context,
+             record: Record, type_: ir.Type) -> Value:
+    """The start combined with what all turns add. Inside another such loop the sum waits for that one."""
+    if value.kind is None:
+        return init
+    parts = [_where_it_turns(part, value.kind, context, inner, record) for part in value.parts]
+    if isinstance(init, Partial):
+        for part in parts:
+            init = extended(init, value.kind, part)
+        return init
+    total: Lanes | None = as_lanes(init, context.domain)
+    assert total is not None
+    if value.kind == "add" and _is_zero(total.value):
+        total = None                                             # sums start with it anyway
+    for part in parts:
+        found = reduced(op, part, value.kind, context, record)
+        total = found if total is None else combined(value.kind, total, found, context)
+    return of_lanes(total, type_) if total is not None else init
+
+
+def _is_zero(value: ir.Value) -> bool:
+    """Whether a value is 0, not -0."""
+    known = ops.constant_value(value)
+    return known is not None and not np.ascontiguousarray(known).view(np.uint8).any()
+
+
+def _where_it_turns(part: Lanes, kind: str, context: Context, inner: Context, record: Record) -> Lanes:
+    """Nothing, for lanes that have left the loop."""
+    domain = {**inner.domain, **_spans(part)}
+    outside = [a for a in context.domain if inner.domain[a] != context.domain[a]]
+    if inner.mask != context.mask.at_domain(inner.domain):
+        nothing = number(identity(kind, part.dtype), part.dtype)
+        part = select(condition_lanes(inner.mask, inner.domain), part, nothing, domain)
+    if outside or (record.axis not in part.axes and inner.domain[record.axis].count > 1):
+        part = _widened(part, kind, context, inner, record)
+    return part
+
+
+def _widened(part: Lanes, kind: str, context: Context, inner: Context, record: Record) -> Lanes:
+    """A part over the axis of the loop, and over all lanes of the context, with nothing in what is new."""
+    from reactant.kernels.lockstep.control import _padded
+    domain = {**inner.domain, **_spans(part)}
+    outside = [a for a in context.domain if inner.domain[a] != context.domain[a]]
+    if not outside:
+        return repeated(part, inner.domain[record.axis].count, kind, domain) if kind in (
+            "add", "xor", "multiply", "maximum", "minimum", "and", "or") else part
+    axes = sorted({*part.axes, *outside, record.axis}, key=lambda a: a.order)
+    wide = {**domain, **{a: context.domain[a] for a in outside}, record.axis: Span(0, record.axis.extent)}
+    small = {**domain, record.axis: inner.domain[record.axis]}
+    axes = [a for a in axes if wide[a].count > 1]
+    nothing = number(identity(kind, part.dtype), part.dtype)
+    return _padded(part, nothing, axes, small, wide)
+
+
+def _spans(part: Lanes) -> dict[Axis, Span]:
+    return dict(zip(part.axes, part.spans, strict=True))
+
+
+def reduced(op: ir.Operation, part: Lanes, kind: str, context: Context, record: Record) -> Lanes:
+    """Combine a part over the axes that the context does not have."""
+    along = [a for a in part.axes if a not in context.domain]
+    if not along:
+        return part
+    if kind == "add":
+        found = contracted(part, along)
+        if found is not None:
+            return found
+    elements = size([s.count for s in part.spans])
+    if elements > MOST_ELEMENTS and elements > 2 * record.loaded:
+        raise NotAtOnce("its turns together are too many values", op)
+    dims = [part.axes.index(a) for a in along]
+    kept = [k for k in range(len(part.axes)) if k not in dims]
+    value = ops.reduce(part.value, ops.constant(identity(kind, part.dtype)), dims, combiner(kind))
+    return Lanes(value, tuple(part.axes[k] for k in kept), tuple(part.spans[k] for k in kept))
+
+
+# ---- memory --------------------------------------------------------------------------------------------------------
+
+WRITERS = {"memref.store": 1, "memref.atomic_rmw": 1, "memref.generic_atomic_rmw": 0}
+
+
+def written_memories(machine: Machine, op: ir.Operation) -> set[Memory]:
+    """The memory that ops inside may write."""
+    found: set[Memory] = set()
+    for region in op.regions:
+        for block in region:
+            for inner in block.operations:
+                place = WRITERS.get(inner.operation.name)
+                if place is not None:
+                    found.add(machine.memory(inner.operands[place]))
+                found |= written_memories(machine, inner.operation)
+    return found
+
+
+def contains(op: ir.Operation, names: Sequence[str], calls: bool = False) -> bool:
+    """Whether there is an op (or, with `calls`, a call) of such a name inside."""
+    for region in op.regions:
+        for block in region:
+            for inner in block.operations:
+                name = inner.operation.name
+                if calls and name == "func.call":
+                    name = ir.FlatSymbolRefAttr(inner.attributes["callee"]).value
+                if name in names or contains(inner.operation, names, calls):
+                    return True
+    return False
+
+
+def _keep_last(memory: Memory, axis: Axis, uneven: bool, op: ir.Operation) -> None:
+    """After the loop memory holds what the last turn left."""
+    memory.private = memory.private - {axis}
+    if axis not in memory.axes:
+        return
+    if uneven:
+        raise NotAtOnce("lanes leave it at different times and it keeps memory of their own", op)
+    k = memory.axes.index(axis)
+    shape = [*(a.extent for a in memory.axes), *memory.shape]
+    last = ops.slice(memory.value, [n - 1 if d == k else 0 for d, n in enumerate(shape)], shape)
+    memory.axes = tuple(a for a in memory.axes if a is not axis)
+    memory.value = ops.reshape(last, shape[:k] + shape[k + 1:])
+
+
+__all__ = ["Domain", "NotAtOnce", "all_turns_at_once", "contains", "written_memories"]

@@ -1,0 +1,300 @@
+"""Conditions of a kernel: which lanes do something. What bounds an axis narrows the domain; the rest becomes a mask."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reactant.kernels.lockstep.forms import (
+    KNOWN_ELEMENTS,
+    Axis,
+    Domain,
+    Form,
+    Span,
+    at_domain,
+    axes_of,
+    evaluated,
+    is_static,
+    range_of,
+    spread,
+)
+
+if TYPE_CHECKING:
+    from reactant.kernels.lockstep.lanes import Lanes
+
+
+class Condition:
+    """A truth value for every lane."""
+
+    @property
+    def known(self) -> bool | None:
+        """The truth, where it is the same for all lanes and known now."""
+        return None
+
+    def axes(self) -> set[Axis]:
+        raise NotImplementedError
+
+    def is_static(self) -> bool:
+        """Whether the compiler knows it for each lane."""
+        raise NotImplementedError
+
+    def forms(self) -> list[Form]:
+        raise NotImplementedError
+
+    def at_domain(self, domain: Domain) -> Condition:
+        """The same, as far as the domain decides it."""
+        raise NotImplementedError
+
+    def evaluated(self, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
+        raise NotImplementedError
+
+    def negated(self) -> Condition:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Known(Condition):
+    value: bool
+
+    @property
+    def known(self) -> bool:
+        return self.value
+
+    def axes(self) -> set[Axis]:
+        return set()
+
+    def is_static(self) -> bool:
+        return True
+
+    def forms(self) -> list[Form]:
+        return []
+
+    def at_domain(self, domain: Domain) -> Condition:
+        return self
+
+    def evaluated(self, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
+        return np.bool_(self.value)
+
+    def negated(self) -> Condition:
+        return FALSE if self.value else TRUE
+
+
+TRUE, FALSE = Known(True), Known(False)
+
+
+@dataclass(frozen=True)
+class Compare(Condition):
+    """form >= 0 (GE), form == 0 (EQ) or form != 0 (NE)."""
+
+    form: Form
+    kind: str
+
+    def axes(self) -> set[Axis]:
+        return axes_of(self.form)
+
+    def is_static(self) -> bool:
+        return is_static(self.form)
+
+    def forms(self) -> list[Form]:
+        return [self.form]
+
+    def at_domain(self, domain: Domain) -> Condition:
+        form = at_domain(self.form, domain)
+        bounds = range_of(form, domain)
+        if bounds is not None:
+            low, high = bounds
+            if self.kind == "GE" and (low >= 0 or high < 0):
+                return TRUE if low >= 0 else FALSE
+            if self.kind != "GE" and (low > 0 or high < 0):
+                return TRUE if self.kind == "NE" else FALSE
+            if self.kind != "GE" and low == high == 0:
+                return FALSE if self.kind == "NE" else TRUE
+        return self if form == self.form else Compare(form, self.kind)
+
+    def evaluated(self, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
+        value = evaluated(self.form, places)
+        return value >= 0 if self.kind == "GE" else value == 0 if self.kind == "EQ" else value != 0
+
+    def negated(self) -> Condition:
+        if self.kind == "GE":
+            return Compare(self.form.times(-1).plus(-1), "GE")
+        return Compare(self.form, "NE" if self.kind == "EQ" else "EQ")
+
+
+@dataclass(frozen=True)
+class Given(Condition):
+    """One that only the run knows; `lanes` holds booleans."""
+
+    lanes: Lanes
+    negative: bool = False
+
+    def axes(self) -> set[Axis]:
+        return set(self.lanes.axes)
+
+    def is_static(self) -> bool:
+        return False
+
+    def forms(self) -> list[Form]:
+        return []
+
+    def at_domain(self, domain: Domain) -> Condition:
+        return self
+
+    def negated(self) -> Condition:
+        return Given(self.lanes, not self.negative)
+
+
+@dataclass(frozen=True)
+class Several(Condition):
+    """All of the parts, or some of them."""
+
+    parts: tuple[Condition, ...]
+    every: bool
+
+    def axes(self) -> set[Axis]:
+        return set().union(*(part.axes() for part in self.parts))
+
+    def is_static(self) -> bool:
+        return all(part.is_static() for part in self.parts)
+
+    def forms(self) -> list[Form]:
+        return [form for part in self.parts for form in part.forms()]
+
+    def at_domain(self, domain: Domain) -> Condition:
+        parts = [part.at_domain(domain) for part in self.parts]
+        return both(*parts) if self.every else either(*parts)
+
+    def evaluated(self, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
+        first, *others = (part.evaluated(places) for part in self.parts)
+        for other in others:
+            first = first & other if self.every else first | other
+        return first
+
+    def negated(self) -> Condition:
+        return Several(tuple(part.negated() for part in self.parts), not self.every)
+
+
+def both(*parts: Condition) -> Condition:
+    """All of them hold."""
+    return _joined(parts, True)
+
+
+def either(*parts: Condition) -> Condition:
+    """At least one holds."""
+    return _joined(parts, False)
+
+
+def _joined(parts: Sequence[Condition], every: bool) -> Condition:
+    flat: list[Condition] = []
+    for part in parts:
+        if part.known is not None:
+            if part.known != every:
+                return part
+            continue
+        inner = part.parts if isinstance(part, Several) and part.every == every else (part,)
+        flat += [each for each in inner if each not in flat]
+    if not flat:
+        return TRUE if every else FALSE
+    return flat[0] if len(flat) == 1 else Several(tuple(flat), every)
+
+
+def at_least(x: Form, y: Form) -> Condition:
+    return Compare(x - y, "GE")
+
+
+def terms_of(condition: Condition) -> tuple[Condition, ...]:
+    """The parts of which all hold."""
+    if condition.known:
+        return ()
+    return condition.parts if isinstance(condition, Several) and condition.every else (condition,)
+
+
+def facts_of(condition: Condition) -> tuple[Form, ...]:
+    """Forms that are not negative where a condition holds."""
+    return tuple(part.form for part in terms_of(condition) if isinstance(part, Compare) and part.kind == "GE")
+
+
+# ---- narrowing -----------------------------------------------------------------------------------------------------
+
+def narrowed(domain: Domain, condition: Condition) -> tuple[dict[Axis, Span], Condition] | None:
+    """A domain and what is left of the condition on it, together the lanes of `domain` for which it holds; None where
+    there are none."""
+    spans = dict(domain)
+    parts: Sequence[Condition] = (condition,)
+    for _ in range(8):
+        before = dict(spans)
+        joined = both(*parts).at_domain(spans)
+        if joined.known is False:
+            return None
+        parts = joined.parts if isinstance(joined, Several) and joined.every else (joined,)
+        left: list[Condition] = []
+        for part in parts:
+            kept = _narrow(spans, part)
+            if kept is None:
+                return None
+            left.append(kept)
+        parts = left
+        if spans == before:
+            break
+    remaining = both(*parts).at_domain(spans)
+    return None if remaining.known is False else (spans, remaining)
+
+
+def _narrow(spans: dict[Axis, Span], part: Condition) -> Condition | None:
+    """Narrow spans in place by one condition; what is left of it, None where it never holds."""
+    part = part.at_domain(spans)
+    if part.known is not None:
+        return part if part.known else None
+    if isinstance(part, Compare) and part.kind in ("GE", "EQ"):
+        for sign in (1, -1) if part.kind == "EQ" else (1,):
+            if not _bounded(spans, part.form.times(sign)):
+                return None
+    part = part.at_domain(spans)
+    if part.known is not None:
+        return part if part.known else None
+    return _by_table(spans, part)
+
+
+def _bounded(spans: dict[Axis, Span], form: Form) -> bool:
+    """Narrow the axes of an inequality form >= 0, each as if the others were as favourable as they can be."""
+    for atom, c in form.terms:
+        if not isinstance(atom, Axis) or atom not in spans:
+            continue
+        others = Form(form.constant, tuple((a, k) for a, k in form.terms if a is not atom))
+        bounds = range_of(others, spans)
+        if bounds is None:
+            continue
+        span = spans[atom]
+        limit = -(bounds[1] // c) if c > 0 else bounds[1] // -c      # c x + most >= 0
+        if c > 0:
+            skipped = max(0, -(-(limit - span.low) // span.step))
+            span = Span(span.low + skipped * span.step, span.count - skipped, span.step)
+        elif limit < span.last:
+            span = Span(span.low, (limit - span.low) // span.step + 1, span.step)
+        if span.count <= 0:
+            return False
+        spans[atom] = span
+    return True
+
+
+def _by_table(spans: dict[Axis, Span], part: Condition) -> Condition | None:
+    """Narrow by a static condition of one axis, where it holds for an arithmetic progression of places."""
+    axes = part.axes() & set(spans)
+    if len(axes) != 1 or not part.is_static():
+        return part
+    (axis,) = axes
+    span = spans[axis]
+    if span.count > KNOWN_ELEMENTS:
+        return part
+    truth = np.broadcast_to(part.evaluated(spread(spans, (axis,))), (span.count,))
+    found = np.flatnonzero(truth)
+    if not found.size:
+        return None
+    steps = np.diff(found)
+    step = int(steps[0]) if steps.size else 1
+    if steps.size and (steps != step).any():
+        return part
+    spans[axis] = Span(span.low + int(found[0]) * span.step, int(found.size), span.step * step)
+    return TRUE

@@ -1,0 +1,306 @@
+"""Integers of a kernel as forms: constant + sum of coefficient * atom, over the lanes of the launch.
+
+An atom is an axis of the lane grid, a floor division, a choice, or a number that only the run knows. Where all atoms
+are axes a form is affine and a memory access with it is a slice; with choices and divisions it is still known at
+compile time.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from reactant.kernels.lockstep.conditions import Condition
+    from reactant.kernels.lockstep.lanes import Lanes
+
+Range: TypeAlias = "tuple[int, int] | None"
+"""Least and greatest value, both included; None where nothing is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A dimension of the lane grid (or of a loop run for all its turns at once). `radix` is what one step along it adds
+    to the thread's global index in grid dimension `dimension`; loops have dimension -1."""
+
+    name: str
+    extent: int
+    order: tuple[int, ...]
+    dimension: int = -1
+    radix: int = 1
+
+    def __repr__(self) -> str:
+        return f"{self.name}<{self.extent}"
+
+
+@dataclass(frozen=True)
+class Span:
+    """Places low, low + step, ... of an axis: `count` of them."""
+
+    low: int
+    count: int
+    step: int = 1
+
+    @property
+    def last(self) -> int:
+        return self.low + (self.count - 1) * self.step
+
+    def places(self) -> np.ndarray:
+        return self.low + self.step * np.arange(self.count, dtype=np.int64)
+
+
+Domain: TypeAlias = Mapping[Axis, Span]
+
+
+@dataclass(frozen=True)
+class Division:
+    """floor(form / divisor)."""
+
+    form: Form
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`chosen` where the condition holds, else `other`; `bounds` when more is known than their union."""
+
+    condition: Condition
+    chosen: Form
+    other: Form
+    bounds: Range = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A number that only the run knows, the same for all lanes or one a lane."""
+
+    lanes: Lanes
+    bounds: Range = None
+
+
+Atom: TypeAlias = Axis | Division | Choice | Run
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """constant + sum of coefficient * atom; `terms` in the order in which they came, without zeros."""
+
+    constant: int = 0
+    terms: tuple[tuple[Atom, int], ...] = field(default=())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and self.constant == other.constant and (
+            self.terms == other.terms or set(self.terms) == set(other.terms))
+
+    def __hash__(self) -> int:
+        return hash((self.constant, frozenset(self.terms)))
+
+    def __add__(self, other: Form) -> Form:
+        return combined(self, other, 1)
+
+    def __sub__(self, other: Form) -> Form:
+        return combined(self, other, -1)
+
+    def times(self, factor: int) -> Form:
+        return Form(self.constant * factor, tuple((a, c * factor) for a, c in self.terms)) if factor else Form(0)
+
+    def plus(self, number: int) -> Form:
+        return Form(self.constant + number, self.terms)
+
+    @property
+    def known(self) -> int | None:
+        """The number, where the form is one."""
+        return None if self.terms else self.constant
+
+    def coefficient(self, atom: Atom) -> int:
+        return next((c for a, c in self.terms if a == atom), 0)
+
+
+def of_atom(atom: Atom) -> Form:
+    return Form(0, ((atom, 1),))
+
+
+def combined(x: Form, y: Form, factor: int) -> Form:
+    """x + factor * y."""
+    if not y.terms:
+        return Form(x.constant + factor * y.constant, x.terms)
+    coefficients: dict[Atom, int] = dict(x.terms)
+    for atom, c in y.terms:
+        coefficients[atom] = coefficients.get(atom, 0) + factor * c
+    return Form(x.constant + factor * y.constant, tuple((a, c) for a, c in coefficients.items() if c))
+
+
+# ---- what a form depends on ----------------------------------------------------------------------------------------
+
+def axes_of(form: Form) -> set[Axis]:
+    """The axes along which a form may vary."""
+    found: set[Axis] = set()
+    for atom, _ in form.terms:
+        found |= axes_of_atom(atom)
+    return found
+
+
+def axes_of_atom(atom: Atom) -> set[Axis]:
+    if isinstance(atom, Axis):
+        return {atom}
+    if isinstance(atom, Division):
+        return axes_of(atom.form)
+    if isinstance(atom, Run):
+        return set(atom.lanes.axes)
+    return axes_of(atom.chosen) | axes_of(atom.other) | atom.condition.axes()
+
+
+def is_static(form: Form) -> bool:
+    """Whether the compiler knows the form for each lane."""
+    return all(is_static_atom(atom) for atom, _ in form.terms)
+
+
+def is_static_atom(atom: Atom) -> bool:
+    if isinstance(atom, Axis):
+        return True
+    if isinstance(atom, Division):
+        return is_static(atom.form)
+    if isinstance(atom, Run):
+        return False
+    return is_static(atom.chosen) and is_static(atom.other) and atom.condition.is_static()
+
+
+def is_affine(form: Form) -> bool:
+    return all(isinstance(atom, Axis) for atom, _ in form.terms)
+
+
+# ---- ranges --------------------------------------------------------------------------------------------------------
+
+def range_of(form: Form, domain: Domain) -> Range:
+    low = high = form.constant
+    for atom, c in form.terms:
+        bounds = range_of_atom(atom, domain)
+        if bounds is None:
+            return None
+        low += c * bounds[0 if c > 0 else 1]
+        high += c * bounds[1 if c > 0 else 0]
+    return low, high
+
+
+def range_of_atom(atom: Atom, domain: Domain) -> Range:
+    if isinstance(atom, Axis):
+        span = domain.get(atom)
+        return (0, atom.extent - 1) if span is None else (span.low, span.last)
+    if isinstance(atom, Run):
+        return atom.bounds
+    if isinstance(atom, Division):
+        bounds = range_of(atom.form, domain)
+        return None if bounds is None else (bounds[0] // atom.divisor, bounds[1] // atom.divisor)
+    if atom.bounds is not None:
+        return atom.bounds
+    chosen, other = range_of(atom.chosen, domain), range_of(atom.other, domain)
+    if chosen is None or other is None:
+        return None
+    return min(chosen[0], other[0]), max(chosen[1], other[1])
+
+
+def within(bounds: Range, low: int, high: int) -> bool:
+    """Whether a range is known and lies in low..high."""
+    return bounds is not None and low <= bounds[0] and bounds[1] <= high
+
+
+# ---- arithmetic that is not affine ---------------------------------------------------------------------------------
+
+def floor_division(form: Form, divisor: int, domain: Domain) -> Form:
+    """floor(form / divisor) for a positive divisor, as far as ranges and common factors tell."""
+    if divisor == 1:
+        return form
+    whole = Form(form.constant // divisor, tuple((a, c // divisor) for a, c in form.terms if c % divisor == 0))
+    rest = Form(form.constant % divisor, tuple((a, c) for a, c in form.terms if c % divisor))
+    bounds = range_of(rest, domain)
+    if bounds is not None and bounds[0] // divisor == bounds[1] // divisor:
+        return whole.plus(bounds[0] // divisor)
+    if not rest.terms:
+        return whole
+    factor = int(np.gcd.reduce([divisor, *(abs(c) for _, c in rest.terms)]))
+    rest = Form(rest.constant // factor, tuple((a, c // factor) for a, c in rest.terms))
+    divisor //= factor
+    if len(rest.terms) == 1 and not rest.constant and rest.terms[0][1] == 1 and isinstance(rest.terms[0][0], Division):
+        inner = rest.terms[0][0]
+        return whole + floor_division(inner.form, inner.divisor * divisor, domain)
+    return whole + of_atom(Division(rest, divisor)) if divisor > 1 else whole + rest
+
+
+def at_domain(form: Form, domain: Domain) -> Form:
+    """The form with axes of one place replaced by it and divisions done that the domain decides."""
+    result = Form(form.constant)
+    for atom, c in form.terms:
+        if isinstance(atom, Axis) and atom in domain and domain[atom].count == 1:
+            result = result.plus(c * domain[atom].low)
+        elif isinstance(atom, Division):
+            result = result + floor_division(at_domain(atom.form, domain), atom.divisor, domain).times(c)
+        elif isinstance(atom, Choice):
+            result = result + _choice_at(atom, domain).times(c)
+        else:
+            result = combined(result, Form(0, ((atom, 1),)), c)
+    return result
+
+
+def _choice_at(atom: Choice, domain: Domain) -> Form:
+    condition = atom.condition.at_domain(domain)
+    known = condition.known
+    if known is not None:
+        return at_domain(atom.chosen if known else atom.other, domain)
+    return choice(condition, at_domain(atom.chosen, domain), at_domain(atom.other, domain), atom.bounds)
+
+
+def choice(condition: Condition, chosen: Form, other: Form, bounds: Range = None) -> Form:
+    """The form that is `chosen` where the condition holds."""
+    if chosen == other:
+        return chosen
+    return of_atom(Choice(condition, chosen, other, bounds))
+
+
+# ---- contents ------------------------------------------------------------------------------------------------------
+
+KNOWN_ELEMENTS = 1 << 18
+"""Static forms are evaluated for all their lanes up to this many."""
+
+
+def content(form: Form, domain: Domain, axes: tuple[Axis, ...]) -> np.ndarray:
+    """The values of a static form over the places of `axes`, in their order."""
+    places = spread(domain, axes)
+    return np.broadcast_to(evaluated(form, places), tuple(domain[a].count for a in axes))
+
+
+def spread(domain: Domain, axes: tuple[Axis, ...]) -> dict[Axis, np.ndarray]:
+    """The places of each axis, shaped to broadcast against each other."""
+    return {a: domain[a].places().reshape([-1 if b is a else 1 for b in axes]) for a in axes}
+
+
+def evaluated(form: Form, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
+    total: np.ndarray = np.int64(form.constant)
+    for atom, c in form.terms:
+        total = total + c * _evaluated_atom(atom, places)
+    return total
+
+
+def _evaluated_atom(atom: Atom, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
+    if isinstance(atom, Axis):
+        return places[atom]
+    if isinstance(atom, Division):
+        return evaluated(atom.form, places) // atom.divisor
+    assert isinstance(atom, Choice)
+    return np.where(atom.condition.evaluated(places), evaluated(atom.chosen, places), evaluated(atom.other, places))
+
+
+def divisions(form: Form) -> list[Division]:
+    """All divisions inside a form."""
+    found: list[Division] = []
+    for atom, _ in form.terms:
+        if isinstance(atom, Division):
+            found += [atom, *divisions(atom.form)]
+        elif isinstance(atom, Choice):
+            found += [*divisions(atom.chosen), *divisions(atom.other),
+                      *(d for f in atom.condition.forms() for d in divisions(f))]
+    return found
+
+
+Settle: TypeAlias = Callable[[Form], None]

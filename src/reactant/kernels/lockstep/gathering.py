@@ -1,0 +1,261 @@
+"""What a loop that runs all its turns at once gathers: carried values that are sums, products, extremes; and which
+memory its turns read and write."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import size
+from reactant.kernels.lockstep.accesses import Window, window_of
+from reactant.kernels.lockstep.conditions import Condition, Given
+from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, is_static, range_of
+from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, select
+from reactant.kernels.lockstep.memory import Context, Memory
+from reactant.kernels.lockstep.values import Integer, Partial, Refused, Value, as_lanes
+
+if TYPE_CHECKING:
+    from reactant.kernels.lockstep.machine import Machine
+
+
+class NotAtOnce(Refused):
+    """The turns of a loop depend on each other, or are too many to hold."""
+
+
+KINDS = {
+    "arith.addf": "add", "arith.addi": "add", "arith.mulf": "multiply", "arith.muli": "multiply",
+    "arith.maximumf": "maximum", "arith.minimumf": "minimum", "arith.maxsi": "maximum", "arith.minsi": "minimum",
+    "arith.andi": "and", "arith.ori": "or", "arith.xori": "xor", "arith.maxnumf": "maxnum", "arith.minnumf": "minnum",
+}
+"""Ops that combine a carried value with something, as reductions."""
+
+
+def identity(kind: str, dtype: np.dtype) -> np.ndarray:
+    """What changes nothing when combined."""
+    if kind in ("maximum", "minimum", "maxnum", "minnum"):
+        low = kind.startswith("max")
+        if dtype.kind == "b":
+            return np.array(not low)
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            return np.array(limits.min if low else limits.max, dtype)
+        return np.array(-np.inf if low else np.inf).astype(dtype)
+    if kind == "and":
+        return np.array(True) if dtype.kind == "b" else np.array(-1, dtype)
+    return np.array(1 if kind == "multiply" else 0).astype(dtype)
+
+
+def combiner(kind: str) -> Any:
+    """The body of a reduction."""
+    if kind not in ("maxnum", "minnum"):
+        return kind
+
+    def body(x: ir.Value, y: ir.Value) -> ir.Value:
+        best = (ops.maximum if kind == "maxnum" else ops.minimum)(x, y)
+        return ops.select(ops.compare(x, x, "NE"), y, ops.select(ops.compare(y, y, "NE"), x, best))
+    return body
+
+
+def combined(kind: str, x: Lanes, y: Lanes, context: Context) -> Lanes:
+    body = combiner(kind)
+    if isinstance(body, str):
+        return apply(lambda a, b: ops.create(f"stablehlo.{body}", [a.type], [a, b]).result, [x, y], context.domain)
+    return apply(body, [x, y], context.domain)
+
+
+def gathered(machine: Machine, op: ir.Operation, operands: list[Value], context: Context) -> Value:
+    """An op on a partial result. Raises `NotAtOnce` where it is no reduction."""
+    name = op.name
+    if name == "arith.select" and isinstance(operands[0], Condition):
+        return _selected(op, operands[0], operands[1], operands[2], context)
+    if name == "math.fma" and isinstance(operands[2], Partial) and not any(
+            isinstance(x, Partial) for x in operands[:2]):
+        factors = tuple(as_lanes(x, context.domain) for x in operands[:2])
+        found = apply(ops.multiply, factors, context.domain)
+        return extended(operands[2], "add", Lanes(found.value, found.axes, found.spans, factors))  # type: ignore[arg-type]
+    if name == "arith.subf" and isinstance(operands[0], Partial) and not isinstance(operands[1], Partial):
+        return extended(operands[0], "add", _negated(as_lanes(operands[1], context.domain), context))
+    if name == "arith.subi" and isinstance(operands[0], Partial) and not isinstance(operands[1], Partial):
+        return extended(operands[0], "add", _negated(as_lanes(operands[1], context.domain), context))
+    if name in KINDS and len(operands) == 2:
+        x, y = operands
+        if isinstance(y, Partial):
+            x, y = y, x
+        if isinstance(x, Partial) and not isinstance(y, (Partial, Memory)):
+            return extended(x, KINDS[name], as_lanes(y, context.domain))
+    raise NotAtOnce(f"a turn of a loop needs what '{name}' makes of the turn before", op)
+
+
+def _negated(x: Lanes, context: Context) -> Lanes:
+    found = apply(ops.negate, [x], context.domain)
+    if x.product is None:
+        return found
+    left = apply(ops.negate, [x.product[0]], context.domain)
+    return Lanes(found.value, found.axes, found.spans, (left, x.product[1]))
+
+
+def extended(x: Partial, kind: str, part: Lanes) -> Partial:
+    if x.kind not in (None, kind):
+        raise NotAtOnce("a carried value of a loop is combined in different ways")
+    return Partial(x.key, kind, (*x.parts, part))
+
+
+def _selected(op: ir.Operation, condition: Condition, x: Value, y: Value, context: Context) -> Value:
+    """A sum that goes on under a condition."""
+    if not (isinstance(x, Partial) and isinstance(y, Partial) and x.key is y.key):
+        raise NotAtOnce("a carried value of a loop is replaced under a condition", op)
+    kind = x.kind or y.kind
+    if kind is None:
+        return x
+    if {x.kind or kind, y.kind or kind} != {kind}:
+        raise NotAtOnce("a carried value of a loop is combined in different ways", op)
+    shared = 0
+    while shared < min(len(x.parts), len(y.parts)) and x.parts[shared] is y.parts[shared]:
+        shared += 1
+    parts = list(x.parts[:shared])
+    mask = condition_lanes(condition, context.domain)
+    for part in x.parts[shared:]:
+        parts.append(_masked(mask, part, kind, context, True))
+    for part in y.parts[shared:]:
+        parts.append(_masked(mask, part, kind, context, False))
+    return Partial(x.key, kind, tuple(parts))
+
+
+def _masked(mask: Lanes, part: Lanes, kind: str, context: Context, where: bool) -> Lanes:
+    domain = {**context.domain, **dict(zip(part.axes, part.spans, strict=True))}
+    nothing = Lanes(ops.constant(identity(kind, part.dtype)))
+    return select(mask, part, nothing, domain) if where else select(mask, nothing, part, domain)
+
+
+# ---- memory --------------------------------------------------------------------------------------------------------
+
+@dataclass
+class Access:
+    """One access of a turn: where, and what kind of access."""
+
+    form: Form
+    context: Context
+    writes: bool
+    combines: str | None = None
+
+
+@dataclass
+class Record:
+    """What a loop that runs all its turns at once does to the memory that it writes."""
+
+    axis: Axis
+    written: set[Memory]
+    entry: Context
+    accesses: dict[Memory, list[Access]] = field(default_factory=dict)
+    defined: dict[Memory, np.ndarray] = field(default_factory=dict)
+    own: set[Memory] = field(default_factory=set)
+    unsure: set[Memory] = field(default_factory=set)
+    loaded: int = 1
+
+
+def note_read(machine: Machine, memory: Memory, form: Form, context: Context) -> None:
+    """A load."""
+    for record in machine_records(machine):
+        elements = size([context.domain[a].count for a in axes_of(form)])
+        record.loaded = max(record.loaded, elements)
+        if memory in record.written and not _defined_before(record, memory, form, context):
+            record.accesses.setdefault(memory, []).append(Access(form, context, False))
+
+
+def note_write(machine: Machine, memory: Memory, form: Form, context: Context, value: Lanes,
+               combines: str | None = None) -> None:
+    """A store, or an atomic that combines."""
+    for record in machine_records(machine):
+        record.accesses.setdefault(memory, []).append(Access(form, context, True, combines))
+        if combines is not None:
+            record.unsure.add(memory)
+        elif memory.private:
+            _define(record, memory, form, context)
+
+
+def machine_records(machine: Machine) -> list[Record]:
+    return machine.records
+
+
+def _touched(record: Record, memory: Memory, form: Form, context: Context) -> np.ndarray | None:
+    """The elements that an access of one turn touches, the same in every turn; None where that is not known."""
+    axes = tuple(a for a in axes_of(form) if context.domain[a].count > 1)
+    if record.axis in axes or not is_static(form) or set(axes) & memory.private:
+        return None
+    if size([context.domain[a].count for a in axes]) > 1 << 20:
+        return None
+    domain = {a: context.domain[a] for a in axes_of(form)}
+    return content(form, domain, tuple(domain)).reshape(-1)
+
+
+def _define(record: Record, memory: Memory, form: Form, context: Context) -> None:
+    """Remember which elements a turn has written for sure."""
+    entry = record.entry
+    same_mask = context.mask.known or context.mask == entry.mask
+    whole = all(context.domain[a] == entry.domain.get(a, context.domain[a]) for a in memory.private
+                if a in context.domain)
+    touched = _touched(record, memory, form, context) if same_mask and whole else None
+    if touched is not None and touched.min() >= 0 and touched.max() < memory.elements:
+        record.defined.setdefault(memory, np.zeros(memory.elements, bool))[touched] = True
+    else:
+        record.unsure.add(memory)
+
+
+def _defined_before(record: Record, memory: Memory, form: Form, context: Context) -> bool:
+    """Whether a turn reads only what it has written itself."""
+    defined = record.defined.get(memory)
+    if defined is None or memory not in record.own:
+        return False
+    touched = _touched(record, memory, form, context)
+    if touched is not None and touched.min() >= 0 and touched.max() < memory.elements:
+        return bool(defined[touched].all())
+    return bool(defined.all())
+
+
+def independent(record: Record, memory: Memory, mask_varies: bool) -> bool:
+    """Whether the turns of a loop may touch a memory in any order."""
+    found = record.accesses.get(memory, [])
+    if memory not in record.own and all(a.writes and a.combines and a.combines == found[0].combines for a in found):
+        return True
+    if memory in record.own:        # each has a copy of its own, if all write the same elements and read no others
+        return memory not in record.unsure and all(a.writes for a in found)
+    for n, a in enumerate(found):
+        for b in found[n:]:
+            if (a.writes or b.writes) and not _no_conflict(record, a, b, mask_varies, a is b):
+                return False
+    return True
+
+
+def _no_conflict(record: Record, a: Access, b: Access, mask_varies: bool, same: bool) -> bool:
+    if a.combines != b.combines:
+        return _apart(a, b)
+    if a.form == b.form:
+        window = window_of(a.form, a.context.domain)
+        if isinstance(window, Window) and any(t.axis is record.axis for t in window.terms):
+            return True
+        # every turn writes the same places: the last one counts
+        same_place = record.axis not in axes_of(a.form) and is_static(a.form)
+        return same and a.writes and same_place and not mask_varies \
+            and (a.context.mask.known or record.axis not in a.context.mask.axes())
+    return _apart(a, b)
+
+
+def _apart(a: Access, b: Access) -> bool:
+    """Whether two accesses never meet: their places differ modulo what all coefficients share, or in range."""
+    ra, rb = range_of(a.form, a.context.domain), range_of(b.form, b.context.domain)
+    if ra is not None and rb is not None and (ra[1] < rb[0] or rb[1] < ra[0]):
+        return True
+    if not all(isinstance(t, Axis) for f in (a.form, b.form) for t, _ in f.terms):
+        return False
+    unit = 0
+    for f in (a.form, b.form):
+        for _, c in f.terms:
+            unit = gcd(unit, abs(c))
+    return (a.form.constant - b.form.constant) % unit != 0 if unit else a.form.constant != b.form.constant
+
+
+__all__ = ["Given", "Integer", "NotAtOnce", "Partial", "form_lanes"]

@@ -1,0 +1,101 @@
+"""`scf.for` and `scf.while`: all turns at once, turn by turn at compile time, or a `stablehlo.while`, in that order."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+
+from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot
+from reactant.kernels.lockstep.conditions import Condition
+from reactant.kernels.lockstep.forms import Form, range_of
+from reactant.kernels.lockstep.gathering import gathered, identity, note_read, note_write
+from reactant.kernels.lockstep.memory import Context
+from reactant.kernels.lockstep.turns import while_of_condition, while_of_counted
+from reactant.kernels.lockstep.values import Integer, Refused, Value
+
+if TYPE_CHECKING:
+    from reactant.kernels.lockstep.machine import Machine
+
+UNROLLED_TURNS, UNROLLED_OPERATIONS = 16, 640
+FOLLOWED_TURNS, FOLLOWED_OPERATIONS = 64, 4000
+"""A counted loop is unrolled up to so many turns and ops; one whose condition the compiler knows each time, too."""
+
+
+def counted(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
+    """`scf.for`."""
+    lower, upper, step = (machine.integer(v).form for v in list(op.operands)[:3])
+    lower, upper = machine.settle(lower, context), machine.settle(upper, context)
+    stride = step.known
+    assert stride is not None and stride > 0
+    inits = [machine.get(v) for v in list(op.operands)[3:]]
+    turns = _turns(lower, upper, stride, context)
+    if turns is not None and turns <= 1:
+        return _unrolled(machine, op, context, lower, stride, turns, inits) if turns else inits
+    before = snapshot(machine)
+    try:
+        return all_turns_at_once(machine, op, context, lower, upper, stride, inits)
+    except Refused as reason:
+        restore(machine, before)
+        machine.notes.append(("loop", str(reason)))
+    if turns is not None and turns <= UNROLLED_TURNS and turns * operations(op) <= UNROLLED_OPERATIONS:
+        return _unrolled(machine, op, context, lower, stride, turns, inits)
+    return while_of_counted(machine, op, context, lower, upper, stride, inits)
+
+
+def _turns(lower: Form, upper: Form, stride: int, context: Context) -> int | None:
+    """How often every lane turns, where that is one known number."""
+    bounds = range_of(upper - lower, context.domain)
+    if bounds is None:
+        return None
+    least, most = (max(0, -(-b // stride)) for b in bounds)
+    return most if least == most else None
+
+
+def _unrolled(machine: Machine, op: ir.Operation, context: Context, lower: Form, stride: int, turns: int,
+              inits: list[Value]) -> list[Value]:
+    block = op.regions[0].blocks[0]
+    values = inits
+    for turn in range(turns):
+        machine.values[block.arguments[0]] = Integer(lower.plus(turn * stride), 64)
+        machine.values.update(zip(list(block.arguments)[1:], values, strict=True))
+        values = machine.block_of(block, context)
+    return values
+
+
+def conditional(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
+    """`scf.while`."""
+    inits = [machine.get(v) for v in op.operands]
+    before = snapshot(machine)
+    found = _followed(machine, op, context, inits)
+    if found is not None:
+        return found
+    restore(machine, before)
+    return while_of_condition(machine, op, context, inits)
+
+
+def _followed(machine: Machine, op: ir.Operation, context: Context, values: list[Value]) -> list[Value] | None:
+    """Turn by turn, as long as the compiler knows each time whether there is another one."""
+    first, second = (region.blocks[0] for region in op.regions)
+    most = min(FOLLOWED_TURNS, FOLLOWED_OPERATIONS // max(1, operations(op)))
+    for _ in range(most + 1):
+        machine.values.update(zip(first.arguments, values, strict=True))
+        condition, *passed = machine.block_of(first, context)
+        if not isinstance(condition, Condition):
+            return None
+        known = condition.at_domain(context.domain).known
+        if known is None:
+            return None
+        if not known:
+            return passed
+        machine.values.update(zip(second.arguments, passed, strict=True))
+        values = machine.block_of(second, context)
+    return None
+
+
+def operations(op: ir.Operation) -> int:
+    """How many ops there are inside."""
+    return sum(1 + operations(inner.operation) for region in op.regions for block in region
+               for inner in block.operations)
+
+
+__all__ = ["conditional", "counted", "gathered", "identity", "note_read", "note_write"]

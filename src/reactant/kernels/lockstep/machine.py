@@ -1,0 +1,300 @@
+"""Run a kernel symbolically, all lanes in lock step: op after op, each for every lane of the launch at once.
+
+The result is tensor code at the insertion point. Which axes the lanes have is a plan: at first one axis for each grid
+dimension, over all its threads. An access that tells threads from blocks, or rows from columns, splits an axis: the run
+starts again with the finer plan.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.types import size
+from reactant.kernels.lockstep import control, loops, meetings
+from reactant.kernels.lockstep.arithmetic import INTEGERS
+from reactant.kernels.lockstep.atomics import atomic
+from reactant.kernels.lockstep.conditions import Condition, at_least, both, narrowed
+from reactant.kernels.lockstep.forms import (
+    Axis,
+    Division,
+    Form,
+    Span,
+    at_domain,
+    divisions,
+    floor_division,
+    of_atom,
+    range_of,
+)
+from reactant.kernels.lockstep.gathering import Record
+from reactant.kernels.lockstep.lanes import Lanes
+from reactant.kernels.lockstep.mathematics import FLOATS, call
+from reactant.kernels.lockstep.memory import Context, Memory, OutOfRange
+from reactant.kernels.lockstep.values import (
+    Integer,
+    Partial,
+    Refused,
+    Value,
+    as_lanes,
+    dtype_of_type,
+    of_lanes,
+)
+
+DIMENSIONS = "xyz"
+MOST_AXES = 24
+
+
+class Split(Exception):
+    """The threads of a grid dimension have to be told apart at multiples of `radix`."""
+
+    def __init__(self, dimension: int, radix: int):
+        super().__init__(dimension, radix)
+        self.dimension, self.radix = dimension, radix
+
+
+@dataclass
+class Machine:
+    """One run: the launch, its axes, what each SSA value is, and the memory."""
+
+    grid: Sequence[int]
+    block: Sequence[int]
+    radices: dict[int, list[int]]
+    values: dict[ir.Value, Value] = field(default_factory=dict)
+    memories: list[Memory] = field(default_factory=list)
+    tables: Callable[[str], np.ndarray] | None = None
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    made: int = 0
+
+    def __post_init__(self) -> None:
+        self.axes: list[Axis] = []
+        self.thread: list[Form] = []                # the global index in each dimension
+        for d in (2, 1, 0):
+            self._axes_of_dimension(d)
+        self.thread.reverse()
+        domain = {a: Span(0, a.extent) for a in self.axes}
+        exist: list[Condition] = [at_least(Form(self.threads(d) - 1), self.thread[d]) for d in range(3)]
+        found = narrowed(domain, both(*exist))
+        assert found is not None
+        self.start = Context(*found)
+
+    def threads(self, d: int) -> int:
+        return self.grid[d] * self.block[d]
+
+    def _axes_of_dimension(self, d: int) -> None:
+        strides = [*sorted((r for r in self.radices.get(d, ()) if r < self.threads(d)), reverse=True), 1]
+        above, total = self.threads(d), Form()
+        for k, stride in enumerate(strides):
+            axis = Axis(f"{DIMENSIONS[d]}{k or ''}", -(-above // stride), (2 - d, k), d, stride)
+            if axis.extent > 1:
+                self.axes.append(axis)
+                total = total + of_atom(axis).times(stride)
+            above = stride
+        self.thread.append(total)
+
+    # -- telling threads apart
+
+    def settle(self, form: Form, context: Context) -> Form:
+        """The form in a domain. Raises `Split` where finer axes would make a division affine."""
+        form = at_domain(form, context.domain)
+        for division in divisions(form):
+            self._request(division, context)
+        return form
+
+    def _request(self, division: Division, context: Context) -> None:
+        form, divisor = division.form, division.divisor
+        if form.constant:
+            return
+        for atom, c in form.terms:
+            if not isinstance(atom, Axis) or atom.dimension < 0 or c <= 0 or divisor % c:
+                continue
+            below = Form(0, tuple((a, k) for a, k in form.terms if a is not atom and k < c))
+            bounds = range_of(below, context.domain)
+            if bounds is None or bounds[0] < 0 or bounds[1] >= c:
+                continue
+            self.split(atom.dimension, atom.radix * (divisor // c))
+
+    def split(self, dimension: int, radix: int) -> None:
+        """Raise `Split` if the axes of a dimension can be split there and are not."""
+        radices = self.radices.get(dimension, [])
+        if radix in radices or not 1 < radix < self.threads(dimension) or len(self.axes) >= MOST_AXES:
+            return
+        if all(radix % r == 0 or r % radix == 0 for r in radices):
+            raise Split(dimension, radix)
+
+    def narrowed(self, context: Context, condition: Condition) -> Context | None:
+        """The lanes of a context for which a condition holds; None where there are none."""
+        condition = condition.at_domain(context.domain)
+        for form in condition.forms():
+            self.settle(form, context)
+        found = narrowed(context.domain, both(context.mask, condition))
+        if found is None:
+            return None
+        domain, mask = found
+        return replace(context, domain=domain, mask=mask)
+
+    def block_axes(self) -> frozenset[Axis]:
+        """The axes that tell blocks apart; splits dimensions whose axes do not."""
+        for d in range(3):
+            if self.grid[d] > 1 and self.block[d] > 1:
+                self.split(d, self.block[d])
+        if any(a.radix < self.block[a.dimension] < a.radix * a.extent for a in self.axes):
+            raise Refused("blocks and the divisions of the thread index do not fit together")
+        return frozenset(a for a in self.axes if a.radix >= self.block[a.dimension])
+
+    def thread_axes(self) -> list[Axis]:
+        blocks = self.block_axes()
+        return [a for a in self.axes if a not in blocks]
+
+    # -- values
+
+    def fresh(self) -> int:
+        """A number not given before."""
+        self.made += 1
+        return self.made
+
+    def get(self, value: ir.Value) -> Value:
+        return self.values[value]
+
+    def lanes(self, value: ir.Value, context: Context) -> Lanes:
+        return as_lanes(self.values[value], context.domain)
+
+    def integer(self, value: ir.Value) -> Integer:
+        found = self.values[value]
+        if not isinstance(found, Integer):
+            raise Refused("a number needs a carried value of a loop")
+        return found
+
+    # -- running
+
+    def block_of(self, block: ir.Block, context: Context) -> list[Value]:
+        """Run a block; what its terminator passes on."""
+        *body, end = (op.operation for op in block.operations)
+        for op in body:
+            self.run(op, context)
+        return [self.values[v] for v in end.operands]
+
+    def run(self, op: ir.Operation, context: Context) -> None:
+        """Run one op of the structured form."""
+        try:
+            with op.location:
+                found = self._result(op, context)
+        except Refused as refused:
+            refused.op = refused.op or op
+            raise
+        if found is None:
+            return
+        results = found if isinstance(found, (list, tuple)) else [found]
+        self.values.update(zip(op.results, results, strict=True))
+
+    def _result(self, op: ir.Operation, context: Context) -> Any:
+        name = op.name
+        handler = CONTROL.get(name)
+        if handler is not None:
+            return handler(self, op, context)
+        operands = [self.values[v] for v in op.operands]
+        if any(isinstance(x, Partial) for x in operands):
+            return loops.gathered(self, op, operands, context)
+        known = INTEGERS.get(name) or FLOATS.get(name)
+        if known is None:
+            raise Refused(f"'{name}' has no tensor form", op)
+        try:
+            return known(op, operands, context.domain)
+        except AttributeError as error:
+            raise Refused(f"'{name}' of truth values has no tensor form", op) from error
+
+    # -- memory
+
+    def memory(self, value: ir.Value) -> Memory:
+        found = self.values[value]
+        assert isinstance(found, Memory)
+        return found
+
+    def new_memory(self, op: ir.Operation, private: frozenset[Axis]) -> Memory:
+        type_ = ir.MemRefType(op.results[0].type)
+        elements, dtype = size(type_.shape), dtype_of_type(type_.element_type)
+        shape = (elements,)
+        if "reactant.shape" in op.attributes:
+            hint = tuple(attr.decode(op.attributes["reactant.shape"]))
+            shape = hint if size(hint) == elements and all(hint) else shape
+        found = Memory(f"memory {len(self.memories)}", dtype, elements, shape, ops.constant(0, dtype, shape), private)
+        self.memories.append(found)
+        return found
+
+    def access(self, op: ir.Operation, index: ir.Value, context: Context) -> Form:
+        return self.settle(self.integer(index).form, context)
+
+
+def _thread_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
+    d = DIMENSIONS.index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
+    whole, size = machine.thread[d], machine.block[d]
+    return Integer(whole - floor_division(whole, size, machine.start.domain).times(size), 64)
+
+
+def _block_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
+    d = DIMENSIONS.index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
+    return Integer(floor_division(machine.thread[d], machine.block[d], machine.start.domain), 64)
+
+
+def _alloca(machine: Machine, op: ir.Operation, context: Context) -> Value:
+    shared = ir.MemRefType(op.results[0].type).memory_space is not None
+    return machine.new_memory(op, machine.block_axes() if shared else frozenset(machine.axes))
+
+
+def _table(machine: Machine, op: ir.Operation, context: Context) -> Value:
+    assert machine.tables is not None
+    content = machine.tables(attr.decode(op.attributes["name"]))
+    found = Memory("table", content.dtype, content.size, content.shape, ops.constant(content), writeable=False)
+    return found
+
+
+def _load(machine: Machine, op: ir.Operation, context: Context) -> Value:
+    memory, form = machine.memory(op.operands[0]), machine.access(op, op.operands[1], context)
+    loops.note_read(machine, memory, form, context)
+    try:
+        return of_lanes(memory.load(form, context), op.results[0].type)
+    except OutOfRange as problem:
+        raise _outside(op, problem, "reads") from None
+
+
+def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
+    memory, form = machine.memory(op.operands[1]), machine.access(op, op.operands[2], context)
+    value = machine.lanes(op.operands[0], context)
+    loops.note_write(machine, memory, form, context, value)
+    try:
+        memory.store(form, value, context)
+    except OutOfRange as problem:
+        raise _outside(op, problem, "writes") from None
+
+
+def _outside(op: ir.Operation, problem: OutOfRange, what: str) -> Exception:
+    from reactant.kernels.form import line_of
+    from reactant.kernels.interpret import OutOfBounds
+    low, high, elements = problem.args
+    index = low if low < 0 else high
+    return OutOfBounds(f"A thread of the kernel {what} element {index} of a buffer of {elements} elements. "
+                       f"{line_of(op)}".strip())
+
+
+def _call(machine: Machine, op: ir.Operation, context: Context) -> Any:
+    callee = attr.decode(op.attributes["callee"])
+    if callee.startswith("reactant."):
+        return meetings.meet(machine, op, callee.removeprefix("reactant."), context)
+    return call(op, callee, [machine.get(v) for v in op.operands], context.domain)
+
+
+CONTROL: dict[str, Callable[[Machine, ir.Operation, Context], Any]] = {
+    "gpu.thread_id": _thread_id, "gpu.block_id": _block_id, "gpu.barrier": lambda machine, op, context: None,
+    "gpu.shuffle": meetings.shuffle, "memref.alloca": _alloca, "memref.get_global": _table,
+    "memref.load": _load, "memref.store": _store, "memref.atomic_rmw": atomic, "memref.generic_atomic_rmw": atomic,
+    "scf.if": control.branch, "scf.index_switch": control.switch, "scf.for": loops.counted,
+    "scf.while": loops.conditional, "func.call": _call,
+}
+"""Operations that need more than the values of their operands."""
+
+__all__ = ["Machine", "Split"]

@@ -1,0 +1,499 @@
+"""Memory of a kernel as one tensor: dimensions for the axes that have copies of their own, then those of the memory.
+
+Global memory has one copy, shared memory one a block, local memory one a thread; a copy's axis appears only once what
+is stored depends on it. Loads are slices (gathers where the index is arithmetic of the run), stores are updates
+(scatters).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.kernels.lockstep.accesses import Pieces, Place, Plan, Scattered, Term, Window, apart, bounds_of, plan
+from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, both, facts_of, terms_of
+from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, at_domain, axes_of, of_atom, range_of
+from reactant.kernels.lockstep.lanes import (
+    Lanes,
+    apply,
+    broadcast,
+    condition_lanes,
+    fitted,
+    form_lanes,
+    laid_over,
+    live,
+    number,
+    ordered,
+    select,
+)
+
+INDEX = np.dtype(np.int64)
+Combine = Callable[[ir.Value, ir.Value], ir.Value]
+
+
+class OutOfRange(Exception):
+    """An access certainly leaves its memory: (least, greatest index, elements)."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Which lanes run: those of a domain for which the mask holds. `certain`: at least one of them surely does."""
+
+    domain: Domain
+    mask: Condition = TRUE
+    certain: bool = True
+
+
+@dataclass(eq=False)
+class Memory:
+    """`value` has a dimension for each of `axes` (full extent), then those of `shape`."""
+
+    name: str
+    dtype: np.dtype
+    elements: int
+    shape: tuple[int, ...]
+    value: ir.Value
+    private: frozenset[Axis] = frozenset()
+    axes: tuple[Axis, ...] = ()
+    writeable: bool = True
+    index: int | None = None
+    hint: tuple[int, ...] = field(default=())
+
+    def flat(self) -> ir.Value:
+        return ops.reshape(self.value, (*(a.extent for a in self.axes), self.elements))
+
+    # -- planning
+
+    def _plan(self, form: Form, context: Context, writing: bool) -> tuple[Plan, list[Form], list[Place]]:
+        """The plan, and forms and places of all dimensions, those of the copies first."""
+        found = plan(form, (self.shape,), self.elements, context.domain, writing, facts_of(context.mask))
+        forms = [at_domain(of_atom(a), context.domain) for a in self.axes]
+        places: list[Place] = [_window_of_axis(a, context.domain) for a in self.axes]
+        forms += found.forms
+        return found, forms, list(apart([*places, *found.places], forms))
+
+    def _check(self, form: Form, context: Context) -> None:
+        bounds = range_of(form, context.domain)
+        if context.certain and context.mask.known and bounds is not None \
+                and (bounds[0] < 0 or bounds[1] >= self.elements):
+            raise OutOfRange(bounds[0], bounds[1], self.elements)
+
+    def _seen(self, shape: tuple[int, ...]) -> ir.Value:
+        """The tensor with the memory's dimensions as `shape`, padded at the end where that holds more."""
+        lead = tuple(a.extent for a in self.axes)
+        excess = size(shape) - self.elements
+        if not excess:
+            return ops.reshape(self.value, (*lead, *shape))
+        flat = ops.pad(self.flat(), 0, [0] * (len(lead) + 1), [0] * len(lead) + [excess])
+        return ops.reshape(flat, (*lead, *shape))
+
+    # -- reading
+
+    def load(self, form: Form, context: Context) -> Lanes:
+        """What each lane reads. Lanes outside the mask read anything."""
+        self._check(form, context)
+        found, forms, places = self._plan(form, context, writing=False)
+        lanes = read(self._seen(found.shape), forms, places, context.domain)
+        zero = [f for form, place, n in zip(found.forms, found.places, found.shape, strict=True)
+                if isinstance(place, Window) and place.starts(context.domain) is not None
+                for f in (form, Form(n - 1) - form)]
+        return replace(lanes, zero_unless=tuple(zero)) if size(found.shape) == self.elements else lanes
+
+    # -- writing
+
+    def own_copies(self, axes: set[Axis]) -> None:
+        """Give these axes copies of their own."""
+        more = ordered(set(self.axes) | (axes & self.private))
+        if more != self.axes:
+            shape = (*(a.extent for a in more), *self.shape)
+            places = [more.index(a) for a in self.axes]
+            places += range(len(more), len(shape))
+            self.value, self.axes = ops.broadcast_in_dim(self.value, shape, places), more
+
+    def store(self, form: Form, value: Lanes, context: Context) -> None:
+        """Write; where several lanes write one place, one of them wins."""
+        self._write(form, value, context, None, None)
+
+    def combine(self, form: Form, value: Lanes, context: Context, name: str, identity: object) -> None:
+        """Combine what the lanes give into memory by an associative, commutative op of StableHLO."""
+        self._write(form, value, context, name, identity)
+
+    def _write(self, form: Form, value: Lanes, context: Context, name: str | None, identity: object) -> None:
+        self._check(form, context)
+        domain = context.domain
+        value = fitted(value, domain)
+        found, _, _ = self._plan(form, context, writing=True)
+        clips, remaining = _clipped(found, context)
+        mask = None if remaining.known else condition_lanes(remaining, domain)
+        varying = set(value.axes) | (set(mask.axes) if mask else set())
+        varying |= {a for a in axes_of(form) if domain[a].count > 1}
+        self.own_copies(varying | {a for a in self.private if domain[a].count != a.extent})
+        found, forms, places = self._plan(form, context, writing=True)
+        if not all(isinstance(p, Window) for p in places) and not context.mask.known:
+            mask = condition_lanes(context.mask, domain)
+        placed = {a for f in forms for a in axes_of(f) if domain[a].count > 1}
+        if name is None:
+            value, mask, lost = _winners(value, mask, placed, domain)
+        else:
+            value, mask = self._reduced(value, mask, placed, context, name, identity)
+            lost = set()
+        if lost and not context.mask.known:
+            mask = condition_lanes(context.mask, domain)
+        whole = self._seen(found.shape)
+        if not lost and all(isinstance(p, Window) for p in places):
+            clips = [None] * len(self.axes) + clips
+            whole = _windows_written(whole, places, clips, value, mask, domain, name)
+        else:
+            whole = _scattered(whole, forms, places, value, mask, domain, name)
+        lead = len(self.axes)
+        if size(found.shape) != self.elements:
+            flat = ops.reshape(whole, (*shape_of(whole)[:lead], size(found.shape)))
+            whole = ops.slice(flat, [0] * (lead + 1), [*shape_of(flat)[:lead], self.elements])
+        self.value = ops.reshape(whole, (*shape_of(whole)[:lead], *self.shape))
+
+    def _reduced(self, value: Lanes, mask: Lanes | None, placed: set[Axis], context: Context, name: str,
+                 identity: object) -> tuple[Lanes, Lanes | None]:
+        """Combine the lanes that meet in one place: those along axes that the place does not depend on."""
+        domain = context.domain
+        extra = {a for a, s in domain.items() if s.count > 1 and a not in placed}
+        if not extra:
+            return value, mask
+        if mask is not None and set(mask.axes) & extra:
+            value, mask = select(mask, value, number(identity, value.dtype), domain), None
+        along = [a for a in value.axes if a in extra]
+        if along:
+            dims = [value.axes.index(a) for a in along]
+            kept = [k for k in range(len(value.axes)) if k not in dims]
+            value = Lanes(ops.reduce(value.value, identity, dims, name), tuple(value.axes[k] for k in kept),
+                          tuple(value.spans[k] for k in kept))
+        times = int(np.prod([domain[a].count for a in extra - set(along)], dtype=np.int64))
+        return repeated(value, times, name, domain), mask
+
+
+def repeated(value: Lanes, times: int, name: str, domain: Domain) -> Lanes:
+    """The value combined with itself so often."""
+    if times == 1 or name in ("maximum", "minimum", "and", "or"):
+        return value
+    if name == "add":
+        return apply(lambda x: ops.multiply(x, times), [value], domain)
+    if name == "xor":
+        return value if times % 2 else apply(lambda x: ops.splat(0, x), [value], domain)
+    assert name == "multiply"
+    result, square = None, value
+    while times:
+        if times & 1:
+            result = square if result is None else apply(ops.multiply, [result, square], domain)
+        square = apply(ops.multiply, [square, square], domain)
+        times >>= 1
+    assert result is not None
+    return result
+
+
+def _window_of_axis(axis: Axis, domain: Domain) -> Window:
+    span = domain[axis]
+    terms = (Term(axis, span.step, span.count, False),) if span.count > 1 else ()
+    return Window(span.low, terms)
+
+
+# ---- reading -------------------------------------------------------------------------------------------------------
+
+def read(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], domain: Domain) -> Lanes:
+    """The places of a tensor, one dimension after the other: slices first, then what needs index arithmetic."""
+    windows: list[Window | None] = [p if isinstance(p, Window) else None for p in places]
+    labels: list[Axis | int] = []
+    value = _sliced(whole, windows, domain)
+    shape: list[int] = []
+    for d, place in enumerate(places):
+        if isinstance(place, Window):
+            value = _unfolded(value, len(labels), place.terms)
+            labels += [t.axis for t in place.terms]
+        else:
+            labels.append(d)
+    for d, place in enumerate(places):
+        if isinstance(place, Pieces):
+            k = labels.index(d)
+            value, labels[k] = _in_pieces(value, k, place), place.axis
+    numbers = [d for d, place in enumerate(places) if isinstance(place, Scattered)]
+    if numbers:
+        indices = {labels.index(d): forms[d] for d in numbers}
+        value, labels = _gathered(value, labels, indices, domain)
+    shape = list(shape_of(value))
+    assert all(isinstance(a, Axis) and domain[a].count == n for a, n in zip(labels, shape, strict=True))
+    return laid_over(value, [a for a in labels if isinstance(a, Axis)], domain)
+
+
+def _sliced(whole: ir.Value, windows: Sequence[Window | None], domain: Domain) -> ir.Value:
+    """Cut each dimension to its window (None: leave it), as long as `_unfolded` needs it; beyond the ends are zeros."""
+    extents = shape_of(whole)
+    low, high, starts, limits, strides = [], [], [], [], []
+    dynamic: list[Form | None] = []
+    for window, extent in zip(windows, extents, strict=True):
+        if window is None:
+            window = Window(0, (Term(Axis("", extent, ()), 1, extent, False),))
+        bounds, length = window.starts(domain), _length(window)
+        if bounds is None:
+            bounds = 0, extent - length             # a single place: the run clamps it
+        low.append(max(0, -bounds[0]))
+        high.append(max(0, bounds[1] + length - extent))
+        starts.append(window.start)
+        limits.append(window.start + length)
+        strides.append(window.terms[0].stride if len(window.terms) == 1 else 1)
+        dynamic.append(window.dynamic)
+    value = ops.pad(whole, 0, low, high) if any(low) or any(high) else whole
+    starts = [s + a for s, a in zip(starts, low, strict=True)]
+    limits = [e + a for e, a in zip(limits, low, strict=True)]
+    if all(d is None for d in dynamic):
+        return ops.slice(value, starts, limits, strides)
+    at = [_start(d, s, domain) for d, s in zip(dynamic, starts, strict=True)]
+    value = ops.dynamic_slice(value, at, [e - s for s, e in zip(starts, limits, strict=True)])
+    return ops.slice(value, [0] * len(at), shape_of(value), strides)
+
+
+def _start(dynamic: Form | None, start: int, domain: Domain) -> ir.Value:
+    if dynamic is None:
+        return ops.constant(start, INDEX)
+    return form_lanes(dynamic.plus(start), INDEX, domain).value
+
+
+def _length(window: Window) -> int:
+    """How much of a dimension `_unfolded` takes."""
+    if len(window.terms) < 2 or window.dense:
+        return window.width
+    return window.terms[0].stride * window.terms[0].count
+
+
+def _unfolded(value: ir.Value, at: int, terms: Sequence[Term]) -> ir.Value:
+    """Dimension `at`, cut to its window, as one dimension for each term."""
+    shape = list(shape_of(value))
+    if not terms:
+        return ops.reshape(value, shape[:at] + shape[at + 1:])
+    dense = Window(0, tuple(terms)).dense
+    if len(terms) > 1 and dense:
+        value = ops.reshape(value, [*shape[:at], *(t.count for t in terms), *shape[at + 1:]])
+    elif len(terms) > 1:
+        for k, (outer, inner) in enumerate(pairwise(terms)):
+            shape = list(shape_of(value))
+            last = k == len(terms) - 2
+            value = ops.reshape(value, [*shape[:at + k], outer.count, outer.stride, *shape[at + k + 1:]])
+            shape = list(shape_of(value))
+            d = at + k + 1
+            reach = (inner.count - 1) * inner.stride + 1 if last else inner.count * inner.stride
+            if reach > shape[d]:
+                value = ops.pad(value, 0, [0] * len(shape), [reach - shape[d] if i == d else 0
+                                                             for i in range(len(shape))])
+                shape[d] = reach
+            strides = [inner.stride if last and i == d else 1 for i in range(len(shape))]
+            value = ops.slice(value, [0] * len(shape), [reach if i == d else n for i, n in enumerate(shape)], strides)
+    return ops.reverse(value, [at + k for k, t in enumerate(terms) if t.flipped])
+
+
+def _in_pieces(value: ir.Value, at: int, place: Pieces) -> ir.Value:
+    """Dimension `at` read at a few progressions."""
+    shape = shape_of(value)
+    parts = []
+    for first, step, count in place.runs:
+        low, high = min(first, first + step * (count - 1)), max(first, first + step * (count - 1))
+        bounds = [(low, high + 1, max(1, abs(step))) if d == at else (0, n, 1) for d, n in enumerate(shape)]
+        part = ops.slice(value, *zip(*bounds, strict=True))
+        if step == 0 and count > 1:
+            part = ops.broadcast_in_dim(part, [count if d == at else n for d, n in enumerate(shape)],
+                                        range(len(shape)))
+        parts.append(ops.reverse(part, [at] if step < 0 else []))
+    return ops.concatenate(parts, at)
+
+
+def _indices(forms: Sequence[Form], axes: Sequence[Axis], domain: Domain) -> ir.Value:
+    """Index vectors over `axes`: one component a form, in the last dimension."""
+    shape = [domain[a].count for a in axes]
+    parts = [ops.reshape(broadcast(form_lanes(f, INDEX, domain), axes, domain), [*shape, 1]) for f in forms]
+    return ops.concatenate(parts, len(axes))
+
+
+def _gathered(value: ir.Value, labels: list[Axis | int], indices: dict[int, Form],
+              domain: Domain) -> tuple[ir.Value, list[Axis | int]]:
+    """Read at index vectors; dimensions of the tensor not in `indices` are read whole."""
+    axes = live((a for f in indices.values() for a in axes_of(f)), domain)
+    operand = list(indices)
+    windows = [k for k in range(len(labels)) if k not in indices]
+    sizes = [1 if k in indices else n for k, n in enumerate(shape_of(value))]
+    table = _indices([indices[k] for k in operand], axes, domain)
+    result = ops.gather(value, table, offset_dims=range(len(axes), len(axes) + len(windows)),
+                        collapsed_slice_dims=sorted(operand), start_index_map=operand, index_vector_dim=len(axes),
+                        slice_sizes=sizes)
+    return result, [*axes, *(labels[k] for k in windows)]
+
+
+# ---- writing -------------------------------------------------------------------------------------------------------
+
+def _winners(value: Lanes, mask: Lanes | None, placed: set[Axis],
+             domain: Domain) -> tuple[Lanes, Lanes | None, set[Axis]]:
+    """Which lanes win where several write one place; also the axes along which only the run can tell."""
+    lost = {a for a in value.axes if a not in placed}
+    if mask is not None and set(mask.axes) - placed:
+        if lost:
+            return value, mask, lost | (set(mask.axes) - placed)
+        dims = [k for k, a in enumerate(mask.axes) if a not in placed]
+        kept = [k for k in range(len(mask.axes)) if k not in dims]
+        mask = Lanes(ops.reduce(mask.value, False, dims, "or"), tuple(mask.axes[k] for k in kept),
+                     tuple(mask.spans[k] for k in kept))
+    last = {a: Span(domain[a].last, 1) if a in lost else s for a, s in domain.items()}
+    return fitted(value, last), mask, set()
+
+
+Clip = "tuple[int, int] | None"
+
+
+def _clipped(found: Plan, context: Context) -> tuple[list[tuple[int, int] | None], Condition]:
+    """Bounds that the mask sets for places of whole dimensions (least, greatest), and what is left of the mask."""
+    left, clips = list(terms_of(context.mask)), []
+    for form, place in zip(found.forms, found.places, strict=True):
+        mine = [part for part in left if isinstance(part, Compare) and part.kind == "GE" and form.terms
+                and ((part.form - form).known is not None or (part.form + form).known is not None)]
+        if not mine or not isinstance(place, Window) or place.dynamic is not None:
+            clips.append(None)
+            continue
+        clips.append(bounds_of(form, context.domain, facts_of(both(*mine))))
+        left = [part for part in left if part not in mine]
+    return clips, both(*left)
+
+
+def _windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[tuple[int, int] | None], value: Lanes,
+                     mask: Lanes | None, domain: Domain, name: str | None) -> ir.Value:
+    windows = [p for p in places if isinstance(p, Window)]
+    extents = shape_of(whole)
+    axes = [t.axis for w in windows for t in w.terms]
+    update = _folded(broadcast(value, axes, domain), windows)
+    selected = None if mask is None else _folded(broadcast(mask, axes, domain), windows)
+    for d, w in enumerate(windows):                      # what the lanes between two places write: nothing
+        if not w.dense:
+            kept = ops.constant(_comb(w))
+            kept = ops.broadcast_in_dim(kept, shape_of(update), [d])
+            selected = kept if selected is None else ops.and_(selected, kept)
+    starts, padding = [], []
+    for d, (w, extent) in enumerate(zip(windows, extents, strict=True)):
+        bounds = w.starts(domain)
+        if w.dynamic is None:
+            least, most = clips[d] or (w.start, w.last)
+            low = min(max(0, -w.start, least - w.start), w.width)
+            high = min(max(0, w.last + 1 - extent, w.last - most), w.width - low)
+            cut = [(low, n - high) if k == d else (0, n) for k, n in enumerate(shape_of(update))]
+            if low or high:
+                update = ops.slice(update, *zip(*cut, strict=True))
+                selected = None if selected is None else ops.slice(selected, *zip(*cut, strict=True))
+            padding.append((0, 0))
+            starts.append(w.start + low)
+            continue
+        low, high = (0, 0) if bounds is None else (max(0, -bounds[0]), max(0, bounds[1] + w.width - extent))
+        padding.append((low, high))
+        starts.append(w.start + low)
+    grown = any(low or high for low, high in padding)
+    target = ops.pad(whole, 0, *zip(*padding, strict=True)) if grown else whole
+    at = [_start(w.dynamic, s, domain) for w, s in zip(windows, starts, strict=True)]
+    unbound = [w for w in windows if w.starts(domain) is None]
+    if unbound:                                          # where the run might leave the memory, nothing is written
+        for w, extent in zip(windows, extents, strict=True):
+            if w.starts(domain) is None:
+                inside = _inside(form_lanes(w.dynamic.plus(w.start), INDEX, domain).value, extent)
+                inside = ops.broadcast_in_dim(inside, shape_of(update), [])
+                selected = inside if selected is None else ops.and_(selected, inside)
+    if 0 in shape_of(update):
+        return whole
+    if name is not None or selected is not None:
+        dynamic = any(w.dynamic is not None for w in windows)
+        old = ops.dynamic_slice(target, at, shape_of(update)) if dynamic else \
+            ops.slice(target, starts, [s + n for s, n in zip(starts, shape_of(update), strict=True)])
+        update = update if name is None else ops.create(f"stablehlo.{name}", [update.type], [old, update]).result
+        update = update if selected is None else ops.select(selected, update, old)
+    if shape_of(update) == shape_of(target) and not any(w.dynamic for w in windows):
+        result = update
+    else:
+        result = ops.dynamic_update_slice(target, update, at)
+    if grown:
+        low = [p[0] for p in padding]
+        result = ops.slice(result, low, [a + n for a, n in zip(low, extents, strict=True)])
+    return result
+
+
+def _inside(start: ir.Value, extent: int) -> ir.Value:
+    return ops.and_(ops.compare(start, 0, "GE"), ops.compare(start, extent, "LT"))
+
+
+def _comb(window: Window) -> np.ndarray:
+    """Which places from the first to the last of a window belong to it."""
+    at = np.zeros(1, np.int64)
+    for t in window.terms:
+        at = (at[:, None] + t.stride * np.arange(t.count)).reshape(-1)
+    found = np.zeros(window.width, bool)
+    found[at] = True
+    return found
+
+
+def _folded(value: ir.Value, windows: Sequence[Window]) -> ir.Value:
+    """A tensor with one dimension for each term as one with one dimension for each window, gaps filled with zeros."""
+    flips = []
+    for w in windows:
+        flips += [t.flipped for t in w.terms]
+    value = ops.reverse(value, [k for k, f in enumerate(flips) if f])
+    at = 0
+    for w in windows:
+        counts = [t.count for t in w.terms]
+        shape = list(shape_of(value))
+        if not w.terms:
+            value = ops.reshape(value, [*shape[:at], 1, *shape[at:]])
+        inner = 1
+        for k in range(len(counts) - 1, -1, -1):          # innermost term first: dimension k holds `inner` places
+            shape = list(shape_of(value))
+            stride, rank, d = w.terms[k].stride, len(shape), at + k
+            if k == len(counts) - 1:
+                gap = [stride - 1 if i == d else 0 for i in range(rank)]
+                value = ops.pad(value, _zero(value), [0] * rank, [0] * rank, gap) if stride > 1 else value
+            else:
+                inner = shape[d + 1]
+                if stride > inner:
+                    value = ops.pad(value, _zero(value), [0] * rank,
+                                    [stride - inner if i == d + 1 else 0 for i in range(rank)])
+                shape = list(shape_of(value))
+                merged = shape[d] * shape[d + 1]
+                value = ops.reshape(value, [*shape[:d], merged, *shape[d + 2:]])
+                if stride > inner:
+                    shape = list(shape_of(value))
+                    value = ops.slice(value, [0] * len(shape), [n - (stride - inner) if i == d else n
+                                                                for i, n in enumerate(shape)])
+        at += 1
+    return value
+
+
+def _zero(value: ir.Value) -> object:
+    return np.zeros((), dtype_of(value))[()]
+
+
+def _scattered(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], value: Lanes, mask: Lanes | None,
+               domain: Domain, name: str | None) -> ir.Value:
+    """Write at index vectors. Dimensions with a whole, dense window of axes that nothing else needs stay windows."""
+    extents = shape_of(whole)
+    windows = [d for d, (p, n) in enumerate(zip(places, extents, strict=True))
+               if isinstance(p, Window) and p.dynamic is None and p.start == 0 and len(p.terms) == 1 and p.dense
+               and p.width == n and not p.terms[0].flipped]
+    while True:
+        points = [d for d in range(len(extents)) if d not in windows]
+        needed = {a for d in points for a in axes_of(forms[d])} | (set(mask.axes) if mask is not None else set())
+        kept = [d for d in windows if not axes_of(forms[d]) & needed]
+        if kept == windows:
+            break
+        windows = kept
+    window_axes = [p.terms[0].axis for d in windows if isinstance(p := places[d], Window)]
+    axes = live({*needed, *(a for a in value.axes if a not in window_axes)}, domain)
+    table = _indices([forms[d] for d in points], axes, domain)
+    if mask is not None:
+        chosen = broadcast(mask, axes, domain)
+        chosen = ops.broadcast_in_dim(chosen, shape_of(table), range(len(axes)))
+        table = ops.select(chosen, table, ops.splat(-1, table))
+    updates = broadcast(value, [*axes, *window_axes], domain)
+    return ops.scatter(whole, table, updates, "second" if name is None else name,
+                       update_window_dims=range(len(axes), len(axes) + len(windows)),
+                       inserted_window_dims=points, scatter_dims_to_operand_dims=points, index_vector_dim=len(axes))

@@ -1,0 +1,165 @@
+"""A kernel in structured form as a StableHLO function: all its threads in lock step (see `lockstep`).
+
+    @kernel(buffers and numbers, as the kernel's parameters) -> (the written buffers, in order)
+
+Buffers have the shapes of `reactant.shape` (flat where that does not fit). What cannot be a tensor program raises
+`NotRaised` with the reason and the kernel's line; an access that certainly leaves its buffer raises `OutOfBounds`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ReactantError
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.context import building
+from reactant.ir.types import Shape, size, tensor_type
+from reactant.kernels.form import kernel_of, launch_of, line_of
+from reactant.kernels.lockstep.at_once import WRITERS
+from reactant.kernels.lockstep.lanes import Lanes
+from reactant.kernels.lockstep.machine import Machine, Split
+from reactant.kernels.lockstep.memory import Memory
+from reactant.kernels.lockstep.values import Refused, dtype_of_type, of_lanes
+
+ATTEMPTS = 40
+
+
+class NotRaised(ReactantError, NotImplementedError):
+    """A kernel is no tensor program: `reason`, and `line` ("file:line") of what it is about."""
+
+    def __init__(self, reason: str, line: str = ""):
+        super().__init__(f"The kernel cannot be raised to tensors: {reason}.{f' At {line}.' if line else ''}")
+        self.reason, self.line = reason, line
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of the raised function: a buffer (with the shape it has as a tensor) or a number (shape ())."""
+
+    name: str
+    dtype: np.dtype
+    shape: Shape
+    is_buffer: bool
+    written: bool = False
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The module, its parameters, and the numbers of the parameters that its results are the new contents of."""
+
+    module: ir.Module
+    parameters: tuple[Parameter, ...]
+    results: tuple[int, ...]
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+def raised(module: ir.Module, name: str = "main") -> Raised:
+    """The kernel of a module in structured form as one StableHLO function `name` in a module of its own.
+
+    Errors: `NotRaised`; `OutOfBounds` for an access that the launch certainly makes outside a buffer."""
+    with building():
+        parameters = parameters_of(module)
+        made = ir.Module.create()
+        inputs = [tensor_type(p.shape, p.dtype) for p in parameters]
+        results = [k for k, p in enumerate(parameters) if p.written]
+        kind = ir.FunctionType.get(inputs, [inputs[k] for k in results])
+        notes: list[tuple[str, str]] = []
+        radices: dict[int, list[int]] = {}
+        for _ in range(ATTEMPTS):
+            with ir.InsertionPoint(made.body):
+                function = ops.create("func.func", [], [], {"sym_name": attr.string(name),
+                                                            "function_type": ir.TypeAttr.get(kind)}, regions=1)
+            block = function.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.current] * len(inputs))
+            try:
+                with ir.InsertionPoint(block):
+                    finals = run(module, list(block.arguments), radices, notes)
+                    ops.create("func.return", [], finals)
+            except Split as split:
+                function.erase()
+                radices = {**radices, split.dimension: sorted({*radices.get(split.dimension, ()), split.radix})}
+                notes.clear()
+                continue
+            except Refused as refused:
+                function.erase()
+                raise NotRaised(refused.reason, line_of(refused.op) if refused.op is not None else "") from None
+            except BaseException:
+                function.erase()
+                raise
+            return Raised(made, tuple(parameters), tuple(results), tuple(notes))
+    raise NotRaised("its threads are told apart in too many ways")
+
+
+def parameters_of(module: ir.Module) -> list[Parameter]:
+    """What the raised function takes, as the kernel's parameters say it."""
+    function = kernel_of(module)
+    arguments = list(function.regions[0].blocks[0].arguments)
+    written = _written(function)
+    attributes = function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else None
+    found = []
+    for k, argument in enumerate(arguments):
+        notes = ir.DictAttr(attributes[k]) if attributes is not None else {}
+        name = attr.decode(notes["reactant.name"]) if "reactant.name" in notes else f"argument {k}"
+        if not isinstance(argument.type, ir.MemRefType):
+            found.append(Parameter(name, dtype_of_type(argument.type), (), False))
+            continue
+        dtype = dtype_of_type(argument.type.element_type)
+        elements = int(attr.decode(notes["reactant.elements"]))
+        shape: Shape = (elements,)
+        if "reactant.shape" in notes:
+            hint = tuple(int(n) for n in attr.decode(notes["reactant.shape"]))
+            shape = hint if hint and size(hint) == elements else shape
+        found.append(Parameter(name, dtype, shape, True, argument in written))
+    return found
+
+
+def _written(op: ir.Operation) -> set[ir.Value]:
+    """The memory that ops inside may write."""
+    found: set[ir.Value] = set()
+    for region in op.regions:
+        for block in region:
+            for inner in block.operations:
+                place = WRITERS.get(inner.operation.name)
+                if place is not None:
+                    found.add(inner.operands[place])
+                found |= _written(inner.operation)
+    return found
+
+
+def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list[int]],
+        notes: list[tuple[str, str]]) -> list[ir.Value]:
+    """Emit the kernel for operands (tensors as `parameters_of` has them); the new contents of written buffers."""
+    grid, block = launch_of(module)
+    function = kernel_of(module)
+    parameters = parameters_of(module)
+    if 0 in grid or 0 in block:
+        return [v for v, p in zip(operands, parameters, strict=True) if p.written]
+    machine = Machine(grid, block, radices, tables=_tables(module), notes=notes)
+    body = function.regions[0].blocks[0]
+    buffers: list[Memory] = []
+    for argument, value, parameter in zip(body.arguments, operands, parameters, strict=True):
+        if not parameter.is_buffer:
+            machine.values[argument] = of_lanes(Lanes(value), argument.type)
+            continue
+        memory = Memory(parameter.name, parameter.dtype, size(parameter.shape), parameter.shape, value)
+        machine.memories.append(memory)
+        machine.values[argument] = memory
+        if parameter.written:
+            buffers.append(memory)
+    machine.block_of(body, machine.start)
+    return [memory.value for memory in buffers]
+
+
+def _tables(module: ir.Module) -> Callable[[str], np.ndarray]:
+    """Contents of the constant globals by name."""
+    def table(name: str) -> np.ndarray:
+        for op in module.body.operations:
+            if op.operation.name == "memref.global" and attr.decode(op.attributes["sym_name"]) == name:
+                kind = ir.MemRefType(ir.TypeAttr(op.attributes["type"]).value)
+                dtype, value = dtype_of_type(kind.element_type), op.attributes["initial_value"]
+                return np.array(attr.read(value), dtype).reshape(-1)
+        raise Refused(f"there is no table {name}")
+    return table
