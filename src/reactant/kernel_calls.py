@@ -201,7 +201,8 @@ _compiled: dict[tuple, Jitted] = {}
 def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
     """Launch a kernel on arrays, now."""
     described = _Described(arguments)
-    key = (way_in, how, described.arguments)
+    types = tuple((type(r), tuple(r.shape), r.dtype) for r in described.roots)
+    key = (way_in, how, described.arguments, types, tuple(map(type, described.numbers)))
     jitted = _compiled.get(key)
     if jitted is None:
         jitted = _compiled.setdefault(key, jit(_program(way_in, how, described.arguments), frontend="numpy"))

@@ -51,6 +51,11 @@ def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping
     return module if name is None else module[name]
 
 
+def compiled(text: str, title: str) -> str:
+    """LLVM IR of CUDA C++ that other kernels are linked with."""
+    return _compiled(_language(None, None), text, title, None).text
+
+
 def _language(compiler: str | os.PathLike | None, toolkit: str | os.PathLike | None) -> list[str]:
     common = ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={ARCHITECTURE}", "-nocudalib"]
     if toolkit is not None:

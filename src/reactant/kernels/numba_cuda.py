@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import linecache
+import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ from reactant.kernels.arguments import (
     Operands,
     TupleArgument,
 )
+from reactant.kernels.cleanup import read_module
 
 COMPUTE_CAPABILITY = (8, 0)
 
@@ -67,12 +71,45 @@ class NumbaKernel:
             with compiling() as compiler:
                 options = self.dispatcher.targetoptions
                 result = compiler.compile_cuda(
-                    self.dispatcher.py_func, compiler.types.void, types, lineinfo=True, cc=COMPUTE_CAPABILITY,
+                    self.dispatcher.py_func, compiler.types.void, types, lineinfo=_has_source(self.dispatcher.py_func),
+                    cc=COMPUTE_CAPABILITY,
                     fastmath=bool(options.get("fastmath")), inline=options.get("inline", "never"))
                 function = result.library.get_function(result.fndesc.llvm_func_name)
                 compiler.kernel_fixup(function, False)
-                self._compiled[types] = function.name, tuple(str(m) for m in result.library.modules)
+                texts = tuple(str(m) for m in result.library.modules)
+            linked = _linked(result.library, options.get("link") or ())
+            self._compiled[types] = function.name, texts + linked
         return self._compiled[types]
+
+
+def _linked(library: Any, files: Iterable[Any]) -> tuple[str, ...]:
+    """LLVM IR of what a kernel is linked with: CUDA C++ sources, the user's or Numba's own (float16)."""
+    waiting, seen, found = [library], set(), list(files)
+    while waiting:
+        current = waiting.pop()
+        if id(current) not in seen:
+            seen.add(id(current))
+            waiting += getattr(current, "_linking_libraries", ())
+            found += getattr(current, "_linking_files", ())
+    return tuple(dict.fromkeys(_linkable(file) for file in found))
+
+
+def _linkable(file: Any) -> str:
+    name = str(getattr(file, "name", None) or file)
+    content = getattr(file, "data", None)
+    if isinstance(file, (str, os.PathLike)) and name.endswith((".ll", ".bc")):
+        return read_module(Path(name).read_bytes() if name.endswith(".bc") else Path(name).read_text())
+    if type(file).__name__ == "CUSource" or name.endswith(".cu"):
+        text = Path(name).read_text() if content is None else content.decode() if isinstance(content, bytes) else content
+        return _compiled_cuda(text, name)
+    raise UnsupportedError(f"The kernel is linked with {name}: only CUDA C++ sources (.cu) and LLVM IR (.ll, .bc) can be "
+                           f"compiled.")
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled_cuda(text: str, name: str) -> str:
+    from reactant.kernels import cuda
+    return cuda.compiled(text, name)
 
 
 def example(argument: Argument) -> Any:
@@ -134,9 +171,15 @@ def compiling() -> Iterator[Any]:
              llvm_types.ir_layer_typed_pointers_enabled) = before
 
 
-def _with_lines(compile_cuda: Any, *arguments: Any, **options: Any) -> Any:
+def _with_lines(compile_cuda: Any, function: Any, *arguments: Any, **options: Any) -> Any:
     """Device functions keep their line numbers too."""
-    return compile_cuda(*arguments, **{**options, "lineinfo": not options.get("debug"), "cc": COMPUTE_CAPABILITY})
+    lines = _has_source(function) and not options.get("debug")
+    return compile_cuda(function, *arguments, **{**options, "lineinfo": lines, "cc": COMPUTE_CAPABILITY})
+
+
+def _has_source(function: Any) -> bool:
+    """Whether the text of a function can be read; Numba warns where it looks for line numbers in vain."""
+    return bool(linecache.getline(function.__code__.co_filename, function.__code__.co_firstlineno))
 
 
 _kernels: weakref.WeakKeyDictionary[Any, NumbaKernel] = weakref.WeakKeyDictionary()

@@ -25,6 +25,7 @@
 #define __NVCC__ 1
 
 #define __RT_DEVICE static __inline__ __attribute__((device, always_inline, unused))
+#define __RT_DEVICE_MEMBER __inline__ __attribute__((device, always_inline))
 #define __RT_BOTH static __inline__ __attribute__((host, device, always_inline, unused))
 
 typedef __SIZE_TYPE__ size_t;
@@ -261,7 +262,9 @@ __RT_DEVICE double abs(double x) { return __builtin_fabs(x); }
 #include "reactant_cuda_math.h"
 
 // ---- the host side of a file: declared, never run ----
+#define assert(...) ((void)0)
 typedef struct CUstream_st *cudaStream_t;
 extern "C" int cudaConfigureCall(dim3, dim3, size_t = 0, struct CUstream_st * = 0);
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, struct CUstream_st * = 0);
 extern "C" int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
+#include "cuda_runtime.h"
