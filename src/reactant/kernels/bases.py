@@ -170,7 +170,7 @@ class Bases:
             return Base("shared", None, symbol, size, "", shape_of(op))
         if "value" not in op.attributes:
             raise self.unsupported(op, f"The kernel's variable {symbol} has no content.")
-        values = ir.DenseElementsAttr(op.attributes["value"])
+        values = ir.DenseIntElementsAttr(op.attributes["value"])
         content = bytes(int(values[i]) & 255 for i in range(size)) if size else b""
         return Base("table", None, symbol, size, "", shape_of(op), content)
 

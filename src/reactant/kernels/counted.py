@@ -180,7 +180,7 @@ class Counting(Rewriter, Builder):
         upper = bound
         if how.predicate in ("sle", "ule"):
             upper = self.shifted(upper, 1)
-        if how.at_bottom != how.after:  # tested before the addition at the bottom: a turn more; after it at the top: less
+        if how.at_bottom != how.after:  # before the addition at the bottom: a turn more; after it at the top: less
             upper = self.shifted(upper, step if how.at_bottom else -step)
         if how.at_bottom and how.predicate != "ne":
             least = self.shifted(lower, 1)

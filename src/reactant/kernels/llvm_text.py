@@ -172,11 +172,16 @@ class Module:
 
 
 def unquoted(name: str) -> str:
-    """%"a b" -> a b; LLVM's \\xx escapes are decoded."""
+    """%"a b" -> a b."""
     body = name[1:]
     if body.startswith('"'):
-        body = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), body[1:-1])
+        body = unescaped(body[1:-1])
     return body
+
+
+def unescaped(text: str) -> str:
+    """LLVM's string escapes: two hexadecimal digits, or a backslash, after a backslash."""
+    return re.sub(r"\\(\\|[0-9A-Fa-f]{2})", lambda m: m[1] if m[1] == "\\" else chr(int(m[1], 16)), text)
 
 
 class Tokens:
@@ -289,8 +294,7 @@ class Tokens:
         if group == "number":
             return number(kind, word)
         if group == "bytes":
-            decoded = re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m[1], 16)), word[2:-1])
-            return Value("bytes", decoded.encode("latin-1"))
+            return Value("bytes", unescaped(word[2:-1]).encode("latin-1"))
         if word in ("true", "false"):
             return Value("int", int(word == "true"))
         if word in ("null", "undef", "poison", "zeroinitializer", "none"):
@@ -340,9 +344,11 @@ class Tokens:
         return Value("expression", (opcode, tuple(operands), named))
 
 
-PARAMETER_WORDS = frozenset("""noundef nonnull noalias nocapture readonly readnone writeonly align range zeroext
-    signext inreg immarg returned dereferenceable dereferenceable_or_null byval nofpclass captures sret nofree nest dead_on_unwind
-    writable initializes elementtype dead_on_return""".split())
+PARAMETER_WORDS = frozenset("""
+    noundef nonnull noalias nocapture readonly readnone writeonly align range zeroext signext inreg immarg
+    returned dereferenceable dereferenceable_or_null byval nofpclass captures sret nofree nest dead_on_unwind
+    writable initializes elementtype dead_on_return
+""".split())
 
 
 def number(kind: Type, word: str) -> Value:
@@ -479,9 +485,11 @@ def read_function(header: str, lines: list[str], module: Module) -> Function:
 CASTS = frozenset("trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast "
                   "addrspacecast".split())
 BINARY = frozenset("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
-FLAGS = frozenset("""nuw nsw exact disjoint nneg samesign inbounds nusw fast nnan ninf nsz arcp contract afn
-    reassoc volatile atomic tail musttail notail weak inrange fastcc coldcc ccc ptx_device ptx_kernel spir_func spir_kernel swiftcc
-    noundef zeroext signext inreg noalias nonnull returned""".split())
+FLAGS = frozenset("""
+    nuw nsw exact disjoint nneg samesign inbounds nusw fast nnan ninf nsz arcp contract afn reassoc volatile
+    atomic tail musttail notail weak inrange fastcc coldcc ccc ptx_device ptx_kernel spir_func spir_kernel swiftcc
+    noundef zeroext signext inreg noalias nonnull returned
+""".split())
 
 
 def read_instruction(text: str, module: Module) -> Instruction:
