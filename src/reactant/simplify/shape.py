@@ -96,6 +96,31 @@ def transpose_is_reshape(x, p, result_shape):
     return ops.reshape(x, result_shape) if moved == sorted(moved) else None
 
 
+@rewrite(match.transpose(once(named("b", match.reshape(x))), permutation=p),
+         example=(lambda a: ops.transpose(ops.reshape(a(6, 20), (2, 3, 4, 5)), (2, 3, 0, 1)),
+                  lambda a: ops.transpose(ops.reshape(a(6, 4, 5), (2, 3, 4, 5)), (3, 0, 1, 2))),
+         counter=lambda a: ops.transpose(ops.reshape(a(6, 20), (2, 3, 4, 5)), (0, 2, 1, 3)))
+def transpose_of_blocks(b, x, p, result_shape):
+    """transpose(reshape(x)) = reshape(transpose(x)) where what was split stays together"""
+    inner, outer = shape_of(x), shape_of(b)
+    if 0 in inner or len(inner) >= len(outer):
+        return None
+    groups = reshape_groups(inner, outer)
+    if any(len(old) != 1 or not new for old, new in groups) or len(groups) < 2:
+        return None
+    by_first = {new[0]: (old[0], new) for old, new in groups}
+    order, at = [], 0
+    while at < len(p):
+        if p[at] not in by_first:
+            return None
+        old, new = by_first[p[at]]
+        if tuple(p[at:at + len(new)]) != tuple(new):
+            return None
+        order.append(old)
+        at += len(new)
+    return ops.reshape(ops.transpose(x, order), result_shape)
+
+
 @rewrite(match.transpose(match.broadcast_in_dim(x, broadcast_dimensions=d), permutation=p),
          example=lambda a: ops.transpose(ops.broadcast_in_dim(a(3, 4), (3, 2, 4), (0, 2)), (2, 0, 1)))
 def transpose_of_broadcast(x, d, p, result_shape):
