@@ -10,8 +10,20 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.kernels.lockstep.conditions import Compare, Condition, Known, at_least, both, either
-from reactant.kernels.lockstep.forms import Domain, Form, Range, choice, floor_division, range_of, within
+from reactant.kernels.lockstep.forms import (
+    Domain,
+    Form,
+    Range,
+    Run,
+    choice,
+    divisions,
+    floor_division,
+    is_static,
+    range_of,
+    within,
+)
 from reactant.kernels.lockstep.lanes import Lanes, apply, select
+from reactant.kernels.lockstep.trees import halves
 from reactant.kernels.lockstep.values import (
     Integer,
     Value,
@@ -63,8 +75,25 @@ def _result(op: ir.Operation, form: Form, operands: list[Integer], domain: Domai
     return Integer(form, width, exact)
 
 
+def _tree(kind: str, op: ir.Operation, operands: list[Integer], domain: Domain) -> Value | None:
+    """Two numbers of the run that are the halves of a tree, combined."""
+    parts = []
+    for x in operands:
+        if x.form.constant or len(x.form.terms) != 1 or x.form.terms[0][1] != 1:
+            return None
+        atom = x.form.terms[0][0]
+        if not isinstance(atom, Run) or atom.lanes.dtype != integer_dtype(x.width):
+            return None
+        parts.append(atom.lanes)
+    found = halves(kind, parts[0], parts[1], domain)
+    return None if found is None else of_lanes(found, op.results[0].type)
+
+
 def _add(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
     x, y = operands
+    tree = _tree("add", op, operands, domain)
+    if tree is not None:
+        return tree
     return _result(op, x.form + y.form, operands, domain)
 
 
@@ -91,6 +120,11 @@ def _product_range(x: Integer, y: Integer, domain: Domain) -> Range:
     return bounds if within(bounds, *limits(x.width)) else None
 
 
+def _of_run(form: Form) -> bool:
+    """Whether a form divides what only the run knows: tensors do that better."""
+    return any(not is_static(d.form) for d in divisions(form))
+
+
 def _positive_divisor(x: Integer, y: Integer, domain: Domain) -> int | None:
     """The divisor, where it is a positive number and the dividend is surely not negative."""
     divisor, bounds = y.form.known, range_of(x.form, domain)
@@ -103,9 +137,10 @@ def _divide(build: Callable[..., ir.Value]) -> Handler:
     def handler(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
         x, y = operands
         divisor = _positive_divisor(x, y, domain)
-        if divisor is not None:
-            return Integer(floor_division(x.form, divisor, domain), x.width)
-        return elementwise(build, op, operands, domain)
+        if divisor is not None and not _of_run(found := floor_division(x.form, divisor, domain)):
+            return Integer(found, x.width)
+        bounds = range_of(x.form, domain) if divisor is not None else None
+        return elementwise(build, op, operands, domain, bounds and (bounds[0] // divisor, bounds[1] // divisor))
     return handler
 
 
@@ -113,10 +148,10 @@ def _remainder(build: Callable[..., ir.Value]) -> Handler:
     def handler(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
         x, y = operands
         divisor = _positive_divisor(x, y, domain)
-        if divisor is not None:
-            return Integer(_modulo(x.form, divisor, domain), x.width)
+        if divisor is not None and not _of_run(found := _modulo(x.form, divisor, domain)):
+            return Integer(found, x.width)
         known = y.form.known
-        bounds = None if known is None or known <= 0 else (1 - known, known - 1)
+        bounds = None if known is None or known <= 0 else (1 - known if divisor is None else 0, known - 1)
         return elementwise(build, op, operands, domain, bounds)
     return handler
 
@@ -127,8 +162,9 @@ def _modulo(form: Form, divisor: int, domain: Domain) -> Form:
 
 def _floor_divide(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
     x, y = operands
-    if y.form.known is not None and y.form.constant > 0 and x.sure(domain):
-        return Integer(floor_division(x.form, y.form.constant, domain), x.width)
+    if y.form.known is not None and y.form.constant > 0 and x.sure(domain) \
+            and not _of_run(found := floor_division(x.form, y.form.constant, domain)):
+        return Integer(found, x.width)
 
     def build(a: ir.Value, b: ir.Value) -> ir.Value:
         q, r = ops.divide(a, b), ops.remainder(a, b)
@@ -140,8 +176,8 @@ def _floor_divide(op: ir.Operation, operands: list[Integer], domain: Domain) -> 
 def _ceil_divide(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
     x, y = operands
     divisor = _positive_divisor(x, y, domain)
-    if divisor is not None:
-        return Integer(floor_division(x.form.plus(divisor - 1), divisor, domain), x.width)
+    if divisor is not None and not _of_run(found := floor_division(x.form.plus(divisor - 1), divisor, domain)):
+        return Integer(found, x.width)
 
     def build(a: ir.Value, b: ir.Value) -> ir.Value:
         q, r = ops.divide(a, b), ops.remainder(a, b)
@@ -162,8 +198,9 @@ def _shift_right(build: Callable[..., ir.Value], signed: bool) -> Handler:
         x, y = operands
         bounds = range_of(x.form, domain)
         if y.form.known is not None and 0 <= y.form.constant < x.width and x.sure(domain) \
-                and (signed or (bounds is not None and bounds[0] >= 0)):
-            return Integer(floor_division(x.form, 1 << y.form.constant, domain), x.width)
+                and (signed or (bounds is not None and bounds[0] >= 0)) \
+                and not _of_run(found := floor_division(x.form, 1 << y.form.constant, domain)):
+            return Integer(found, x.width)
         known = y.form.known
         most = None if signed or not known or not 0 < known < x.width else (0, (1 << x.width - known) - 1)
         return elementwise(build, op, operands, domain, most)
@@ -177,6 +214,11 @@ def _and(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
     if x.form.known is not None:
         x, y = y, x
     mask = y.form.known
+    if not is_static(x.form):
+        whole = mask is not None and mask >= 0 and (mask & (mask + 1)) == 0 and x.sure(domain)
+        if whole and not _of_run(found := _modulo(x.form, mask + 1, domain)):
+            return Integer(found, x.width)
+        return elementwise(ops.and_, op, operands, domain, None if mask is None or mask < 0 else (0, mask))
     if mask is not None and mask >= 0 and (mask & (mask + 1)) == 0 and x.sure(domain):
         return Integer(_modulo(x.form, mask + 1, domain), x.width)
     if mask is not None and mask < 0 and (-mask & (-mask - 1)) == 0 and x.sure(domain):      # clears low bits
@@ -228,7 +270,7 @@ def _xor(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
     mask = y.form.known
     if mask == -1:
         return Integer(x.form.times(-1).plus(-1), x.width, x.exact)
-    if mask is not None and mask >= 0 and mask.bit_count() <= 3 and x.sure(domain):
+    if mask is not None and mask >= 0 and mask.bit_count() <= 3 and x.sure(domain) and is_static(x.form):
         return Integer(x.form.plus(mask) - _bits(x.form, mask, domain).times(2), x.width)
     return elementwise(ops.xor, op, operands, domain)
 
@@ -243,6 +285,9 @@ def _extreme(build: Callable[..., ir.Value], greatest: bool, signed: bool) -> Ha
             return elementwise(build, op, operands, domain)
         pick = max if greatest else min
         bounds = pick(a[0], b[0]), pick(a[1], b[1])
+        tree = _tree("maximum" if greatest else "minimum", op, operands, domain) if signed else None
+        if tree is not None:
+            return tree
         if a[1] <= b[0] or b[1] <= a[0]:
             return y if (a[1] <= b[0]) == greatest else x
         condition = at_least(x.form, y.form) if greatest else at_least(y.form, x.form)

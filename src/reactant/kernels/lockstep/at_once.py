@@ -66,14 +66,14 @@ Snapshot = list[tuple[Memory, tuple]]
 
 def snapshot(machine: Machine) -> Snapshot:
     """What memory holds."""
-    return [(m, (m.value, m.axes, m.private)) for m in machine.memories]
+    return [(m, (m.value, m.axes, m.private, m.unknown, m.written)) for m in machine.memories]
 
 
 def restore(machine: Machine, before: Snapshot) -> None:
     """Undo what a run did that cannot be used."""
     del machine.memories[len(before):]
-    for memory, (value, axes, private) in before:
-        memory.value, memory.axes, memory.private = value, axes, private
+    for memory, found in before:
+        memory.value, memory.axes, memory.private, memory.unknown, memory.written = found
 
 
 def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,

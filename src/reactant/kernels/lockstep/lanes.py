@@ -17,16 +17,28 @@ from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Know
 from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
 
 
+@dataclass(frozen=True)
+class View:
+    """A part of a tensor: `value` seen in `shape`; for each dimension (start, stride, count) and the axis along it."""
+
+    value: ir.Value
+    shape: tuple[int, ...]
+    bounds: tuple[tuple[int, int, int], ...]
+    labels: tuple[Axis | None, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Lanes:
     """`value` over `spans` of `axes`. `product`: the factors it is the product of, for contractions. `zero_unless`:
-    where one of these forms is negative the value is zero (reads beyond an array)."""
+    where one of these forms is negative the value is zero (reads beyond an array). `view`: what of shared memory it
+    is."""
 
     value: ir.Value
     axes: tuple[Axis, ...] = ()
     spans: tuple[Span, ...] = ()
     product: tuple[Lanes, Lanes] | None = None
     zero_unless: tuple[Form, ...] = ()
+    view: View | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -165,9 +177,10 @@ def condition_lanes(condition: Condition, domain: Domain) -> Lanes:
 def _comparison(condition: Compare, domain: Domain) -> Lanes:
     """form >= 0 with the constant on the other side, and one atom compared with its bound where there is but one."""
     form, wide = condition.form, np.dtype(np.int64)
-    if len(form.terms) == 1 and form.terms[0][1] < 0 and condition.kind == "GE":
+    if sum(c < 0 for _, c in form.terms) * 2 > len(form.terms):
         positive = Form(0, tuple((a, -c) for a, c in form.terms))         # constant >= positive
-        return apply(lambda x: ops.compare(x, form.constant, "LE"), [form_lanes(positive, wide, domain)], domain)
+        direction = {"GE": "LE"}.get(condition.kind, condition.kind)
+        return apply(lambda x: ops.compare(x, form.constant, direction), [form_lanes(positive, wide, domain)], domain)
     variable = form_lanes(Form(0, form.terms), wide, domain)
     return apply(lambda x: ops.compare(x, -form.constant, condition.kind), [variable], domain)
 

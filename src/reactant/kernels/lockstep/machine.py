@@ -222,7 +222,9 @@ class Machine:
         if "reactant.shape" in op.attributes:
             hint = tuple(attr.decode(op.attributes["reactant.shape"]))
             shape = hint if size(hint) == elements and all(hint) else shape
-        found = Memory(f"memory {len(self.memories)}", dtype, elements, shape, ops.constant(0, dtype, shape), private)
+        nothing = ops.constant(0, dtype, shape)
+        found = Memory(f"memory {len(self.memories)}", dtype, elements, shape, nothing, private, scratch=True,
+                       unknown=nothing)
         self.memories.append(found)
         return found
 

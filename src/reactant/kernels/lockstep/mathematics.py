@@ -14,6 +14,7 @@ from reactant.kernels.lockstep.arithmetic import FLOAT_DIRECTIONS, Handler, elem
 from reactant.kernels.lockstep.conditions import Condition, Known
 from reactant.kernels.lockstep.forms import Domain
 from reactant.kernels.lockstep.lanes import Lanes, apply
+from reactant.kernels.lockstep.trees import halves
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, dtype_of_type, integer_dtype, of_lanes, width_of
 
 Build = Callable[..., ir.Value]
@@ -26,8 +27,19 @@ def plain(build: Build) -> Handler:
 def _multiply(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
     """A product remembers its factors: a sum of products may be a contraction."""
     x, y = (as_lanes(v, domain) for v in operands)
+    tree = halves("multiply", x, y, domain)
+    if tree is not None:
+        return tree
     found = apply(ops.multiply, [x, y], domain)
     return Lanes(found.value, found.axes, found.spans, (x, y))
+
+
+def _combining(build: Build, kind: str) -> Handler:
+    """An op that may combine the halves of a tree."""
+    def handler(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
+        found = halves(kind, *operands, domain)
+        return found if found is not None else elementwise(build, op, operands, domain)
+    return handler
 
 
 # ---- pieces --------------------------------------------------------------------------------------------------------
@@ -161,15 +173,11 @@ def _carrying_add(op: ir.Operation, operands: list[Any], domain: Domain) -> tupl
     return of_lanes(total, op.results[0].type), of_lanes(apply(less, [total, x], domain), op.results[1].type)
 
 
-def _minimum_number(kind: str) -> Build:
-    return _ignoring_nan(ops.maximum if kind == "max" else ops.minimum)
-
-
 FLOATS: dict[str, Any] = {
-    "arith.addf": plain(ops.add), "arith.subf": plain(ops.subtract), "arith.mulf": _multiply,
+    "arith.addf": _combining(ops.add, "add"), "arith.subf": plain(ops.subtract), "arith.mulf": _multiply,
     "arith.divf": plain(ops.divide), "arith.remf": plain(ops.remainder), "arith.negf": plain(ops.negate),
-    "arith.maximumf": plain(ops.maximum), "arith.minimumf": plain(ops.minimum),
-    "arith.maxnumf": plain(_minimum_number("max")), "arith.minnumf": plain(_minimum_number("min")),
+    "arith.maximumf": _combining(ops.maximum, "maximum"), "arith.minimumf": _combining(ops.minimum, "minimum"),
+    "arith.maxnumf": plain(_ignoring_nan(ops.maximum)), "arith.minnumf": plain(_ignoring_nan(ops.minimum)),
     "arith.cmpf": _compare, "arith.bitcast": _bitcast,
     "arith.fptosi": _whole(True), "arith.fptoui": _whole(False),
     "arith.mulsi_extended": _extended_multiply(True), "arith.mului_extended": _extended_multiply(False),

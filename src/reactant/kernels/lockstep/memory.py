@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import gcd
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -20,6 +21,7 @@ from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, both,
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, at_domain, axes_of, of_atom, range_of
 from reactant.kernels.lockstep.lanes import (
     Lanes,
+    View,
     apply,
     broadcast,
     condition_lanes,
@@ -49,9 +51,22 @@ class Context:
     certain: bool = True
 
 
+Bounds = tuple[tuple[int, int, int], ...]
+"""(start, stride, count) in each dimension."""
+
+
+@dataclass
+class Written:
+    """The latest writes behind a value of memory, newest first: where, and what, in dimensions `shape`."""
+
+    value: ir.Value
+    entries: list[tuple[tuple[int, ...], Bounds, ir.Value]]
+
+
 @dataclass(eq=False)
 class Memory:
-    """`value` has a dimension for each of `axes` (full extent), then those of `shape`."""
+    """`value` has a dimension for each of `axes` (full extent), then those of `shape`. Scratch memory is shared or local;
+    nobody knows what it holds until it is written."""
 
     name: str
     dtype: np.dtype
@@ -63,6 +78,9 @@ class Memory:
     writeable: bool = True
     index: int | None = None
     hint: tuple[int, ...] = field(default=())
+    scratch: bool = False
+    unknown: ir.Value | None = None
+    written: Written | None = None
 
     def flat(self) -> ir.Value:
         return ops.reshape(self.value, (*(a.extent for a in self.axes), self.elements))
@@ -98,11 +116,41 @@ class Memory:
         """What each lane reads. Lanes outside the mask read anything."""
         self._check(form, context)
         found, forms, places = self._plan(form, context, writing=False)
-        lanes = read(self._seen(found.shape), forms, places, context.domain)
-        zero = [f for form, place, n in zip(found.forms, found.places, found.shape, strict=True)
+        lanes = self._read(found, forms, places, context.domain)
+        zero = [f for part, place, n in zip(found.forms, found.places, found.shape, strict=True)
                 if isinstance(place, Window) and place.starts(context.domain) is not None
-                for f in (form, Form(n - 1) - form)]
-        return replace(lanes, zero_unless=tuple(zero)) if size(found.shape) == self.elements else lanes
+                for f in (part, Form(n - 1) - part)]
+        if size(found.shape) > self.elements:
+            zero.append(Form(self.elements - 1) - form)
+        return replace(lanes, zero_unless=tuple(zero))
+
+    def _read(self, found: Plan, forms: Sequence[Form], places: Sequence[Place], domain: Domain) -> Lanes:
+        """What is at the places; straight from the write that put it there, where one did."""
+        bounds = _bounds(places)
+        if bounds is None:
+            return read(self._seen(found.shape), forms, places, domain)
+        shape = (*(a.extent for a in self.axes), *found.shape)
+        inside = all(0 <= s and s + (n - 1) * t < m for (s, t, n), m in zip(bounds, shape, strict=True))
+        windows = [p for p in places if isinstance(p, Window)]
+        source, at, part = self.value, bounds, None
+        if inside and self.written is not None and self.written.value == self.value:
+            for seen, where, update in self.written.entries:
+                if seen != shape:
+                    break
+                local = _within(bounds, where)
+                if local is not None:
+                    source, at, part = update, local, update
+                    break
+                if not _disjoint(bounds, where):
+                    break
+        if part is None:
+            lanes = read(self._seen(found.shape), forms, places, domain)
+        else:
+            lanes = _of_part(_cut(part, at), windows, domain)
+        if not (self.scratch and inside) or any(len(w.terms) > 1 or any(t.flipped for t in w.terms) for w in windows):
+            return lanes
+        labels = tuple(w.terms[0].axis if w.terms else None for w in windows)
+        return replace(lanes, view=View(source, shape if part is None else shape_of(part), at, labels))
 
     # -- writing
 
@@ -113,7 +161,9 @@ class Memory:
             shape = (*(a.extent for a in more), *self.shape)
             places = [more.index(a) for a in self.axes]
             places += range(len(more), len(shape))
+            fresh = self.unknown is not None and self.unknown == self.value
             self.value, self.axes = ops.broadcast_in_dim(self.value, shape, places), more
+            self.unknown = self.value if fresh else None
 
     def store(self, form: Form, value: Lanes, context: Context) -> None:
         """Write; where several lanes write one place, one of them wins."""
@@ -128,13 +178,15 @@ class Memory:
         domain = context.domain
         value = fitted(value, domain)
         found, _, _ = self._plan(form, context, writing=True)
-        clips, remaining = _clipped(found, context)
+        clips, remaining = _clipped(found, context, self.elements, form)
+        fresh = self.unknown is not None and self.unknown == self.value and name is None
+        remaining = TRUE if fresh else remaining           # what is not written may be anything
         mask = None if remaining.known else condition_lanes(remaining, domain)
         varying = set(value.axes) | (set(mask.axes) if mask else set())
         varying |= {a for a in axes_of(form) if domain[a].count > 1}
         self.own_copies(varying | {a for a in self.private if domain[a].count != a.extent})
         found, forms, places = self._plan(form, context, writing=True)
-        if not all(isinstance(p, Window) for p in places) and not context.mask.known:
+        if not all(isinstance(p, Window) for p in places) and not context.mask.known and not fresh:
             mask = condition_lanes(context.mask, domain)
         placed = {a for f in forms for a in axes_of(f) if domain[a].count > 1}
         if name is None:
@@ -142,19 +194,22 @@ class Memory:
         else:
             value, mask = self._reduced(value, mask, placed, context, name, identity)
             lost = set()
-        if lost and not context.mask.known:
+        if lost and not context.mask.known and not fresh:
             mask = condition_lanes(context.mask, domain)
-        whole = self._seen(found.shape)
+        whole, entry = self._seen(found.shape), None
         if not lost and all(isinstance(p, Window) for p in places):
-            clips = [None] * len(self.axes) + clips
-            whole = _windows_written(whole, places, clips, value, mask, domain, name)
+            clips = [None] * len(self.axes) + ([None] * len(clips) if fresh else clips)
+            whole, entry = _windows_written(whole, places, clips, value, mask, domain, name)
         else:
             whole = _scattered(whole, forms, places, value, mask, domain, name)
         lead = len(self.axes)
         if size(found.shape) != self.elements:
             flat = ops.reshape(whole, (*shape_of(whole)[:lead], size(found.shape)))
             whole = ops.slice(flat, [0] * (lead + 1), [*shape_of(flat)[:lead], self.elements])
+        earlier = self.written.entries if self.written is not None and self.written.value == self.value else []
         self.value = ops.reshape(whole, (*shape_of(whole)[:lead], *self.shape))
+        self.written = None if entry is None else Written(
+            self.value, [((*shape_of(whole)[:lead], *found.shape), *entry), *earlier][:REMEMBERED])
 
     def _reduced(self, value: Lanes, mask: Lanes | None, placed: set[Axis], context: Context, name: str,
                  identity: object) -> tuple[Lanes, Lanes | None]:
@@ -345,12 +400,66 @@ def _winners(value: Lanes, mask: Lanes | None, placed: set[Axis],
     return fitted(value, last), mask, set()
 
 
-Clip = "tuple[int, int] | None"
+REMEMBERED = 8
+"""So many writes are looked through by reads."""
 
 
-def _clipped(found: Plan, context: Context) -> tuple[list[tuple[int, int] | None], Condition]:
+def _bounds(places: Sequence[Place]) -> Bounds | None:
+    """(start, stride, count) of each dimension, where all are known and regular."""
+    found = []
+    for p in places:
+        if not isinstance(p, Window) or p.dynamic is not None:
+            return None
+        if p.dense:
+            found.append((p.start, 1, p.width))
+        elif len(p.terms) == 1:
+            found.append((p.start, p.terms[0].stride, p.terms[0].count))
+        else:
+            return None
+    return tuple(found)
+
+
+def _within(inner: Bounds, outer: Bounds) -> Bounds | None:
+    """Places counted in those of `outer`, where all are among them."""
+    found = []
+    for (a, s, n), (b, t, m) in zip(inner, outer, strict=True):
+        if (a - b) % t or (n > 1 and s % t) or a < b or a + (n - 1) * s > b + (m - 1) * t:
+            return None
+        found.append(((a - b) // t, max(1, s // t), n))
+    return tuple(found)
+
+
+def _disjoint(x: Bounds, y: Bounds) -> bool:
+    """Whether two regular sets of places surely have none in common."""
+    for (a, s, n), (b, t, m) in zip(x, y, strict=True):
+        unit = gcd(s if n > 1 else 0, t if m > 1 else 0)
+        if a + (n - 1) * s < b or b + (m - 1) * t < a or ((a - b) % unit if unit else a != b):
+            return True
+    return False
+
+
+def _cut(value: ir.Value, bounds: Bounds) -> ir.Value:
+    return ops.slice(value, [s for s, _, _ in bounds], [s + (n - 1) * t + 1 for s, t, n in bounds],
+                     [t for _, t, _ in bounds])
+
+
+def _of_part(value: ir.Value, windows: Sequence[Window], domain: Domain) -> Lanes:
+    """A tensor with one dimension a window as lanes."""
+    axes: list[Axis] = []
+    for w in windows:
+        value = _unfolded(value, len(axes), w.terms)
+        axes += [t.axis for t in w.terms]
+    return laid_over(value, axes, domain)
+
+
+
+def _clipped(found: Plan, context: Context, elements: int,
+             flat: Form) -> tuple[list[tuple[int, int] | None], Condition]:
     """Bounds that the mask sets for places of whole dimensions (least, greatest), and what is left of the mask."""
-    left, clips = list(terms_of(context.mask)), []
+    left: list[Condition] = list(terms_of(context.mask))
+    clips: list[tuple[int, int] | None] = []
+    if size(found.shape) > elements and all(isinstance(p, Window) for p in found.places):
+        left = [part for part in left if part != Compare(Form(elements - 1) - flat, "GE")]    # is cut off anyway
     for form, place in zip(found.forms, found.places, strict=True):
         mine = [part for part in left if isinstance(part, Compare) and part.kind == "GE" and form.terms
                 and ((part.form - form).known is not None or (part.form + form).known is not None)]
@@ -363,11 +472,14 @@ def _clipped(found: Plan, context: Context) -> tuple[list[tuple[int, int] | None
 
 
 def _windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[tuple[int, int] | None], value: Lanes,
-                     mask: Lanes | None, domain: Domain, name: str | None) -> ir.Value:
+                     mask: Lanes | None, domain: Domain,
+                     name: str | None) -> tuple[ir.Value, tuple[Bounds, ir.Value] | None]:
+    """The tensor with the windows written; also, where it is simple, what was written where."""
     windows = [p for p in places if isinstance(p, Window)]
     extents = shape_of(whole)
     axes = [t.axis for w in windows for t in w.terms]
-    update = _folded(broadcast(value, axes, domain), windows)
+    laid = broadcast(value, axes, domain)
+    update = _folded(laid, windows)
     selected = None if mask is None else _folded(broadcast(mask, axes, domain), windows)
     for d, w in enumerate(windows):                      # what the lanes between two places write: nothing
         if not w.dense:
@@ -402,7 +514,16 @@ def _windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[t
                 inside = ops.broadcast_in_dim(inside, shape_of(update), [])
                 selected = inside if selected is None else ops.and_(selected, inside)
     if 0 in shape_of(update):
-        return whole
+        return whole, None
+    entry = None
+    if selected is None and name is None and not grown and not any(w.dynamic for w in windows):
+        entry = tuple((s, 1, n) for s, n in zip(starts, shape_of(update), strict=True)), update
+    elif mask is None and name is None and not grown and all(
+            c is None and len(w.terms) <= 1 and w.dynamic is None and 0 <= w.start and w.last < n
+            and not any(t.flipped for t in w.terms) for c, w, n in zip(clips, windows, extents, strict=True)):
+        bounds = _bounds(windows)
+        assert bounds is not None
+        entry = bounds, ops.reshape(laid, [n for _, _, n in bounds])
     if name is not None or selected is not None:
         dynamic = any(w.dynamic is not None for w in windows)
         old = ops.dynamic_slice(target, at, shape_of(update)) if dynamic else \
@@ -416,7 +537,7 @@ def _windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[t
     if grown:
         low = [p[0] for p in padding]
         result = ops.slice(result, low, [a + n for a, n in zip(low, extents, strict=True)])
-    return result
+    return result, entry
 
 
 def _inside(start: ir.Value, extent: int) -> ir.Value:
