@@ -14,6 +14,7 @@ from reactant.derivatives.entry import compiled, name_of, numbers_of
 from reactant.derivatives.gradients import grad
 from reactant.derivatives.linear import prepared
 from reactant.derivatives.outline import Outlined, Slot, leaves_of
+from reactant.derivatives.sparse_matrices import SparseJacobian
 from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
@@ -28,10 +29,6 @@ class Jacobian:
     """A function of the same arguments that gives the matrix of all derivatives. Made by `jacobian` and `hessian`."""
 
     def __init__(self, function: Any, argnums: int | Sequence[int], mode: str):
-        if not callable(function):
-            raise TypeError(f"A derivative is of a function, not of {type(function).__name__}.")
-        if mode not in MODES:
-            raise ValueError(f"jacobian: mode={mode!r} is not auto, forward or reverse.")
         self.differentiated, self.argnums, self.mode = function, argnums, mode
         self.__name__ = f"jacobian_{name_of(function)}"
         self.__doc__ = f"Jacobian of {name_of(function)}."
@@ -148,7 +145,8 @@ def _as_tensor(value: ir.Value, like: Any) -> Tensor:
     return Tensor.of_value(value, ARRAY if shape or isinstance(like, np.ndarray) else SCALAR)
 
 
-def jacobian(function: Callable, argnums: int | Sequence[int] = 0, mode: str = "auto") -> Jacobian:
+def jacobian(function: Callable, argnums: int | Sequence[int] = 0, mode: str = "auto",
+             sparse: bool | str = False) -> Jacobian | SparseJacobian:
     """The matrix of all derivatives of a function of real arrays: shape (*output.shape, *input.shape).
 
     Where the argument or the output has several arrays, the result has the structure of the output with, at each of
@@ -156,10 +154,27 @@ def jacobian(function: Callable, argnums: int | Sequence[int] = 0, mode: str = "
     program with another dimension.
     mode: "forward" has one direction for each element of the input, "reverse" one for each of the output, "auto" takes
     fewer.
+    sparse: give a `scipy.sparse.csr_array`, (output.size, input.size). Which entries can differ from zero is read off
+    the program (and the integer arguments); columns that share no row are one direction. "dense": an array, computed
+    in the same way. One argument and one output; not inside compiled functions.
     """
+    return _matrix(function, argnums, mode, sparse)
+
+
+def hessian(function: Callable, argnums: int | Sequence[int] = 0, sparse: bool | str = False
+            ) -> Jacobian | SparseJacobian:
+    """The matrix of second derivatives of a function that returns one real number, forward over reverse. `sparse` as in
+    `jacobian`."""
+    return _matrix(grad(function, argnums), argnums, "forward", sparse)
+
+
+def _matrix(function: Any, argnums: int | Sequence[int], mode: str, sparse: bool | str) -> Jacobian | SparseJacobian:
+    if not callable(function):
+        raise TypeError(f"A derivative is of a function, not of {type(function).__name__}.")
+    if mode not in MODES:
+        raise ValueError(f"jacobian: mode={mode!r} is not auto, forward or reverse.")
+    if sparse not in (False, True, "dense"):
+        raise ValueError(f"jacobian: sparse={sparse!r} is not True, False or 'dense'.")
+    if sparse:
+        return SparseJacobian(function, argnums, mode, sparse == "dense")
     return Jacobian(function, argnums, mode)
-
-
-def hessian(function: Callable, argnums: int | Sequence[int] = 0) -> Jacobian:
-    """The matrix of second derivatives of a function that returns one real number, forward over reverse."""
-    return Jacobian(grad(function, argnums), argnums, "forward")

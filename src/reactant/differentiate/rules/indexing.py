@@ -131,8 +131,8 @@ def _one_by_one(call: Call) -> list[ir.Value]:
     last = ops.concatenate([ops.compare(ops.slice(goals, (0,), (n - 1,)), ops.slice(goals, (1,), (n,)), "NE"),
                             ops.constant(True, bool, (1,))], 0)
     places = ops.reshape(ops.select(last, goals, total), (n, 1))
-    where = {"update_window_dims": (), "inserted_window_dims": (0,), "scatter_dims_to_operand_dims": (0,),
-             "index_vector_dim": 1}
+    where: dict[str, Any] = {"update_window_dims": (), "inserted_window_dims": (0,),
+                             "scatter_dims_to_operand_dims": (0,), "index_vector_dim": 1}
     flat = [ops.reshape(x, (total,)) for x in arrays]
     reached = ops.constant(False, bool, (total,))
     reached = ops.scatter(reached, places, ops.constant(True, bool, (n,)), "second", **where)

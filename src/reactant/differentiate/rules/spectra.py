@@ -106,7 +106,8 @@ def _singular_forward(call: Call, tangents: Tangents) -> Tangents:
     """A = U S V^H: with M = U^H A' V, s' = Re diag(M); U^H U' and V^H V' divide the parts of M S and S M by
     s_j^2 - s_i^2; what A' has outside of U's (V's) range is divided by s. What of a complex vector's phase is free goes
     to U."""
-    t, mode = tangents[0], setting(call, "mode")
+    t: ir.Value = tangents[0]
+    mode = setting(call, "mode")
     m, n = shape_of(t)[-2:]
     k = min(m, n)
     _, s, u, vh, _ = call.results

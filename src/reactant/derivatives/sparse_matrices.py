@@ -1,0 +1,154 @@
+"""Sparse Jacobians and Hessians: the structure is read off the program, columns without a common row are one direction.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from reactant import signature as sig
+from reactant.api import Jitted
+from reactant.derivatives.entry import EXTRA, compiled, name_of, numbers_of
+from reactant.derivatives.linear import prepared, primal_of
+from reactant.derivatives.outline import Outlined, Slot, filled, leaves_of
+from reactant.differentiate import requests
+from reactant.differentiate.sparse import Colouring, colour
+from reactant.differentiate.structure import pattern_of
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.ir import ops
+from reactant.ir.types import shape_and_dtype
+from reactant.session import is_tracing
+from reactant.tracing import Result
+
+SMALL = 1_000_000
+"""Captured arrays of floats of up to this many elements are looked at: their zeros have no derivatives behind them."""
+
+
+@dataclass(frozen=True)
+class Compression:
+    """What is known about the matrix of one program: its pattern (scipy.sparse.csr_array), which columns (rows) go
+    together, the shape of the output, and the contents of captured arrays that all this holds for."""
+
+    pattern: Any
+    colouring: Colouring
+    shape: tuple[int, ...]
+    captured: tuple[tuple[np.ndarray, bytes], ...]
+
+    def holds(self) -> bool:
+        return all(array.tobytes() == content for array, content in self.captured)
+
+
+class SparseJacobian:
+    """A function of the same arguments that gives the matrix of derivatives as `scipy.sparse.csr_array`, (output.size,
+    input.size), or as an array. Made by `jacobian` and `hessian` with `sparse`."""
+
+    def __init__(self, function: Any, argnums: int | Sequence[int], mode: str, dense: bool):
+        if not isinstance(argnums, int):
+            raise TypeError("A sparse Jacobian is of one argument: argnums is an int.")
+        self.differentiated, self.argnums, self.mode, self.dense = function, argnums, mode, dense
+        self.__name__ = f"sparse_jacobian_{name_of(function)}"
+        self.__doc__ = f"Sparse Jacobian of {name_of(function)}."
+        self._known: dict[Any, Compression] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            raise UnsupportedError("The structure of a sparse Jacobian is found before a program is compiled, and its "
+                                   "result is not an array. Call it outside of compiled functions.")
+        made = self.compression(*args, **kwargs)
+        values = self._compressed(*args, **kwargs, **{EXTRA: self._seeds(made.colouring)})
+        entries = made.colouring.entries(made.pattern, np.asarray(values).reshape(made.colouring.count, -1))
+        from scipy import sparse
+        matrix = sparse.csr_array((entries, made.pattern.indices, made.pattern.indptr), shape=made.pattern.shape)
+        return matrix.toarray().reshape(*made.shape, *np.shape(args[self.argnums])) if self.dense else matrix
+
+    def compression(self, *args: Any, **kwargs: Any) -> Compression:
+        """The structure and its colouring for these arguments; found once for each signature and each content of the
+        integer arguments and captured arrays."""
+        key, leaves = self._primal._sign(args, kwargs)
+        whole = {i: np.asarray(leaf) for i, leaf in enumerate(leaves) if _is_whole(leaf)}
+        fixed = tuple((i, leaf.tobytes()) for i, leaf in whole.items())
+        found = self._known.get((key, fixed))
+        if found is None or not found.holds():
+            found = self._known[key, fixed] = self._compress(args, kwargs, whole, len(leaves))
+        return found
+
+    def _compress(self, args: tuple, kwargs: dict, known: dict[int, np.ndarray], leaves: int) -> Compression:
+        traced = self._primal.lower(*args, **kwargs).traced
+        captured = {leaves + i: a for i, a in enumerate(traced.captured) if _is_whole(a) or a.size <= SMALL}
+        result = leaves_of(traced.result)[0]
+        if isinstance(result, Result):
+            number = _leaf_of(args, self.argnums)
+            pattern, shape = pattern_of(traced.module, number, result.index, {**known, **captured})
+        else:                                          # a constant
+            from scipy import sparse
+            shape = np.shape(getattr(result, "value", result))
+            pattern = sparse.csr_array((int(np.prod(shape)), np.size(args[self.argnums])), dtype=bool)
+        pattern.sort_indices()
+        return Compression(pattern, colour(pattern, self.mode), shape,
+                           tuple((a, a.tobytes()) for a in captured.values()))
+
+    # -- programs
+
+    @cached_property
+    def _primal(self) -> Jitted:
+        """The output alone."""
+        def traced(args: tuple, kwargs: dict, _: Any) -> Any:
+            made, slot = self._outlined(args, kwargs)
+            return filled(slot, primal_of(made)[0])
+        made = compiled(self.differentiated, traced, self.__name__)
+        options = made.options.with_(optimize=("inline", "simplify")) if made.options.optimize is True else made.options
+        return Jitted(made.function, options, made._static, made._traced)
+
+    @cached_property
+    def _compressed(self) -> Jitted:
+        """The derivative in many directions at once."""
+        def traced(args: tuple, kwargs: dict, seeds: Any) -> Any:
+            made, slot = self._outlined(args, kwargs)
+            by_rows, given = seeds
+            count = np.shape(given)[0]
+            mode = requests.REVERSE if by_rows else requests.FORWARD
+            like = made.types[slot.index] if by_rows else made.active[0].value().type
+            shape, dtype = shape_and_dtype(like)
+            value = ops.convert(given.value(), dtype) if type(given) is Tensor else ops.constant(given, dtype)
+            results, found = made.request(mode, [slot.index], [ops.reshape(value, (count, *shape))], count=count)
+            made.take_effect(results)
+            return Tensor.of_value(found[0], ARRAY)
+        return compiled(self.differentiated, traced, f"compressed_{name_of(self.differentiated)}", extra=True)
+
+    def _outlined(self, args: tuple, kwargs: dict) -> tuple[Outlined, Slot]:
+        """The function outlined, and its output. Raises for what is not from one real array to one."""
+        (number,) = numbers_of(self.argnums, args)
+        made = prepared(self.differentiated, args, kwargs, (number,))
+        leaves = [leaf for leaf in leaves_of(made.outputs()) if leaf is not None]
+        if len(made.active) != 1 or len(leaves) != 1 or type(leaves[0]) is not Slot:
+            raise UnsupportedError(f"A sparse Jacobian is of a function from one array to one array; '{made.name}' has "
+                                   f"{len(made.active)} and {len(leaves)}. Put them together with np.concatenate.")
+        slot = leaves[0]
+        for dtype in (made.active[0].dtype, shape_and_dtype(made.types[slot.index])[1]):
+            if dtype.kind not in "fV":
+                raise TypeError(f"jacobian is of real numbers, not {dtype}. Use jvp or vjp.")
+        return made, slot
+
+    def _seeds(self, colouring: Colouring) -> tuple[bool, np.ndarray]:
+        return colouring.by_rows, colouring.seeds(np.float32)
+
+
+def _is_whole(leaf: Any) -> bool:
+    return np.asarray(leaf).dtype.kind in "iub"
+
+
+def _leaf_of(args: Sequence[Any], number: int) -> int:
+    """Which run-time leaf an argument is."""
+    flat = sig.Flattener()
+    for position, arg in enumerate(args):
+        start = len(flat.leaves)
+        flat.node(arg)
+        if position == number % len(args):
+            return start
+    raise AssertionError("numbers_of has checked it")
+
+
