@@ -1,13 +1,14 @@
 """What is known of a loop before it runs: counters, trip counts, ranges of integers. Analysis only, no rules.
 
 A counter is a carried integer that every turn increases by the same constant. A trip count is exact where the condition
-is a comparison of a counter with a constant or a conjunction of such, an upper bound where it has other terms too.
+is a comparison of a counter with a constant or a conjunction of such, an upper bound where it has other terms too, or
+where start or bound are known to lie in a range.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,12 @@ class Counter:
 
 @dataclass(frozen=True)
 class Trips:
-    """At most `most` turns; exactly as many where `exact`."""
+    """At most `most` turns; exactly as many where `exact`. `counted`: nothing but counters and integers from outside
+    decides, so that a turn beyond the last is one whose condition does not hold."""
 
     most: int
     exact: bool
+    counted: bool = field(default=True, compare=False)
 
 
 def scalar(value: ir.Value) -> int | None:
@@ -66,8 +69,11 @@ def trips(loop: ir.Operation, known: dict[int, Counter] | None = None) -> Trips 
     block = loop.regions[0].blocks[0]
     arguments = list(block.arguments)
     terms = _terms(list(block)[-1].operands[0])
-    found = [bound for term in terms if (bound := _turns(term, arguments, known)) is not None]
-    return Trips(min(found), len(terms) == len(found)) if found else None
+    found = [bound for term in terms if (bound := _turns(term, arguments, known, loop)) is not None]
+    if not found:
+        return None
+    counted = len(terms) == len(found)
+    return Trips(min(b.most for b in found), counted and all(b.exact for b in found), counted)
 
 
 def _terms(value: ir.Value) -> list[ir.Value]:
@@ -80,39 +86,63 @@ def _terms(value: ir.Value) -> list[ir.Value]:
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 
 
-def _turns(term: ir.Value, arguments: list[ir.Value], known: dict[int, Counter]) -> int | None:
-    """After how many turns a comparison of a counter with a constant becomes false."""
+def _turns(term: ir.Value, arguments: list[ir.Value], known: dict[int, Counter], loop: ir.Operation) -> Trips | None:
+    """After how many turns a comparison of a counter becomes false: exact for numbers, at most so many for a counter
+    of step 1 or -1 that starts, or a bound that lies, in a known range."""
     if isinstance(term.owner, ir.Block) or term.owner.name != "stablehlo.compare":
         return None
     left, right = term.owner.operands
     direction = attr.decode(term.owner.attributes["comparison_direction"])
-    if scalar(right) is None:
+    if _counter_of(left, arguments, known) is None:
         left, right, direction = right, left, _FLIPPED.get(direction, "EQ")
-    bound = scalar(right)
-    offset: int | None = 0
-    if not isinstance(left.owner, ir.Block) and left.owner.name == "stablehlo.add":
-        left, offset = left.owner.operands[0], scalar(left.owner.operands[1])
-    counter = known.get(arguments.index(left)) if left in arguments else None
-    if counter is None or counter.start is None or bound is None or offset is None:
+    found = _counter_of(left, arguments, known)
+    if found is None:
         return None
-    start, step = counter.start + offset, counter.step
+    counter, offset = found
+    step = counter.step
+    starts = (counter.start,) * 2 if counter.start is not None else range_of(loop.operands[counter.index])
+    exact = counter.start is not None and scalar(right) is not None
+    bounds = range_of(right) if not _in_loop(right, loop) else None
+    if starts is None or bounds is None or (not exact and abs(step) != 1):
+        return None
+    # the furthest way: from the first of the starts to the last of the bounds
+    start = (starts[0] if step > 0 else starts[1]) + offset
+    bound = bounds[1] if step > 0 else bounds[0]
     if direction == "LE":
         direction, bound = "LT", bound + 1
     elif direction == "GE":
         direction, bound = "GT", bound - 1
-    if direction == "NE" and (bound - start) * step >= 0 and (bound - start) % step == 0:
+    if direction == "NE" and exact and (bound - start) * step >= 0 and (bound - start) % step == 0:
         turns = (bound - start) // step
     elif direction == "LT" and step > 0:
         turns = max(0, math.ceil((bound - start) / step))
     elif direction == "GT" and step < 0:
         turns = max(0, math.ceil((start - bound) / -step))
-    elif (direction == "LT" and start >= bound) or (direction == "GT" and start <= bound):
+    elif exact and ((direction == "LT" and start >= bound) or (direction == "GT" and start <= bound)):
         turns = 0
     else:
         return None
     limits = np.iinfo(dtype_of(left))
-    return turns if limits.min <= min(start, start + turns * step) and max(
-        start, start + turns * step) <= limits.max else None
+    reached = (start, start + turns * step, *(s + offset for s in starts))
+    return Trips(turns, exact) if limits.min <= min(reached) and max(reached) <= limits.max else None
+
+
+def _counter_of(value: ir.Value, arguments: list[ir.Value], known: dict[int, Counter]) -> tuple[Counter, int] | None:
+    """The counter that a value is, and the number that is added to it."""
+    offset: int | None = 0
+    if not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.add":
+        value, offset = value.owner.operands[0], scalar(value.owner.operands[1])
+    counter = known.get(arguments.index(value)) if value in arguments else None
+    return None if counter is None or offset is None else (counter, offset)
+
+
+def _in_loop(value: ir.Value, loop: ir.Operation) -> bool:
+    """Whether a value is made in the condition of a loop, other than as a constant."""
+    if scalar(value) is not None:
+        return False
+    owner = value.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    return block == loop.regions[0].blocks[0]
 
 
 # ---- ranges --------------------------------------------------------------------------------------------------------
@@ -144,11 +174,26 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
         return None
     known = counters(loop)
     counter = known.get(value.arg_number)
-    if counter is None or counter.start is None or (turns := trips(loop, known)) is None:
+    if counter is None or (turns := trips(loop, known)) is None:
         return None
     in_body = block == loop.regions[1].blocks[0]
-    last = counter.start + (max(turns.most - 1, 0) if in_body else turns.most) * counter.step
-    return min(counter.start, last), max(counter.start, last)
+    starts = (counter.start,) * 2 if counter.start is not None else range_of(loop.operands[counter.index])
+    if starts is None or counter.start is None and not _bounds_loop(counter, loop, known):
+        return None
+    first = starts[0] if counter.step > 0 else starts[1]
+    last = first + (max(turns.most - 1, 0) if in_body else turns.most) * counter.step
+    reached = (first, last) if in_body else (*starts, last)
+    return min(reached), max(reached)
+
+
+def _bounds_loop(counter: Counter, loop: ir.Operation, known: dict[int, Counter]) -> bool:
+    """Whether the loop goes on only while this counter stays inside its bound, which then is the only one."""
+    block = loop.regions[0].blocks[0]
+    terms = _terms(list(block)[-1].operands[0])
+    if len(terms) != 1 or isinstance(terms[0].owner, ir.Block) or terms[0].owner.name != "stablehlo.compare":
+        return False
+    return any((found := _counter_of(side, list(block.arguments), known)) is not None and found[0] == counter
+               for side in terms[0].owner.operands)
 
 
 def _constant(op: ir.OpView, _: int) -> Range | None:

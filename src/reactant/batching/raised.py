@@ -1,0 +1,214 @@
+"""All turns of a loop at once: from a `Plan` to values, at the insertion point. Nothing of the loop is changed."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.batching.analysis import Spread, block_ops
+from reactant.batching.declare import repeated, spread
+from reactant.batching.engine import Batcher
+from reactant.batching.progressions import Progression
+from reactant.batching.raising import Count, Extreme, Last, Plan, Reduced, Role, Shifted, Written
+from reactant.batching.rules.reduction import NEUTRAL
+from reactant.batching.windows import INDEX, at, moving, read_fixed, read_windows, write_last, write_windows
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, is_float, shape_of
+
+
+class Raised:
+    """The final values of some carried values of a loop."""
+
+    def __init__(self, plan: Plan, indices: Sequence[int]):
+        self.plan, self.indices, self.count = plan, list(indices), plan.count
+        self.needs = [v for i in indices for v in plan.roles[i].needs]
+        self.shifted = self._shifted_needed(plan.behind(self.needs)[1])
+        needed = plan.behind([*self.needs, *(plan.returned[i] for i in self.shifted)])[0]
+        counted = [plan.arguments[r.index] for r in plan.roles.values() if isinstance(r, Count)]
+        self.spread = Spread([*counted, *(plan.arguments[i] for i in self.shifted)])
+        self.spread.run(needed, masked=not plan.turns.exact)
+        self.batcher = Batcher(self.count, self.spread.batched)
+        self.done: set[ir.Value] = set()
+        self.mask: ir.Value | None = None
+        self.turns_made: ir.Value | None = None
+
+    def _shifted_needed(self, arguments: set[ir.Value]) -> list[int]:
+        """The shifted values that are read, in an order in which they can be made."""
+        plan = self.plan
+        wanted = {plan.number[a] for a in arguments}
+        while True:
+            reached = {plan.number[a] for a in plan.behind(
+                [plan.returned[i] for i in plan.order if i in wanted])[1]} | wanted
+            if reached == wanted:
+                return [i for i in plan.order if i in wanted]
+            wanted = reached
+
+    # -- building
+
+    def build(self) -> dict[int, ir.Value]:
+        """The final value of each index."""
+        plan, batcher = self.plan, self.batcher
+        for version, index in plan.versions.items():
+            batcher.values[version] = plan.inits[index]
+        for role in plan.roles.values():
+            if isinstance(role, Count):
+                self._count(role, plan.arguments[role.index])
+        if not plan.turns.exact:
+            self._set_mask()
+        for index in self.shifted:
+            self._emit([plan.returned[index]])
+            before = batcher.full(plan.returned[index])
+            first = ops.reshape(plan.inits[index], (1, *shape_of(plan.inits[index])))
+            kept = ops.slice(before, [0] * len(shape_of(before)), [self.count - 1, *shape_of(before)[1:]])
+            batcher.values[plan.arguments[index]] = ops.concatenate([first, kept], 0)
+        self._emit(self.needs)
+        return {i: self._final(plan.roles[i]) for i in self.indices}
+
+    def _emit(self, values: Sequence[ir.Value]) -> None:
+        body = [op for op in self.plan.behind(values)[0] if op.results[0] not in self.done]
+        self.done.update(op.results[0] for op in body)
+        self.batcher.run(body)
+
+    def _count(self, role: Count, argument: ir.Value) -> None:
+        counter, dtype = role.counter, dtype_of(argument)
+        init = self.plan.inits[role.index]
+        start: int | ir.Value = counter.start if counter.start is not None else init
+        numbers = ops.iota((self.count,), dtype, 0)
+        if counter.step != 1:
+            numbers = ops.multiply(numbers, ops.splat(np.asarray(counter.step).astype(dtype), numbers))
+        if not isinstance(start, int):
+            numbers = ops.add(numbers, repeated(start, self.count))
+        elif start:
+            numbers = ops.add(numbers, ops.splat(start, numbers))
+        self.batcher.values[argument] = numbers
+        self.batcher.progressions[argument] = Progression(start, counter.step)
+
+    def _set_mask(self) -> None:
+        """Which of the counted turns the loop makes: those whose counter has started and has not ended."""
+        plan, batcher = self.plan, self.batcher
+        block = plan.loop.regions[0].blocks[0]
+        body, (predicate,) = block_ops(block)
+        here = [a for a, i in zip(block.arguments, range(len(plan.inits)), strict=True)
+                if isinstance(plan.roles[i], Count)]
+        found = Spread(here)
+        found.run(body)
+        inner = Batcher(self.count, found.batched, dict(batcher.values))
+        for i, argument in enumerate(block.arguments):
+            if isinstance(plan.roles[i], Count):
+                inner.values[argument] = batcher.values[plan.arguments[i]]
+        inner.run(body)
+        mask = inner.full(predicate)
+        for role in plan.roles.values():
+            if isinstance(role, Count) and ops.constant_value(plan.inits[role.index]) is None:
+                numbers = batcher.values[plan.arguments[role.index]]
+                begun = ops.compare(numbers, repeated(plan.inits[role.index], self.count),
+                                    "GE" if role.counter.step > 0 else "LE")
+                mask = ops.and_(mask, begun)
+        self.mask = batcher.mask = mask
+        self.turns_made = ops.reduce(ops.convert(mask, INDEX), 0, [0], "add")
+
+    def _final(self, role: Role) -> ir.Value:
+        builders: dict[type, Any] = {Written: self._written, Reduced: self._reduced, Extreme: self._extreme,
+                                     Last: self._last, Shifted: self._last, Count: self._end}
+        return builders[type(role)](role)
+
+    def _end(self, role: Count) -> ir.Value:
+        init = self.plan.inits[role.index]
+        step, dtype = role.counter.step, dtype_of(init)
+        if self.turns_made is None:
+            return ops.add(init, self.count * step)
+        return ops.add(init, ops.convert(ops.multiply(self.turns_made, step), dtype))
+
+    def _written(self, role: Written) -> ir.Value:
+        array = self.plan.inits[role.index]
+        for write, window in zip(role.writes, role.windows, strict=True):
+            parts = self.batcher.full(write.operands[1])
+            if not moving(window):
+                part = self._of_last_turn(parts, functools.partial(read_fixed, array, window))
+                array = write_last(array, part, window)
+                continue
+            if self.mask is not None:
+                parts = ops.select(spread(self.mask, shape_of(parts)[1:]), parts,
+                                   read_windows(array, window, self.count))
+            array = write_windows(array, parts, window, self.count)
+        return array
+
+    def _of_last_turn(self, parts: ir.Value, otherwise: Callable[[], ir.Value]) -> ir.Value:
+        """What the last turn made; `otherwise()` where there was none."""
+        if self.turns_made is None:
+            return at(parts, self.count - 1)
+        if ops.constant_value(self.plan.inits[self._first_counter()]) is None:
+            turns = ops.iota((self.count,), INDEX, 0)
+            last = ops.reduce(ops.select(self.mask, turns, -1), -1, [0], "maximum")
+        else:
+            last = ops.subtract(self.turns_made, 1)
+        return ops.select(ops.compare(last, 0, "GE"), at(parts, last), otherwise())
+
+    def _first_counter(self) -> int:
+        return next(r.index for r in self.plan.roles.values() if isinstance(r, Count))
+
+    def _reduced(self, role: Reduced) -> ir.Value:
+        init = self.plan.inits[role.index]
+        dtype, combine = dtype_of(init), f"stablehlo.{role.name}"
+        total = init
+        for term in role.terms:
+            parts = self.batcher.full(term.value)
+            if term.negated:
+                parts = ops.negate(parts)
+            holds = [self.batcher.full(c) for c in term.conditions] + ([] if self.mask is None else [self.mask])
+            neutral = NEUTRAL[role.name](dtype)
+            for condition in holds:
+                parts = ops.select(spread(condition, shape_of(parts)[1:]), parts, neutral)
+            zero = _nothing(init, neutral) if total is init else None
+            if zero is not None:
+                total = ops.reduce(parts, zero, [0], role.name)
+                continue
+            found = ops.reduce(parts, neutral, [0], role.name)
+            total = ops.create(combine, [init.type], [total, found]).result
+        return total
+
+    def _last(self, role: Last | Shifted) -> ir.Value:
+        init, parts = self.plan.inits[role.index], self.batcher.full(role.value)
+        condition = getattr(role, "condition", None)
+        if condition is None:
+            return self._of_last_turn(parts, lambda: init)
+        holds = self.batcher.full(condition)
+        if self.mask is not None:
+            holds = ops.and_(holds, self.mask)
+        turns = ops.iota((self.count,), INDEX, 0)
+        last = ops.reduce(ops.select(holds, turns, -1), -1, [0], "maximum")
+        return ops.select(ops.compare(last, 0, "GE"), at(parts, last), init)
+
+    def _extreme(self, role: Extreme) -> ir.Value:
+        """The first turn (the last, for "or equal") whose element is the extreme of all. NaN compares with nothing: it
+        is passed over, and an extreme that is NaN at the start stays."""
+        element, dtype = self.batcher.full(role.element), dtype_of(role.element)
+        best = "maximum" if role.direction in ("GT", "GE") else "minimum"
+        worst = NEUTRAL[best](dtype)
+        valid = ops.compare(element, element, "EQ") if is_float(dtype) else None
+        if self.mask is not None:
+            valid = self.mask if valid is None else ops.and_(valid, self.mask)
+        candidates = element if valid is None else ops.select(valid, element, worst)
+        found = ops.reduce(candidates, worst, [0], best)
+        hits = ops.compare(candidates, repeated(found, self.count), "EQ")
+        if valid is not None:
+            hits = ops.and_(hits, valid)
+        turns = ops.iota((self.count,), INDEX, 0)
+        if role.direction in ("GT", "LT"):
+            turn = ops.reduce(ops.select(hits, turns, self.count), self.count, [0], "minimum")
+        else:
+            turn = ops.reduce(ops.select(hits, turns, -1), -1, [0], "maximum")
+        any_hit = ops.and_(ops.compare(turn, 0, "GE"), ops.compare(turn, self.count, "LT"))
+        taken = ops.and_(any_hit, ops.compare(found, self.plan.inits[role.of], role.direction))
+        return ops.select(taken, at(self.batcher.full(role.value), turn), self.plan.inits[role.index])
+
+
+def _nothing(init: ir.Value, neutral: object) -> np.generic | None:
+    """The number that a start consists of, where that is neutral; zeros of either sign are."""
+    known = ops.constant_value(init)
+    if known is None or not known.size or any(known.strides) or known.flat[0] != neutral:
+        return None
+    return known.flat[0]

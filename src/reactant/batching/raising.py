@@ -1,0 +1,421 @@
+"""What the turns of a loop do to its carried values, where that can be done for all turns at once. Analysis only.
+
+A carried value has one of these *roles*:
+
+    Written     an array of which every turn overwrites windows; what turns read of it no earlier turn has written
+    Reduced     start + e0 + e1 + ... (or *, max, min, and, or, xor), and nothing reads the sums in between
+    Extreme     the greatest (least) element so far, and what goes with it: its index
+    Last        what the last turn makes, or the last turn for which a condition holds
+    Shifted     what the turn before made, read by the next
+    Recurrent   anything else: each turn needs the one before
+
+Values that depend on a recurrent one *stay* in a loop; the others can leave it (`Plan.leaving`).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+
+from reactant.batching.accesses import (
+    EARLIER,
+    OTHER,
+    SAME,
+    Turns,
+    Window,
+    affine_starts,
+    apart,
+    read_window,
+    window_of,
+)
+from reactant.batching.analysis import block_ops, reads
+from reactant.batching.rules.reduction import NEUTRAL
+from reactant.ir import attributes as attr
+from reactant.ir.induction import Counter, Trips, counters, range_of, trips
+from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
+from reactant.rewrite import pure
+
+UPDATE, SELECT, COMPARE = "stablehlo.dynamic_update_slice", "stablehlo.select", "stablehlo.compare"
+FLIPPED = {"GT": "LT", "LT": "GT", "GE": "LE", "LE": "GE"}
+
+
+@dataclass(frozen=True)
+class Term:
+    """An element of a reduction, where a condition holds (0-d booleans, all of them)."""
+
+    value: ir.Value
+    conditions: tuple[ir.Value, ...] = ()
+    negated: bool = False
+
+
+@dataclass
+class Role:
+    """What happens to carried value `index`; `needs`: the values of the body that all turns have to give."""
+
+    index: int
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return []
+
+
+@dataclass
+class Count(Role):
+    counter: Counter
+
+
+@dataclass
+class Written(Role):
+    writes: list[ir.Operation]
+    windows: list[Window]
+    versions: list[ir.Value]
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return [write.operands[1] for write in self.writes]
+
+
+@dataclass
+class Reduced(Role):
+    name: str
+    terms: list[Term]
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return [v for term in self.terms for v in (term.value, *term.conditions)]
+
+
+@dataclass
+class Extreme(Role):
+    """value, where `element` compares with carried value `of` as `direction` says."""
+
+    value: ir.Value
+    element: ir.Value
+    of: int
+    direction: str
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return [self.value, self.element]
+
+
+@dataclass
+class Last(Role):
+    value: ir.Value
+    condition: ir.Value | None = None
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return [self.value] if self.condition is None else [self.value, self.condition]
+
+
+@dataclass
+class Shifted(Role):
+    value: ir.Value
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return [self.value]
+
+
+@dataclass
+class Recurrent(Role):
+    pass
+
+
+class Plan:
+    """The roles of a loop's carried values. `Plan.of` gives None where the turns cannot be counted."""
+
+    def __init__(self, loop: ir.Operation, known: dict[int, Counter], turns: Trips):
+        self.loop, self.turns, self.count = loop, turns, turns.most
+        self.inits = list(loop.operands)
+        self.arguments = list(loop.regions[1].blocks[0].arguments)
+        self.body, self.returned = block_ops(loop.regions[1].blocks[0])
+        self.starts = self._starts(known)
+        self.places = Turns(loop, self.starts, self.count)
+        self.number = {argument: i for i, argument in enumerate(self.arguments)}
+        self.owner = {result: op for op in self.body for result in op.results}
+        self.roles: dict[int, Role] = {i: self._role(i, known) for i in range(len(self.inits))}
+        self.versions = {v: role.index for role in self.roles.values() if isinstance(role, Written)
+                         for v in role.versions}
+        self.staying: set[int] = set()
+        self.order: list[int] = []
+        """Shifted values, each after those it needs."""
+        self._settle()
+
+    @staticmethod
+    def of(loop: ir.Operation) -> Plan | None:
+        known = counters(loop)
+        turns = trips(loop, known)
+        if turns is None or not turns.counted or turns.most < 2:
+            return None
+        delayed = [c for c in known.values() if c.start is None]
+        if not turns.exact and delayed and len(known) > 1:
+            return None
+        return Plan(loop, known, turns)
+
+    def _starts(self, known: dict[int, Counter]) -> dict[int, Counter]:
+        """Counters whose start is only bounded count from the first place they may have: turns before their start are
+        left out by the mask."""
+        if self.turns.exact:
+            return known
+        found = {}
+        for index, counter in known.items():
+            if counter.start is None and (reach := range_of(self.inits[index])) is not None:
+                counter = Counter(index, reach[0] if counter.step > 0 else reach[1], counter.step)
+            found[index] = counter
+        return found
+
+    # -- roles
+
+    def _role(self, index: int, known: dict[int, Counter]) -> Role:
+        if index in known:
+            return Count(index, self.starts[index])
+        found = self._written(index) or self._reduced(index) or self._extreme(index) or self._last(index)
+        if found is not None:
+            return found
+        # with a start known only at run time, the turn before the first is not the one counted before it
+        delayed = not self.turns.exact and any(c.start is None for c in known.values())
+        return Recurrent(index) if delayed else Shifted(index, self.returned[index])
+
+    def _uses(self, value: ir.Value) -> list[tuple[ir.Operation, int]]:
+        return [(use.owner.operation, use.operand_number) for use in value.uses]
+
+    def _written(self, index: int) -> Written | None:
+        """The chain of updates from the argument to what is returned, and whether turns are independent in it."""
+        argument, value = self.arguments[index], self.returned[index]
+        writes: list[ir.Operation] = []
+        while value != argument:
+            op = self.owner.get(value)
+            if op is None or op.name != UPDATE:
+                return None
+            writes.append(op)
+            value = op.operands[0]
+        writes.reverse()
+        windows = [window for write in writes if (window := self._window(write)) is not None]
+        if not writes or len(windows) < len(writes):
+            return None
+        versions = [argument, *(write.results[0] for write in writes)]
+        if not self._writes_in_order(windows) or not all(
+                self._reads_apart(version, number, writes, windows, index) for number, version in enumerate(versions)):
+            return None
+        return Written(index, writes, windows, versions)
+
+    def _window(self, write: ir.Operation) -> Window | None:
+        found = window_of(self.places, write.operands[0], list(write.operands)[2:], shape_of(write.operands[1]))
+        return None if any(start is None for start in found.starts) else found
+
+    def _writes_in_order(self, windows: Sequence[Window]) -> bool:
+        """Whether doing each write for all turns, one write after the other, leaves what the turns leave. A window that
+        does not move at all holds what the last turn writes."""
+        for number, window in enumerate(windows):
+            still = not any(start.step for start in affine_starts(window))
+            if not still and not apart(window, window, self.count, OTHER):
+                return False
+            if not all(apart(later, window, self.count, EARLIER) for later in windows[number + 1:]):
+                return False
+        return True
+
+    def _reads_apart(self, version: ir.Value, number: int, writes: Sequence[ir.Operation], windows: Sequence[Window],
+                     index: int) -> bool:
+        """Whether all reads of a version see what was there before the loop."""
+        last = number == len(writes)
+        for op, operand in self._uses(version):
+            if op.name == "stablehlo.return" and op.block == self.loop.regions[1].blocks[0]:
+                if not last or operand != index:
+                    return False
+                continue
+            if not last and op == writes[number] and operand == 0:
+                continue
+            if operand != 0:
+                return False
+            read = read_window(self.places, op)
+            if not all(apart(window, read, self.count, EARLIER) for window in windows) \
+                    or not all(apart(window, read, self.count, SAME) for window in windows[:number]):
+                return False
+        return not self._uses_in_condition(index)
+
+    def _uses_in_condition(self, index: int) -> bool:
+        return bool(self._uses(self.loop.regions[0].blocks[0].arguments[index]))
+
+    def _reduced(self, index: int) -> Reduced | None:
+        argument = self.arguments[index]
+        found: list[Term] = []
+        inner: set[ir.Value] = set()
+        name = self._terms(self.returned[index], argument, (), found, inner)
+        if not name or self._uses_in_condition(index) or NEUTRAL[name](dtype_of(argument)) is None:
+            return None
+        allowed = {self.owner[v].results[0] for v in inner if v != argument}
+        for value in inner:
+            for op, operand in self._uses(value):
+                if op.name == "stablehlo.return":
+                    if value != self.returned[index] or operand != index:
+                        return None
+                elif not len(op.results) or op.results[0] not in allowed:
+                    return None
+        return Reduced(index, name, found)
+
+    def _terms(self, value: ir.Value, argument: ir.Value, conditions: tuple[ir.Value, ...], found: list[Term],
+               inner: set[ir.Value]) -> str | None:
+        """The operation by which `value` is made from the argument and terms, "" where it is the argument itself; None
+        where it is made otherwise. `inner`: the values on the way."""
+        inner.add(value)
+        if value == argument:
+            return ""
+        op = self.owner.get(value)
+        if op is None:
+            return None
+        if op.name == SELECT and not shape_of(op.operands[0]):
+            condition, taken, other = op.operands
+            if other == argument and taken != argument:
+                inner.add(argument)
+                return self._terms(taken, argument, (*conditions, condition), found, inner)
+            return None
+        word = op.name.partition(".")[2]
+        negated = word == "subtract"
+        word = "add" if negated else word
+        if word not in NEUTRAL or len(op.operands) != 2:
+            return None
+        for rest, term in ((0, 1), (1, 0)):
+            if (negated and rest == 1) or not self._leads_to(op.operands[rest], argument):
+                continue
+            if self._leads_to(op.operands[term], argument):
+                return None
+            deeper = self._terms(op.operands[rest], argument, conditions, found, inner)
+            if deeper is None or deeper not in ("", word):
+                return None
+            found.append(Term(op.operands[term], conditions, negated))
+            return word
+        return None
+
+    def _leads_to(self, value: ir.Value, argument: ir.Value) -> bool:
+        """Whether a value is made from the argument."""
+        return argument in self.behind([value])[1]
+
+    def _extreme(self, index: int) -> Extreme | None:
+        """select(compare(element, extreme), value, carried), where the extreme is carried in the same way."""
+        found = self._choice(index)
+        if found is None:
+            return None
+        condition, value = found
+        op = self.owner.get(condition)
+        if op is None or op.name != COMPARE:
+            return None
+        direction = attr.decode(op.attributes["comparison_direction"])
+        element, other = op.operands
+        if element in self.number:
+            element, other, direction = other, element, FLIPPED.get(direction, "")
+        of = self.number.get(other)
+        if "compare_type" in op.attributes and attr.decode(op.attributes["compare_type"]) == "TOTALORDER":
+            return None
+        if of is None or direction not in FLIPPED or shape_of(element) or is_complex(dtype_of(element)):
+            return None
+        for number, readers in ((of, {condition, self.returned[of]}), (index, {condition, self.returned[index]})):
+            if self._uses_in_condition(number) or not all(
+                    len(user.results) and user.results[0] in readers for user, _ in self._uses(self.arguments[number])):
+                return None
+        return Extreme(index, value, element, of, direction) if self._choice(of) == (condition, element) else None
+
+    def _choice(self, index: int) -> tuple[ir.Value, ir.Value] | None:
+        """(condition, value) of a carried value that is kept, or replaced where a 0-d condition holds."""
+        op = self.owner.get(self.returned[index])
+        if op is None or op.name != SELECT or op.operands[2] != self.arguments[index] or shape_of(op.operands[0]):
+            return None
+        if len(self._uses(op.results[0])) != 1:
+            return None
+        return op.operands[0], op.operands[1]
+
+    def _last(self, index: int) -> Last | None:
+        argument = self.arguments[index]
+        uses = [op for op, _ in self._uses(argument)]
+        if self._uses_in_condition(index):
+            return None
+        if not uses:
+            return Last(index, self.returned[index])
+        found = self._choice(index)
+        if found is None or len(uses) != 1 or uses[0].results[0] != self.returned[index]:
+            return None
+        return Last(index, found[1], found[0])
+
+    # -- dependence
+
+    def behind(self, values: Iterable[ir.Value]) -> tuple[list[ir.Operation], set[ir.Value]]:
+        """The ops of the body that `values` need, in order, and the loop's arguments. What is read of a written array
+        is what was there before the loop."""
+        versions = getattr(self, "versions", {})
+        work, needed, arguments, seen = list(values), set(), set(), set()
+        while work:
+            value = work.pop()
+            if value in seen:
+                continue
+            seen.add(value)
+            if value in versions:
+                continue
+            if value in self.number:
+                arguments.add(value)
+            op = self.owner.get(value)
+            if op is not None:
+                needed.add(op.results[0])
+                work.extend(reads(op))
+        return [op for op in self.body if len(op.results) and op.results[0] in needed], arguments
+
+    def _settle(self) -> None:
+        """Find what needs recurrent values, to a fixed point."""
+        needs = {i: {self.number[a] for a in self.behind(role.needs)[1]} for i, role in self.roles.items()}
+        while True:
+            recurrent = {i for i, role in self.roles.items() if isinstance(role, Recurrent)}
+            self.staying = recurrent | {i for i, n in needs.items() if n & recurrent}
+            shifted = {i for i, role in self.roles.items() if isinstance(role, Shifted)}
+            self.order = _ordered(shifted, needs)
+            # a sum in between, or an extreme, that something else reads
+            inner = {i for i, role in self.roles.items() if isinstance(role, (Reduced, Extreme, Last))}
+            wrong = {i for i in shifted if i not in self.order or i in self.staying}
+            wrong |= {i for n in needs.values() for i in n & inner if i not in wrong}
+            wrong -= recurrent
+            if not wrong:
+                break
+            for i in wrong:
+                self.roles[i] = Recurrent(i)
+                needs[i] = set()
+        self._keep_extremes_together()
+        impure = any(not pure(op) for op in self.body)
+        if impure:
+            self.staying = set(self.roles) - {i for i in self.leaving if self._pure(i)}
+            self._keep_extremes_together()
+
+    def _keep_extremes_together(self) -> None:
+        """An extreme and what goes with it stay together."""
+        extremes = {i: role.of for i, role in self.roles.items() if isinstance(role, Extreme)}
+        kept = {of for i, of in extremes.items() if {i, of} & self.staying}
+        self.staying |= {i for i, of in extremes.items() if of in kept}
+
+    def _pure(self, index: int) -> bool:
+        return all(pure(op) for op in self.behind(self.roles[index].needs)[0])
+
+    @property
+    def leaving(self) -> list[int]:
+        """Carried values that need no loop, counters left out."""
+        return [i for i, role in self.roles.items() if i not in self.staying and not isinstance(role, Count)]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing needs the loop."""
+        return not self.staying
+
+    @property
+    def is_float_sum(self) -> bool:
+        """Whether sums or products of floats are done in another order."""
+        return any(isinstance(r, Reduced) and r.name in ("add", "multiply")
+                   and (is_float(dtype_of(self.inits[r.index])) or is_complex(dtype_of(self.inits[r.index])))
+                   for r in (self.roles[i] for i in self.leaving))
+
+
+def _ordered(indices: set[int], needs: dict[int, set[int]]) -> list[int]:
+    """Those of `indices` that do not need themselves, each after what it needs among them."""
+    found: list[int] = []
+    left = set(indices)
+    while ready := sorted(i for i in left if not needs[i] & left):
+        found += ready
+        left -= set(ready)
+    return found
