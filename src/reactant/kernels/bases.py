@@ -64,7 +64,7 @@ def constant_of(value: ir.Value) -> int | None:
     if isinstance(owner, ir.Block) or owner.name != "arith.constant":
         return None
     attribute = owner.attributes["value"]
-    return int(attribute.value) if isinstance(attribute, ir.IntegerAttr) else None
+    return int(attribute.value) if isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)) else None
 
 
 class Bases:

@@ -7,10 +7,12 @@ from jaxlib.mlir import ir
 
 from reactant.ir.context import building
 from reactant.kernels.counted import count_loops
+from reactant.kernels.guards import normalise_guards
 from reactant.kernels.ingest import ingest
 from reactant.kernels.pointers import resolve_pointers
 from reactant.kernels.record import KernelRecord
 from reactant.kernels.structured import structure
+from reactant.kernels.swap_loops import find_swap_loops
 from reactant.kernels.tidy import tidy, tidy_graph
 
 
@@ -19,11 +21,11 @@ def _pointers(module: ir.Module) -> ir.Module:
 
 
 def _structured(module: ir.Module) -> ir.Module:
-    return tidy(structure(module))
+    return tidy(find_swap_loops(tidy(structure(module))))
 
 
 def _counted(module: ir.Module) -> ir.Module:
-    return tidy(count_loops(module))
+    return tidy(normalise_guards(tidy(count_loops(module))))
 
 
 STAGES: dict[str, Callable] = {

@@ -1,0 +1,94 @@
+"""Comparisons in the words of the indices: what LLVM computes twice, for the guard and for the address, once.
+
+    i32: t = block * 16 + thread; t < n     index: load a[block * 16 + thread]
+
+Signed comparisons of integers become comparisons of `index` where both sides are sums and products that cannot wrap.
+`select(c, x, false)` becomes `and`, `select(c, true, x)` becomes `or`; the bits of a choice between bits become the choice.
+"""
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from reactant.ir.context import building
+from reactant.kernels.bases import constant_of
+from reactant.kernels.build import NARROW_SOURCES, PREDICATES, Builder
+from reactant.kernels.form import kernel_of
+from reactant.kernels.rebuild import Rewriter
+
+NAMES = {number: name for name, number in PREDICATES.items()}
+
+
+def normalise_guards(module: ir.Module) -> ir.Module:
+    """Change the module's kernel."""
+    with building():
+        Guards().function(kernel_of(module))
+    return module
+
+
+class Guards(Rewriter, Builder):
+    """Copies a function, comparisons and conditions written as above."""
+
+    def rewritten(self, op: ir.Operation) -> bool:
+        if op.name == "arith.cmpi":
+            return self.comparison(op)
+        if op.name == "arith.select" and op.results[0].type == self.i1:
+            return self.condition(op)
+        if op.name == "arith.bitcast":
+            return self.chosen_bits(op)
+        return False
+
+    def chosen_bits(self, op: ir.Operation) -> bool:
+        """The bits of a choice between bits of this type: the choice itself."""
+        value, kind = self.value(op.operands[0]), op.results[0].type
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.name != "arith.select":
+            return False
+        sources = [v.owner for v in list(owner.operands)[1:]]
+        if any(isinstance(s, ir.Block) or s.name != "arith.bitcast" or s.operands[0].type != kind for s in sources):
+            return False
+        self.values[op.results[0]] = self.create("arith.select", kind, owner.operands[0],
+                                                 *(s.operands[0] for s in sources))
+        return True
+
+    def comparison(self, op: ir.Operation) -> bool:
+        left, right = self.mapped(op.operands)
+        name = NAMES[ir.IntegerAttr(op.attributes["predicate"]).value]
+        kind = left.type
+        if name.startswith("u") or kind not in (self.i32, self.i64):
+            return False
+        sides = [self.readable(v) for v in (left, right)]
+        if None in sides or not any(sides):
+            return False
+        self.values[op.results[0]] = self.compare(name, self.as_index(left), self.as_index(right))
+        return True
+
+    def readable(self, value: ir.Value, depth: int = 8) -> bool | None:
+        """Whether an integer is an index in disguise: True; a constant or a value of its own: False; else None."""
+        if constant_of(value) is not None:
+            return False
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return False
+        if owner.name == "arith.index_cast":
+            source = owner.operands[0]
+            known = isinstance(source.owner, ir.Block) or source.owner.name in NARROW_SOURCES
+            return True if value.type == self.i64 or known else False
+        if owner.name == "arith.extsi" and depth:
+            return self.readable(owner.operands[0], depth - 1)
+        if owner.name in ("arith.addi", "arith.subi", "arith.muli") and depth:
+            if value.type != self.i64 and "nsw" not in str(owner.attributes["overflowFlags"]):
+                return False
+            if "nsw" not in str(owner.attributes["overflowFlags"]):
+                return False
+            return any([self.readable(v, depth - 1) for v in owner.operands])
+        return False
+
+    def condition(self, op: ir.Operation) -> bool:
+        condition, yes, no = self.mapped(op.operands)
+        if constant_of(no) == 0:
+            self.values[op.results[0]] = self.create("arith.andi", self.i1, condition, yes)
+        elif constant_of(yes) in (1, -1):
+            self.values[op.results[0]] = self.create("arith.ori", self.i1, condition, no)
+        else:
+            return False
+        return True
