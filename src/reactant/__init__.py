@@ -16,14 +16,14 @@ from reactant.session import is_tracing
 __version__ = "0.1.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
-         "explain": "explanation", "verify": "verification", "vmap": "mapping",
+         "explain": "explanation", "verify": "verification", "vmap": "mapping", "bisect": "diagnosis.bisection",
          **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
          **dict.fromkeys(("check_derivatives", "checkpoint", "custom_derivative", "grad", "hessian", "hvp", "jacobian",
                           "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"), "derivatives")}
 """Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
 
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
-           "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "c",
+           "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "bisect", "c",
            "check_derivatives", "checkpoint", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices", "explain",
            "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel", "llvm", "value_and_grad",
            "verify", "vjp", "vmap"]

@@ -68,6 +68,14 @@ class Jitted:
         key, _ = self._sign(args, kwargs)
         return self._lower(key, keep=True)
 
+    def lower_call(self, args: tuple, kwargs: dict) -> tuple[Lowered, list]:
+        """The program for a call, and the arrays that its module takes there."""
+        if self._late is not None and (found := self._late()) is not None:
+            return found.lower_call(args, kwargs)
+        key, leaves = self._sign(args, kwargs)
+        lowered = self._lower(key, keep=True)
+        return lowered, [*leaves, *lowered.traced.captured]
+
     def cache_size(self) -> int:
         """Number of signatures compiled so far."""
         return len(self._entries)

@@ -10,6 +10,7 @@ import numpy as np
 from jax._src.config import trace_context  # private: the settings that a traced program depends on, as one key
 
 from reactant.api import Jitted
+from reactant.errors import ReactantError
 from reactant.frontends.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
@@ -66,6 +67,17 @@ class JaxJitted(Jitted):
                                       keep_original=True)
         except CannotImport as refused:
             return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
+
+    def lower_call(self, args: tuple, kwargs: dict) -> tuple[JaxLowered, list]:
+        """The program for a call, and the arrays that its module takes there. Raises `ReactantError` where the call is
+        left to `jax.jit`."""
+        args, kwargs = _plain((args, kwargs))
+        lowered = self.lower(*args, **kwargs)
+        if lowered.reason:
+            raise ReactantError(f"{self._name} is left to jax.jit: {lowered.reason}")
+        leaves, _, _ = argument_leaves(self.settings, args, kwargs)
+        keys = (jax.dtypes.issubdtype(getattr(x, "dtype", None), jax.dtypes.prng_key) for x in leaves)
+        return lowered, [jax.random.key_data(x) if is_key else x for x, is_key in zip(leaves, keys, strict=True)]
 
     @property
     def reasons(self) -> list[str]:

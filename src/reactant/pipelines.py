@@ -119,14 +119,15 @@ def resolve(passes: Any) -> tuple[Any, ...]:
 
 
 def run(module: ir.Module, passes: Any = "default", options: CompileOptions | None = None,
-        verify: bool = False) -> Report:
+        verify: bool = False, report: Report | None = None) -> Report:
     """Run passes over a module, in place; the report says what fired, how often, where and how long it took.
 
     verify: check the module after every pass and every rewrite; an error names the pass and the rule.
+    report: one to write into; its `limit` bounds the number of rewrites.
     Raises `UnknownPass` for a name nobody has, `RewriteError` where a rule fails (it names the rule).
     """
     options = options or CompileOptions()
-    report = Report()
+    report = report if report is not None else Report()
     with building():
         report.operations_before = modules.size(module)
         for each in resolve(passes):
@@ -146,14 +147,16 @@ def pass_name(each: Any) -> str:
         return "simplify" if each is SIMPLIFY else "+".join(each.families)
     if isinstance(each, Mlir):
         return each.pipeline
-    if isinstance(each, Differentiate):
-        return "differentiate"
+    if isinstance(each, (Differentiate, Keep)):
+        return type(each).__name__.lower()
     return str(getattr(each, "name", None) or getattr(each, "__name__", repr(each)))
 
 
 def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Report, verify: bool) -> None:
     if isinstance(each, Mlir):
         modules.run_passes(module, each.pipeline)
+    elif isinstance(each, Keep):
+        report.kept = modules.bytecode(module) if options.native != "never" else None
     elif isinstance(each, Differentiate):
         if requests.present(module):
             modules.inline_calls(module)

@@ -93,9 +93,9 @@ def _compare(a: Any, b: Any, path: str, rtol: float, atol: float, found: Verific
             _compare(value, others[key], f"{path}{key}", rtol, atol, found)
         return
     found.compared += 1
-    reason = _reason(a, b, rtol, atol)
-    if reason:
-        found.differences.append(Difference(path, reason))
+    difference = reason(a, b, rtol, atol)
+    if difference:
+        found.differences.append(Difference(path, difference))
 
 
 def _parts(x: Any) -> Iterator[tuple[str, Any]]:
@@ -112,7 +112,7 @@ def _brief(x: Any) -> str:
     return f"{type(x).__name__} of {len(x)}" if hasattr(x, "__len__") else type(x).__name__
 
 
-def _reason(a: Any, b: Any, rtol: float, atol: float) -> str:
+def reason(a: Any, b: Any, rtol: float, atol: float) -> str:
     """Why two leaves differ, or nothing."""
     if any(getattr(x, "is_deleted", bool)() for x in (a, b)):      # donated
         return ""

@@ -3,8 +3,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from reactant.cli.usage import UsageError, parse, unknown
+
+if TYPE_CHECKING:
+    from jaxlib.mlir import ir
 
 HELP = "run pipelines, passes, families or single rules over a StableHLO file and print the result"
 
@@ -15,6 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what to run, in order: pipelines, passes, rule families (elementwise), single rules "
                              "(elementwise.add_zero); default: the pipeline called default")
     parser.add_argument("--print-patterns", action="store_true", help="say on standard error which rules fired")
+    parser.add_argument("--bisect", action="store_true",
+                        help="print, instead of the module, which rewrite changes its results on random arguments")
+    parser.add_argument("--reduce", action="store_true",
+                        help="print a smaller module that still fails: a crash, an error, or other results")
+    parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of results (default 1e-6)")
+    parser.add_argument("--atol", type=float, default=1e-9, help="absolute tolerance of results (default 1e-9)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random arguments (default 0)")
     parser.add_argument("--verify", action="store_true", help="let MLIR verify the module after each name")
 
 
@@ -31,9 +42,36 @@ def run(options: argparse.Namespace) -> int:
         except pipelines.UnknownPass:
             raise unknown("pass", name, pipelines.names()) from None
     module = parse(options.file)
+    if options.bisect or options.reduce:
+        return _bisect(module, names, options) if options.bisect else _reduce(module, names, options)
     with building():
         report = pipelines.run(module, names, verify=options.verify)
         print(module.operation.get_asm())
     if options.print_patterns:
         print(report, file=sys.stderr)
     return 0
+
+
+def _bisect(module: ir.Module, names: list[str], options: argparse.Namespace) -> int:
+    """Exit status 1 where a rewrite changes the results."""
+    from reactant.diagnosis.bisection import bisect_module
+
+    found = bisect_module(module, passes=names, rtol=options.rtol, atol=options.atol, seed=options.seed)
+    print(found)
+    return 0 if found else 1
+
+
+def _reduce(module: ir.Module, names: list[str], options: argparse.Namespace) -> int:
+    from reactant.diagnosis import shrinking
+
+    fails = shrinking.Failing(names, rtol=options.rtol, atol=options.atol, seed=options.seed)
+    try:
+        smaller = shrinking.shrink(module, fails)
+        print(smaller.operation.get_asm())
+        print(fails(smaller), file=sys.stderr)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 0
+    finally:
+        fails.close()
+    return 1

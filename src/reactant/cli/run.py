@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reactant.cli.usage import UsageError, parse
 
@@ -39,12 +39,14 @@ def run(options: argparse.Namespace) -> int:
 def _arguments(wanted: tuple[Array, ...], options: argparse.Namespace) -> list[np.ndarray]:
     import numpy as np
 
+    from reactant.diagnosis.trial import random_array
+
     if options.inputs is not None:
         return _read(wanted, options.inputs)
     if options.zeros:
         return [np.zeros(array.shape, array.dtype) for array in wanted]
     source = np.random.default_rng(options.seed)
-    return [_random(array, source) for array in wanted]
+    return [random_array(array.shape, array.dtype, source) for array in wanted]
 
 
 def _read(wanted: tuple[Array, ...], files: list[Path]) -> list[np.ndarray]:
@@ -65,17 +67,3 @@ def _read(wanted: tuple[Array, ...], files: list[Path]) -> list[np.ndarray]:
             raise UsageError(f"argument {index} of @main is {array}, '{file}' holds {have}")
         arguments.append(value)
     return arguments
-
-
-def _random(array: Array, source: Any) -> np.ndarray:
-    """Standard normal numbers, integers from 0 to 9 (within the type's range), fair coins."""
-    import numpy as np
-
-    dtype = array.dtype
-    if dtype.kind == "b":
-        return source.random(array.shape) < 0.5
-    if dtype.kind in "iu":
-        return source.integers(0, min(10, np.iinfo(dtype).max), array.shape, dtype=dtype)
-    if dtype.kind == "c":
-        return (source.standard_normal(array.shape) + 1j * source.standard_normal(array.shape)).astype(dtype)
-    return np.asarray(source.standard_normal(array.shape)).astype(dtype)

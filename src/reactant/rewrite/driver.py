@@ -20,7 +20,7 @@ from reactant.errors import ReactantError
 from reactant.ir import ops
 from reactant.rewrite.compile import Root, compile_rules
 from reactant.rewrite.pattern import Rule
-from reactant.rewrite.report import Report, source_line
+from reactant.rewrite.report import Report, Rewrite, source_line
 from reactant.rewrite.site import CHANGED, Site, inside
 
 
@@ -84,6 +84,8 @@ class RuleSet:
         every op a rule builds and every op that uses one.
         """
         report = Report() if report is None else report
+        if report.full:
+            return 0
         return _Run(self.table, report, budget, strict, verify).run(root, only)
 
 
@@ -122,9 +124,12 @@ class _Run:
                     self.erase(op)
                     continue
                 entry = table.get(op.name)
-                if entry is not None and self.visit(op, entry, created) and self.rewrites > self.budget:
-                    self.stop()
-                    break
+                if entry is not None and self.visit(op, entry, created):
+                    if self.report.full:
+                        break
+                    if self.rewrites > self.budget:
+                        self.stop()
+                        break
         finally:
             ops.record(before)
             self.report.visited += visited
@@ -171,6 +176,8 @@ class _Run:
             if created:
                 raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
             return False
+        if self.report.last_allowed:
+            self.note(op, rule, op.get_asm(), created)
         self.replace(op, rule, [value] if isinstance(value, ir.Value) else value, created)
         self.report.add(rule.name, perf_counter() - started, location)
         self.count(rule)
@@ -180,6 +187,7 @@ class _Run:
         started = perf_counter()
         location = op.location
         site = Site(op, self.forget)
+        before = op.get_asm() if self.report.last_allowed else ""
         try:
             with ir.InsertionPoint(op), location:
                 value = rule.body(site)
@@ -191,6 +199,8 @@ class _Run:
             return False
         for each in site._touched:
             self.push(each)
+        if self.report.last_allowed:
+            self.note(op, rule, before, [op] if value is CHANGED else created)
         if value is CHANGED:
             for each in (op, *created, *inside(op)):
                 self.push(each)
@@ -200,6 +210,11 @@ class _Run:
         self.report.add(rule.name, perf_counter() - started, location)
         self.count(rule)
         return True
+
+    def note(self, op: ir.Operation, rule: Rule, before: str, after: list[ir.Operation]) -> None:
+        """Put the last rewrite that is allowed on record."""
+        self.report.last = Rewrite(rule.qualified, source_line(op.location), before,
+                                   tuple(each.get_asm() for each in after))
 
     def as_values(self, value: object, op: ir.Operation) -> list[ir.Value]:
         """Numbers become splats of the result's type."""

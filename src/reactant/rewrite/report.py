@@ -14,6 +14,15 @@ class Firing:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class Rewrite:
+    """One rewrite: the rule, the user's line (or ""), the op it replaced and what it built, as text."""
+    rule: str
+    line: str
+    before: str
+    after: tuple[str, ...]
+
+
 @dataclass
 class Report:
     """The record of one or several passes over a module."""
@@ -26,6 +35,11 @@ class Report:
     not_converged: list[str] = field(default_factory=list)
     derivatives: list[tuple[str, str, int, int]] = field(default_factory=list)
     """What was differentiated: the mode, the function, its operations and those of its derivative."""
+    kept: bytes | None = field(default=None, repr=False)
+    """The module before it took the forms that suit XLA, where a pipeline keeps it."""
+    limit: int | None = None
+    """Stop after so many rewrites; `last` is then what the last one was."""
+    last: Rewrite | None = None
     _locations: list[tuple[str, ir.Location]] = field(default_factory=list, repr=False)
 
     def add(self, rule: str, seconds: float, location: ir.Location) -> None:
@@ -44,6 +58,16 @@ class Report:
     def rewrites(self) -> int:
         """Number of rewrites done."""
         return sum(firing.count for firing in self.fired.values())
+
+    @property
+    def full(self) -> bool:
+        """Whether no further rewrite is allowed."""
+        return self.limit is not None and self.rewrites >= self.limit
+
+    @property
+    def last_allowed(self) -> bool:
+        """Whether the rewrite about to be done is the last one."""
+        return self.limit is not None and self.rewrites + 1 == self.limit
 
     def settle(self) -> None:
         """Turn locations into `file:line` text; called by the engine while the context is alive."""
