@@ -1,1 +1,1 @@
-"""When a compiled result is wrong: the rewrite that did it (`bisection`), and a small module to show it (`shrinking`)."""
+"""When a compiled result is wrong: which rewrite did it (`bisection`), and a small module that fails (`shrinking`)."""
