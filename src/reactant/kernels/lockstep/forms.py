@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -219,7 +220,7 @@ def floor_division(form: Form, divisor: int, domain: Domain) -> Form:
         return whole.plus(bounds[0] // divisor)
     if not rest.terms:
         return whole
-    factor = int(np.gcd.reduce([divisor, *(abs(c) for _, c in rest.terms)]))
+    factor = gcd(divisor, *(abs(c) for _, c in rest.terms))
     rest = Form(rest.constant // factor, tuple((a, c // factor) for a, c in rest.terms))
     divisor //= factor
     if len(rest.terms) == 1 and not rest.constant and rest.terms[0][1] == 1 and isinstance(rest.terms[0][0], Division):

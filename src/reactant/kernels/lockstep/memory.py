@@ -18,7 +18,20 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.kernels.lockstep.accesses import Pieces, Place, Plan, Scattered, Term, Window, apart, bounds_of, plan
 from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, both, facts_of, terms_of
-from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, at_domain, axes_of, of_atom, range_of
+from reactant.kernels.lockstep.forms import (
+    KNOWN_ELEMENTS,
+    Axis,
+    Domain,
+    Form,
+    Span,
+    at_domain,
+    axes_of,
+    content,
+    is_affine,
+    is_static,
+    of_atom,
+    range_of,
+)
 from reactant.kernels.lockstep.lanes import (
     Lanes,
     View,
@@ -97,8 +110,16 @@ class Memory:
 
     def _check(self, form: Form, context: Context) -> None:
         bounds = range_of(form, context.domain)
-        if context.certain and context.mask.known and bounds is not None \
-                and (bounds[0] < 0 or bounds[1] >= self.elements):
+        if not (context.certain and context.mask.known) or bounds is None \
+                or (bounds[0] >= 0 and bounds[1] < self.elements):
+            return
+        if not is_affine(form):         # its range is wider than what it takes: evaluate, or be silent
+            axes = tuple(axes_of(form))
+            if not is_static(form) or size(tuple(context.domain[a].count for a in axes)) > KNOWN_ELEMENTS:
+                return
+            values = content(form, context.domain, axes)
+            bounds = int(values.min()), int(values.max())
+        if bounds[0] < 0 or bounds[1] >= self.elements:
             raise OutOfRange(bounds[0], bounds[1], self.elements)
 
     def _seen(self, shape: tuple[int, ...]) -> ir.Value:
