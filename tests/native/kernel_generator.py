@@ -22,10 +22,12 @@ SHARED = "#gpu.address_space<workgroup>"
 class Generator:
     """Writes one kernel. `whole`: every thread of the block is here; `last`: no barrier follows."""
 
-    def __init__(self, seed: int, block: tuple[int, int, int], blocks: int, warps: bool) -> None:
+    def __init__(self, seed: int, block: tuple[int, int, int], blocks: int, warps: bool, parted: bool = False) -> None:
         self.random = random.Random(seed)
         self.block, self.threads, self.warps = block, block[0] * block[1] * block[2], warps
         self.blocks = blocks
+        self.parted = parted
+        """Warp operations also where some lanes are elsewhere: who is there is then for the implementation to say."""
         self.lines: list[str] = []
         self.names = 0
 
@@ -77,7 +79,7 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
                 kinds += ["exchange", "exchange", "count", "while", "uniform if"]
                 if last and step == size - 1 and depth < 3:
                     kinds += ["guard"] * 3
-            if self.warps:
+            if self.warps and (whole or self.parted):
                 kinds += ["shuffle", "vote"]
             kind = self.random.choice(kinds)
             made = getattr(self, kind.replace(" ", "_"))(own, whole, last and step == size - 1, depth)
@@ -142,7 +144,7 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
     def vote(self, own, *_):
         c = self.let(f"arith.cmpi slt, {self.pick(own)}, {self.pick(own)} : i32")
         how = self.random.choice(["ballot", "any", "all", "warp"])
-        mask = "%km" if self.random.random() < 0.7 else self.pick(own)
+        mask = "%km" if self.random.random() < 0.7 else "%k77"
         if how == "warp":
             self.lines.append("func.call @reactant.barrier.warp(%km) : (i32) -> ()")
             return None
@@ -176,8 +178,11 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
     def loop(self, own, whole, last, depth):
         """As many times as a value of the thread says."""
         trips = self.index(own, 4)
-        return self.carried(own, f"scf.for %i{self.names} = %c0 to {trips} step %c1",
+        before, self.parted = self.parted, False
+        made = self.carried(own, f"scf.for %i{self.names} = %c0 to {trips} step %c1",
                             lambda mine: self.body(mine, 2, False, False, depth + 1))
+        self.parted = before
+        return made
 
     def _while(self, own, whole, last, depth):
         self.names += 1

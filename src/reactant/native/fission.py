@@ -71,7 +71,7 @@ def possible(launch: Launch) -> bool:
             branches = [r for r in op.regions if len(r.blocks)]
             if op.operands[0] not in divergent:
                 return all(fits(r, masked, last) for r in branches)
-            if op.results or sum(_region_meets(r, _is_blockwide) for r in branches) > (1 if last else 0):
+            if sum(_region_meets(r, _is_blockwide) for r in branches) > (1 if last else 0):
                 return False
             return all(fits(r, True, last) for r in branches)
         return False
@@ -382,8 +382,9 @@ class Cutter:
             mask = self.new_slot(condition.type)
             self.run(waiting, [(mask, condition)])
             for region, wanted in zip(regions, (True, False), strict=False):
+                *inside, end = operations(region)
                 self.masks.append((mask[0][1], wanted))
-                self.region(list(operations(region))[:-1])
+                self.region(inside, self.split(list(end.operands), results)[0])
                 self.masks.pop()
             return
         self.run(waiting)

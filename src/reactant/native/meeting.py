@@ -2,8 +2,9 @@
 
 Every thread is an LLVM coroutine. At a meeting (a barrier, a shuffle, a vote...) it writes down what it waits for in the
 block's state and suspends. `reactant.meet` resumes who may go on until every thread has ended or waits for the grid:
-first warps (lanes that wait at one operation, those whose mask is complete before others, then the most lanes), then, when
-nobody waits in a warp, the block. So any control flow does, however divergent its barriers.
+first the lanes of a warp that wait at one operation, the earliest of the program before others (who is behind catches up,
+so lanes that a branch or a loop has parted are together again after it), then, when nobody waits in a warp, the block. So
+any control flow does, however divergent its barriers.
 
 The state of a block of n threads is an array of i64: [arena of coroutine frames, then FIELDS with n numbers each].
 """
@@ -176,58 +177,37 @@ def _resolve(module: Module) -> None:
     state = State(f, "%state", "%n")
     end = f.op("add", "%first", 32)
     last = f.let(f"select i1 {f.is_('sgt', end, '%n')}, i64 %n, i64 {end}")
-    best, chosen = f.variable("-1"), f.variable("-1")
+    chosen = f.variable("-1")
 
-    def lanes_at(site: str) -> tuple[str, str]:
-        """(lanes that wait at an operation as bits, their number)."""
-        bits, number = f.variable(), f.variable()
+    def present_at(site: str) -> str:
+        """The lanes that wait at an operation, as bits."""
+        bits = f.variable()
 
         def look(t: str) -> None:
             waits = f.let(f"and i1 {f.is_('sge', state.get('what', t), 20)}, "
                           f"{f.is_('eq', state.get('site', t), site)}")
-            bit = f.op("shl", _flag(f, waits), f.op("sub", t, "%first"))
-            f.set(bits, f.op("or", f.get(bits), bit))
-            f.set(number, f.op("add", f.get(number), _flag(f, waits)))
-        f.set(bits, "0")
-        f.set(number, "0")
+            f.set(bits, f.op("or", f.get(bits), f.op("shl", _flag(f, waits), f.op("sub", t, "%first"))))
         counted(f, "%first", last, look)
-        return f.get(bits), f.get(number)
+        return f.get(bits)
 
     def candidate(t: str) -> None:
-        what = state.get("what", t)
-
         def weigh() -> None:
-            site = state.get("site", t)
-            bits, number = lanes_at(site)
-            masked = _masked(f, what)
-            missing = f.op("and", f.op("and", state.get("y", t), f.op("xor", bits, -1)), 0xFFFFFFFF)
-            complete = f.let(f"and i1 {masked}, {f.is_('eq', missing, 0)}")
-            weight = f.op("add", number, f.let(f"select i1 {complete}, i64 100, i64 0"))
-
-            def take() -> None:
-                f.set(best, weight)
-                f.set(chosen, site)
-            f.when(f.is_("sgt", weight, f.get(best)), take)
-        f.when(f.is_("sge", what, 20), weigh)
+            site, best = state.get("site", t), f.get(chosen)
+            first = f.let(f"or i1 {f.is_('slt', best, 0)}, {f.is_('slt', site, best)}")
+            f.when(first, lambda: f.set(chosen, site))
+        f.when(f.is_("sge", state.get("what", t), 20), weigh)
     counted(f, "%first", last, candidate)
-    f.branch_if(f.is_("slt", f.get(best), 0), "nobody", "somebody")
+    f.branch_if(f.is_("slt", f.get(chosen), 0), "nobody", "somebody")
     f.start("nobody")
     f.line("ret i64 0")
     f.start("somebody")
-    site = f.get(chosen)
-    present, _ = lanes_at(site)
+    present = present_at(f.get(chosen))
     counted(f, "%first", last, lambda t: f.when(_in(f, present, f.op("sub", t, "%first")),
                                                 lambda: _answer(f, state, t, present)))
     counted(f, "%first", last, lambda t: f.when(_in(f, present, f.op("sub", t, "%first")),
                                                 lambda: state.set("what", t, str(RUNNING))))
     f.line("ret i64 1")
     module.definitions.append(f.finished("internal i64 @reactant.warp(ptr %state, i64 %n, i64 %first) #0"))
-
-
-def _masked(f: Writer, what: str) -> str:
-    """Whether an operation names the lanes that take part."""
-    late = f.let(f"and i1 {f.is_('sge', what, 25)}, {f.is_('sle', what, 30)}")
-    return f.let(f"or i1 {f.is_('eq', what, 20)}, {late}")
 
 
 def _in(f: Writer, bits: str, lane: str) -> str:
