@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import jax
 
 from reactant import signature as sig
+from reactant.errors import translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.session import is_tracing
@@ -56,7 +57,10 @@ class Jitted:
             if self._late is not None and (found := self._late()) is not None:
                 return found(*args, **kwargs)
             entry = self._compile(key, leaves)
-        return entry.run(leaves, args, kwargs)
+        try:
+            return entry.run(leaves, args, kwargs)
+        except jax.errors.JaxRuntimeError as error:
+            raise translated(error) from None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -14,6 +14,20 @@ def find_frames_with(finder: Callable[[], tuple[str, int, str, str] | None]) -> 
     _frame_finder[:] = [finder]
 
 
+RUN_TIME_ERRORS: dict[str, type[Exception]] = {}
+"""What the message of a failed check inside native code starts with -> the exception it is to the user."""
+
+
+def translated(error: Exception) -> Exception:
+    """An error of the running program as the user should see it; the error itself where it is not one of ours."""
+    text = str(error)
+    for mark, kind in RUN_TIME_ERRORS.items():
+        if mark in text:
+            message = text.split(mark, 1)[1].splitlines()[0]
+            return kind(message[:1].upper() + message[1:])
+    return error
+
+
 def where() -> str:
     """`\\n  in file.py:12, in step: <source>` for the user's innermost line, or nothing when there is none."""
     frame = _frame_finder[0]() if _frame_finder else None

@@ -7,15 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import native
 from reactant.errors import UnsupportedError
+from reactant.ir import modules, ops
 from reactant.ir.context import building
-from reactant.kernels.ingest import ingest
-from reactant.kernels.pointers import resolve_pointers
+from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.kernels import checks, tensors
 from reactant.kernels.record import Buffer, KernelRecord
-from reactant.kernels.structured import structure
+from reactant.kernels.stages import run_stages
 
 PATHS = ("auto", "tensor", "native")
 
@@ -38,18 +40,67 @@ class Lowering:
         return "\n".join([f"{self.name}: {what}", *(f"  {reason}" for reason in self.reasons)])
 
 
-def structured_form(record: KernelRecord) -> ir.Module:
-    """The kernel of a record in the structured form (`form`)."""
-    with building():
-        return structure(resolve_pointers(ingest(record)))
-
-
 def lower(record: KernelRecord, path: str = "auto", check: bool = False) -> Lowering:
-    """The lowering of a record. Raises `UnsupportedError` where the asked path cannot take it, with the reasons."""
-    if path == "tensor":
-        raise UnsupportedError(f"The kernel '{record.name}' cannot be lowered by {path!r}{' with checks' * check}.")
-    return _native(record, structured_form(record), ())
+    """The lowering of a record. Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and
+    `OutOfBounds` for an access that the launch certainly makes outside an array."""
+    structured = run_stages(record)
+    if check:
+        if path == "tensor":
+            raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "
+                                   f"lower=\"tensor\" or check=True. Tensor programs are checked when they are compiled.")
+        return _native(record, checks.add_bounds_checks(structured, record.name), ("accesses are checked",))
+    if path == "native":
+        return _native(record, structured, ("asked for",))
+    try:
+        raised = tensors.raised(structured)
+    except tensors.NotRaised as error:
+        if path == "tensor":
+            raise UnsupportedError(f"The kernel '{record.name}' is no tensor program: {error.reason}."
+                                   f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it is compiled for "
+                                   f"the CPU.") from None
+        where = f"{error.line}: " if error.line else ""
+        return _native(record, structured, (f"{where}{error.reason}",))
+    return _tensor(record, raised)
 
+
+# ---- tensors ---------------------------------------------------------------------------------------------------
+
+def _tensor(record: KernelRecord, raised: tensors.Raised) -> Lowering:
+    text = modules.bytecode(raised.module)
+
+    def emit(values: list[ir.Value]) -> list[ir.Value]:
+        given = [seen_as(v, p.dtype, p.shape) for v, p in zip(values, raised.parameters, strict=True)]
+        module = ir.Module.parse(text)
+        results = inlined(modules.function(module), given)
+        news = dict(zip(raised.results, results, strict=True))
+        return [seen_as(news[i], dtype_of(values[i]), shape_of(values[i])) if i in news else values[i]
+                for i, p in enumerate(record.parameters) if isinstance(p, Buffer) and p.written]
+    notes = tuple(f"{line}: {note}" if line else note for note, line in raised.notes)
+    return Lowering(record.name, "tensor", emit, notes)
+
+
+def inlined(function: ir.Operation, values: list[ir.Value]) -> list[ir.Value]:
+    """Copy the body of a function to the insertion point; gives what it returns."""
+    block = function.regions[0].blocks[0]
+    mapping = dict(zip(block.arguments, values, strict=True))
+    *body, terminator = [op.operation for op in block.operations]
+    for op in body:
+        modules.clone_with(op, mapping)
+    return [mapping.get(v, v) for v in terminator.operands]
+
+
+def seen_as(value: ir.Value, dtype: np.dtype, shape: Shape) -> ir.Value:
+    """The same bytes as a tensor of another type."""
+    old = dtype_of(value)
+    if old != dtype:
+        narrow, wide = sorted((old.itemsize, dtype.itemsize))
+        if old.itemsize < dtype.itemsize:
+            value = ops.reshape(value, (-(-int(np.prod(shape_of(value))) * narrow // wide), wide // narrow))
+        value = ops.bitcast_convert(value, dtype)
+    return ops.reshape(value, shape)
+
+
+# ---- native ----------------------------------------------------------------------------------------------------
 
 def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...]) -> Lowering:
     with building():
