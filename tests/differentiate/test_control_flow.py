@@ -2,11 +2,10 @@
 import numpy as np
 import pytest
 
-from reactant.differentiate.declare import NotDifferentiable
 from reactant.differentiate.reverse import vjp
 from reactant.ir import modules, ops
 from reactant.ir.context import building
-from tests.differentiate.derivative_checks import check, module_of
+from tests.differentiate.derivative_checks import check, compiled, module_of
 
 RNG = np.random.default_rng(3)
 
@@ -88,6 +87,40 @@ def ending_early(x, w):
                       lambda i, v: [ops.add(i, 1), ops.add(v, ops.multiply(ops.multiply(v, v), w))])[1:]
 
 
+def until_small(x, w):
+    """As many turns as it takes; nothing bounds them."""
+    def going(i, v):
+        return ops.compare(ops.reduce(ops.multiply(v, v), 0, (0,), "add"), 0.2, "GT")
+    return ops.while_([ops.constant(0, np.int64), x], going,
+                      lambda i, v: [ops.add(i, 1), ops.multiply(ops.sine(v), ops.tanh(w))])[1:]
+
+
+def so_many(x, w, n):
+    """A trip count that is an argument, and a carried array that no derivative needs."""
+    def turn(i, v, seen):
+        return [ops.add(i, 1), ops.sine(ops.multiply(v, w)),
+                ops.dynamic_update_slice(seen, ops.reshape(ops.reduce(v, 0, (0,), "add"), (1,)), [i])]
+    return ops.while_([ops.constant(0, np.int64), x, ops.constant(0.0, np.float64, (500,))],
+                      lambda i, *_: ops.compare(i, n, "LT"), turn)[1:]
+
+
+def nested_until(x, w):
+    """A loop without a bound in one without a bound."""
+    def outer(v):
+        return [ops.multiply(until_small(ops.multiply(v, 1.5), w)[0], 0.6)]
+    return ops.while_([x], lambda v: ops.compare(ops.reduce(v, 0, (0,), "add"), 0.4, "GT"), outer)
+
+
+def dear_branch(x, w, p):
+    """A product in a branch in a loop: kept, not computed again."""
+    def turn(i, v):
+        def product():
+            a = ops.dot_general(v, ops.broadcast_in_dim(w, (4, 4), (0,)), contracting_dims=([0], [0]))
+            return [ops.multiply(ops.sine(a), a)]
+        return ops.if_(ops.compare(ops.add(i, p), 2, "LT"), product, lambda: [ops.multiply(v, v)], [v.type])
+    return counted(4, [x], turn)
+
+
 def no_turn(x, w):
     return counted(0, [x], lambda i, v: [ops.multiply(v, w)])
 
@@ -100,14 +133,22 @@ CASES = {
     "powers": (powers, X, Y), "recurrence": (recurrence, RNG.uniform(0.3, 1.5, 6)), "nested": (nested_loops, X, Y),
     "branch_in_loop": (branch_in_loop, X, Y), "swapping": (swapping, X, Y), "counting": (counting, X, Y),
     "loop_in_branch": (loop_in_branch, X, Y, np.array(1)), "unchanged": (unchanged, X, Y), "no_turn": (no_turn, X, Y),
-    "ending_early": (ending_early, X, Y),
+    "ending_early": (ending_early, X, Y), "until_small": (until_small, X, Y), "nested_until": (nested_until, X, Y),
+    **{f"so_many_{n}": (so_many, X, Y, np.array(n)) for n in (0, 1, 2, 63, 64, 65, 200)},
+    "dear_branch": (dear_branch, X, Y, np.array(0)),
 }
+
+
+LONG = {"so_many_63", "so_many_64", "so_many_65", "so_many_200", "nested_until"}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_control_flow(name):
     function, *arguments = CASES[name]
-    check(module_of(function, arguments), arguments)
+    if name in LONG:
+        check(module_of(function, arguments), arguments, evaluate=compiled, order=1)
+    else:
+        check(module_of(function, arguments), arguments)
 
 
 def buffers(module):
@@ -120,7 +161,7 @@ def buffers(module):
 def test_a_recurrence_keeps_elements_not_arrays():
     x = np.ones(6)
     made = buffers(vjp(module_of(recurrence, [x]), [0], [0]))
-    assert made[0] == [(), (), (5, 1), (6,)]       # counters, one element a turn, the array itself
+    assert made[0] == [(), (5, 1), (6,)]           # the counter, one element a turn, the array itself
 
 
 def test_a_linear_loop_keeps_nothing():
@@ -128,19 +169,3 @@ def test_a_linear_loop_keeps_nothing():
         return counted(5, [x], lambda i, v: [ops.multiply(v, 2.0)])
     made = buffers(vjp(module_of(scaled, [X]), [0], [0]))
     assert made[0] == [(), (4,)]
-
-
-def test_run_time_trip_counts_are_refused_in_reverse_and_work_forward():
-    def until(x, n):
-        return ops.while_([ops.constant(0, np.int64), x], lambda i, _: ops.compare(i, n, "LT"),
-                          lambda i, v: [ops.add(i, 1), ops.sine(v)])[1]
-    module = module_of(until, [X, np.array(3)])
-    with pytest.raises(NotDifferentiable, match="number of turns"):
-        vjp(module, [0], [0])
-    from reactant.differentiate.forward import jvp
-    from reactant.ir.interpret import evaluate
-    with building():
-        _, t = evaluate(jvp(module, [0], [0]), [X, np.array(3), np.ones(4)])
-    a = np.sin(X)
-    b = np.sin(a)
-    np.testing.assert_allclose(t, np.cos(X) * np.cos(a) * np.cos(b))

@@ -1,8 +1,20 @@
 """What is kept of the turns of a loop for the reverse sweep: the policies, and the loops they make."""
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.differentiate.activity import LOOP, block_ops, blocks_of
+from reactant.differentiate.caches import nbytes
+from reactant.differentiate.loops import AGAIN, LARGE, NUMBER, Carried
+from reactant.differentiate.replay import SLOTS
+from reactant.ir import modules, ops
+from reactant.ir.induction import Trips, trips
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -49,3 +61,146 @@ class Policy:
             return Policy()
         kind, every, budget = text.split(":")
         return Policy(kind, int(every), int(budget))
+
+
+POLICY = "reactant.loops"
+"""Attribute of a loop: the text of a policy of its own."""
+CHUNK, DEPTH = 64, 64
+"""Most turns between states, and most states, where nothing says how many turns a loop has."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of a loop: groups of `every` turns (0: none), of `slots` states at most where it is to be replayed
+    (0: every group's state is kept)."""
+
+    every: int = 0
+    slots: int = 0
+
+
+def plan(policy: Policy, bound: Trips | None, state: int, turn: int, share: int) -> Plan:
+    """How to keep a loop. state: bytes of the carried values; turn: bytes that the adjoint of one turn needs (0 where
+    not known); share: the budget of this loop in bytes (0: none)."""
+    most = None if bound is None else bound.most
+    if policy.kind == "every" and most is not None:
+        return Plan(policy.every) if policy.every < most else Plan()
+    if policy.kind == "binomial":
+        slots = share // max(state, 1) if share else 2 + math.ceil(math.log2(max(most or 2**20, 2)))
+        return Plan(1, min(max(slots, 2), DEPTH * 16, most or DEPTH))
+    if policy.kind == "sqrt" and most is not None:
+        return Plan(_divisor_near(most, math.sqrt(most))) if most > 3 else Plan()
+    if share:
+        return _within(share, most, state, max(turn, 1))
+    if bound is not None and (bound.exact or policy.kind == "all" or bound.most * 4 * state <= LARGE):
+        return Plan()
+    every = policy.every or max(1, min(CHUNK, LARGE // 2 // max(4 * state, 1)))
+    return Plan(every, max(4, min(DEPTH, LARGE // 2 // max(state, 1))))
+
+
+def _within(share: int, most: int | None, state: int, turn: int) -> Plan:
+    """The fastest way that fits: everything; states of groups of turns; few states, and runs again."""
+    if most is not None:
+        if most * turn <= share:
+            return Plan()
+        every = _divisor_near(most, math.sqrt(most * max(state, 1) / turn))
+        if every * turn + math.ceil(most / every) * state <= share:
+            return Plan(every)
+    every = max(1, min(CHUNK, share // 2 // turn))
+    groups = DEPTH if most is None else max(2, math.ceil(most / every))
+    return Plan(every, max(2, min((share - every * turn) // max(state, 1), groups)))
+
+
+def _divisor_near(most: int, wanted: float) -> int:
+    """A group size near `wanted`; one that divides the turns where there is one within a factor of 1.25."""
+    wanted = max(1.0, min(wanted, most))
+    near = [d for d in range(1, most + 1) if most % d == 0 and wanted / 1.25 <= d <= wanted * 1.25] \
+        if most <= 10**6 else []
+    return min(near, key=lambda d: abs(d - wanted)) if near else max(1, round(wanted))
+
+
+# ---- changing the loops --------------------------------------------------------------------------------------------
+
+def number_loops(function: ir.Operation) -> None:
+    """Give every loop of a function a number, by which copies of it are known."""
+    for number, op in enumerate(op for op in modules.walk(function) if op.name == LOOP):
+        op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def restructure(function: ir.Operation, active: Callable[[ir.Operation], bool], policy: Policy,
+                measured: dict[int, int]) -> bool:
+    """Give the active loops of a function the form that the sweep follows; whether any changed. The policy is for loops
+    that are in no other; `measured`: bytes that a turn of each loop needs, by number."""
+    found: list[tuple[ir.Operation, int]] = []
+    _collect(function.regions[0].blocks[0], 0, active, found)
+    outermost = max(1, sum(depth == 0 for _, depth in found))
+    changed = False
+    for loop, depth in found:
+        own = Policy.parse(ir.StringAttr(loop.attributes[POLICY]).value) if POLICY in loop.attributes \
+            else policy if depth == 0 else Policy()
+        carried = Carried(loop)
+        state = sum(nbytes(a) for a in carried.block.arguments if not carried.free(a))
+        turn = measured.get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value), 0) if NUMBER in loop.attributes else 0
+        chosen = plan(own, trips(loop), state, turn, own.budget // outermost if depth == 0 else own.budget)
+        if chosen.every:
+            _group(loop, chosen)
+            changed = True
+    return changed
+
+
+def _collect(block: ir.Block, depth: int, active: Callable[[ir.Operation], bool],
+             found: list[tuple[ir.Operation, int]]) -> None:
+    """Active loops with how many loops they are in, inner ones first."""
+    for op in block_ops(block)[0]:
+        for inner in op.regions:
+            if op.name in (LOOP, "stablehlo.if", "stablehlo.case"):
+                _collect(inner.blocks[0], depth + (op.name == LOOP), active, found)
+        if op.name == LOOP and active(op):
+            found.append((op, depth))
+
+
+def _group(loop: ir.Operation, chosen: Plan) -> None:
+    """Make a loop one over groups of `every` turns. The loop over a group is run again by the reverse sweep."""
+    condition, body = blocks_of(loop)
+    bound = trips(loop)
+    plain, every = len(loop.operands), chosen.every
+    whole = bound is not None and bound.exact and bound.most % every == 0
+    integer = np.int64
+
+    def copied(block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
+        mapping = dict(zip(block.arguments, arguments, strict=False))
+        inner, returned = block_ops(block)
+        for op in inner:
+            modules.clone_with(op, mapping)
+        return [mapping.get(v, v) for v in returned]
+
+    def going(*arguments: ir.Value) -> ir.Value:
+        within = ops.compare(arguments[-1], every, "LT")
+        return within if whole else ops.and_(copied(condition, arguments[:-1])[0], within)
+
+    def turn(*arguments: ir.Value) -> list[ir.Value]:
+        return [*copied(body, arguments[:-1]), ops.add(arguments[-1], 1)]
+
+    def test(*arguments: ir.Value) -> ir.Value:
+        if bound is None:
+            return copied(condition, arguments[:-1])[0]
+        groups = ops.compare(arguments[-1], -(-bound.most // every), "LT")
+        return groups if bound.exact else ops.and_(copied(condition, arguments[:-1])[0], groups)
+
+    def group(*arguments: ir.Value) -> list[ir.Value]:
+        if every == 1:
+            return [*copied(body, arguments[:-1]), ops.add(arguments[-1], 1)]
+        results = ops.while_([*arguments[:-1], ops.constant(0, integer)], going, turn)
+        made = results[0].owner.operation
+        made.attributes[AGAIN] = ir.UnitAttr.get()
+        if NUMBER in loop.attributes:
+            made.attributes[NUMBER] = loop.attributes[NUMBER]
+        return [*results[:plain], ops.add(arguments[-1], 1)]
+
+    with loop.location, ir.InsertionPoint(loop):
+        results = ops.while_([*loop.operands, ops.constant(0, integer)], test, group)
+    if chosen.slots:
+        results[0].owner.operation.attributes[SLOTS] = ir.IntegerAttr.get(
+            ir.IntegerType.get_signless(64), chosen.slots)
+    for old, new in zip(loop.results, results, strict=False):
+        old.replace_all_uses_with(new)
+    loop.erase()

@@ -4,31 +4,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
-from reactant.differentiate.checkpoint import Policy
+from reactant.differentiate.checkpoint import Policy, number_loops, restructure
 from reactant.differentiate.declare import (
     Call,
     Contribution,
     Into,
-    NotDifferentiable,
     Rule,
     differentiable,
-    line_of,
     rule_of,
     transposing,
     zeros,
 )
 from reactant.differentiate.forward import finish, new_function
+from reactant.differentiate.loops import NUMBER, BranchScope, LoopScope, extend_branches
 from reactant.differentiate.prepare import prepared
+from reactant.differentiate.replay import Replayed, slots_of
 from reactant.differentiate.requests import target_of
-from reactant.differentiate.values import Frame, Here, Known, LoopFrame, Values, anchor, turns_at_run_time
+from reactant.differentiate.values import (
+    Aliases,
+    Here,
+    Known,
+    Main,
+    Values,
+    anchor,
+    drop_dead,
+    replace,
+    stand_in,
+)
 from reactant.ir import modules, ops
 from reactant.ir.context import building
-from reactant.ir.induction import trips
+from reactant.ir.induction import Trips, trips
+from reactant.ir.types import tensor_type
 
 Adjoints = dict[ir.Value, ir.Value]
 
@@ -40,33 +52,74 @@ def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, 
 
     Calls must be inlined. Raises `NotDifferentiable`.
     """
+    policy = policy or Policy()
     with building():
         source = prepared(module)
-        old = modules.function(source, name).regions[0].blocks[0]
+        function = modules.function(source, name)
+        number_loops(function)
+        measured: dict[int, int] = {}
+        if policy.budget:
+            trial = _Vjp(modules.clone(source), arguments, results, ones, name)
+            trial.restructure(Policy("all"), {})
+            trial.run()
+            measured = trial.sweep.kept
+        made = _Vjp(source, arguments, results, ones, name)
+        made.restructure(policy, measured)
+        return made.run()
+
+
+class _Vjp:
+    """One function on its way to a module of cotangents."""
+
+    def __init__(self, source: ir.Module, arguments: Sequence[int], results: Sequence[int], ones: bool, name: str):
+        self.source, self.ones = source, ones
+        self.function = modules.function(source, name)
+        self.block = self.function.regions[0].blocks[0]
+        self.arguments, self.results = arguments, results
+
+    def active(self) -> set[ir.Value]:
+        returned = block_ops(self.block)[1]
+        return active_values(self.block, [self.block.arguments[i] for i in self.arguments],
+                             [returned[i] for i in self.results])
+
+    def restructure(self, policy: Policy, measured: dict[int, int]) -> None:
+        """Give loops the form in which they are kept or run again."""
+        active = self.active()
+        restructure(self.function, lambda loop: any(r in active for r in loop.results), policy, measured)
+
+    def run(self) -> ir.Module:
+        """The sweep. Uses the source module up."""
+        old = self.block
         body, returned = block_ops(old)
-        varied, wanted = [old.arguments[i] for i in arguments], [returned[i] for i in results]
+        varied, wanted = [old.arguments[i] for i in self.arguments], [returned[i] for i in self.results]
         count = len(old.arguments)
-        made, block = new_function([a.type for a in old.arguments] + [v.type for v in wanted if not ones])
+        made, block = new_function([a.type for a in old.arguments] + [v.type for v in wanted if not self.ones])
         values = dict(zip(old.arguments, list(block.arguments)[:count], strict=True))
+        aliases = Aliases()
+        self.sweep = sweep = Reverse(self.active(), aliases)
         with ir.InsertionPoint(block):
-            for op in body:
-                modules.clone_with(op, values)
-            cotangents = [ops.splat(1, v) for v in wanted] if ones else list(block.arguments)[count:]
-            sweep = Reverse(active_values(old, varied, wanted))
+            place = anchor()
+            scope = Main(old, None, place, aliases, values)
+            cotangents = [ops.splat(1, v) for v in wanted] if self.ones else list(block.arguments)[count:]
             adjoint: Adjoints = {}
             for value, g in zip(wanted, cotangents, strict=True):
                 sweep.add(adjoint, value, g)
-            sweep.run(body, Known(values), adjoint)
+            sweep.run(body, scope, adjoint)
             given = [adjoint[v] if v in adjoint else zeros(v) for v in varied]
-            finish(made, [values[v] for v in returned] + given, source)
+            drop_dead(block, given)
+            results = scope.finish(block_ops(old)[1])
+            place.erase()
+            finish(made, results + given, self.source)
         return made
 
 
 class Reverse:
     """Sweeps backwards over blocks of the old module; adjoints are keyed by old values, only active ones have any."""
 
-    def __init__(self, active: set[ir.Value]):
-        self.active = active
+    def __init__(self, active: set[ir.Value], aliases: Aliases):
+        self.active, self.aliases = active, aliases
+        self.kept: dict[int, int] = {}
+        """Bytes kept of one turn of each loop, by its number."""
 
     def add(self, adjoint: Adjoints, value: ir.Value, contribution: Contribution) -> None:
         """Add to the adjoint of an active value."""
@@ -78,28 +131,28 @@ class Reverse:
         else:
             adjoint[value] = contribution if before is None else ops.add(before, contribution)
 
-    def run(self, body: Sequence[ir.Operation], frame: Any, adjoint: Adjoints) -> None:
+    def run(self, body: Sequence[ir.Operation], scope: Any, adjoint: Adjoints) -> None:
         for op in reversed(body):
             if any(r in adjoint for r in op.results):
                 with op.location:
-                    self._step(op, frame, adjoint)
+                    self._step(op, scope, adjoint)
 
-    def _step(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+    def _step(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         if op.name == LOOP:
-            self._loop(op, frame, adjoint)
+            self._loop(op, scope, adjoint)
             return
         if op.name in BRANCHES:
-            self._branches(op, frame, adjoint)
+            self._branches(op, scope, adjoint)
             return
         target = target_of(op)
         if target == requests.CHECKPOINT:
-            self._checkpointed(op, frame, adjoint)
+            self._checkpointed(op, scope, adjoint)
             return
         if target == requests.CUSTOM:
-            self._custom(op, frame, adjoint)
+            self._custom(op, scope, adjoint)
             return
         rule = rule_of(op)
-        call = Call(op, Values(op.operands, frame), Values(op.results, frame))
+        call = Call(op, Values(op.operands, scope), Values(op.results, scope))
         cotangents = [adjoint.get(r) for r in op.results]
         wanted = [x in self.active for x in op.operands]
         found = None if rule.reverse is None else rule.reverse(call, cotangents, wanted)
@@ -110,30 +163,40 @@ class Reverse:
 
     # -- marks
 
-    def _checkpointed(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+    def _checkpointed(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         """What the function computes is computed again from its arguments, once its cotangents are there."""
-        block = requests.function_named(op, requests.callee_of(op)).regions[0].blocks[0]
-        body, returned = block_ops(block)
+        called = requests.function_named(op, requests.callee_of(op))
         wanted = [i for i, r in enumerate(op.results) if r in adjoint]
-        inside = active_values(block, [block.arguments[i] for i, x in enumerate(op.operands) if x in self.active],
-                               [returned[i] for i in wanted])
+        varied = [i for i, x in enumerate(op.operands) if x in self.active]
+        copy = called.clone(ip=ir.InsertionPoint(called)).operation        # the sweep extends what it goes over
+        copy.attributes["sym_name"] = ir.StringAttr.get(requests.fresh("checkpointed"))
+        block = copy.regions[0].blocks[0]
+
+        def active() -> set[ir.Value]:
+            returned = block_ops(block)[1]
+            return active_values(block, [block.arguments[i] for i in varied], [returned[i] for i in wanted])
+
+        before = active()
+        restructure(copy, lambda loop: any(r in before for r in loop.results), Policy(), {})
+        inside = active()
+        body, returned = block_ops(block)
         given = ops.optimization_barrier(*[adjoint[op.results[i]] for i in wanted],
-                                         *[frame.value(x) for x in op.operands])
+                                         *[scope.value(x) for x in op.operands])
         place = anchor()
-        known = Frame(block, None, place)
-        known.values.update(zip(block.arguments, given[len(wanted):], strict=True))
-        sweep, local = Reverse(inside), {}
+        known = Known(block, None, place, self.aliases, dict(zip(block.arguments, given[len(wanted):], strict=True)))
+        sweep, local = Reverse(inside, self.aliases), dict[ir.Value, ir.Value]()
         for i, g in zip(wanted, given, strict=False):
             sweep.add(local, returned[i], g)
         sweep.run(body, known, local)
+        known.settle()
         place.erase()
         for operand, argument in zip(op.operands, block.arguments, strict=True):
             self.add(adjoint, operand, local.get(argument))
 
-    def _custom(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
+    def _custom(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         """By the user's rule for cotangents; else by the transpose of the one for tangents."""
         rule = requests.rule_of_custom(op)
-        call = Call(op, Values(op.operands, frame), Values(op.results, frame))
+        call = Call(op, Values(op.operands, scope), Values(op.results, scope))
         varied = [x for x in op.operands if differentiable(x)]
         if rule.cotangents is not None:
             given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
@@ -157,57 +220,69 @@ class Reverse:
 
     # -- control flow
 
-    def _branches(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
-        """The same choice; each branch computes again what its adjoint needs."""
+    def _branches(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
+        """The same choice; each branch computes again what its adjoint needs, and finds what is dear to compute."""
         outer = [v for v in captured(op) if v in self.active]
+        scopes: list[BranchScope] = []
 
         def branch(block: ir.Block) -> list[ir.Value]:
             place = anchor()
+            scopes.append(BranchScope(block, scope, place, self.aliases))
             body, returned = block_ops(block)
             local = {v: adjoint[v] for v in outer if v in adjoint}
             for result, value in zip(op.results, returned, strict=True):
                 self.add(local, value, adjoint.get(result))
-            self.run(body, Frame(block, frame, place), local)
-            place.erase()
-            return [local[v] if v in local else zeros(v) for v in outer]
+            self.run(body, scopes[-1], local)
+            results = [local[v] if v in local else zeros(v) for v in outer]
+            drop_dead(place.block, results)
+            return results
 
-        chosen = frame.value(op.operands[0])
+        chosen = scope.value(op.operands[0])
         made = ops.create(op.name, [v.type for v in outer], [chosen], regions=len(op.regions))
         for region, block in zip(made.regions, blocks_of(op), strict=True):
             ops.fill_region(region, [], lambda block=block: branch(block))
+        kept = [each.chosen() for each in scopes]
+        found = extend_branches(op, kept, self.aliases) if any(kept) else [{} for _ in kept]
+        for each, values in zip(scopes, found, strict=True):
+            each.finish(values)
+            each.place.erase()
         adjoint.update(zip(outer, made.results, strict=True))
 
-    def _loop(self, op: ir.Operation, frame: Any, adjoint: Adjoints) -> None:
-        """The turns backwards; what their adjoints need is recomputed or read from buffers the forward loop fills."""
+    def _loop(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
+        slots = slots_of(op)
+        if slots:
+            Replayed(self, op, scope, adjoint, slots).build()
+            return
         bound = trips(op)
-        if bound is None:
-            raise NotDifferentiable(
-                "reverse mode needs a loop whose number of turns has a bound that is known while compiling; this one's "
-                "is known only at run time. Loop over a range of static length (break may leave it early), or use "
-                f"forward mode: reactant.jvp, or jacobian(mode='forward').{line_of(op)}")
+        assert bound is not None, "loops without a bound are restructured before the sweep"
+        self._stored(op, scope, adjoint, bound)
+
+    def _stored(self, op: ir.Operation, scope: Any, adjoint: Adjoints, bound: Trips) -> None:
+        """The turns backwards; what their adjoints need is computed again or read from buffers the forward loop
+        fills."""
         block = blocks_of(op)[1]
         body, returned = block_ops(block)
         carried = [i for i, a in enumerate(block.arguments) if a in self.active]
         outer = [v for v in captured(op) if v in self.active]
-        frames: list[LoopFrame] = []
-        outside = anchor()
-        early = None if bound.exact else turns_at_run_time(bound.most)
+        scopes: list[LoopScope] = []
+        early = None if bound.exact else stand_in(tensor_type((), np.dtype(np.int64)))
 
         def count() -> ir.Value:
             return early.result if early is not None else ops.constant(bound.most, "int64")
 
         def step(turns: ir.Value, *values: ir.Value) -> list[ir.Value]:
+            turn = ops.subtract(ops.subtract(count(), 1), turns)
             place = anchor()
-            with ir.InsertionPoint(place):
-                turn = ops.subtract(ops.subtract(count(), 1), turns)
-            frames.append(LoopFrame(op, bound.most, turn, frame, place, outside))
+            scopes.append(LoopScope(op, bound.most, turn, scope, place, self.aliases))
             local = dict(zip(outer, values[len(carried):], strict=True))
             for i, g in zip(carried, values, strict=False):
                 self.add(local, returned[i], g)
-            self.run(body, frames[0], local)
+            self.run(body, scopes[0], local)
+            results = [local[v] if v in local else zeros(v) for v in [*(block.arguments[i] for i in carried), *outer]]
+            drop_dead(place.block, [*results, turn])
+            scopes[0].settle(counted=early is not None)
             place.erase()
-            arguments = [block.arguments[i] for i in carried]
-            return [ops.add(turns, 1), *(local[v] if v in local else zeros(v) for v in [*arguments, *outer])]
+            return [ops.add(turns, 1), *results]
 
         starts = [adjoint.get(op.results[i]) for i in carried]
         inits = [zeros(op.results[i]) if g is None else g for i, g in zip(carried, starts, strict=True)]
@@ -217,22 +292,14 @@ class Reverse:
         adjoint.update(zip(outer, made[len(carried):], strict=True))
         for i, g in zip(carried, made, strict=False):
             self.add(adjoint, op.operands[i], g)
-        if frames[0].buffers or early is not None:
-            _fill(op, frames[0], frame, early)
-        outside.erase()
-
-
-def _fill(op: ir.Operation, loop: LoopFrame, frame: Any, early: ir.Operation | None) -> None:
-    """Let the forward loop fill the buffers, and count its turns for `early`; where it has been copied already, the
-    filling one replaces the copy."""
-    copied = [frame.values.get(r) for r in op.results]
-    present = next((v.owner.operation for v in copied if v is not None and v.owner.name == LOOP), None)
-    results = loop.fill(present, early)
-    if present is not None:
-        for old, new in zip(present.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        frame.values.update(zip(op.results, results, strict=True))
-        present.erase()
+        if NUMBER in op.attributes:
+            self.kept[int(ir.IntegerAttr(op.attributes[NUMBER]).value)] = scopes[0].bytes
+        if early is not None:
+            extended = scopes[0].extended
+            assert extended is not None
+            with ir.InsertionPoint(early):
+                turns = ops.convert(scope.value(extended.count), np.int64)
+            replace(early, turns)
 
 
 def _transposed(rule: Rule, call: Call, cotangents: Sequence[ir.Value | None],
@@ -253,7 +320,7 @@ def _transposed(rule: Rule, call: Call, cotangents: Sequence[ir.Value | None],
         if any(x in depends for x in op.operands):
             depends.update(r for r in op.results if differentiable(r))
             linear.append(op)
-    sweep = Reverse(depends)
+    sweep = Reverse(depends, Aliases())
     adjoint: Adjoints = {}
     for tangent, g in zip(tangents, cotangents, strict=True):
         if tangent is not None and g is not None:

@@ -1,244 +1,226 @@
 """Where reverse mode finds the values of the forward computation.
 
-The body of `main` is computed once, in order. Inside a branch or a loop body nothing is kept unless the reverse sweep
-asks for it: a `Frame` recomputes what is asked for, a `LoopFrame` recomputes or reads it from a buffer that the forward
-loop filled, whichever keeps fewer bytes. Counters and values that stay the same are never kept.
+The sweep goes over the ops of a private copy of the old module and builds the new one. It asks a *scope* for the values
+of a block, and gets a stand-in. When the sweep of a block is done, the scope knows what was really wanted of it: it
+decides which of these values to keep in the forward computation and which to compute again, extends the old module by
+what is to be kept, and puts values in place of the stand-ins. What an inner scope keeps are results of ops of the outer
+block, so the outer scope decides about them in turn; the body of `main` comes last, and is copied as it is then.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops, captured
-from reactant.ir import modules, ops
-from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size, tensor_type
+from reactant.ir import modules
 
-EXPENSIVE = {f"stablehlo.{n}" for n in ("dot_general", "convolution", "while", "sort", "fft", "cholesky", "custom_call",
-                                        "triangular_solve", "reduce_window", "scatter", "if", "case")}
-"""Ops whose result is kept rather than computed again."""
+STAND_IN = "stablehlo.optimization_barrier"
 
 
 def anchor() -> ir.Operation:
     """An op without meaning at the insertion point, to insert in front of; its maker erases it."""
-    return ops.create("stablehlo.optimization_barrier", [], []).operation
+    return ir.Operation.create(STAND_IN, results=[], operands=[]).operation
 
 
-def turns_at_run_time(most: int) -> ir.Operation:
-    """Stands for the number of turns of a loop that may end early, until the forward loop counts them."""
-    return ops.create("stablehlo.optimization_barrier", [tensor_type((), np.dtype(np.int64))],
-                      [ops.constant(most, "int64")]).operation
+def stand_in(kind: ir.Type) -> ir.Operation:
+    """An op at the insertion point whose result stands for a value that comes later."""
+    return ir.Operation.create(STAND_IN, results=[kind], operands=[]).operation
+
+
+def replace(op: ir.Operation, value: ir.Value) -> None:
+    """Put a value in place of a stand-in."""
+    op.result.replace_all_uses_with(value)
+    op.erase()
+
+
+def used(value: ir.Value) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
+class Aliases(dict):
+    """Values of the old module whose op has been extended: the same values as results of the extended op."""
+
+    def of(self, value: ir.Value) -> ir.Value:
+        while value in self:
+            value = self[value]
+        return value
 
 
 class Here:
-    """A frame whose values are those of the module under construction themselves."""
+    """A scope whose values are those of the module under construction themselves."""
 
     def value(self, value: ir.Value) -> ir.Value:
         return value
 
 
-class Known:
-    """The frame of `main`: everything has been computed."""
+class Scope:
+    """The values of one block of the old module, put in front of `place` when `settle` is called. `parent` has the
+    values from outside the block."""
 
-    def __init__(self, values: dict[ir.Value, ir.Value]):
-        self.values = values
+    def __init__(self, block: ir.Block, parent: Any, place: ir.Operation, aliases: Aliases):
+        self.block, self.parent, self.place, self.aliases = block, parent, place, aliases
+        self.known: dict[ir.Value, ir.Value] = {}           # old values that have a value already
+        self.wanted: dict[ir.Value, ir.Operation] = {}
 
-    def value(self, value: ir.Value) -> ir.Value:
-        return self.values[value]
-
-
-class Frame:
-    """The values of one block, recomputed in front of `place` when they are asked for."""
-
-    def __init__(self, block: ir.Block, parent: Any, place: ir.Operation):
-        self.parent, self.place = parent, place
-        self.values: dict[ir.Value, ir.Value] = {}
-        self.body = block_ops(block)[0]
-        self.defined = {r: n for n, op in enumerate(self.body) for r in op.results}
-        self.arguments = {a: n for n, a in enumerate(block.arguments)}
+    def holds(self, value: ir.Value) -> bool:
+        """Whether an old value is an argument of the block or the result of an op directly in it."""
+        owner = value.owner
+        return owner == self.block if isinstance(owner, ir.Block) else owner.operation.block == self.block
 
     def value(self, value: ir.Value) -> ir.Value:
-        if value not in self.values:
-            if value not in self.defined and value not in self.arguments:
-                return self.parent.value(value)
-            self._compute(value)
-        return self.values[value]
-
-    def _compute(self, value: ir.Value) -> None:
-        needed: set[int] = set()
-        pending = [value]
-        while pending:
-            each = pending.pop()
-            if each in self.values:
-                continue
-            if each not in self.defined:
-                self.values[each] = self._argument(each) if each in self.arguments else self.parent.value(each)
-            elif (number := self.defined[each]) not in needed:
-                if (found := self._kept(each)) is not None:
-                    self.values[each] = found
-                    continue
-                needed.add(number)
-                pending += [*self.body[number].operands, *captured(self.body[number])]
+        value = self.aliases.of(value)
+        if value in self.known:
+            return self.known[value]
+        if not self.holds(value):
+            return self.parent.value(value)
         with ir.InsertionPoint(self.place):
-            for number in sorted(needed):
-                known = {r: self.values[r] for r in self.body[number].results if r in self.values}
-                modules.clone_with(self.body[number], self.values)
-                self.values.update(known)
+            if not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.constant":
+                self.known[value] = modules.clone_with(value.owner.operation, {}).result
+                return self.known[value]
+            made = stand_in(value.type)
+        self.wanted[value], self.known[value] = made, made.result
+        return made.result
 
-    def _argument(self, value: ir.Value) -> ir.Value:
-        raise KeyError(value)                     # blocks of branches have no arguments
+    def demanded(self) -> dict[ir.Value, ir.Operation]:
+        """The old values whose stand-ins are used; the others are forgotten."""
+        found = {}
+        for value, made in self.wanted.items():
+            current = self.aliases.of(value)
+            if not used(made.result):
+                made.erase()
+            elif current in found:
+                replace(made, found[current].result)
+            else:
+                found[current] = made
+        self.wanted, self.known = {}, {}
+        return found
 
-    def _kept(self, value: ir.Value) -> ir.Value | None:
-        """The value from elsewhere, or None: compute it."""
-        return None
+    def body(self) -> list[ir.Operation]:
+        return block_ops(self.block)[0]
 
+    def settle(self) -> None:
+        """Compute what was wanted, from what the block has been given."""
+        self.compute(self.demanded(), {})
 
-def _bytes(value: ir.Value) -> int:
-    shape, dtype = shape_and_dtype(value.type)
-    return size(shape) * dtype.itemsize
-
-
-class LoopFrame(Frame):
-    """The values of turn `turn` (a 0-d int64) of a counted loop. `buffers` pairs each value that has to be kept with
-    the op that stands for its buffer (rows, *shape) until the forward loop is made to fill it, before `outside`.
-    """
-
-    def __init__(self, loop: ir.Operation, trips: int, turn: ir.Value, parent: Any, place: ir.Operation,
-                 outside: ir.Operation):
-        block = loop.regions[1].blocks[0]
-        super().__init__(block, parent, place)
-        self.loop, self.turn, self.outside = loop, turn, outside
-        self.rows = max(trips, 1)
-        self.buffers: list[tuple[ir.Value, ir.Operation]] = []
-        self.returned = block_ops(block)[1]
-        self._reads: dict[int, list[ir.Value]] = {}
-
-    def _argument(self, value: ir.Value) -> ir.Value:
-        number = self.arguments[value]
-        first = self.loop.operands[number]
-        if self.returned[number] == value:
-            return self.parent.value(first)
-        step = _step(value, self.returned[number])
-        if step is None:
-            return self._load(value)
+    def compute(self, wanted: dict[ir.Value, ir.Operation], mapping: dict[ir.Value, ir.Value]) -> None:
+        """Copy the ops that make the wanted values in front of `place`; `mapping` has the values that need none."""
+        needed = behind(self.body(), wanted, mapping)
         with ir.InsertionPoint(self.place):
-            moved = ops.multiply(ops.convert(self.turn, dtype_of(value)), step)
-            return ops.add(self.parent.value(first), moved)
-
-    def _kept(self, value: ir.Value) -> ir.Value | None:
-        number = self.defined[value]
-        prices = self._prices(number)
-        computed = sum(prices[v] for v in self._read(number) if v in prices)
-        if not computed:
-            return None
-        dear = self.body[number].name in EXPENSIVE
-        return self._load(value) if dear or _bytes(value) < computed else None
-
-    def _prices(self, last: int) -> dict[ir.Value, int]:
-        """The fewest bytes a turn that must be kept beside what is kept already, to have each value that the body
-        computes before its op `last`."""
-        prices = {a: 0 if a in self.values or self._free(a) else _bytes(a) for a in self.arguments}
-        for number in range(last):
-            computed = sum(prices[v] for v in self._read(number) if v in prices)
-            for result in self.body[number].results:
-                prices[result] = 0 if result in self.values else min(computed, _bytes(result))
-        return prices
-
-    def _free(self, argument: ir.Value) -> bool:
-        """Whether a carried value costs nothing: it stays the same, or counts."""
-        returned = self.returned[self.arguments[argument]]
-        return returned == argument or _step(argument, returned) is not None
-
-    def _read(self, number: int) -> list[ir.Value]:
-        if number not in self._reads:
-            op = self.body[number]
-            self._reads[number] = [*op.operands, *captured(op)] if len(op.regions) else list(op.operands)
-        return self._reads[number]
-
-    def _load(self, value: ir.Value) -> ir.Value:
-        shape, dtype = shape_and_dtype(value.type)
-        with ir.InsertionPoint(self.outside):
-            buffer = ops.create("stablehlo.optimization_barrier", [tensor_type((self.rows, *shape), dtype)],
-                                [ops.constant(0, dtype, (self.rows, *shape))]).operation
-        self.buffers.append((value, buffer))
-        with ir.InsertionPoint(self.place):
-            zero = ops.constant(0, "int64")
-            part = ops.dynamic_slice(buffer.result, [self.turn, *[zero] * len(shape)], (1, *shape))
-            return ops.reshape(part, shape)
-
-    def fill(self, made: ir.Operation | None, early: ir.Operation | None) -> list[ir.Value]:
-        """Build the forward loop that fills the buffers in front of `made` (the forward loop as it was copied; else in
-        front of the parent's place), put the buffers where they are read and the number of turns in place of `early`.
-        Gives the results of the loop."""
-        with ir.InsertionPoint(made if made is not None else self.parent.place):
-            results = self._filling_loop()
-        count = len(self.loop.results)
-        stand_ins = [op for _, op in self.buffers]
-        replaced = results[count + 1:]
-        if early is not None:
-            stand_ins, replaced = [early, *stand_ins], results[count:]
-        for stand_in, buffer in zip(stand_ins, replaced, strict=True):
-            stand_in.result.replace_all_uses_with(buffer)
-            stand_in.erase()
-        self.buffers = []
-        return results[:count]
-
-    def _filling_loop(self) -> list[ir.Value]:
-        condition, body = (region.blocks[0] for region in self.loop.regions)
-        count = len(self.loop.operands)
-        outer = {v: self.parent.value(v) for v in captured(self.loop)}
-        inits = [self.parent.value(x) for x in self.loop.operands]
-        kept = [value for value, _ in self.buffers]
-
-        def copied(block: ir.Block, arguments: Sequence[ir.Value]) -> tuple[dict, list[ir.Value]]:
-            mapping = {**outer, **dict(zip(block.arguments, arguments, strict=False))}
-            inner, returned = block_ops(block)
-            for op in inner:
+            for value in needed.free:
+                mapping[value] = self.free(value)
+            for op in needed.ops:
+                kept = {r: mapping[r] for r in op.results if r in mapping}
                 modules.clone_with(op, mapping)
-            return mapping, [mapping.get(v, v) for v in returned]
+                mapping.update(kept)
+        for value, made in wanted.items():
+            replace(made, mapping[value])
 
-        def step(*arguments: ir.Value) -> list[ir.Value]:
-            mapping, returned = copied(body, arguments[:count])
-            turn, *buffers = arguments[count:]
-            zero = ops.constant(0, "int64")
-            filled = [ops.dynamic_update_slice(
-                buffer, ops.reshape(mapping[value], (1, *shape_of(value))), [turn, *[zero] * len(shape_of(value))])
-                for value, buffer in zip(kept, buffers, strict=True)]
-            return [*returned, ops.add(turn, 1), *filled]
-
-        empty = [ops.constant(0, dtype_of(v), (self.rows, *shape_of(v))) for v in kept]
-        return ops.while_([*inits, ops.constant(0, "int64"), *empty],
-                          lambda *arguments: copied(condition, arguments[:count])[1], step)
+    def free(self, value: ir.Value) -> ir.Value:
+        """A value that no op of the block makes."""
+        if self.holds(value):
+            raise KeyError(f"no value for {value}")
+        return self.parent.value(value)
 
 
-def _step(argument: ir.Value, returned: ir.Value) -> int | None:
-    """What a carried integer grows by each turn, where that is a constant."""
-    if isinstance(returned.owner, ir.Block) or shape_of(argument) or dtype_of(argument).kind not in "iu":
-        return None
-    op = returned.owner.operation
-    if op.name != "stablehlo.add" or argument not in op.operands:
-        return None
-    left, right = op.operands
-    amount = ops.constant_value(right if left == argument else left)
-    return None if amount is None else int(amount)
+class Known(Scope):
+    """A scope that is given the arguments of its block and computes the rest again."""
+
+    def __init__(self, block: ir.Block, parent: Any, place: ir.Operation, aliases: Aliases,
+                 arguments: dict[ir.Value, ir.Value]):
+        super().__init__(block, parent, place, aliases)
+        self.arguments = arguments
+        self.known.update(arguments)
+
+    def settle(self) -> None:
+        self.compute(self.demanded(), dict(self.arguments))
+
+
+class Main(Known):
+    """The scope of a function's body, all of which is computed once."""
+
+    def finish(self, returned: Sequence[ir.Value]) -> list[ir.Value]:
+        """Copy the body in front of `place`; gives the values of `returned`."""
+        wanted = self.demanded()
+        mapping = dict(self.arguments)
+        results = [self.aliases.of(v) for v in returned]
+        needed = behind(self.body(), [*wanted, *results], mapping, effects=True)
+        with ir.InsertionPoint(self.place):
+            for op in needed.ops:
+                modules.clone_with(op, mapping)
+        for value, made in wanted.items():
+            replace(made, mapping[value])
+        return [mapping[v] for v in results]
+
+
+# ---- what is needed for what ---------------------------------------------------------------------------------------
+
+class Needed:
+    """Ops of a block in order, and the values they read that no op of the block makes."""
+
+    def __init__(self, needed: list[ir.Operation], free: list[ir.Value]):
+        self.ops, self.free = needed, free
+
+
+def reads(op: ir.Operation) -> list[ir.Value]:
+    """What an op reads, in its regions too."""
+    return [*op.operands, *captured(op)] if len(op.regions) else list(op.operands)
+
+
+def behind(body: Sequence[ir.Operation], values: Iterable[ir.Value], known: dict[ir.Value, ir.Value],
+           effects: bool = False) -> Needed:
+    """What has to be computed for `values`, where `known` needs no computing. `effects`: and every op that does more
+    than compute."""
+    wanted = {v for v in values if v not in known}
+    chosen = []
+    for op in reversed(body):
+        if any(r in wanted for r in op.results) or effects and has_effect(op):
+            chosen.append(op)
+            wanted.difference_update(op.results)
+            wanted.update(v for v in reads(op) if v not in known)
+    made = {r for op in chosen for r in op.results}
+    return Needed(chosen[::-1], [v for v in wanted if v not in made])
+
+
+EFFECTS = {"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"}
+
+
+def has_effect(op: ir.Operation) -> bool:
+    """Whether an op does more than compute its results."""
+    if op.name in EFFECTS:
+        return True
+    if op.name == "stablehlo.custom_call" and "has_side_effect" in op.attributes:
+        return bool(ir.BoolAttr(op.attributes["has_side_effect"]).value)
+    return len(op.regions) > 0 and any(has_effect(inner) for inner in modules.walk(op)
+                                       if inner.name in EFFECTS or inner.name == "stablehlo.custom_call")
+
+
+def drop_dead(block: ir.Block, keep: Iterable[ir.Value]) -> None:
+    """Erase ops of a block under construction that nothing uses. Stand-ins and anchors stay."""
+    kept = set(keep)
+    for op in reversed([op.operation for op in block.operations]):
+        if op.name != STAND_IN and len(op.results) and not any(r in kept or used(r) for r in op.results) \
+                and not has_effect(op):
+            op.erase()
 
 
 class Values(Sequence):
-    """The values of a frame for some old values; looked up when read, so that what a rule does not read costs nothing.
+    """The values of a scope for some old values; looked up when read, so that what a rule does not read costs nothing.
     """
 
-    def __init__(self, old: Sequence[ir.Value], frame: Any):
-        self.old, self.frame = list(old), frame
+    def __init__(self, old: Sequence[ir.Value], scope: Any):
+        self.old, self.scope = list(old), scope
 
     def __len__(self) -> int:
         return len(self.old)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self.frame.value(v) for v in self.old[index]]
-        return self.frame.value(self.old[index])
+            return [self.scope.value(v) for v in self.old[index]]
+        return self.scope.value(self.old[index])
 
     def __iter__(self) -> Iterator[ir.Value]:
-        return (self.frame.value(v) for v in self.old)
+        return (self.scope.value(v) for v in self.old)
+
+
