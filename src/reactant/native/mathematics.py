@@ -3,30 +3,29 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.native import layout
+from reactant.native import elementary, layout
 from reactant.native.arithmetic import SUFFIX, flags_of, narrowed, widened
 from reactant.native.emission import Function, emits
 
 _INTRINSICS = {"sqrt": "sqrt", "absf": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round",
-               "roundeven": "roundeven", "copysign": "copysign", "fma": "fma", "exp": "exp", "exp2": "exp2",
-               "log": "log", "log2": "log2", "log10": "log10", "sin": "sin", "cos": "cos", "powf": "pow"}
-_LIBRARY = {"expm1": "expm1", "log1p": "log1p", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan",
-            "atan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh",
-            "atanh": "atanh", "cbrt": "cbrt", "erf": "erf", "erfc": "erfc"}
+               "roundeven": "roundeven", "copysign": "copysign", "fma": "fma"}
+_LIBRARY = ("asin", "acos", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc")
 
 
 def evaluate(f: Function, name: str, llvm_type: str, operands: list[str], flags: str = "") -> str:
     """A function of floats or doubles."""
     arguments = [(llvm_type, o) for o in operands]
+    if name in elementary.ROUTINES:
+        return elementary.call(f, name, llvm_type, operands)
     if name in _INTRINSICS:
         return f.intrinsic(f"llvm.{_INTRINSICS[name]}.{SUFFIX[llvm_type]}", llvm_type, arguments, flags)
     if name == "rsqrt":
         root = f.intrinsic(f"llvm.sqrt.{SUFFIX[llvm_type]}", llvm_type, arguments, flags)
         return f.let(f"fdiv {flags}{llvm_type} 1.0, {root}")
-    return f.intrinsic(_LIBRARY[name] + ("f" if llvm_type == "float" else ""), llvm_type, arguments)
+    return f.intrinsic(name + ("f" if llvm_type == "float" else ""), llvm_type, arguments)
 
 
-@emits(*(f"math.{name}" for name in [*_INTRINSICS, *_LIBRARY, "rsqrt"]))
+@emits(*(f"math.{name}" for name in [*_INTRINSICS, *elementary.ROUTINES, *_LIBRARY, "rsqrt"]))
 def emit_math(f: Function, op: ir.Operation) -> None:
     type_ = op.results[0].type
     wide, name = "", op.name[5:]
