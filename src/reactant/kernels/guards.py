@@ -3,7 +3,8 @@
     i32: t = block * 16 + thread; t < n     index: load a[block * 16 + thread]
 
 Signed comparisons of integers become comparisons of `index` where both sides are sums and products that cannot wrap.
-`select(c, x, false)` becomes `and`, `select(c, true, x)` becomes `or`; the bits of a choice between bits become the choice.
+`select(c, x, false)` becomes `and`, `select(c, true, x)` becomes `or`; the bits of a choice between bits become the
+choice.
 """
 from __future__ import annotations
 
