@@ -85,12 +85,16 @@ class Lowered:
             return None
         from reactant import loopnests
         start = time.perf_counter()
-        found = loopnests.native_form(self.module, self.options.native)
+        source, kept = self.module, getattr(self.report, "kept", None)
+        if kept is not None:
+            source = modules.parse(kept)
+            pipelines.run(source, "native", options=self.options)
+        found = loopnests.native_form(source, self.options.native)
+        if found is not None and kept is not None:
+            pipelines.run(found.module, "target", options=self.options)
         self.times.native = time.perf_counter() - start
-        if found is None:
-            return None
-        self.notes = found.notes
-        return found.module
+        self.notes = found.notes if found is not None else []
+        return found.module if found is not None else None
 
     def _donated(self) -> tuple[int, ...]:
         return tuple(self.traced.written) if self.options.donate else ()

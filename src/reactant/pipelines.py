@@ -60,6 +60,11 @@ class Differentiate:
     between: tuple[Any, ...] = ()
 
 
+@dataclass(frozen=True)
+class Keep:
+    """Note the module as it is: native code is made from it, not from the forms that suit XLA."""
+
+
 Pass = "str | Fixpoint | Mlir | Differentiate | Callable[[ir.Module], Any]"
 
 PASSES: dict[str, Any] = {
@@ -76,6 +81,9 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "loop_windows", "loop_reads",
                    "shape", "slicing", "dynamic_slicing", "logic", "cleanup"))
 
+NATIVE = Fixpoint(("target", "target_windows", "arithmetic", "shape", "slicing", "logic", "cleanup"))
+"""What native code is made from: powers and windows in cheap forms, but loops as they were written."""
+
 # Reads go to the newest version of an array before loops decide whether they need a second buffer for it.
 LAST = (target_versions.read_newest_version, Fixpoint(("target_buffers",)), loops.sink_generators)
 
@@ -86,8 +94,9 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
     # Derivatives are those of the simplified program, and are simplified in turn.
     # The target stage is last: what it builds (chains of slices, selects) is harder to read for the other rules.
     "target": (TARGET, *LAST),
+    "native": (NATIVE,),
     "differentiated": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,))),
-    "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), TARGET, *LAST),
+    "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), Keep(), TARGET, *LAST),
 }
 
 
@@ -111,7 +120,7 @@ def resolve(passes: Any) -> tuple[Any, ...]:
             raise UnknownPass(f"no pipeline, family, rule or pass is called '{passes}'; "
                               f"pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
                               ) from None
-    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Rule)) or callable(passes):
+    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Keep, Rule)) or callable(passes):
         return (passes,)
     if isinstance(passes, Iterable):
         return tuple(each for one in passes for each in resolve(one))

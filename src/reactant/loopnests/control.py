@@ -5,7 +5,7 @@ around it tell; a carried array that cannot be gets a second buffer, and the two
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,8 @@ from reactant.loopnests.elements import Buffer, Elements, buffer_type
 from reactant.loopnests.graph import Block, Node, decoded
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Arithmetic, Number
-from reactant.loopnests.plan import Plan, Planner, Root, Step, results_of
-from reactant.loopnests.writer import Writer, type_of
+from reactant.loopnests.plan import Plan, Planner, Root, Step, results_of, windows_apart
+from reactant.loopnests.writer import Names, Writer, type_of
 
 
 class NotCompiled(ReactantError):
@@ -61,7 +61,7 @@ class Compiler:
         self.scratch_made: list[Buffer] = []
         self.free: dict[tuple[Any, int], list[Buffer]] = {}
         self.ranges: dict[Node, tuple[int, int]] = {}
-        self.spares: list[list[Buffer]] = []
+        self.names = Names()
         self.parallel = True
 
     # ---- buffers
@@ -89,11 +89,11 @@ class Compiler:
             steps = frame.plan.steps
             if not k and root is not None:
                 for other in steps[frame.position].roots:
-                    if self._conflicts(other.reads, buffer, root, same_step=True):
+                    if self._conflicts(other, buffer, root, same_step=True):
                         return False
             for step in steps[frame.position + 1:]:
                 for other in step.roots:
-                    if self._conflicts(other.reads, buffer, root, same_step=False):
+                    if self._conflicts(other, buffer, root, same_step=False):
                         return False
             if any(self.e.storage.get(n) is buffer for n in frame.plan.reads_at_end):
                 return False
@@ -103,15 +103,14 @@ class Compiler:
                 return False
         return True
 
-    def _conflicts(self, reads: Iterable[tuple[Node, Any, Any]], buffer: Buffer, root: Root | None,
-                   same_step: bool) -> bool:
-        for node, index, box in reads:
+    def _conflicts(self, reader: Root, buffer: Buffer, root: Root | None, same_step: bool) -> bool:
+        """Whether a root that is still to come, or is written in the same nest, needs what `root` overwrites."""
+        for node, index in reader.reads:
             if self.e.storage.get(node) is not buffer:
                 continue
             if root is None or index is None:
                 return True
-            if root.window is not None and box is not None and len(box) == len(root.window) and \
-                    any(high < a or low > b for (low, high), (a, b) in zip(box, root.window, strict=True)):
+            if windows_apart(self.names, root, reader, index):
                 continue
             if same_step and root.place is not None and self.e.place(index, node.shape) == root.place:
                 continue
@@ -130,7 +129,7 @@ class Compiler:
         """Write a block's steps. Values that have a destination go there where nothing forbids it."""
         forced = {n for n in block.returned if n.block is block and n.kind not in ("argument", "result", "constant")}
         planner = Planner(block, forced, self.ranges.get,
-                          lambda n: n in self.e.storage or n in self.e.bound)
+                          lambda n: n in self.e.storage or n in self.e.bound, self.names)
         frame = Frame(block, planner.plan(), loop)
         self.frames.append(frame)
         for number, step in enumerate(frame.plan.steps):
@@ -140,17 +139,21 @@ class Compiler:
         frame.position = len(frame.plan.steps)
         return frame
 
-    def leave(self, frame: Frame) -> None:
-        """The block's values are not read any more."""
+    def leave(self, frame: Frame, escaping: bool = False) -> None:
+        """The block's values are not read any more, unless some escape (their workspace is not used again)."""
         assert self.frames.pop() is frame
+        if not escaping:
+            for buffer in frame.made:
+                self.free.setdefault((buffer.dtype, buffer.size), []).append(buffer)
 
     def _release(self, frame: Frame) -> None:
         """Give back the workspace of values that nothing reads any more."""
         still = set(frame.plan.reads_at_end)
         for step in frame.plan.steps[frame.position + 1:]:
             for root in step.roots:
-                still.update(n for n, _, _ in root.reads)
+                still.update(n for n, _ in root.reads)
         used = {self.e.storage[n] for n in still if n in self.e.storage}
+        used.update([b for u in used for b in u.backing])
         for buffer in [b for b in frame.made if b not in used]:
             frame.made.remove(buffer)
             self.free.setdefault((buffer.dtype, buffer.size), []).append(buffer)
@@ -328,7 +331,7 @@ class Compiler:
         self._place_slots(node, slots, destinations)
         state = (dict(self.e.storage), dict(self.e.bound), {k: list(v) for k, v in self.free.items()})
         frame_made = list(self.frames[-1].made)
-        with self.w.trial():
+        with self.w.trial(), self.e.remembering():
             self._write_while(node, slots, [])
         self.e.storage.clear()
         self.e.storage.update(state[0])
@@ -410,7 +413,8 @@ class Compiler:
                 slot.buffer = buffer
                 continue
             alone = sum(s.init is slot.init for s in slots) == 1 and slot.init not in inner
-            if buffer is not None and alone and slot.result not in destinations and self.may_overwrite(buffer) \
+            if buffer is not None and alone and destinations.get(slot.result, buffer) is buffer \
+                    and self.may_overwrite(buffer) \
                     and not any(s.buffer is buffer for s in slots):
                 slot.buffer = buffer
             else:
@@ -439,7 +443,6 @@ class Compiler:
         # the body
         w.open()
         inside = [w.define(w.fresh("b")) for _ in types]
-        self.spares.append([])
         with self.e.remembering():
             self._enter(slots, numbers, rotating, inside, before=False)
             for s in slots:
@@ -449,7 +452,7 @@ class Compiler:
             frame = self.block(body, wanted, loop=True)
             pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, inside)
             yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)] + pointers
-            self.leave(frame)
+            self.leave(frame, escaping=bool(rotating))
         types += spare_types
         starts += spare_starts
         inside += spare_names
@@ -460,7 +463,6 @@ class Compiler:
         else:
             w.line("scf.yield")
         after = w.close()
-        self.spares.pop()
         result = w.fresh("w")
         listed = ", ".join(types)
         assigned = ", ".join(f"{n} = {s}" for n, s in zip(names, starts, strict=True))
@@ -474,16 +476,25 @@ class Compiler:
             self.bind(s.result, self._from_names(s.init.dtype, outs))
         for s in slots:
             s.buffer = saved[s] if s.init.shape else None
+        backing = [b for s in rotating if (b := s.buffer) is not None]
+        backing += [b for b in self.frames[-1].made if b.name in spare_starts]
         for s in slots:
             if s.buffer is None:
                 continue
             if s in rotating:
-                s.buffer = Buffer(next(outs), s.init.dtype, s.init.size, level=w.depth, home=self.frames[-1].block)
+                s.buffer = Buffer(next(outs), s.init.dtype, s.init.size, level=w.depth, home=self.frames[-1].block,
+                                  backing=tuple(backing))
             elif not s.invariant:
                 s.buffer.version += 1
                 s.buffer.level = w.depth
                 s.buffer.home = self.frames[-1].block
             self.e.storage[s.result] = s.buffer
+        if any(f.loop for f in self.frames):
+            # pointers that change places leave their loop only at the top: around it, buffers have fixed names
+            for s in rotating:
+                settled = self.scratch(s.init.dtype, s.init.size)
+                self.copy(s.result, settled)
+                self.e.storage[s.result] = settled
 
     def _enter(self, slots: Sequence[Slot], numbers: Sequence[Slot], rotating: Sequence[Slot], names: Sequence[str],
                before: bool) -> None:

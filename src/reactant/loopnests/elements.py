@@ -33,7 +33,7 @@ Index = "tuple[Affine, ...] | Flat"
 @dataclass(eq=False)
 class Buffer:
     """Where arrays are: a flat memref of `size` numbers. `version` counts the changes of its content, the last of which
-    was made at scope `level`."""
+    was made at scope `level`. `backing`: the buffers it may be, where that is known at run time only."""
 
     name: str
     dtype: np.dtype
@@ -43,6 +43,7 @@ class Buffer:
     offset: Affine = ZERO
     writable: bool = True
     home: Block | None = None
+    backing: tuple[Buffer, ...] = ()
 
     @property
     def type(self) -> str:

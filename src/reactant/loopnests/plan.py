@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from reactant.ir.types import size
-from reactant.loopnests.affine import Affine, linear, number, symbol
-from reactant.loopnests.elements import Buffer, Elements, Flat, reduces_inline
+from reactant.loopnests.affine import Affine, Facts, linear, symbol
+from reactant.loopnests.elements import Elements, Flat, reduces_inline
 from reactant.loopnests.graph import Block, Node, Shape, decoded
 from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE, Arithmetic, Number
-from reactant.loopnests.writer import Writer
+from reactant.loopnests.writer import Names, Writer
 
 OPS = {"while", "if", "case", "sort", "scatter"}
 """Roots that are not loop nests of their own."""
-MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice", "gather"}
+MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
+         "gather"}
 READS_MEMORY = {"reshape", "slice", "dynamic_slice", "gather"}
 MANY = 64
 """Ways of using a value that are told apart."""
@@ -35,9 +36,9 @@ class Root:
     kind: str
     shape: Shape
     flat: bool = False
-    reads: list[tuple[Node, Any, tuple[tuple[int, int], ...] | None]] = field(default_factory=list)
+    reads: list[tuple[Node, Any]] = field(default_factory=list)
     place: Affine | None = None
-    window: tuple[tuple[int, int], ...] | None = None
+    starts: tuple[Affine, ...] | None = None
     expense: float = 1.0
 
     @property
@@ -218,9 +219,9 @@ def flat_tree(node: Node, kept: Callable[[Node], bool], seen: dict[Node, bool]) 
 class Planner:
     """Plans one block. `range_of` tells what is known of run-time integers."""
 
-    def __init__(self, block: Block, forced: Iterable[Node],
-                 range_of: Callable[[Node], tuple[int, int] | None], stored: Callable[[Node], bool]) -> None:
-        self.block, self.range_of, self.stored = block, range_of, stored
+    def __init__(self, block: Block, forced: Iterable[Node], range_of: Callable[[Node], tuple[int, int] | None],
+                 stored: Callable[[Node], bool], names: Names) -> None:
+        self.block, self.range_of, self.stored, self.names = block, range_of, stored, names
         self.keeping = Keeping(block, forced)
         self.kept = self.keeping.decide()
 
@@ -284,20 +285,20 @@ class Planner:
         inputs = [o for o in Keeping._inputs(node) if o.block is None or o.block is self.block
                   or not any(o.block.inside(b) for b in node.blocks)]
         for each in self._reads_of(inputs):
-            root.reads.append((each, None, None))
+            root.reads.append((each, None))
         root.expense = 1e4
         return root
 
     def _probed(self, root: Root) -> Root:
         """Fill in what a root reads, by computing an element of it that is thrown away."""
-        writer = Writer()
+        writer = Writer(self.names)
+        writer.facts.ranges = self.names.ranges
         arithmetic = Arithmetic(writer)
         elements = Elements(arithmetic)
-        seen: dict[tuple[Node, Any], tuple[tuple[int, int], ...] | None] = {}
+        seen: dict[tuple[Node, Any], None] = {}
 
         def read(node: Node, index: Any) -> Number:
-            box = None if isinstance(index, Flat) else tuple(writer.facts.range(i) for i in index)
-            seen.setdefault((node, index), box)
+            seen.setdefault((node, index))
             return self._unknown(node, index, writer, arithmetic)
         elements.kept = self.is_kept
         elements.read = read  # type: ignore[method-assign]
@@ -312,7 +313,7 @@ class Planner:
             writer.facts.ranges[name.terms[0][0]] = (0, max(extent - 1, 0))
         if size(root.shape):
             self._compute(root, elements, index)
-        root.reads = [(n, i, box) for (n, i), box in seen.items()]
+        root.reads = list(seen)
         root.expense = max(1.0, self.keeping.expense.get(node, 1.0))
         return root
 
@@ -332,8 +333,7 @@ class Planner:
             elements.at(update, index)
             starts = elements.starts(node, operand, update.shape, 2)
             root.place = linear(tuple(i + s for i, s in zip(index, starts, strict=True)), node.shape)
-            ranges = [elements.w.facts.range(s) for s in starts]
-            root.window = tuple((low, high + n - 1) for (low, high), n in zip(ranges, update.shape, strict=True))
+            root.starts = tuple(starts)
 
     def _unknown(self, node: Node, index: Any, writer: Writer, arithmetic: Arithmetic) -> Number:
         """A number about which only its range is known."""
@@ -356,7 +356,7 @@ class Planner:
             return None
         here = tuple(symbol(f"%d{k}") for k in range(len(root.shape)))
         earliest = 0
-        for node, index, _ in root.reads:
+        for node, index in root.reads:
             if node not in made_in:
                 continue
             place = made_in[node]
@@ -383,11 +383,14 @@ class Planner:
         return root.flat or all(r.flat for r in step.roots)
 
 
-def unused_buffer(node: Node) -> Buffer:
-    """A stand-in where only the size of a buffer matters."""
-    return Buffer("%none", node.dtype, node.size)
-
-
-def fixed_index(index: tuple[int, ...]) -> tuple[Affine, ...]:
-    """Numbers as an index."""
-    return tuple(map(number, index))
+def windows_apart(names: Names, writer: Root, reader: Root, index: Any) -> bool:
+    """Whether an index that a root reads at lies outside the window that an update writes, wherever both loops are."""
+    if writer.starts is None or index is None or isinstance(index, Flat) or len(index) != len(writer.starts):
+        return False
+    ranges = {f"%d{k}": (0, max(n - 1, 0)) for k, n in enumerate(reader.shape)}
+    facts = Facts({**names.ranges, **ranges})
+    for place, start, extent in zip(index, writer.starts, writer.shape, strict=True):
+        low, high = facts.range(place - start)
+        if high < 0 or low >= extent:
+            return True
+    return False

@@ -38,12 +38,33 @@ class Scope:
     names: list[str] = field(default_factory=list)
 
 
+@dataclass
+class Names:
+    """Names that several writers share: the same text has the same name in all of them."""
+
+    count: int = 0
+    known: dict[str, str] = field(default_factory=dict)
+    ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def fresh(self, word: str) -> str:
+        """A new name."""
+        self.count += 1
+        return f"%{word}{self.count}"
+
+    def of(self, text: str, word: str) -> str:
+        """The name of a pure op's result."""
+        if text not in self.known:
+            self.known[text] = self.fresh(word)
+        return self.known[text]
+
+
 class Writer:
     """Text of one function. `facts` holds what is known of the index symbols in scope."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Names | None = None) -> None:
         self.scopes = [Scope()]
         self.level: dict[str, int] = {}
+        self.names = names
         self.count = 0
         self.facts = Facts()
 
@@ -51,6 +72,8 @@ class Writer:
 
     def fresh(self, word: str = "v") -> str:
         """A new SSA name."""
+        if self.names is not None:
+            return self.names.fresh(word)
         self.count += 1
         return f"%{word}{self.count}"
 
@@ -80,7 +103,8 @@ class Writer:
         made = self.scopes[level].made
         name = made.get(text)
         if name is None:
-            name = made[text] = self.define(self.fresh(word), level)
+            new = self.fresh(word) if self.names is None else self.names.of(text, word)
+            name = made[text] = self.define(new, level)
             self.scopes[level].lines.append(f"{name} = {text}")
         return name
 
