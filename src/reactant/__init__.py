@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
          "explain": "explanation", "verify": "verification", "vmap": "mapping", "bisect": "diagnosis.bisection",
+         "export": "exchange", "load": "exchange",
          **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
          **dict.fromkeys(("check_derivatives", "checkpoint", "custom_derivative", "grad", "hessian", "hvp", "jacobian",
                           "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"), "derivatives")}
@@ -24,9 +25,9 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
            "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "bisect", "c",
-           "check_derivatives", "checkpoint", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices", "explain",
-           "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel", "llvm", "value_and_grad",
-           "verify", "vjp", "vmap"]
+           "check_derivatives", "checkpoint", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices",
+           "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel", "llvm",
+           "load", "value_and_grad", "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,157 @@
+"""Programs in and out as files: `load` and `export`.
+
+    reactant.export(f, x).save("f.mlirbc")           # StableHLO, for any XLA runtime
+    f = reactant.load("f.mlirbc")                    # a function again: call it, jit it, differentiate it
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.export
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.api import as_jitted, jit
+from reactant.errors import UnsupportedError
+from reactant.frontends import stablehlo
+from reactant.ir import modules, ops
+from reactant.ir.context import building
+from reactant.runtime.jax_internals import X64
+from reactant.runtime.program import Array, Body, body_of, run_module
+from reactant.session import is_tracing
+
+if TYPE_CHECKING:
+    from reactant.compiled import Lowered
+
+
+class Loaded:
+    """A StableHLO program as a function of NumPy or device arrays. It can be called from functions that are compiled or
+    differentiated, and compiled or differentiated itself."""
+
+    def __init__(self, body: Body):
+        self.body = body
+        self.__name__ = body.name
+        self._jitted = jit(self._traced)
+
+    @property
+    def inputs(self) -> tuple[Array, ...]:
+        """Shape and dtype of each argument."""
+        return self.body.inputs
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        """Shape and dtype of each result."""
+        return self.body.outputs
+
+    def _traced(self, *arrays: Any) -> Any:
+        results = stablehlo.call(self.body, arrays)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The result, or a tuple of several. Raises `TypeError` where an argument is not of the program's type."""
+        return self._traced(*arrays) if is_tracing() else self._jitted(*arrays)
+
+    def __repr__(self) -> str:
+        return f"<StableHLO program {self.body.name}: {', '.join(map(str, self.inputs))} -> " \
+               f"{', '.join(map(str, self.outputs))}>"
+
+
+def load(source: str | bytes | PathLike) -> Loaded:
+    """A StableHLO program as a function.
+
+    source: a path to a file, or its content: StableHLO text, MLIR bytecode, or a portable artifact (`bytes`).
+    Raises `InvalidArtifact` (a `ValueError`) where it is not a program with a public @main over static shapes.
+    """
+    if isinstance(source, PathLike) or isinstance(source, str) and "\n" not in source and "func.func" not in source:
+        path = Path(source)
+        return Loaded(stablehlo.module_of(path.read_bytes(), path.stem))
+    return Loaded(stablehlo.module_of(source))
+
+
+def _close(module: ir.Module, captured: Sequence[np.ndarray]) -> None:
+    """Make constants of the last arguments of @main, the arrays a function closes over."""
+    main = modules.function(module)
+    block = main.regions[0].blocks[0]
+    first = len(block.arguments) - len(captured)
+    with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
+        for argument, array in zip(list(block.arguments)[first:], captured, strict=True):
+            argument.replace_all_uses_with(ops.constant(array))
+    for number in reversed(range(first, len(block.arguments))):
+        block.erase_argument(number)
+    if captured:
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(
+            [a.type for a in block.arguments], list(ir.FunctionType(main.attributes["function_type"].value).results)))
+        if "arg_attrs" in main.attributes:
+            del main.attributes["arg_attrs"]
+
+
+class Export:
+    """A compiled function's program for other runtimes. Its arguments are the run-time leaves of the call's arguments
+    in order; its results those of the function, then the final contents of arguments that it writes into."""
+
+    def __init__(self, lowered: Lowered):
+        with building():
+            self.module = modules.clone(lowered.module)
+            _close(self.module, lowered.traced.captured)
+            for op in modules.walk(self.module):
+                if op.name == "stablehlo.custom_call" and "reactant" in op.attributes["call_target_name"].value:
+                    raise UnsupportedError("This program calls code that is compiled for this process (an unraised "
+                                           "kernel, say): no other can run it.")
+            self.body = body_of(self.module, lowered.name)
+
+    def text(self) -> str:
+        """StableHLO text."""
+        with building():
+            return str(self.module)
+
+    def stablehlo(self, version: str | None = None) -> bytes:
+        """StableHLO's portable artifact, readable by runtimes from `version` ("1.0.0") on; by default the oldest that
+        StableHLO guarantees compatibility with. Raises `ReactantError` where that version cannot express it."""
+        return stablehlo.artifact(self.module, version)
+
+    def jax(self, platforms: Sequence[str] | None = None) -> jax.export.Exported:
+        """A `jax.export` artifact over flat arrays, for some platforms ("cpu", "cuda", "tpu"; default: this one)."""
+        with X64():
+            return jax.export.export(self._function(), platforms=platforms)(
+                *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.body.inputs))
+
+    def _function(self) -> Callable:
+        def program(*arrays: Any) -> Any:
+            return run_module.bind(*arrays, body=self.body)
+        program.__name__ = self.body.name
+        return jax.jit(program)
+
+    def saved_model(self, directory: str | PathLike) -> None:
+        """A TensorFlow SavedModel, its signature `f`. Raises `ImportError` where TensorFlow is not installed."""
+        try:
+            import tensorflow
+            from jax.experimental import jax2tf
+        except ImportError as error:
+            raise ImportError("A SavedModel needs TensorFlow: pip install tensorflow") from error
+        module = tensorflow.Module()
+        specs = [tensorflow.TensorSpec(a.shape, tensorflow.as_dtype(np.dtype(a.dtype))) for a in self.body.inputs]
+        with X64():
+            module.f = tensorflow.function(jax2tf.convert(self._function()), autograph=False, input_signature=specs)
+            tensorflow.saved_model.save(module, str(directory))
+
+    def save(self, path: str | PathLike) -> None:
+        """Write the text (`.mlir`) or the portable artifact (any other name)."""
+        target = Path(path)
+        if target.suffix == ".mlir":
+            target.write_text(self.text())
+        else:
+            target.write_bytes(self.stablehlo())
+
+
+def export(function: Callable, *args: Any, **kwargs: Any) -> Export:
+    """The optimised program of `function(*args, **kwargs)`, to be written as StableHLO text, a portable artifact, a
+    `jax.export` artifact or a SavedModel. `function`: a NumPy or JAX function, or a `reactant.jit` of one.
+    Arrays that the function closes over become constants. Raises `UnsupportedError` for a program that calls code
+    compiled for this process.
+    """
+    lowered, _ = as_jitted(function).lower_call(args, kwargs)
+    return Export(lowered)
