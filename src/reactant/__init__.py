@@ -27,7 +27,7 @@ __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "Contr
            "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "bisect", "c",
            "check_derivatives", "checkpoint", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices",
            "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel", "llvm",
-           "load", "value_and_grad", "verify", "vjp", "vmap"]
+           "linearize", "load", "stop_gradient", "value_and_grad", "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:
