@@ -12,7 +12,20 @@ from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.declare import repeated, spread
 from reactant.batching.engine import Batcher
 from reactant.batching.progressions import Progression
-from reactant.batching.raising import Count, Extreme, Last, Plan, Reduced, Role, Shifted, Written
+from reactant.batching.raising import (
+    Count,
+    Extreme,
+    Formula,
+    Last,
+    Latch,
+    Plan,
+    Reduced,
+    Role,
+    Scattered,
+    Shifted,
+    Term,
+    Written,
+)
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.batching.windows import INDEX, at, moving, read_fixed, read_windows, write_last, write_windows
 from reactant.ir import ops
@@ -112,7 +125,8 @@ class Raised:
 
     def _final(self, role: Role) -> ir.Value:
         builders: dict[type, Any] = {Written: self._written, Reduced: self._reduced, Extreme: self._extreme,
-                                     Last: self._last, Shifted: self._last, Count: self._end}
+                                     Scattered: self._scattered, Latch: self._latch, Last: self._last,
+                                     Shifted: self._last, Count: self._end}
         return builders[type(role)](role)
 
     def _end(self, role: Count) -> ir.Value:
@@ -150,25 +164,67 @@ class Raised:
     def _first_counter(self) -> int:
         return next(r.index for r in self.plan.roles.values() if isinstance(r, Count))
 
+    def _parts(self, term: Term, neutral: object) -> ir.Value:
+        """What a term gives in each turn, the neutral element where it does not count."""
+        parts = self.batcher.full(term.value)
+        if term.negated:
+            parts = ops.negate(parts)
+        for condition in [*map(self.batcher.full, term.conditions), *([] if self.mask is None else [self.mask])]:
+            parts = ops.select(spread(condition, shape_of(parts)[1:]), parts, neutral)
+        return parts
+
     def _reduced(self, role: Reduced) -> ir.Value:
-        init = self.plan.inits[role.index]
-        dtype, combine = dtype_of(init), f"stablehlo.{role.name}"
-        total = init
+        total = init = self.plan.inits[role.index]
+        neutral = NEUTRAL[role.name](dtype_of(init))
         for term in role.terms:
-            parts = self.batcher.full(term.value)
-            if term.negated:
-                parts = ops.negate(parts)
-            holds = [self.batcher.full(c) for c in term.conditions] + ([] if self.mask is None else [self.mask])
-            neutral = NEUTRAL[role.name](dtype)
-            for condition in holds:
-                parts = ops.select(spread(condition, shape_of(parts)[1:]), parts, neutral)
             zero = _nothing(init, neutral) if total is init else None
-            if zero is not None:
-                total = ops.reduce(parts, zero, [0], role.name)
-                continue
-            found = ops.reduce(parts, neutral, [0], role.name)
-            total = ops.create(combine, [init.type], [total, found]).result
+            found = ops.reduce(self._parts(term, neutral), neutral if zero is None else zero, [0], role.name)
+            total = found if zero is not None else \
+                ops.create(f"stablehlo.{role.name}", [init.type], [total, found]).result
         return total
+
+    def _scattered(self, role: Scattered) -> ir.Value:
+        array = self.plan.inits[role.index]
+        starts, sizes = list(role.write.operands)[2:], shape_of(role.write.operands[1])
+        rows = ops.concatenate([ops.reshape(self.batcher.full(v), (self.count, 1)) for v in starts], 1)
+        most = [n - k for n, k in zip(shape_of(array), sizes, strict=True)]
+        limits = repeated(ops.constant(np.asarray(most, dtype_of(rows))), self.count)
+        rows = ops.clamp(ops.splat(0, rows), rows, limits)
+        neutral = NEUTRAL[role.name](dtype_of(array))
+        for term in role.terms:
+            array = ops.scatter(array, rows, self._parts(term, neutral), role.name, inserted_window_dims=(),
+                                update_window_dims=range(1, 1 + len(sizes)), index_vector_dim=1,
+                                scatter_dims_to_operand_dims=range(len(sizes)))
+        return array
+
+    def _truth(self, outcome: Formula) -> ir.Value:
+        """A formula in every turn."""
+        if isinstance(outcome, bool):
+            return ops.constant(outcome, bool, (self.count,))
+        if isinstance(outcome, ir.Value):
+            return self.batcher.full(outcome)
+        parts = [self._truth(part) for part in outcome[1:]]
+        return ops.not_(parts[0]) if outcome[0] == "not" else getattr(ops, outcome[0] + "_")(*parts)
+
+    def _latch(self, role: Latch) -> ir.Value:
+        inits = self.plan.inits
+        if role.outcome is True:
+            return inits[role.index]
+        passed: ir.Value | None = None
+        begun: ir.Value | None = None
+        for index, outcome in role.group.items():
+            here = self._truth(outcome)
+            passed = here if passed is None else ops.and_(passed, here)
+            begun = inits[index] if begun is None else ops.and_(begun, inits[index])
+        if all(outcome is True for index, outcome in role.group.items() if index != role.index):
+            if self.mask is not None:
+                passed = ops.or_(passed, ops.not_(self.mask))
+            return ops.and_(inits[role.index], ops.or_(ops.reduce(passed, True, [0], "and"), ops.not_(begun)))
+        failed = ops.not_(passed) if self.mask is None else ops.and_(ops.not_(passed), self.mask)
+        turns = ops.iota((self.count,), INDEX, 0)
+        first = ops.reduce(ops.select(failed, turns, self.count), self.count, [0], "minimum")
+        changed = ops.and_(begun, ops.compare(first, self.count, "LT"))
+        return ops.select(changed, at(self._truth(role.outcome), first), inits[role.index])
 
     def _last(self, role: Last | Shifted) -> ir.Value:
         init, parts = self.plan.inits[role.index], self.batcher.full(role.value)

@@ -4,6 +4,8 @@ A carried value has one of these *roles*:
 
     Written     an array of which every turn overwrites windows; what turns read of it no earlier turn has written
     Reduced     start + e0 + e1 + ... (or *, max, min, and, or, xor), and nothing reads the sums in between
+    Scattered   an array to which every turn adds (multiplies...) something, wherever: a histogram
+    Latch       a flag that says whether a check has failed, and with others which was the first to fail
     Extreme     the greatest (least) element so far, and what goes with it: its index
     Last        what the last turn makes, or the last turn for which a condition holds
     Shifted     what the turn before made, read by the next
@@ -13,8 +15,10 @@ Values that depend on a recurrent one *stay* in a loop; the others can leave it 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
 
@@ -33,11 +37,18 @@ from reactant.batching.analysis import block_ops, reads
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.ir import attributes as attr
 from reactant.ir.induction import Counter, Trips, counters, range_of, trips
+from reactant.ir.ops import constant_value
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
 from reactant.rewrite import pure
 
-UPDATE, SELECT, COMPARE = "stablehlo.dynamic_update_slice", "stablehlo.select", "stablehlo.compare"
+READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
+SELECT, COMPARE = "stablehlo.select", "stablehlo.compare"
 FLIPPED = {"GT": "LT", "LT": "GT", "GE": "LE", "LE": "GE"}
+
+
+Formula: TypeAlias = Any
+LATCHED = 6
+"""Most flags that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,31 @@ class Reduced(Role):
     @property
     def needs(self) -> list[ir.Value]:
         return [v for term in self.terms for v in (term.value, *term.conditions)]
+
+
+@dataclass
+class Scattered(Role):
+    name: str
+    terms: list[Term]
+    write: ir.Operation
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        starts = list(self.write.operands)[2:]
+        return [*starts, *(v for term in self.terms for v in (term.value, *term.conditions))]
+
+
+@dataclass
+class Latch(Role):
+    """A flag, true until the first turn in which a flag of its group turns false; then it is what `outcome` says in
+    that turn. Outcomes are formulas: a value, True, False, ("not", a), ("and", a, b) or ("or", a, b)."""
+
+    outcome: Formula
+    group: dict[int, Formula]
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return [atom for outcome in self.group.values() for atom in atoms(outcome)]
 
 
 @dataclass
@@ -137,6 +173,7 @@ class Plan:
         self.number = {argument: i for i, argument in enumerate(self.arguments)}
         self.owner = {result: op for op in self.body for result in op.results}
         self.roles: dict[int, Role] = {i: self._role(i, known) for i in range(len(self.inits))}
+        self.roles |= {i: role for i, role in self._latches(known).items() if not isinstance(self.roles[i], Reduced)}
         self.versions = {v: role.index for role in self.roles.values() if isinstance(role, Written)
                          for v in role.versions}
         self.staying: set[int] = set()
@@ -172,7 +209,8 @@ class Plan:
     def _role(self, index: int, known: dict[int, Counter]) -> Role:
         if index in known:
             return Count(index, self.starts[index])
-        found = self._written(index) or self._reduced(index) or self._extreme(index) or self._last(index)
+        found = (self._written(index) or self._reduced(index) or self._scattered(index) or self._extreme(index)
+                 or self._last(index))
         if found is not None:
             return found
         # with a start known only at run time, the turn before the first is not the one counted before it
@@ -241,20 +279,86 @@ class Plan:
 
     def _reduced(self, index: int) -> Reduced | None:
         argument = self.arguments[index]
-        found: list[Term] = []
-        inner: set[ir.Value] = set()
-        name = self._terms(self.returned[index], argument, (), found, inner)
-        if not name or self._uses_in_condition(index) or NEUTRAL[name](dtype_of(argument)) is None:
+        found = self._accumulated(self.returned[index], argument)
+        if found is None or self._uses_in_condition(index):
             return None
-        allowed = {self.owner[v].results[0] for v in inner if v != argument}
+        name, terms, inner = found
+        if not all(op.name == "stablehlo.return" and value == self.returned[index] and operand == index
+                   for value, op, operand in self._read_outside(inner)):
+            return None
+        return Reduced(index, name, terms)
+
+    def _accumulated(self, value: ir.Value, start: ir.Value) -> tuple[str, list[Term], set[ir.Value]] | None:
+        """(operation, terms, values on the way) where a value is a start and terms put together."""
+        terms: list[Term] = []
+        inner: set[ir.Value] = set()
+        name = self._terms(value, start, (), terms, inner)
+        return (name, terms, inner) if name and NEUTRAL[name](dtype_of(start)) is not None else None
+
+    def _read_outside(self, inner: set[ir.Value]) -> Iterator[tuple[ir.Value, ir.Operation, int]]:
+        """The uses of some values by ops that make none of them."""
         for value in inner:
             for op, operand in self._uses(value):
-                if op.name == "stablehlo.return":
-                    if value != self.returned[index] or operand != index:
-                        return None
-                elif not len(op.results) or op.results[0] not in allowed:
-                    return None
-        return Reduced(index, name, found)
+                if not len(op.results) or op.results[0] not in inner or op.results[0] not in self.owner:
+                    yield value, op, operand
+
+    def _scattered(self, index: int) -> Scattered | None:
+        """One update of the argument, whose part is made from what the argument holds there."""
+        argument, write = self.arguments[index], self.owner.get(self.returned[index])
+        if write is None or write.name != UPDATE or write.operands[0] != argument or self._uses_in_condition(index) \
+                or len(self._uses(write.results[0])) != 1:
+            return None
+        readers = [op for op, _ in self._uses(argument) if op != write]
+        if len(readers) != 1 or readers[0].name != READ or list(readers[0].operands)[1:] != list(write.operands)[2:] \
+                or readers[0].results[0].type != write.operands[1].type or readers[0].block != write.block:
+            return None
+        found = self._accumulated(write.operands[1], readers[0].results[0])
+        if found is None or any(op != write for _, op, _ in self._read_outside(found[2])):
+            return None
+        return Scattered(index, found[0], found[1], write)
+
+    def _latches(self, known: dict[int, Counter]) -> dict[int, Role]:
+        """The flags that tell the first check to fail, group by group."""
+        flags = [i for i, a in enumerate(self.arguments) if i not in known and not shape_of(a)
+                 and dtype_of(a).kind == "b" and not self._uses_in_condition(i)]
+        reached = {i: {self.number[a] for a in atoms(self._formula(self.returned[i], {})) if a in self.number}
+                   for i in flags}
+        groups: list[set[int]] = []
+        for i in flags:
+            group = {i} | {j for j in reached[i] if j in flags}
+            for other in [g for g in groups if g & group]:
+                groups.remove(other)
+                group |= other
+            groups.append(group)
+        found: dict[int, Role] = {}
+        for group in groups:
+            outcomes = self._latched(sorted(group)) if len(group) <= LATCHED else None
+            if outcomes is not None:
+                found |= {i: Latch(i, outcomes[i], outcomes) for i in group}
+        return found
+
+    def _latched(self, group: list[int]) -> dict[int, Formula] | None:
+        """What becomes of each flag while all are true, where none changes once one is false."""
+        for values in product((False, True), repeat=len(group)):
+            told = {self.arguments[i]: value for i, value in zip(group, values, strict=True)}
+            after = {i: self._formula(self.returned[i], told) for i in group}
+            if all(values):
+                return after
+            if any(after[i] is not value for i, value in zip(group, values, strict=True)):
+                return None
+        return None
+
+    def _formula(self, value: ir.Value, told: dict[ir.Value, bool], depth: int = 24) -> Formula:
+        """A 0-d boolean with some values told, as far as and, or and not go."""
+        if value in told:
+            return told[value]
+        op = self.owner.get(value)
+        word = "" if op is None else op.name.partition(".")[2]
+        if word == "constant":
+            return bool(constant_value(value))
+        if word not in ("and", "or", "not") or not depth:
+            return value
+        return formula(word, *(self._formula(v, told, depth - 1) for v in op.operands))     # type: ignore[union-attr]
 
     def _terms(self, value: ir.Value, argument: ir.Value, conditions: tuple[ir.Value, ...], found: list[Term],
                inner: set[ir.Value]) -> str | None:
@@ -289,9 +393,18 @@ class Plan:
             return word
         return None
 
-    def _leads_to(self, value: ir.Value, argument: ir.Value) -> bool:
-        """Whether a value is made from the argument."""
-        return argument in self.behind([value])[1]
+    def _leads_to(self, value: ir.Value, target: ir.Value) -> bool:
+        """Whether a value is made from another."""
+        work, seen = [value], set()
+        while work:
+            each = work.pop()
+            if each == target:
+                return True
+            if each not in seen:
+                seen.add(each)
+                op = self.owner.get(each)
+                work.extend(reads(op) if op is not None else ())
+        return False
 
     def _extreme(self, index: int) -> Extreme | None:
         """select(compare(element, extreme), value, carried), where the extreme is carried in the same way."""
@@ -369,7 +482,8 @@ class Plan:
             shifted = {i for i, role in self.roles.items() if isinstance(role, Shifted)}
             self.order = _ordered(shifted, needs)
             # a sum in between, or an extreme, that something else reads
-            inner = {i for i, role in self.roles.items() if isinstance(role, (Reduced, Extreme, Last))}
+            inner = {i for i, role in self.roles.items()
+                     if isinstance(role, (Reduced, Scattered, Latch, Extreme, Last))}
             wrong = {i for i in shifted if i not in self.order or i in self.staying}
             wrong |= {i for n in needs.values() for i in n & inner if i not in wrong}
             wrong -= recurrent
@@ -378,17 +492,18 @@ class Plan:
             for i in wrong:
                 self.roles[i] = Recurrent(i)
                 needs[i] = set()
-        self._keep_extremes_together()
+        self._keep_together()
         impure = any(not pure(op) for op in self.body)
         if impure:
             self.staying = set(self.roles) - {i for i in self.leaving if self._pure(i)}
-            self._keep_extremes_together()
+            self._keep_together()
 
-    def _keep_extremes_together(self) -> None:
-        """An extreme and what goes with it stay together."""
-        extremes = {i: role.of for i, role in self.roles.items() if isinstance(role, Extreme)}
-        kept = {of for i, of in extremes.items() if {i, of} & self.staying}
-        self.staying |= {i for i, of in extremes.items() if of in kept}
+    def _keep_together(self) -> None:
+        """An extreme and what goes with it stay together, and so do the flags of a group."""
+        groups = [{i, role.of} if isinstance(role, Extreme) else set(role.group) for i, role in self.roles.items()
+                  if isinstance(role, (Extreme, Latch))]
+        while more := {i for group in groups if group & self.staying for i in group} - self.staying:
+            self.staying |= more
 
     def _pure(self, index: int) -> bool:
         return all(pure(op) for op in self.behind(self.roles[index].needs)[0])
@@ -406,9 +521,27 @@ class Plan:
     @property
     def is_float_sum(self) -> bool:
         """Whether sums or products of floats are done in another order."""
-        return any(isinstance(r, Reduced) and r.name in ("add", "multiply")
+        return any(isinstance(r, (Reduced, Scattered)) and r.name in ("add", "multiply")
                    and (is_float(dtype_of(self.inits[r.index])) or is_complex(dtype_of(self.inits[r.index])))
                    for r in (self.roles[i] for i in self.leaving))
+
+
+def formula(word: str, *parts: Formula) -> Formula:
+    """A formula, simplified where a part is known."""
+    if word == "not":
+        return not parts[0] if isinstance(parts[0], bool) else ("not", parts[0])
+    absorbing = word == "or"
+    if any(part is absorbing for part in parts):
+        return absorbing
+    left = [part for part in parts if part is not (not absorbing)]
+    return not absorbing if not left else left[0] if len(left) == 1 else (word, *left)
+
+
+def atoms(outcome: Formula) -> list[ir.Value]:
+    """The values in a formula."""
+    if isinstance(outcome, ir.Value):
+        return [outcome]
+    return [] if isinstance(outcome, bool) else [atom for part in outcome[1:] for atom in atoms(part)]
 
 
 def _ordered(indices: set[int], needs: dict[int, set[int]]) -> list[int]:

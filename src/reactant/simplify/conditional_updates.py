@@ -14,13 +14,16 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, shape_of, size
-from reactant.rewrite import Site, defined_in, match, pure, rewrite, users, variables
-from reactant.simplify.control_flow import _if
+from reactant.rewrite import Site, defined_in, match, rewrite, users, variables
+from reactant.simplify.control_flow import COSTLY, SPECULATABLE, _if
 
 p, x, y = variables("p x y")
 UPDATE = "stablehlo.dynamic_update_slice"
 LONGEST = 16
 """Most updates behind one another that are moved."""
+NUMBER_OPERATIONS, COSTLY_NUMBER = 64, 8
+"""Most operations on single numbers that both branches of an `if` may have to be computed always, and what a sine or a
+power counts: choosing a branch costs XLA:CPU as much as a hundred of them."""
 SMALL = 2
 """Windows are chosen rather than arrays where the array has at least this many times their elements."""
 
@@ -148,7 +151,7 @@ def if_of_updates(site: Site):
 
 
 def _behind_starts(starts: Sequence[ir.Value], site: Site) -> list[ir.Operation] | None:
-    """The scalar ops of a branch behind the starts of an update, in order; None where there are others."""
+    """The ops of a branch behind the starts of an update, in order; None where they make more than numbers."""
     found: dict[ir.Value, ir.Operation] = {}
     work = [v for v in starts if defined_in(v, site.op)]
     while work:
@@ -158,8 +161,7 @@ def _behind_starts(starts: Sequence[ir.Value], site: Site) -> list[ir.Operation]
         if isinstance(value.owner, ir.Block):
             return None
         op = value.owner.operation
-        if len(op.regions) or len(op.results) != 1 or not pure(op) or any(map(shape_of, (value, *op.operands))) \
-                or op.block not in (site.block(0), site.block(1)):
+        if op.name not in SPECULATABLE or size(shape_of(value)) > 1 or op.block not in (site.block(0), site.block(1)):
             return None
         found[value] = op
         work.extend(v for v in op.operands if defined_in(v, site.op))
@@ -203,6 +205,29 @@ def _without_updates(site: Site, condition: ir.Value, found: dict) -> list[ir.Va
                           for writes, given in ((one, parts), (other, parts[len(one):])))
         results[i] = _apply(base, condition, one, other)
     return [results[i] for i in range(len(site.results))]
+
+
+_SCALARS = "".join(f"%a{n + 1} = stablehlo.add %a{n}, %u : {U} " for n in range(16))
+
+
+def _scalar_if(then: str) -> str:
+    return (f"(%p: tensor<i1>, %x: {A}, %u: {U}, %i: {I}) -> {U} {{\n"
+            + _if(f"%a0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : ({A}, {I}) -> {U} {then}"
+                  f"stablehlo.return %a16 : {U}", f"stablehlo.return %u : {U}", U) + f"return %r : {U}\n}}")
+
+
+@rewrite("stablehlo.if", example=_scalar_if(_SCALARS),
+         counter=(_scalar_if(_SCALARS.replace("add", "power")),
+                  _scalar_if(_SCALARS).replace("1xf32", "3xf32").replace("[1]", "[3]")))
+def if_of_numbers_is_select(site: Site):
+    """if p then a else b = select(p, a, b) where both are a few operations on single numbers"""
+    both = [child for region in (0, 1) for child in site.body(region)]
+    work = sum(COSTLY_NUMBER if child.name in COSTLY else child.name != "stablehlo.constant" for child in both)
+    if work > NUMBER_OPERATIONS or any(child.name not in SPECULATABLE or child.name == UPDATE
+                                       or size(shape_of(child.results[0])) > 1 for child in both):
+        return None
+    then, otherwise = site.inline(0, []), site.inline(1, [])
+    return [a if a == b else ops.select(site.operands[0], a, b) for a, b in zip(then, otherwise, strict=True)]
 
 
 def _zeros(type_: ir.Type) -> ir.Value:

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.raised import Raised
-from reactant.batching.raising import Count, Extreme, Plan, Reduced, Written
+from reactant.batching.raising import Count, Extreme, Latch, Plan, Reduced, Scattered, Written
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.loops import counted, without_carried
@@ -30,6 +30,9 @@ HEAVY = {*PRODUCTS, *(f"stablehlo.{n}" for n in ("while", "sort", "fft", "choles
                                                  "reduce_window", "gather", "scatter"))}
 
 
+REDUCTIONS = (Reduced, Scattered, Latch, Extreme)
+
+
 # ---- what pays -----------------------------------------------------------------------------------------------------
 
 def pays(plan: Plan, indices: Sequence[int]) -> bool:
@@ -40,12 +43,16 @@ def pays(plan: Plan, indices: Sequence[int]) -> bool:
     work = sum(size(shape_of(r)) for op in body for r in op.results)
     if work > TURN_ELEMENTS and not any(op.name in PRODUCTS for op in needed):
         return False
+    inner = [op for op in body if op.name == "stablehlo.while"]
+    if any((plan_inside := Plan.of(op)) is not None and plan_inside.whole and pays(plan_inside, plan_inside.leaving)
+           for op in inner):
+        return False        # first things first: they become plain ops, which batch better
     values = [r for op in body for r in op.results if r in raised.spread.batched]
     arrays = [v for v in (*plan.inits, *(v for op in needed for v in op.operands))]
     limit = max(BATCH_BYTES, 4 * max(map(_nbytes, arrays), default=0))
     if any(_nbytes(v) * plan.count > limit for v in values):
         return False
-    return all(_masks_little(op, raised.spread) for op in body if op.name == "stablehlo.while")
+    return all(_masks_little(op, raised.spread) for op in inner)
 
 
 def _nbytes(value: ir.Value) -> int:
@@ -99,7 +106,7 @@ _RECURRENCE = counted([("%a", "%x", "%b", V)], f"%b = stablehlo.multiply %a, %y 
 def while_is_map(site: Site):
     """a loop whose turns write apart, or only the last of which counts = its body for all turns at once"""
     plan = Plan.of(site.op)
-    if plan is None or any(isinstance(plan.roles[i], (Reduced, Extreme)) for i in plan.leaving):
+    if plan is None or any(isinstance(plan.roles[i], REDUCTIONS) for i in plan.leaving):
         return None
     return _whole(site, sums=False)
 
@@ -130,7 +137,7 @@ _TAKE_INDEX = f"%h = stablehlo.select %p, %i, %g : tensor<i1>, {N}\n"
 def while_is_reduction(site: Site):
     """a loop that carries extremes, where they are, or exact sums = reductions over all turns"""
     plan = Plan.of(site.op)
-    if plan is None or not any(isinstance(plan.roles[i], (Reduced, Extreme)) for i in plan.leaving):
+    if plan is None or not any(isinstance(plan.roles[i], REDUCTIONS) for i in plan.leaving):
         return None
     return _whole(site, sums=False)
 
@@ -157,7 +164,7 @@ def _split(site: Site, sums: bool) -> list[ir.Value] | None:
     plan = Plan.of(site.op)
     if plan is None or plan.whole:
         return None
-    leaving = [i for i in plan.leaving if isinstance(plan.roles[i], (Written, Reduced, Extreme)) and site.used(i)]
+    leaving = [i for i in plan.leaving if isinstance(plan.roles[i], (Written, *REDUCTIONS)) and site.used(i)]
     if not leaving:
         return None
     if plan.is_float_sum != sums or not pays(plan, leaving) or not _computed_once(plan, leaving):

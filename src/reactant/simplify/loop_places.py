@@ -1,18 +1,22 @@
-"""while loops that keep working on one place of an array: the place is carried, not the array.
+"""while loops: where they work. One place of an array is carried instead of the array, and counters are the indices.
 
     for k in range(n): c[i, j] += a[i, k] * b[k, j]     w = c[i, j]; for k in range(n): w += ...; c[i, j] = w
+    for k in range(n - i): c[i + k] = ...               for j in range(i, n): c[j] = ...
 """
 from __future__ import annotations
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.batching.accesses import Turns, Window, equal_starts, read_window, window_of
 from reactant.batching.analysis import block_ops
 from reactant.batching.windows import read_fixed, write_last
+from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.induction import counters
-from reactant.ir.types import shape_of, size
-from reactant.rewrite import Site, rewrite, users
+from reactant.ir.induction import counters, range_of
+from reactant.ir.ops import constant_value
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.rewrite import Site, defined_in, rewrite, users
 from reactant.simplify.loops import BODY, CONDITION, counted
 
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
@@ -95,3 +99,68 @@ def _carry_place(site: Site, index: int, window: Window, reads: list[ir.Operatio
     results = ops.while_(carried, condition, turn)
     results[index] = write_last(inits[index], results[index], window)
     return results
+
+
+# ---- counters ------------------------------------------------------------------------------------------------------
+
+_OFFSET = counted([("%a", "%y", "%b", "tensor<3xf32>")],
+                  "%j = stablehlo.add OFFSET, %i : tensor<i32>\n"
+                  "%s = stablehlo.dynamic_slice %x, %j, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>\n"
+                  "%b = stablehlo.dynamic_update_slice %a, %s, %j : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) "
+                  "-> tensor<3xf32>", "%r#1",
+                  before="%f = stablehlo.constant dense<0> : tensor<i32>\n"
+                  "%g = stablehlo.constant dense<2> : tensor<i32>\n"
+                  "%m = stablehlo.clamp %f, %n, %g : tensor<i32>\n%rest = stablehlo.subtract %g, %m : tensor<i32>")
+
+
+@rewrite("stablehlo.while", example=_OFFSET.replace("OFFSET", "%m").replace("%i, %last :", "%i, %rest :"),
+         counter=(_OFFSET.replace("OFFSET", "%m"),
+                  _OFFSET.replace("OFFSET", "%one").replace("%i, %last :", "%i, %rest :")))
+def while_counts_from_offset(site: Site):
+    """for k in range(n): f(m + k) = for j in range(m, m + n): f(j), where m and n are known only at run time"""
+    block = site.block(CONDITION)
+    body, (predicate,) = block_ops(block)
+    if len(body) != 1 or body[0].name != "stablehlo.compare" \
+            or attr.decode(body[0].attributes["comparison_direction"]) != "LT":
+        return None
+    left, bound = body[0].operands
+    if left not in list(block.arguments) or defined_in(bound, site.op) or constant_value(bound) is not None:
+        return None
+    index = list(block.arguments).index(left)
+    counter = counters(site.op).get(index)
+    if counter is None or counter.start != 0 or counter.step != 1 or site.used(index):
+        return None
+    argument = site.arguments(BODY)[index]
+    shifted = [(op, offset) for use in argument.uses if (op := use.owner.operation).name == "stablehlo.add"
+               for offset in op.operands if offset != argument and not defined_in(offset, site.op)
+               and constant_value(offset) is None]
+    if not shifted or any(offset != shifted[0][1] for _, offset in shifted):
+        return None
+    offset = shifted[0][1]
+    reach, most = range_of(offset), range_of(bound)
+    limit = np.iinfo(dtype_of(offset)).max
+    if reach is None or most is None or reach[1] + max(most[1], 0) > limit:
+        return None
+    return _counted_from(site, index, offset, bound, {op.results[0] for op, _ in shifted})
+
+
+def _counted_from(site: Site, index: int, offset: ir.Value, bound: ir.Value, shifted: set[ir.Value]) -> list[ir.Value]:
+    inits, arguments = site.operands, site.arguments(BODY)
+    body, returned = block_ops(site.block(BODY))
+    end = ops.add(offset, bound)
+
+    def turn(*values: ir.Value) -> list[ir.Value]:
+        mapping = dict(zip(arguments, values, strict=True))
+        mapping[arguments[index]] = ops.subtract(values[index], offset)
+        for op in body:
+            if len(op.results) == 1 and op.results[0] in shifted:
+                mapping[op.results[0]] = values[index]
+            else:
+                site.clone(op, mapping)
+        after = [mapping.get(value, value) for value in returned]
+        after[index] = ops.add(values[index], 1)
+        return after
+
+    carried = list(inits)
+    carried[index] = offset
+    return ops.while_(carried, lambda *values: ops.compare(values[index], end, "LT"), turn)
