@@ -30,19 +30,24 @@ def command(compiler: str | os.PathLike | None) -> list[str]:
             raise UnsupportedError(f"There is no compiler '{compiler}'. Name an existing clang, or leave compiler= out to "
                                    f"use the one of the ziglang package.")
         return [found]
-    if importlib.util.find_spec("ziglang") is None:
+    _packaged()
+    return [sys.executable, "-m", "ziglang", "clang"]
+
+
+def _packaged() -> Path:
+    """The folder of the ziglang package."""
+    found = importlib.util.find_spec("ziglang")
+    if found is None or found.origin is None:
         raise UnsupportedError("Compiling C and CUDA C++ needs clang: pip install 'reactant-py[cuda]', or name one with "
                                "compiler='clang'.")
-    return [sys.executable, "-m", "ziglang", "clang"]
+    return Path(found.origin).parent
 
 
 def system_headers(compiler: str | os.PathLike | None, cplusplus: bool) -> list[str]:
     """Where the standard library's headers are, for the packaged clang; a named one knows its own."""
     if compiler is not None:
         return []
-    specification = importlib.util.find_spec("ziglang")
-    assert specification is not None and specification.origin is not None
-    library = Path(specification.origin).parent / "lib"
+    library = _packaged() / "lib"
     libraries = [library / "libcxx" / "include"] if cplusplus else []
     libc = library / "libc" / "include"
     folders = [*libraries, library / "include", libc / "x86_64-linux-gnu", libc / "x86-linux-gnu",

@@ -87,13 +87,14 @@ class DebugTypes:
                                       result, tuple(parameters), self._argument_names(node, len(parameters)))
         return found
 
-    def variables(self) -> dict[str, tuple[str, CType]]:
-        """LLVM name -> (name in the source, type) of every global variable."""
+    def variables(self) -> dict[str, tuple[str, CType, str]]:
+        """LLVM name -> (name in the source, type, line) of every global variable."""
         found = {}
         for symbol, node in re.findall(r'^@("[^"]+"|[\w.$-]+) = .*!dbg (!\d+)$', self.text, re.MULTILINE):
             variable = self.fields(self.fields(node).get("var", ""))
             if variable:
-                found[symbol.strip('"')] = self._scoped(variable), self.type(variable.get("type", "null"))
+                found[symbol.strip('"')] = (self._scoped(variable), self.type(variable.get("type", "null")),
+                                            variable.get("line", "0"))
         return found
 
     def fields(self, node: str) -> dict[str, str]:

@@ -36,6 +36,28 @@ LIBM = frozenset(("expm1", "log1p", "cbrt", "erf", "erfc", "lgamma", "tgamma", "
                   "erfinv", "erfcinv", "erfcx", "normcdfinv"))
 """Functions of one name in float64, with an `f` in float32, that stay calls. The last line is libdevice's, not C's."""
 
+_SPLIT = """%i = bitcast T %0 to I
+%sh = lshr I %i, MANTISSA
+%ex = and I %sh, EXPONENTS
+%tiny = icmp eq I %ex, 0
+%up = fmul T %0, SCALE
+%x = select i1 %tiny, T %up, T %0
+%j = bitcast T %x to I
+%sj = lshr I %j, MANTISSA
+%ej = and I %sj, EXPONENTS
+%down = select i1 %tiny, I HALF54, I HALF
+%ed = sub I %ej, %down
+%all = icmp eq I %ej, EXPONENTS
+%zero = fcmp oeq T %0, 0.0
+%special = or i1 %all, %zero
+%keep = and I %j, FRACTION
+%set = or I %keep, HALFBITS
+%m = bitcast I %set to T
+%en = select i1 %special, I 0, I %ed
+%fraction = select i1 %special, T %0, T %m
+"""
+"""A float as fraction in [1/2, 1) and exponent `%en`, as C's frexp."""
+
 _ROUNDING = {"rn": "rint", "rd": "floor", "ru": "ceil", "rz": "trunc"}
 
 _FLOAT = {      # with T the float type and F its suffix (f32, f64)
@@ -55,9 +77,10 @@ _FLOAT = {      # with T the float type and F its suffix (f32, f64)
     "saturate": "%a = call T @llvm.maxnum.F(T %0, T 0.0)\n%r = call T @llvm.minnum.F(T %a, T 1.0)",
     "fdivide": "%r = fdiv T %0, %1",
     "norm3d": "%a = call T @hypot$(T %0, T %1)\n%r = call T @hypot$(T %a, T %2)",
-    "logb": "%s = call {T, i32} @llvm.frexp.F.i32(T %0)\n%e = extractvalue {T, i32} %s, 1\n%m = add i32 %e, -1\n"
-            "%r = sitofp i32 %m to T",
-    "ilogb": "%s = call {T, i32} @llvm.frexp.F.i32(T %0)\n%e = extractvalue {T, i32} %s, 1\n%r = add i32 %e, -1",
+    "logb": _SPLIT + "%less = add I %en, -1\n%n = sitofp I %less to T\n%a = call T @llvm.fabs.F(T %0)\n"
+            "%lz = select i1 %zero, T MINUSINF, T %n\n%r = select i1 %all, T %a, T %lz",
+    "ilogb": _SPLIT + "%less = add I %en, -1\n%n = TOI32 I %less to i32\n%lz = select i1 %zero, i32 -2147483648, i32 %n\n"
+             "%r = select i1 %all, i32 2147483647, i32 %lz",
     "isnan": "%b = fcmp uno T %0, 0.0\n%r = zext i1 %b to i32",
     "isinf": "%a = call T @llvm.fabs.F(T %0)\n%b = fcmp oeq T %a, INF\n%r = zext i1 %b to i32",
     "isfinite": "%a = call T @llvm.fabs.F(T %0)\n%b = fcmp olt T %a, INF\n%r = zext i1 %b to i32",
@@ -67,8 +90,7 @@ _FLOAT = {      # with T the float type and F its suffix (f32, f64)
     "modf": "%w = call T @llvm.trunc.F(T %0)\nstore T %w, ptr %1\n%d = fsub T %0, %w\n"
             "%a = call T @llvm.fabs.F(T %0)\n%b = fcmp oeq T %a, INF\n%z = select i1 %b, T 0.0, T %d\n"
             "%r = call T @llvm.copysign.F(T %z, T %0)",
-    "frexp": "%s = call {T, i32} @llvm.frexp.F.i32(T %0)\n%e = extractvalue {T, i32} %s, 1\nstore i32 %e, ptr %1\n"
-             "%r = extractvalue {T, i32} %s, 0",
+    "frexp": _SPLIT + "%e32 = TOI32 I %en to i32\nstore i32 %e32, ptr %1\n%r = select i1 %special, T %0, T %fraction",
     "llrint": "%f = call T @llvm.rint.F(T %0)\n%r = fptosi T %f to R",
     "llround": "%f = call T @llvm.round.F(T %0)\n%r = fptosi T %f to R",
     "add": "%r = fadd T %0, %1", "sub": "%r = fsub T %0, %1", "mul": "%r = fmul T %0, %1", "div": "%r = fdiv T %0, %1",
@@ -123,7 +145,14 @@ _ALIASES = {"isnand": "isnan", "isinfd": "isinf", "isfinited": "isfinite", "fini
 _FLOATS = {"float": ("f32", "f", "i32"), "double": ("f64", "", "i64")}
 _CONSTANTS = {"PI": {"double": "0x400921FB54442D18", "float": "0x400921FB60000000"},
               "SQRTHALF": {"double": "0x3FE6A09E667F3BCD", "float": "0x3FE6A09E60000000"},
-              "INF": dict.fromkeys(("double", "float"), "0x7FF0000000000000")}
+              "INF": dict.fromkeys(("double", "float"), "0x7FF0000000000000"),
+              "MINUSINF": dict.fromkeys(("double", "float"), "0xFFF0000000000000"),
+              "MANTISSA": {"double": "52", "float": "23"}, "EXPONENTS": {"double": "2047", "float": "255"},
+              "SCALE": dict.fromkeys(("double", "float"), "0x4350000000000000"),       # 2**54
+              "HALF54": {"double": str(1022 + 54), "float": str(126 + 54)}, "HALF": {"double": "1022", "float": "126"},
+              "FRACTION": {"double": str(~(2047 << 52)), "float": str(~(255 << 23))},
+              "HALFBITS": {"double": str(1022 << 52), "float": str(126 << 23)},
+              "TOI32": {"double": "trunc", "float": "bitcast"}}
 
 
 def _mathematics(declared: Declared) -> str | None:

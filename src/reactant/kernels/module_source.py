@@ -27,6 +27,7 @@ class GlobalVariable:
     symbol: str
     type: CType
     text: str
+    place: str = ""
 
 
 class ModuleSource:
@@ -34,6 +35,7 @@ class ModuleSource:
 
     def __init__(self, text: str, name: str, host: bool = False):
         self.text, self.name, self.host = text, name, host
+        self._values: dict[str, np.ndarray] = {}
 
     @cached_property
     def debug(self) -> DebugTypes:
@@ -59,13 +61,20 @@ class ModuleSource:
             shared = "externally_initialized" in text or re.search(r"addrspace\(1\) .*\bglobal\b", text) \
                 or (self.host and re.search(r"(^| )global ", text) and "addrspace" not in text)
             if shared and "extern_weak" not in text and " external " not in f" {text}" and symbol in types:
-                found[symbol] = GlobalVariable(*types[symbol][:1], symbol, types[symbol][1], text)
+                name, kind, line = types[symbol]
+                found[symbol] = GlobalVariable(name, symbol, kind, text, f"{self.name}:{line}")
         return found
 
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
-        """Name -> current content of each such variable; arrays that a user may write into."""
-        return {v.name: self._initial(v) for v in self.variables.values()}
+        """Name -> current content of each such variable that holds no addresses; a user may write into these arrays."""
+        return {v.name: self.value(v) for v in self.variables.values() if " @" not in v.text.split(", !dbg")[0]}
+
+    def value(self, variable: GlobalVariable) -> np.ndarray:
+        """The current content of a variable. Raises `UnsupportedError` where it holds addresses."""
+        if variable.name not in self._values:
+            self._values[variable.name] = self._initial(variable)
+        return self._values[variable.name]
 
     def used_variables(self, symbol: str) -> tuple[GlobalVariable, ...]:
         """The variables that a function and what it calls refer to."""
@@ -91,6 +100,9 @@ class ModuleSource:
 
     def _initial(self, variable: GlobalVariable) -> np.ndarray:
         """The content that the source gives a variable."""
+        if " @" in variable.text.split(", !dbg")[0]:
+            raise UnsupportedError(f"The variable '{variable.name}' at {variable.place} holds addresses, which are not known "
+                                   f"when a kernel is compiled. Choose by an index and a switch instead.")
         shape, element = _shape_of(variable)
         stored = re.search(r"\b(?:constant|global) (.*?)(?:, (?:align|comdat|section|!dbg)\b.*)?$", variable.text)
         assert stored is not None
@@ -155,7 +167,7 @@ class SourceKernel:
     def global_arguments(self, given: dict[str, object]) -> Iterator[object]:
         """The memories of the module's variables that the kernel refers to; `given` replaces some."""
         for variable in self.variables:
-            yield given.get(variable.name, self.module.values[variable.name])
+            yield given[variable.name] if variable.name in given else self.module.value(variable)
 
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call; returns the module. Raises `KernelArgumentError`."""

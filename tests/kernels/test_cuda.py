@@ -1,0 +1,485 @@
+"""CUDA C++: the language without a toolkit, arguments by the signature, module variables, errors."""
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import ConstantWriteError
+
+pytest.importorskip("ziglang", reason="needs ziglang")
+
+rng = np.random.default_rng(1)
+
+
+def kernel(body: str, parameters: str = "double *x, int n", before: str = "", **options):
+    """A kernel `k(parameters)` whose body sees the thread's index `i`."""
+    return reactant.cuda.load(f"""{before}
+extern "C" __global__ void k({parameters}) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    {body}
+}}""", "k", **options)
+
+
+# ---- launching -------------------------------------------------------------------------------------------------
+
+def test_both_forms_of_a_launch():
+    k = kernel("if (i < n) x[i] += i;")
+    x = np.zeros(10)
+    k[2, 8](x, 10)
+    k((2,), (8,), (x, np.int32(10)))
+    k((2, 1, 1), (8, 1), (x, 10), shared_mem=16)
+    np.testing.assert_array_equal(x, 3 * np.arange(10))
+
+
+def test_inside_a_compiled_function():
+    k = kernel("if (i < n) x[i] = x[i] * s + y[i];", "double *x, const double *y, double s, int n")
+
+    @reactant.jit
+    def f(x, y, s):
+        for step in range(4):
+            k[(len(x) + 31) // 32, 32](x, y, s, len(x))
+            y = y * 0.5
+        return x.sum()
+    x, y = rng.random(50), rng.random(50)
+    expected, z = x.copy(), y.copy()
+    for _ in range(4):
+        expected = expected * 0.9 + z
+        z = z * 0.5
+    total = f(x, y, 0.9)
+    np.testing.assert_allclose(x, expected)
+    np.testing.assert_allclose(total, expected.sum())
+
+
+def test_files_folders_and_defines(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "beside.h").write_text("#define FACTOR 3\n")
+    (tmp_path / "inner" / "far.h").write_text("__device__ inline float plus(float a) { return a + OFFSET; }\n")
+    (tmp_path / "k.cu").write_text('#include "beside.h"\n#include "far.h"\n__global__ void scale(float *x) '
+                                   '{ x[threadIdx.x] = plus(x[threadIdx.x] * FACTOR); }\n')
+    module = reactant.cuda.load(tmp_path / "k.cu", defines={"OFFSET": 2}, include=[tmp_path / "inner"])
+    x = np.ones(4, np.float32)
+    module.scale[1, 4](x)
+    np.testing.assert_array_equal(x, np.full(4, 5))
+    assert list(module) == ["scale"] and "scale" in repr(module) and len(module) == 1
+    assert reactant.cuda.load(str(tmp_path / "k.cu"), "scale", defines=["OFFSET"], include=str(tmp_path / "inner"))
+
+
+def test_templates_namespaces_and_overloads():
+    module = reactant.cuda.load("""
+template <typename T, int N> __global__ void fill(T *x, T value) { if (threadIdx.x < N) x[threadIdx.x] = value; }
+namespace outer { namespace inner { __global__ void one(int *x) { x[0] = 1; } } }
+template <class T> struct Square { __device__ T operator()(T v) const { return v * v; } };
+template <class F, class T> __global__ void map(T *x, F f) { x[threadIdx.x] = f(x[threadIdx.x]); }
+""", name_expressions=["fill<float, 3>", "fill<double, 2>", "map<Square<int>, int>"])
+    a, b, c = np.zeros(4, np.float32), np.zeros(4), np.arange(4, dtype=np.int32)
+    module["fill<float, 3>"][1, 4](a, 2)
+    module["fill<double,2>"][1, 4](b, 2.5)
+    module["map"][1, 4](c, np.zeros((), np.dtype("V1"))[()])
+    np.testing.assert_array_equal(a, [2, 2, 2, 0])
+    np.testing.assert_array_equal(b, [2.5, 2.5, 0, 0])
+    np.testing.assert_array_equal(c, [0, 1, 4, 9])
+    d = np.zeros(1, np.int32)
+    module["outer::inner::one"][1, 1](d)
+    module.one[1, 1](d)
+    assert d[0] == 1
+
+
+def test_a_whole_program_with_its_host_side():
+    module = reactant.cuda.load("""
+#include <cstdio>
+#include <cmath>
+#include <vector>
+#include <algorithm>
+#include <cuda_runtime.h>
+#define CHECK(e) if ((e) != cudaSuccess) { printf("%s", cudaGetErrorString(e)); return 1; }
+__global__ void add(const float *a, const float *b, float *c, size_t n) {
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + std::fabs(b[i]);
+}
+int main() {
+    std::vector<float> h(100, 1.0f);
+    std::sort(h.begin(), h.end());
+    float *a; cudaMalloc(&a, 400); CHECK(cudaMemcpy(a, h.data(), 400, cudaMemcpyHostToDevice));
+    add<<<4, 32>>>(a, a, a, 100);
+    add<<<dim3(4), dim3(32), 0>>>(a, a, a, 100);
+    CHECK(cudaDeviceSynchronize()); cudaFree(a);
+    return 0;
+}
+""")
+    a, b, c = (rng.standard_normal(50).astype(np.float32) for _ in range(3))
+    module.add[2, 32](a, b, c, 50)
+    np.testing.assert_array_equal(c, a + np.abs(b))
+
+
+# ---- the language ----------------------------------------------------------------------------------------------
+
+LANGUAGE = {
+    "built-in variables": ("x[i] = blockIdx.x * 1000 + threadIdx.x + gridDim.x * 0.5 + blockDim.x * 0.25;",
+                           lambda i: (i // 4) * 1000 + i % 4 + 1 + 1),
+    "vector types": ("float4 v = make_float4(i, 1, 2, 3); double2 d = make_double2(v.x, v.w); x[i] = d.x + d.y;",
+                     lambda i: i + 3),
+    "dim3": ("dim3 d(i, 2); dim3 e = threadIdx; x[i] = d.x + d.y * d.z + e.y;", lambda i: i + 2),
+    "shared": ("__shared__ double t[4]; t[threadIdx.x] = i; __syncthreads(); x[i] = t[3 - threadIdx.x];",
+               lambda i: i // 4 * 4 + 3 - i % 4),
+    "two dimensions": ("__shared__ float t[4][5]; t[threadIdx.x][2] = i; __syncthreads(); x[i] = t[threadIdx.x ^ 1][2];",
+                       lambda i: i ^ 1),
+    "dynamic shared": ("extern __shared__ double t[]; t[threadIdx.x] = i; __syncthreads(); x[i] = t[threadIdx.x ^ 2];",
+                       lambda i: i ^ 2),
+    "__ldg": ("x[i] = __ldg(&x[i]) + i;", lambda i: i),
+    "integers": ("x[i] = __popc(i) + 10 * __clz(i + 1) + 1000 * __ffs(i) + 100000 * (__brev(i) >> 29);",
+                 lambda i: np.bitwise_count(i) + 10 * (31 - np.floor(np.log2(i + 1)))
+                 + 1000 * np.where(i > 0, np.log2(np.maximum(i & -i, 1)) + 1, 0)
+                 + 100000 * ((i & 1) * 4 + (i & 2) + (i >> 2 & 1))),
+    "min and max": ("x[i] = min(i, 3u) + max(i, 2) + min(1.5f, (float)i) + max(0.5, i);",
+                    lambda i: np.minimum(i, 3) + np.maximum(i, 2) + np.minimum(1.5, i) + np.maximum(0.5, i)),
+    "fast mathematics": ("x[i] = __expf(0.1f * i) + __fdividef(1.0f, i + 1.0f);",
+                         lambda i: np.exp(np.float32(0.1) * i) + 1 / (i + 1)),
+    "bits of floats": ("x[i] = __int_as_float(__float_as_int((float)i)) + __longlong_as_double(__double_as_longlong(2.0));",
+                       lambda i: i + 2),
+    "switch": ("switch (i % 4) { case 0: x[i] = 5; break; case 1: x[i] = i; case 2: x[i] += 1; break; default: return; }",
+               lambda i: np.choose(i % 4, [5, i + 1, 1, 0])),
+    "local arrays": ("int t[3] = {1, 2, 3}; for (int k = 0; k < 3; ++k) t[k] *= i; x[i] = t[i % 3];",
+                     lambda i: i * (i % 3 + 1)),
+    "lambdas": ("auto f = [=] __device__ (int v) { return v * n; }; x[i] = f(i);", lambda i: i * 8),
+    "structs and references": ("P p{i, 2}; twice(p); x[i] = p.a + p.b;", lambda i: 2 * i + 4),
+    "__launch_bounds__": ("x[i] = bounded(i);", lambda i: i + 1),
+    "<< <": ("x[i] = i << 1 >> 1;", lambda i: i),
+}
+BEFORE = """
+struct P { int a, b; };
+__device__ __forceinline__ void twice(P &p) { p.a *= 2; p.b *= 2; }
+__device__ __noinline__ int bounded(int v) { return v + 1; }
+__global__ void __launch_bounds__(256, 2) unused(int *__restrict__ q) { q[0] = 1; }
+"""
+
+
+@pytest.mark.parametrize("what", LANGUAGE)
+def test_language(what):
+    body, expected = LANGUAGE[what]
+    x = np.zeros(8)
+    kernel(body, before=BEFORE)[2, 4, 0, 32](x, 8)
+    np.testing.assert_allclose(x, expected(np.arange(8)), rtol=1e-6)
+
+
+MATHEMATICS = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2",
+               "log10", "log1p", "sqrt", "floor", "ceil", "trunc", "rint", "fabs", "cbrt"]
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_mathematics(single):
+    suffix, dtype = ("f", "float") if single else ("", "double")
+    lines = "".join(f"y[{k} * n + i] = {name}{suffix}(x[i]);" for k, name in enumerate(MATHEMATICS))
+    k = kernel(f"if (i < n) {{ {lines} }}", f"const {dtype} *x, {dtype} *y, int n")
+    x = np.linspace(0.05, 0.95, 16).astype(np.float32 if single else np.float64)
+    y = np.zeros((len(MATHEMATICS), 16), x.dtype)
+    k[1, 16](x, y, 16)
+    for name, row in zip(MATHEMATICS, y, strict=True):
+        exact = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan}.get(name) or getattr(np, name)
+        np.testing.assert_allclose(row, exact(x), rtol=1e-6 if single else 1e-14, err_msg=name)
+
+
+def test_more_mathematics():
+    from math import erf, erfc, gamma, hypot, lgamma
+    calls = {"erf(a)": erf, "erfc(a)": erfc, "tgamma(a)": gamma, "lgamma(a)": lgamma, "rsqrt(a)": lambda a: a ** -0.5,
+             "sinpi(a)": lambda a: np.sin(np.pi * a), "cospi(a)": lambda a: np.cos(np.pi * a),
+             "exp10(a)": lambda a: 10 ** a, "pow(a, 1.5)": lambda a: a ** 1.5, "atan2(a, 2.0)": lambda a: np.arctan2(a, 2),
+             "fmod(a, 0.3)": lambda a: np.fmod(a, 0.3), "hypot(a, 2.0)": lambda a: hypot(a, 2),
+             "fma(a, 2.0, 1.0)": lambda a: 2 * a + 1, "copysign(a, -1.0)": lambda a: -a, "fdim(a, 0.5)":
+             lambda a: max(a - 0.5, 0), "fmin(a, 0.5)": lambda a: min(a, 0.5), "normcdf(a)":
+             lambda a: 0.5 * erfc(-a / 2 ** 0.5), "ldexp(a, 3)": lambda a: 8 * a, "(double)ilogb(a)":
+             lambda a: np.floor(np.log2(a)), "(double)isnan(a)": lambda a: 0.0, "round(a * 10)": lambda a: np.round(10 * a),
+             "asinh(a)": np.arcsinh, "atanh(a)": np.arctanh, "rcbrt(a)": lambda a: a ** (-1 / 3),
+             "remainder(a, 0.4)": lambda a: a - 0.4 * np.rint(a / 0.4), "sincosd(a)": lambda a: np.sin(a) + np.cos(a),
+             "modfd(a)": lambda a: np.modf(2.5 * a)[0] + 10 * np.modf(2.5 * a)[1],
+             "frexpd(a)": lambda a: np.frexp(a)[0] + 10 * np.frexp(a)[1]}
+    lines = "".join(f"y[{k} * n + i] = {call};" for k, call in enumerate(calls))
+    before = """
+__device__ double sincosd(double a) { double s, c; sincos(a, &s, &c); return s + c; }
+__device__ double modfd(double a) { double w, f = modf(2.5 * a, &w); return f + 10 * w; }
+__device__ double frexpd(double a) { int e; double f = frexp(a, &e); return f + 10 * e; }
+"""
+    x = np.array([0.07, 0.3, 0.51, 0.93])
+    y = np.zeros((len(calls), 4))
+    kernel(f"double a = x[i]; {lines}", "const double *x, double *y, int n", before)[1, 4](x, y, 4)
+    for (name, exact), row in zip(calls.items(), y, strict=True):
+        np.testing.assert_allclose(row, [exact(a) for a in x], rtol=1e-13, atol=1e-15, err_msg=name)
+
+
+ATOMICS = {
+    "int": ("atomicAdd(&x[0], 2); atomicSub(&x[1], 1); atomicMin(&x[2], -i); atomicMax(&x[3], i); atomicOr(&x[4], 1 << i);"
+            "atomicAnd(&x[5], ~(1 << i)); atomicXor(&x[6], 1 << i);", [16, -8, -7, 7, 255, -256, 255]),
+    "unsigned": ("atomicAdd(&x[0], 2u); atomicInc(&x[1], 2u); atomicDec(&x[2], 4u); atomicMax(&x[3], (unsigned)i);",
+                 [16, 2, 2, 7]),
+    "float": ("atomicAdd(&x[0], 0.5f); atomicAdd(&x[1], (float)i);", [4, 28]),
+    "double": ("atomicAdd(&x[0], 0.5); atomicAdd(x + 1, (double)i);", [4, 28]),
+    "unsigned long long": ("atomicAdd(&x[0], 3ull); atomicCAS(&x[1], 0ull, 9ull); atomicExch(&x[2], 5ull);", [24, 9, 5]),
+}
+
+
+@pytest.mark.parametrize("kind", ATOMICS)
+def test_atomics(kind):
+    body, expected = ATOMICS[kind]
+    dtype = {"int": np.int32, "unsigned": np.uint32, "float": np.float32, "double": np.float64}.get(kind, np.uint64)
+    x = np.zeros(8, dtype)
+    if kind == "int":
+        x[5] = -1
+    kernel(body, f"{kind} *x")[2, 4](x)
+    np.testing.assert_array_equal(x[:len(expected)], expected)
+
+
+def test_warps_and_cooperative_groups():
+    module = reactant.cuda.load("""
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void warp(const float *x, float *sums, unsigned *ballots, int *votes) {
+    cg::thread_block block = cg::this_thread_block();
+    auto tile = cg::tiled_partition<32>(block);
+    float v = x[block.thread_rank()];
+    for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffff, v, d);
+    if (tile.thread_rank() == 0) sums[tile.meta_group_rank()] = v;
+    block.sync();
+    sums[2 + block.thread_rank()] = cg::reduce(tile, x[block.thread_rank()], cg::plus<float>());
+    ballots[threadIdx.x] = __ballot_sync(0xffffffff, x[threadIdx.x] > 0.5f);
+    votes[threadIdx.x] = __any_sync(0xffffffff, threadIdx.x == 40) + 2 * __all_sync(0xffffffff, x[threadIdx.x] >= 0)
+        + 4 * tile.shfl_xor((int)threadIdx.x, 1);
+}""")
+    x = rng.random(64).astype(np.float32)
+    sums, ballots, votes = np.zeros(66, np.float32), np.zeros(64, np.uint32), np.zeros(64, np.int32)
+    module.warp[1, 64](x, sums, ballots, votes)
+    halves = x.reshape(2, 32)
+    np.testing.assert_allclose(sums[:2], halves.sum(1), rtol=1e-6)
+    np.testing.assert_allclose(sums[2:], np.repeat(halves.sum(1), 32), rtol=1e-6)
+    np.testing.assert_array_equal(ballots, np.repeat((halves > 0.5) @ (1 << np.arange(32, dtype=np.int64)), 32))
+    t = np.arange(64)
+    np.testing.assert_array_equal(votes, (t >= 32) + 2 + 4 * (t ^ 1))
+
+
+def test_half_precision():
+    k = kernel("if (i < n) { half h = __float2half(2.0f); x[i] = __hadd(x[i] * h, x[i]); y[i] = __half2float(hsqrt(x[i])); }",
+               "half *x, float *y, int n", "#include <cuda_fp16.h>")
+    x = np.arange(1, 9).astype(np.float16)
+    y = np.zeros(8, np.float32)
+    k[1, 8](x, y, 8)
+    np.testing.assert_array_equal(x, np.arange(1, 9) * 3)
+    np.testing.assert_allclose(y, np.sqrt(x.astype(np.float32)), rtol=1e-3)
+
+
+# ---- arguments by the signature --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("kind, dtype, values", [
+    ("char", np.int8, (3, True)), ("unsigned char", np.uint8, (200, np.uint8(200))), ("short", np.int16, (-7,)),
+    ("int", np.int32, (3, np.int64(3), True)), ("unsigned int", np.uint32, (2**32 - 1,)),
+    ("long long", np.int64, (-2**40,)), ("size_t", np.uint64, (2**63,)), ("float", np.float32, (2, 2.5, np.float64(2.5))),
+    ("double", np.float64, (2, 2.5, np.float32(2.5), np.int8(-1))), ("bool", np.bool_, (True, False, 1))])
+def test_numbers_are_converted_to_the_parameter(kind, dtype, values):
+    k = kernel("x[0] = v;", f"{kind} *x, {kind} v")
+    for value in values:
+        x = np.zeros(1, dtype)
+        k[1, 1](x, value)
+        assert x[0] == dtype(value)
+
+
+def test_structs_vectors_and_complex_numbers_by_value():
+    k = kernel("x[0] = p.a + p.v.y + f.z; x[1] = c.y * p.v.x + (double)p.flags[0];",
+               "double *x, P p, float3 f, double2 c", "struct P { float2 v; int a; short flags[2]; };")
+    kind = np.dtype([("v", "f4", 2), ("a", "i4"), ("flags", "i2", 2)], align=True)
+    p = np.zeros((), kind)
+    p["a"], p["v"], p["flags"] = 3, (1.5, 2.5), (7, 0)
+    x = np.zeros(2)
+    k[1, 1](x, p[()], (1.0, 2.0, 4.0), 1 + 2j)
+    np.testing.assert_allclose(x, [3 + 2.5 + 4, 2 * 1.5 + 7])
+
+
+def test_pointers_to_structs_take_records_and_plain_arrays():
+    k = kernel("p[i].x += p[i].y * i; q[i].w = i;", "float2 *p, float4 *q")
+    p, q = np.ones((4, 2), np.float32), np.zeros(4, [(n, "f4") for n in "xyzw"])
+    k[1, 4](p, q)
+    np.testing.assert_array_equal(p, [[1 + i, 1] for i in range(4)])
+    np.testing.assert_array_equal(q["w"], range(4))
+    c = np.full(4, 1 + 1j, np.complex64)
+    k[1, 4](c, q)
+    np.testing.assert_array_equal(c, 1 + np.arange(4) + 1j)
+
+
+def test_offset_views_are_pointers_into_their_array():
+    k = kernel("x[i] = x[i - 1] + 1;")
+    x = np.arange(8.0)
+    k[1, 1](x[3:], 5)
+    np.testing.assert_array_equal(x, [0, 1, 2, 3, 4, 5, 6, 7])
+    k[1, 1](x[3:].reshape(5, 1), 5)
+    assert x[3] == 3
+
+
+BAD_ARGUMENTS = [
+    ((np.zeros(3, np.float32), 3), r"Argument 0 \('x'\) of 'k' is double\*, the array has dtype float32"),
+    ((np.zeros(3, np.int64), 3), r"the array has dtype int64. Pass an array of float64"),
+    ((1.5, 3), r"Argument 0 \('x'\) of 'k' is a pointer \(double\*\): it takes an array"),
+    ((np.zeros(3), 2.5), r"Argument 1 \('n'\) of 'k' is an integer"),
+    ((np.zeros(3), 2**31), r"out of its range"),
+    ((np.zeros(3), np.zeros(2)), r"Argument 1 \('n'\) of 'k' is a number \(int\), an array float64\[2\] given"),
+    ((np.zeros(3), 1j), r"complex"),
+    ((np.zeros(3),), r"'k\(double\* x, int n\)' takes 2 arguments, 1 given"),
+    ((np.zeros(3), 3, 4), r"takes 2 arguments, 3 given"),
+    ((np.zeros(3), None), r"NoneType"),
+]
+
+
+@pytest.mark.parametrize("arguments, message", BAD_ARGUMENTS, ids=[m for _, m in BAD_ARGUMENTS])
+def test_wrong_arguments(arguments, message):
+    with pytest.raises(reactant.ReactantError, match=message):
+        kernel("if (i < n) x[i] = 1;")[1, 4](*arguments)
+
+
+def test_arrays_with_gaps_inside_compiled_functions():
+    k = kernel("if (i < n) x[i] = 1;")
+
+    @reactant.jit
+    def f(x):
+        k[1, 4](x, 4)
+    with pytest.raises(reactant.ReactantError, match="not contiguous in memory"):
+        f(np.zeros(8)[::2])
+
+
+# ---- variables of the module -----------------------------------------------------------------------------------
+
+VARIABLES = """
+__constant__ float weights[3] = {1, 2, 3};
+__constant__ int offset;
+__device__ double total;
+__device__ int calls[2][2];
+__device__ float read(int k) { return weights[k]; }
+__global__ void weigh(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = read(i % 3) * x[i] + weights[2] + offset;
+    if (i == 0) { calls[1][0] += 1; }
+}
+__global__ void sum(const float *x) { atomicAdd(&total, (double)x[threadIdx.x]); }
+"""
+
+
+def test_constant_and_device_variables():
+    module = reactant.cuda.load(VARIABLES)
+    assert {n: v.shape for n, v in module.variables.items()} == {"weights": (3,), "offset": (), "total": (),
+                                                                  "calls": (2, 2)}
+    np.testing.assert_array_equal(module.variables["weights"], [1, 2, 3])
+    x = np.ones(6, np.float32)
+    module.weigh[1, 8](x, 6)
+    np.testing.assert_array_equal(x, [4, 5, 6, 4, 5, 6])
+    module.variables["weights"][:] = 0
+    module.variables["offset"][...] = 7
+    module.weigh[1, 8](x, 6)
+    np.testing.assert_array_equal(x, np.full(6, 7))
+    assert module.variables["calls"].tolist() == [[0, 0], [2, 0]]
+    module.sum[1, 6](x)
+    module.sum[1, 6](x)
+    assert module.variables["total"] == 84
+
+
+def test_variables_of_one_launch():
+    module = reactant.cuda.load(VARIABLES.replace("if (i == 0) { calls[1][0] += 1; }", ""))
+    x = np.ones(3, np.float32)
+    module.weigh[1, 8](x, 3, weights=np.array([5, 6, 7], np.float32))
+    np.testing.assert_array_equal(x, [12, 13, 14])
+
+    @reactant.jit
+    def f(x, w):
+        module.weigh[1, 8](x, 3, weights=w * 2)
+    f(x, np.ones(3, np.float32))
+    np.testing.assert_array_equal(x, 2 * np.array([12, 13, 14]) + 2)
+    with pytest.raises(TypeError, match="uses no variable 'wait' .it has offset, weights"):
+        module.weigh[1, 8](x, 3, wait=0)
+    with pytest.raises(TypeError, match="'weights' is float32"):
+        module.weigh[1, 8](x, 3, weights=np.zeros(4, np.float32))
+
+
+def test_writing_a_variable_inside_a_compiled_function_is_refused():
+    module = reactant.cuda.load(VARIABLES)
+
+    @reactant.jit
+    def f(x):
+        module.sum[1, 3](x)
+    with pytest.raises(ConstantWriteError):
+        f(np.ones(3, np.float32))
+
+
+# ---- errors ----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("source, message", [
+    ("__global__ void k(int *x) { x[0] = y; }\n", "<source>:1:.*undeclared identifier 'y'"),
+    ("#error stop here\n", "stop here"), ("#include <no_such_header.h>\n", "no_such_header.h")])
+def test_what_does_not_compile(source, message):
+    with pytest.raises(reactant.ReactantError, match=f"(?s){message}"):
+        reactant.cuda.load(source)
+
+
+def test_errors_of_loading(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        reactant.cuda.load(tmp_path / "none.cu")
+    module = reactant.cuda.load("template <class T> __global__ void t(T *x) {}\n__global__ void k(int *x) {}\n")
+    with pytest.raises(KeyError, match="names no kernel.*which has k.*name_expressions"):
+        module["t"]
+    with pytest.raises(AttributeError, match="names no kernel"):
+        _ = module.nothing
+    with pytest.raises(reactant.UnsupportedError, match="no compiler 'no-such-clang'"):
+        reactant.cuda.load("int x;\n", compiler="no-such-clang")
+    with pytest.raises(TypeError, match="not one string"):
+        reactant.cuda.load("int x;\n", defines="A")
+
+
+def test_a_missing_extra_says_what_to_install(monkeypatch):
+    import importlib.util
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ziglang" else find(name))
+    with pytest.raises(reactant.UnsupportedError, match=r"pip install 'reactant-py\[cuda\]'"):
+        reactant.cuda.load("__global__ void k() {}\n")
+
+
+@pytest.mark.parametrize("body, message", [
+    ('printf("%d", i);', "printf in a kernel has nowhere to print"),
+    ("x[0] = down(i);", "'.*down.*' calls itself"),
+    ("int *p = (int *)malloc(4); p[0] = 1; x[0] = p[i];", "cannot allocate memory"),
+    ("asm(\"mov.u32 %0, %%clock;\" : \"=r\"(i)); x[0] = i;", "inline assembly"),
+    ("x[0] = missing(i);", "'.*missing.*'.*has no body"),
+    ("int (*f)(int) = table[i]; x[0] = f(1);", "holds addresses")])
+def test_what_kernels_cannot_do(body, message):
+    before = """
+#include <cstdio>
+#include <cstdlib>
+__device__ int missing(int);
+__device__ int down(int n) { return n < 1 ? 1 : n * down(n - 1) + down(n - 2); }
+__device__ int one(int a) { return a; } __device__ int two(int a) { return 2 * a; }
+__device__ int (*table[2])(int) = {one, two};
+"""
+    with pytest.raises(reactant.UnsupportedError, match=message) as caught:
+        kernel(body, before=before)[1, 4](np.zeros(4), 4)
+    assert "<source>:" in str(caught.value)
+
+
+@pytest.mark.parametrize("grid, block, message", [
+    (1, 1025, "1025 threads; a block has at most 1024"), (1, (32, 33), "32x33x1 = 1056"), (0, 32, "no size may be 0"),
+    ((1, 70000), 1, "limits are"), ((1, 1, 1, 1), 1, "has 4 dimensions"), (1.5, 1, "is 1.5, which is no integer")])
+def test_launches_no_gpu_takes(grid, block, message):
+    with pytest.raises(ValueError, match=message):
+        kernel("x[0] = 1;")[grid, block](np.zeros(1), 1)
+
+
+def test_sizes_of_a_launch_must_be_known():
+    k = kernel("if (i < n) x[i] = 1;")
+
+    @reactant.jit
+    def f(x, n):
+        k[n, 4](x, 4)
+    with pytest.raises(reactant.ConcreteValueNeeded, match="The grid of the kernel 'k'"):
+        f(np.zeros(4), np.int64(3))
+
+
+def test_shared_memory_has_a_limit_and_launches_a_form():
+    k = kernel("x[0] = 1;")
+    with pytest.raises(ValueError, match="bytes of dynamic shared memory"):
+        k[1, 1, 0, 10**6](np.zeros(1), 1)
+    with pytest.raises(ValueError, match=r"A launch is k\[grid, block\]"):
+        k[4](np.zeros(1), 1)
+    with pytest.raises(ValueError, match="lower is 'auto'"):
+        reactant.kernel(k, lower="fast")
+    with pytest.raises(TypeError, match="takes a numba.cuda kernel"):
+        reactant.kernel(lambda x: x)
