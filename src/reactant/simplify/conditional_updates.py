@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import shape_and_dtype, shape_of, size
-from reactant.rewrite import Site, defined_in, match, rewrite, users, variables
+from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
+from reactant.rewrite import Site, defined_in, match, one_of, rewrite, users, variables
 from reactant.simplify.control_flow import COSTLY, SPECULATABLE, _if
+from reactant.simplify.indexing import BODIES, _window_shape
 
-p, x, y = variables("p x y")
+p, x, y, i, d = variables("p x y i d")
 UPDATE = "stablehlo.dynamic_update_slice"
 LONGEST = 16
 """Most updates behind one another that are moved."""
@@ -113,6 +115,45 @@ def select_of_updates(p, x, y):
     """select(p, update(x, u, i), x) = update(x, select(p, u, x[i]), i) for one condition and a small window"""
     found = None if shape_of(p) or not shape_of(x) else _bases(x, y)
     return None if found is None else _apply(found[2], p, found[0], found[1])
+
+
+# ---- scatters ------------------------------------------------------------------------------------------------------
+
+def _one_window(a, body, kind="int32"):
+    return ops.scatter(a(5, 7), a(1, dtype=kind), a(2, 1), body, update_window_dims=(0, 1), inserted_window_dims=(),
+                       scatter_dims_to_operand_dims=(1,), index_vector_dim=0)
+
+
+@rewrite(one_of(("stablehlo.scatter",), x, i, y, scatter_dimension_numbers=d, template="t"), dtypes="number",
+         example=(lambda a: _one_window(a, "second"), lambda a: _one_window(a, "add", "int64"),
+                  lambda a: ops.scatter(a(5, 3), a(1, 2, dtype="int64"), a(1), "maximum", update_window_dims=(),
+                                        inserted_window_dims=(0, 1), scatter_dims_to_operand_dims=(1, 0),
+                                        index_vector_dim=1)),
+         counter=lambda a: ops.scatter(a(5, 3), a(2, 1, dtype="int64"), a(2, 3), "add", update_window_dims=(1,),
+                                       inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,),
+                                       index_vector_dim=1))
+def scatter_of_one_window_is_update(x, i, y, d, t):
+    """scatter of one window = update where the window lies inside the array, nothing where it sticks out"""
+    indices, extents = shape_of(i), shape_of(x)
+    batch = [m for k, m in enumerate(indices) if k != d.index_vector_dim]
+    if size(batch) != 1 or d.input_batching_dims or t.body not in BODIES or 0 in shape_of(y) \
+            or dtype_of(i).kind not in "iu":
+        return None
+    window = _window_shape(d, shape_of(y), len(extents))
+    if any(k > n for k, n in zip(window, extents, strict=True)):
+        return None
+    flat = ops.reshape(i, (size(indices),))
+    starts = [ops.constant(0, dtype_of(i))] * len(extents)
+    inside = ops.constant(True)
+    for number, axis in enumerate(d.scatter_dims_to_operand_dims):
+        starts[axis] = start = ops.reshape(ops.slice(flat, (number,), (number + 1,)), ())
+        most = min(extents[axis] - window[axis], int(np.iinfo(dtype_of(i)).max))
+        inside = ops.and_(inside, ops.and_(ops.compare(start, 0, "GE"), ops.compare(start, most, "LE")))
+    old = ops.dynamic_slice(x, starts, window)
+    new = ops.reshape(y, window)
+    if t.body != "second":
+        new = ops.create(f"stablehlo.{t.body}", [new.type], [old, new]).result
+    return ops.dynamic_update_slice(x, ops.select(inside, new, old), starts)
 
 
 # ---- branches ------------------------------------------------------------------------------------------------------
