@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reactant.native import engine
 from reactant.native.emission import Function, Module
 
 Routine = Callable[..., "Real"]
@@ -21,16 +22,37 @@ ROUTINES: dict[str, Routine] = {}
 INFINITY, NAN = float("inf"), float("nan")
 
 
+def _scalar(kind: str) -> str:
+    """double of double and of <8 x double>."""
+    return kind.rstrip(">").rpartition(" ")[2]
+
+
+def _with(kind: str, scalar: str) -> str:
+    """The type of as many numbers of another type."""
+    return kind.replace(_scalar(kind), scalar)
+
+
+def _constant(kind: str, text: str) -> str:
+    return text if kind[0] != "<" else f"splat ({_scalar(kind)} {text})"
+
+
 @dataclass(frozen=True)
 class Bits:
-    """An integer of the width of a float."""
+    """An integer of the width of a float, or several."""
 
     f: Function
     name: str
     kind: str
 
+    @property
+    def long(self) -> bool:
+        return _scalar(self.kind) == "i64"
+
+    def of(self, value: int) -> Bits:
+        return Bits(self.f, _constant(self.kind, str(value)), self.kind)
+
     def _binary(self, how: str, other: Bits | int) -> Bits:
-        operand = other.name if isinstance(other, Bits) else str(other)
+        operand = other.name if isinstance(other, Bits) else self.of(other).name
         return Bits(self.f, self.f.let(f"{how} {self.kind} {self.name}, {operand}"), self.kind)
 
     def __add__(self, other: Bits | int) -> Bits:
@@ -59,35 +81,42 @@ class Bits:
         return self._binary("lshr", other)
 
     def test(self, how: str, other: Bits | int) -> Truth:
-        operand = other.name if isinstance(other, Bits) else str(other)
-        return Truth(self.f, self.f.let(f"icmp {how} {self.kind} {self.name}, {operand}"))
+        operand = other.name if isinstance(other, Bits) else self.of(other).name
+        return Truth(self.f, self.f.let(f"icmp {how} {self.kind} {self.name}, {operand}"), _with(self.kind, "i1"))
 
     def real(self) -> Real:
         """The float with these bits."""
-        kind = "double" if self.kind == "i64" else "float"
+        kind = _with(self.kind, "double" if self.long else "float")
         return Real(self.f, self.f.let(f"bitcast {self.kind} {self.name} to {kind}"), kind)
 
     def choose(self, test: Truth, other: Bits) -> Bits:
         """self where the test holds, else other."""
-        return Bits(self.f, self.f.let(f"select i1 {test.name}, {self.kind} {self.name}, {other.kind} {other.name}"),
-                    self.kind)
+        return Bits(self.f, self.f.let(f"select {test.kind} {test.name}, {self.kind} {self.name}, "
+                                       f"{other.kind} {other.name}"), self.kind)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """An i1."""
+    """An i1, or several."""
 
     f: Function
     name: str
+    kind: str
+
+    def _binary(self, how: str, operand: str) -> Truth:
+        return Truth(self.f, self.f.let(f"{how} {self.kind} {self.name}, {operand}"), self.kind)
 
     def __and__(self, other: Truth) -> Truth:
-        return Truth(self.f, self.f.let(f"and i1 {self.name}, {other.name}"))
+        return self._binary("and", other.name)
 
     def __or__(self, other: Truth) -> Truth:
-        return Truth(self.f, self.f.let(f"or i1 {self.name}, {other.name}"))
+        return self._binary("or", other.name)
 
     def __invert__(self) -> Truth:
-        return Truth(self.f, self.f.let(f"xor i1 {self.name}, true"))
+        return self._binary("xor", _constant(self.kind, "true"))
+
+    def same(self, other: Truth) -> Truth:
+        return ~self._binary("xor", other.name)
 
 
 @dataclass(frozen=True)
@@ -99,17 +128,22 @@ class Real:
     kind: str
 
     @property
+    def scalar(self) -> str:
+        return _scalar(self.kind)
+
+    @property
     def double(self) -> bool:
-        return self.kind == "double"
+        return self.scalar == "double"
 
     @property
     def suffix(self) -> str:
-        return "f64" if self.double else "f32"
+        number = "f64" if self.double else "f32"
+        return number if self.kind[0] != "<" else f"v{self.kind[1:].split()[0]}{number}"
 
     def of(self, value: float) -> Real:
         """A constant of the same type."""
         number = np.float64(value) if self.double else np.float64(np.float32(value))
-        return Real(self.f, f"0x{int(number.view(np.uint64)):016X}", self.kind)
+        return Real(self.f, _constant(self.kind, f"0x{int(number.view(np.uint64)):016X}"), self.kind)
 
     def _operand(self, other: Real | float) -> str:
         return other.name if isinstance(other, Real) else self.of(other).name
@@ -140,11 +174,12 @@ class Real:
 
     def test(self, how: str, other: Real | float) -> Truth:
         """`fcmp`: olt, ogt, oeq, uno..."""
-        return Truth(self.f, self.f.let(f"fcmp {how} {self.kind} {self.name}, {self._operand(other)}"))
+        return Truth(self.f, self.f.let(f"fcmp {how} {self.kind} {self.name}, {self._operand(other)}"),
+                     _with(self.kind, "i1"))
 
     def choose(self, test: Truth, other: Real | float) -> Real:
         """self where the test holds, else other."""
-        return Real(self.f, self.f.let(f"select i1 {test.name}, {self.kind} {self.name}, {self.kind} "
+        return Real(self.f, self.f.let(f"select {test.kind} {test.name}, {self.kind} {self.name}, {self.kind} "
                                        f"{self._operand(other)}"), self.kind)
 
     def _intrinsic(self, name: str, *others: Real | float) -> Real:
@@ -172,18 +207,17 @@ class Real:
         return self.of(other).choose(self.test("olt", other), self)
 
     def bits(self) -> Bits:
-        kind = "i64" if self.double else "i32"
+        kind = _with(self.kind, "i64" if self.double else "i32")
         return Bits(self.f, self.f.let(f"bitcast {self.kind} {self.name} to {kind}"), kind)
-
-    def integer(self, value: int) -> Bits:
-        return Bits(self.f, str(value), "i64" if self.double else "i32")
 
     def wide(self) -> Real:
         """As a double."""
-        return self if self.double else Real(self.f, self.f.let(f"fpext float {self.name} to double"), "double")
+        kind = _with(self.kind, "double")
+        return self if self.double else Real(self.f, self.f.let(f"fpext {self.kind} {self.name} to {kind}"), kind)
 
     def narrow(self) -> Real:
-        return Real(self.f, self.f.let(f"fptrunc double {self.name} to float"), "float")
+        kind = _with(self.kind, "float")
+        return Real(self.f, self.f.let(f"fptrunc {self.kind} {self.name} to {kind}"), kind)
 
     def polynomial(self, coefficients: tuple[float, ...]) -> Real:
         """sum c[i] x**i: pairs are combined first (Estrin), which keeps the chain of dependent operations short."""
@@ -205,23 +239,50 @@ def routine(name: str) -> Callable[[Routine], Routine]:
     return declare
 
 
+PURE = "nounwind willreturn memory(none)"
+BRANCHING = frozenset(("sin", "cos", "tan"))
+"""Routines that branch for rare operands. Loops over them are vectorised all the same: LLVM is told of versions of theirs
+for several numbers at once, by the names of the vector function ABI."""
+
+
+def _lanes(kind: str) -> tuple[int, int]:
+    """How many numbers versions of a routine take: a register full of them, or of numbers of the other width."""
+    full = engine.vector_bytes() // (8 if kind == "double" else 4)
+    return full, full // 2
+
+
 def call(f: Function, name: str, kind: str, operands: list[str]) -> str:
     """Call a routine, which the module then holds."""
-    symbol = f"m.{name}.{kind}"
-    if symbol not in f.module.routines:
-        f.module.routines[symbol] = ""
-        f.module.routines[symbol] = _defined(f.module, symbol, name, kind, len(operands))
+    symbol, module = f"m.{name}.{kind}", f.module
+    branching, note = name in BRANCHING, ""
+    if symbol not in module.routines:
+        module.routines[symbol] = ""
+        how = f"{'noinline' if branching else 'alwaysinline'} {PURE} #0"
+        module.routines[symbol] = _defined(module, symbol, name, [kind] * len(operands), f"internal {kind}", how)
+        if branching:
+            for lanes in _lanes(kind):
+                several = f"<{lanes} x {kind}>"
+                for mask in ([], [f"<{lanes} x i1>"]):
+                    vector = f"{symbol}.{lanes}{'m' if mask else ''}"
+                    module.routines[vector] = _defined(module, vector, name, [several] * len(operands) + mask,
+                                                       several, f"{PURE} #0", len(operands))
+    if branching:
+        variants = [f"_ZGV_LLVM_{'M' if m else 'N'}{lanes}{'v' * len(operands)}_{symbol}({symbol}.{lanes}{m})"
+                    for lanes in _lanes(kind) for m in ("", "m")]
+        note = f' "vector-function-abi-variant"="{",".join(variants)}"'
+        return f.let(f"call {kind} @{symbol}({', '.join(f'{kind} {o}' for o in operands)}) {PURE}{note}")
     return f.call(kind, f"@{symbol}", [(kind, o) for o in operands])
 
 
-def _defined(module: Module, symbol: str, name: str, kind: str, count: int) -> str:
+def _defined(module: Module, symbol: str, name: str, kinds: list[str], result: str, how: str,
+             count: int | None = None) -> str:
     inside = Function(module)
-    inside.result_types = (kind,)
+    inside.result_types = (kinds[0],)
     inside.start("start")
-    made = ROUTINES[name](*(Real(inside, f"%x{i}", kind) for i in range(count)))
+    made = ROUTINES[name](*(Real(inside, f"%x{i}", kind) for i, kind in enumerate(kinds[:count])))
     inside.leave((made.name,))
-    listed = ", ".join(f"{kind} %x{i}" for i in range(count))
-    return inside.finished(f"internal {kind} @{symbol}({listed}) alwaysinline memory(none) #0")
+    listed = ", ".join(f"{kind} %x{i}" for i, kind in enumerate(kinds))
+    return inside.finished(f"{result} @{symbol}({listed}) {how}")
 
 
 # -- powers of two, without conversions between floats and 64-bit integers (which AVX2 lacks)
@@ -232,21 +293,21 @@ _MAGIC = {"double": 6755399441055744.0, "float": 12582912.0}
 
 def nearest_integer(x: Real) -> tuple[Real, Bits]:
     """(round(x), the same as an integer), |x| < 2**51 (2**22)."""
-    moved = x + _MAGIC[x.kind]
-    magic = x.of(_MAGIC[x.kind]).bits()
-    return moved - _MAGIC[x.kind], moved.bits() - magic
+    moved = x + _MAGIC[x.scalar]
+    magic = x.of(_MAGIC[x.scalar]).bits()
+    return moved - _MAGIC[x.scalar], moved.bits() - magic
 
 
 def from_integer(n: Bits) -> Real:
     """A small integer as a float."""
-    kind = "double" if n.kind == "i64" else "float"
-    magic = Real(n.f, "", kind).of(_MAGIC[kind])
+    kind = _with(n.kind, "double" if n.long else "float")
+    magic = Real(n.f, "", kind).of(_MAGIC[_scalar(kind)])
     return (n + magic.bits()).real() - magic
 
 
 def power_of_two(n: Bits) -> Real:
     """2**n for normal results."""
-    bias, place = (1023, 52) if n.kind == "i64" else (127, 23)
+    bias, place = (1023, 52) if n.long else (127, 23)
     return ((n + bias) << place).real()
 
 
@@ -271,7 +332,7 @@ _EXP = {"double": (0.5, 0.16666666666666666, 0.04166666666666668, 0.008333333333
 def _reduced(x: Real) -> tuple[Real, Real, Bits]:
     """x = n ln 2 + high + low, |high| <= ln(2)/2."""
     number, n = nearest_integer(x * LOG2_E)
-    high, low = LN2[x.kind]
+    high, low = LN2[x.scalar]
     first = (-number).fma(high, x)
     reduced = (-number).fma(low, first)
     return reduced, (-number).fma(low, first - reduced), n
@@ -281,7 +342,7 @@ def _exponential(x: Real, halvings: int = 0) -> Real:
     """e**x / 2**halvings."""
     low, high = (-746.0, 711.0) if x.double else (-105.0, 90.0)
     high_part, low_part, n = _reduced(x.most(low).least(high))
-    tail = (high_part * high_part).fma(high_part.polynomial(_EXP[x.kind]), low_part)
+    tail = (high_part * high_part).fma(high_part.polynomial(_EXP[x.scalar]), low_part)
     value = scaled(1.0 - (-(high_part + tail)), n - halvings if halvings else n)
     return value.choose(x.test("ord", x), x)
 
@@ -340,7 +401,7 @@ def _split(x: Real) -> tuple[Real, Bits]:
     moved = bits - start
     k = moved >> place
     m = (bits - (k << place)).real()
-    return m, k - Bits(x.f, x.f.let(f"select i1 {tiny.name}, {k.kind} {lift}, {k.kind} 0"), k.kind)
+    return m, k - k.of(lift).choose(tiny, k.of(0))
 
 
 def _log_ends(x: Real, value: Real) -> Real:
@@ -357,7 +418,7 @@ def _log_parts(m: Real) -> tuple[Real, Real, Real]:
     s = f / (f + 2.0)
     z = s * s
     half = f * f * 0.5
-    return f, half, s * (half + z * z.polynomial(_LOG[m.kind]))
+    return f, half, s * (half + z * z.polynomial(_LOG[m.scalar]))
 
 
 @routine("log")
@@ -488,17 +549,31 @@ def _sine_and_cosine(high: Real, low: Real) -> tuple[Real, Real]:
 
 
 def _of_library(x: Real, value: Real, name: str) -> Real:
-    """The C library's value for large angles: a call that vector code makes only for the lanes that need it."""
-    f = x.f
-    rare, on, before = f.fresh("large"), f.fresh("on"), f.block
-    f.branch_if(x.abs().test("oge", LARGE_ANGLE).name, rare, on)
+    """The C library's values for large angles; `x` and `value` are one number each or several."""
+    f, large = x.f, x.abs().test("oge", LARGE_ANGLE)
+    symbol = f.module.declare(f"reactant.library.{name}", "double", ["double"], PURE)
+    some, rare, on = large.name, f.fresh("large"), f.fresh("on")
+    lanes = int(x.kind[1:].split()[0]) if x.kind[0] == "<" else 0
+    if lanes:
+        packed = f.let(f"bitcast {large.kind} {large.name} to i{lanes}")
+        some = f.let(f"icmp ne i{lanes} {packed}, 0")
+    before = f.block
+    f.branch_if(some, rare, on)
     f.start(rare)
-    attributes = "nounwind willreturn memory(none)"
-    symbol = f.module.declare(name, "double", ["double"], attributes)
-    called = f.let(f"call double {symbol}(double {x.name}) {attributes}")
+    if lanes:
+        called = value.name
+        for lane in range(lanes):
+            one = f.let(f"extractelement {x.kind} {x.name}, i32 {lane}")
+            fast = f.let(f"extractelement {x.kind} {value.name}, i32 {lane}")
+            is_large = f.let(f"extractelement {large.kind} {large.name}, i32 {lane}")
+            exact = f.let(f"call double {symbol}(double {one}) {PURE}")
+            chosen = f.let(f"select i1 {is_large}, double {exact}, double {fast}")
+            called = f.let(f"insertelement {x.kind} {called}, double {chosen}, i32 {lane}")
+    else:
+        called = f.let(f"call double {symbol}(double {x.name}) {PURE}")
     f.branch(on)
     f.start(on)
-    return Real(f, f.let(f"phi double [{value.name}, %{before}], [{called}, %{rare}]"), "double")
+    return Real(f, f.let(f"phi {x.kind} [{value.name}, %{before}], [{called}, %{rare}]"), x.kind)
 
 
 def _circular(x: Real, shift: int, name: str) -> Real:
@@ -639,10 +714,17 @@ def _log2_in_two(x: Real) -> tuple[Real, Real]:
     return _sum(whole, rest + unit_low)
 
 
+def _any_sum(a: Real, b: Real) -> tuple[Real, Real]:
+    """a + b exactly as a sum of two."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
 def _two_to(high: Real, low: Real) -> Real:
     """2**(high + low)."""
     number, n = nearest_integer(high.most(-1100.0).least(1100.0))
-    r = high.most(-1100.0).least(1100.0) - number
+    r, low = _any_sum(high.most(-1100.0).least(1100.0) - number, low)
     part = r * LN2["double"][0]
     rest = r.fma(LN2["double"][1], r.fma(LN2["double"][0], -part))
     rest = low.fma(LN2["double"][0], rest)
@@ -655,21 +737,32 @@ def _two_to(high: Real, low: Real) -> Real:
 def power(x: Real, y: Real) -> Real:
     """2**(y log2|x|), and C's rules for the special values."""
     if not x.double:
-        return power(x.wide(), y.wide()).narrow()
-    size = x.abs()
-    high, low = _log2_in_two(size)
+        return _power_ends(x.wide(), y.wide(), _power_of_floats(x.wide(), y.wide())).narrow()
+    high, low = _log2_in_two(x.abs())
     exponent, lost = _product(y.most(-1e300).least(1e300), high)
     exponent = exponent.most(-1e4).least(1e4)
     inside = exponent.abs().test("olt", 9e3)
     lost = y.fma(low, lost).choose(inside, 0.0)
     exponent, lost = _sum(exponent, lost)
-    value = _two_to(exponent, lost)
+    return _power_ends(x, y, _two_to(exponent, lost))
+
+
+def _power_of_floats(x: Real, y: Real) -> Real:
+    """|x|**y of two floats given as doubles: one double each for logarithm and product is enough."""
+    m, k = _split(x.abs())
+    f, half, rest = _log_parts(m)
+    logarithm = (f - (half - rest)).fma(LOG2_E, from_integer(k))
+    return exp2((y * logarithm).most(-2000.0).least(2000.0))
+
+
+def _power_ends(x: Real, y: Real, value: Real) -> Real:
+    """The special values of a power whose number is |x|**y."""
+    size = x.abs()
     # the ends of |x|**y
     grows = size.test("ogt", 1.0)
     up = y.test("ogt", 0.0)
     ends = size.test("oeq", 0.0) | size.test("oeq", INFINITY) | y.abs().test("oeq", INFINITY)
-    same = Truth(x.f, x.f.let(f"icmp eq i1 {grows.name}, {up.name}"))
-    end = x.of(INFINITY).choose(same, x.of(0.0))
+    end = x.of(INFINITY).choose(grows.same(up), 0.0)
     value = end.choose(ends, value)
     # negative x: whole y keep the number, odd ones its sign
     whole = y._intrinsic("trunc").test("oeq", y)

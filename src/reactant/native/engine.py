@@ -45,6 +45,12 @@ def has_feature(name: str) -> bool:
 
 
 @cache
+def vector_bytes() -> int:
+    """Bytes of a vector register."""
+    return 64 if has_feature("avx512f") else 32 if has_feature("avx2") else 16
+
+
+@cache
 def attributes() -> str:
     """Function attributes: the processor, so that the vectoriser knows its registers."""
     with _lock:

@@ -228,6 +228,22 @@ define internal void @reactant.forget(ptr %api, ptr %error) #0 {
   ret void
 }
 
+declare double @sin(double)
+declare double @cos(double)
+declare double @tan(double)
+define double @reactant.library.sin(double %x) #0 {
+  %y = call double @sin(double %x)
+  ret double %y
+}
+define double @reactant.library.cos(double %x) #0 {
+  %y = call double @cos(double %x)
+  ret double %y
+}
+define double @reactant.library.tan(double %x) #0 {
+  %y = call double @tan(double %x)
+  ret double %y
+}
+
 ; hand task(data) to XLA's threads; whether they took it
 define internal i1 @reactant.schedule(ptr %rt, ptr %task, ptr %data) #0 {
   %asked = alloca [<Schedule.bytes> x i8], align 8
@@ -413,6 +429,8 @@ have:
 
 attributes #0 = { <ATTRIBUTES> }
 """
+EXPORTED = ("reactant.handle", "reactant.parallel", "reactant.frame", "reactant.library.sin", "reactant.library.cos",
+            "reactant.library.tan")
 PIECES_PER_THREAD = 8
 _STRUCTS = {"CallFrame": "XLA_FFI_CallFrame", "Buffer": "XLA_FFI_Buffer", "Args": "XLA_FFI_Args",
             "Rets": "XLA_FFI_Rets", "Metadata": "XLA_FFI_Metadata", "Version": "XLA_FFI_Api_Version",
@@ -440,11 +458,11 @@ def text() -> str:
 
 
 def addresses() -> dict[str, int]:
-    """Where `reactant.handle`, `reactant.parallel` and `reactant.frame` are."""
+    """Where the functions named in `EXPORTED` are."""
     with _once:
         return _loaded()
 
 
 @cache
 def _loaded() -> dict[str, int]:
-    return engine.load(text(), "reactant.support", ("reactant.handle", "reactant.parallel", "reactant.frame"), {})
+    return engine.load(text(), "reactant.support", EXPORTED, {})

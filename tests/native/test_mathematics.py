@@ -1,0 +1,178 @@
+"""`math` in native code: accuracy against mpmath over the whole range, special values against NumPy, vector code."""
+from __future__ import annotations
+
+import re
+import warnings
+
+import mpmath
+import numpy as np
+import pytest
+
+from tests.native.test_arithmetic import TYPES, elementwise, floats, run, same
+
+N = 256
+
+
+def spread(low: float, high: float, seed: int) -> np.ndarray:
+    """Numbers of both signs, evenly spread over powers of ten."""
+    generator = np.random.default_rng(seed)
+    return generator.choice([-1, 1], N) * 10.0 ** generator.uniform(low, high, N)
+
+
+def positive(low: float, high: float, seed: int) -> np.ndarray:
+    """Half over powers of ten, half around one."""
+    generator = np.random.default_rng(seed)
+    return np.concatenate([10.0 ** generator.uniform(low, high, N // 2), 1 + generator.uniform(-0.5, 1, N // 2)])
+
+
+def between(low: float, high: float, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(low, high, N)
+
+
+FUNCTIONS = {
+    "exp": (mpmath.exp, between(-745, 709)), "exp2": (lambda x: mpmath.mpf(2) ** x, between(-1074, 1023)),
+    "expm1": (mpmath.expm1, np.concatenate([spread(-20, 0, 1)[:128], between(-40, 700)[:128]])),
+    "log": (mpmath.log, positive(-320, 308, 2)), "log2": (lambda x: mpmath.log(x, 2), positive(-320, 308, 3)),
+    "log10": (mpmath.log10, positive(-320, 308, 4)),
+    "log1p": (mpmath.log1p, np.concatenate([spread(-20, -0.01, 5)[:128], 10 ** between(-1, 300)[:128]])),
+    "sin": (mpmath.sin, spread(-10, 20, 6)), "cos": (mpmath.cos, spread(-10, 20, 7)), "tan": (mpmath.tan, spread(-10, 20, 8)),
+    "asin": (mpmath.asin, between(-1, 1)), "acos": (mpmath.acos, between(-1, 1)), "atan": (mpmath.atan, spread(-10, 10, 9)),
+    "sinh": (mpmath.sinh, spread(-10, 2.8, 10)), "cosh": (mpmath.cosh, spread(-10, 2.8, 11)),
+    "tanh": (mpmath.tanh, spread(-10, 1.5, 12)), "asinh": (mpmath.asinh, spread(-10, 100, 13)),
+    "acosh": (mpmath.acosh, 1 + 10 ** between(-5, 100)), "atanh": (mpmath.atanh, between(-1, 1)),
+    "cbrt": (mpmath.cbrt, positive(-300, 300, 14)), "erf": (mpmath.erf, spread(-10, 0.7, 15)),
+    "erfc": (mpmath.erfc, between(-5, 25)), "sqrt": (mpmath.sqrt, positive(-300, 300, 16)),
+    "rsqrt": (lambda x: 1 / mpmath.sqrt(x), positive(-300, 300, 17)),
+}
+PAIRS = {"powf": (lambda x, y: x ** y, 10 ** between(-5, 5, 1), between(-60, 60, 2)),
+         "atan2": (mpmath.atan2, spread(-10, 10, 18), spread(-10, 10, 19))}
+
+
+def errors(results: np.ndarray, exact: list, dtype: type) -> np.ndarray:
+    """In units in the last place of the exact result."""
+    found = []
+    for result, value in zip(results, exact, strict=True):
+        with np.errstate(over="ignore"):
+            nearest = dtype(float(value))
+        if not np.isfinite(nearest) or not np.isfinite(result):
+            found.append(0.0 if result == nearest else np.inf)
+        else:
+            found.append(float(abs(mpmath.mpf(float(result)) - value) / mpmath.mpf(float(np.spacing(np.abs(nearest))))))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32", "f16", "bf16"])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *PAIRS])
+def test_accuracy(name, kind):
+    function, *numbers = (FUNCTIONS | PAIRS)[name]
+    dtype = TYPES[kind]
+    with warnings.catch_warnings(), np.errstate(over="ignore", under="ignore"):
+        warnings.simplefilter("ignore")
+        largest = {"f64": 1e308, "f32": 3e38, "f16": 6e4, "bf16": 3e38}[kind]
+        given = [np.clip(x, -largest, largest).astype(dtype) for x in numbers]
+    results = run(f"%r = math.{name} {', '.join(f'%x{i}' for i in range(len(given)))} : {kind}", [kind] * len(given), kind,
+                  *given)
+    with mpmath.workprec(200):
+        exact = [function(*(mpmath.mpf(float(v)) for v in row)) for row in zip(*given, strict=True)]
+        if kind in ("f16", "bf16"):     # rounded twice at most
+            with np.errstate(over="ignore"):
+                expected = np.array([float(e) for e in exact]).astype(dtype)
+            close = np.abs(results.astype(float) - expected.astype(float)) <= np.abs(
+                np.spacing(expected.astype(np.float16)).astype(float) if kind == "f16" else expected.astype(float) / 128)
+            assert (close | (results == expected)).all()
+            return
+        worst = errors(results, exact, dtype).max()
+    assert worst <= 2.0, f"{worst} units in the last place"
+
+
+NUMPY = {"exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
+         "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+         "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+         "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt, "sqrt": np.sqrt}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308, 0.5, 2.0, -2.0, 3.0,
+           -3.0, 0.99, 1e10, -1e-10, 1e300, -745.2, 709.8, 1e-40, 3.4e38, 88.8, -104.0, 1023.5, -1075.5, 2.5, -0.5]
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+@pytest.mark.parametrize("name", NUMPY)
+def test_special_values(name, kind):
+    with np.errstate(all="ignore"):
+        x = np.array(SPECIAL).astype(TYPES[kind])
+        expected = NUMPY[name](x)
+        result = run(f"%r = math.{name} %x0 : {kind}", [kind], kind, x)
+        np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
+        good = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(result[good]), np.signbit(expected[good]))
+        np.testing.assert_allclose(result, expected, rtol=4 * np.finfo(x.dtype).eps, atol=np.finfo(x.dtype).smallest_subnormal)
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+@pytest.mark.parametrize("name, function", [("powf", np.power), ("atan2", np.arctan2)])
+def test_special_pairs(name, function, kind):
+    x, y = (v.ravel().astype(TYPES[kind]) for v in np.meshgrid(SPECIAL, SPECIAL))
+    with np.errstate(all="ignore"):
+        expected = function(x, y)
+        result = run(f"%r = math.{name} %x0, %x1 : {kind}", [kind, kind], kind, x, y)
+        np.testing.assert_array_equal(np.isnan(result), np.isnan(expected))
+        good = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(result[good]), np.signbit(expected[good]))
+        np.testing.assert_allclose(result, expected, rtol=4 * np.finfo(x.dtype).eps, atol=2 * np.finfo(x.dtype).smallest_subnormal)
+
+
+EXACT = {"absf": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "roundeven": np.rint, "isnan": np.isnan,
+         "isinf": np.isinf, "isfinite": np.isfinite}
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32", "f16", "bf16"])
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_functions(name, kind):
+    x = floats(kind, 8)
+    output = "i1" if name.startswith("is") else kind
+    with np.errstate(all="ignore"):
+        same(run(f"%r = math.{name} %x0 : {kind}", [kind], output, x), EXACT[name](x))
+
+
+@pytest.mark.parametrize("kind", ["f64", "f32", "f16", "bf16"])
+def test_copysign_fma_and_round(kind):
+    x, y, z = floats(kind, 8), floats(kind, 9), floats(kind, 10)
+    same(run(f"%r = math.copysign %x0, %x1 : {kind}", [kind] * 2, kind, x, y), np.copysign(x, y))
+    away = run(f"%r = math.round %x0 : {kind}", [kind], kind, np.array([0.5, 1.5, -2.5, 2.4]).astype(TYPES[kind]))
+    assert away.astype(float).tolist() == [1, 2, -3, 2]
+    if kind in ("f16", "bf16", "f32"):
+        with np.errstate(all="ignore"):
+            finite = [np.where(np.isfinite(v.astype(float)) & (np.abs(v.astype(float)) < 1e9), v, v.dtype.type(1))
+                      for v in (x, y, z)]
+            exact = [mpmath.mpf(float(a)) * float(b) + float(c) for a, b, c in zip(*finite, strict=True)]
+            expected = np.array([float(e) for e in exact]).astype(TYPES[kind])
+            got = run(f"%r = math.fma %x0, %x1, %x2 : {kind}", [kind] * 3, kind, *finite)
+            assert np.mean(got == expected) > 0.99     # the expected numbers are rounded twice
+
+
+@pytest.mark.parametrize("kind", ["i8", "i16", "i32", "i64"])
+def test_counting_bits(kind):
+    dtype = TYPES[kind]
+    x = np.random.default_rng(0).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, 100, dtype, endpoint=True)
+    x[:3] = 0, -1, 1
+    width = 8 * x.itemsize
+    texts = [format(int(v) % 2**width, f"0{width}b") for v in x]
+    table = {"ctpop": [t.count("1") for t in texts], "ctlz": [len(t) - len(t.lstrip("0")) for t in texts],
+             "cttz": [len(t) - len(t.rstrip("0")) for t in texts]}
+    for name, expected in table.items():
+        assert run(f"%r = math.{name} %x0 : {kind}", [kind], kind, x).tolist() == expected
+
+
+def test_integer_powers():
+    x, n = np.array([2.0, -3.0, 0.5, 7.0, 0.0]), np.array([10, 3, -4, 0, 0], np.int32)
+    assert run("%r = math.fpowi %x0, %x1 : f64, i32", ["f64", "i32"], "f64", x, n).tolist() == [1024, -27, 16, 1, 1]
+    x, n = np.array([2, -3, -1, 1, 5, 2]), np.array([10, 3, -3, -7, 0, -1])
+    assert run("%r = math.ipowi %x0, %x1 : i64", ["i64", "i64"], "i64", x, n).tolist() == [1024, -27, -1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "powf", "tanh"])
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+def test_loops_with_functions_are_vector_code(name, kind):
+    count = 2 if name == "powf" else 1
+    made = elementwise(f"%r = math.{name} {', '.join(['%x0', '%x1'][:count])} : {kind}", [kind] * count, kind, 4096)
+    loop = made.as_llvm(optimized=True)
+    number = "double" if kind == "f64" else "float"
+    assert re.search(rf"store <(\d+) x {number}>", loop), "the loop is not vectorised"
