@@ -55,11 +55,23 @@ class Window:
         return self.last - self.start + 1
 
     @property
+    def regular(self) -> bool:
+        """Whether its places are one progression."""
+        return all(outer.stride == t.stride * t.count for outer, t in zip(self.terms, self.terms[1:], strict=False))
+
+    @property
+    def stride(self) -> int:
+        """The step of a regular window."""
+        return self.terms[-1].stride if self.terms else 1
+
+    @property
+    def count(self) -> int:
+        return size([t.count for t in self.terms])
+
+    @property
     def dense(self) -> bool:
         """Whether it has every place from the first to the last once."""
-        strides = [t.stride for t in self.terms]
-        return all(s == t.stride * t.count for s, t in zip(strides, self.terms[1:], strict=False)) \
-            and (not strides or strides[-1] == 1)
+        return self.regular and self.stride == 1
 
     def starts(self, domain: Domain) -> Range:
         """The range of the first place over a run."""
@@ -266,4 +278,4 @@ def _cost(found: Plan, domain: Domain, excess: int, writing: bool) -> tuple[int,
             folded += max(0, len(place.terms) - 1) + (writing and not place.dense)
     if scattered:
         return 1, len(varying), scattered, excess > 0
-    return 0, pieces, outside + (excess > 0) + folded
+    return 0, pieces, outside + 2 * (excess > 0) + folded

@@ -23,7 +23,7 @@ from reactant.kernels.lockstep.forms import (
     within,
 )
 from reactant.kernels.lockstep.lanes import Lanes, apply, select
-from reactant.kernels.lockstep.trees import halves
+from reactant.kernels.lockstep.trees import tree
 from reactant.kernels.lockstep.values import (
     Integer,
     Value,
@@ -85,15 +85,15 @@ def _tree(kind: str, op: ir.Operation, operands: list[Integer], domain: Domain) 
         if not isinstance(atom, Run) or atom.lanes.dtype != integer_dtype(x.width):
             return None
         parts.append(atom.lanes)
-    found = halves(kind, parts[0], parts[1], domain)
+    found = tree(kind, parts[0], parts[1], domain)
     return None if found is None else of_lanes(found, op.results[0].type)
 
 
 def _add(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
     x, y = operands
-    tree = _tree("add", op, operands, domain)
-    if tree is not None:
-        return tree
+    step = _tree("add", op, operands, domain)
+    if step is not None:
+        return step
     return _result(op, x.form + y.form, operands, domain)
 
 
@@ -285,9 +285,9 @@ def _extreme(build: Callable[..., ir.Value], greatest: bool, signed: bool) -> Ha
             return elementwise(build, op, operands, domain)
         pick = max if greatest else min
         bounds = pick(a[0], b[0]), pick(a[1], b[1])
-        tree = _tree("maximum" if greatest else "minimum", op, operands, domain) if signed else None
-        if tree is not None:
-            return tree
+        step = _tree("maximum" if greatest else "minimum", op, operands, domain) if signed else None
+        if step is not None:
+            return step
         if a[1] <= b[0] or b[1] <= a[0]:
             return y if (a[1] <= b[0]) == greatest else x
         condition = at_least(x.form, y.form) if greatest else at_least(y.form, x.form)

@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import size
+from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.conditions import at_least
 from reactant.kernels.lockstep.contractions import contracted
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
@@ -86,6 +87,13 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
         raise NotAtOnce("it hardly turns", op)
     if contains(op, ("reactant.barrier.grid",), calls=True):
         raise NotAtOnce("it meets the whole grid", op)
+    merged = _grid_stride(context, lower, upper, stride) if not len(op.results) and not scratch else None
+    if merged is not None:
+        before = snapshot(machine)
+        try:
+            return _as_larger_grid(machine, op, context, lower, upper, *merged)
+        except (Refused, KeyError):
+            restore(machine, before)
     axis = Axis(f"turn{len(machine_records(machine))}", most, (9 + len(machine_records(machine)), machine.fresh()))
     domain = {**context.domain, axis: Span(0, most)}
     variable = lower + of_atom(axis).times(stride)
@@ -103,12 +111,46 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
         results = _run(machine, op, context, inner, record, variable, inits, uneven)
     finally:
         machine_records(machine).remove(record)
+    if record.overlapping:
+        raise NotAtOnce("its turns read overlapping parts of an array, or tables", op)
     for memory in written:
         if not independent(record, memory, uneven):
             raise NotAtOnce(f"its turns meet in {memory.name}", op)
         if memory in record.own:
             _keep_last(memory, axis, uneven, op)
     return results
+
+
+def _grid_stride(context: Context, lower: Form, upper: Form, stride: int) -> tuple[set[Axis], int] | None:
+    """The axes and the number of turns of a loop that starts at the thread's number and steps by that of threads."""
+    window, known = window_of(lower, context.domain), (upper - Form(lower.constant)).known
+    if window is None or window.dynamic is not None or not window.dense or known is None or window.count != stride \
+            or not context.mask.known:
+        return None
+    axes = {t.axis for t in window.terms}
+    if any(context.domain[a].count != a.extent for a in axes) or not axes or known < 1:
+        return None
+    return axes, known
+
+
+def _as_larger_grid(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, axes: set[Axis],
+                    turns: int) -> list[Value]:
+    """A grid-stride loop without carried values is a launch of as many threads as there are turns in all."""
+    records = machine_records(machine)
+    axis = Axis(f"turn{len(records)}", turns, (9 + len(records), machine.fresh()))
+    domain = {a: s for a, s in context.domain.items() if a not in axes}
+    inner = Context({**domain, axis: Span(0, turns)}, context.mask, context.certain)
+    written = written_memories(machine, op)
+    record = Record(axis, written, inner)
+    records.append(record)
+    try:
+        machine.values[op.regions[0].blocks[0].arguments[0]] = Integer(of_atom(axis).plus(lower.constant), 64)
+        machine.block_of(op.regions[0].blocks[0], inner)
+    finally:
+        records.remove(record)
+    if record.overlapping or not all(independent(record, memory, False) for memory in written):
+        raise NotAtOnce("its turns meet", op)
+    return []
 
 
 def _run(machine: Machine, op: ir.Operation, context: Context, inner: Context, record: Record, variable: Form,

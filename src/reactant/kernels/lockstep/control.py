@@ -104,7 +104,12 @@ def merged_value(type_: ir.Type, condition: Condition, context: Context, then: t
 
 def _zero_elsewhere(arm: Context, context: Context, x: Lanes, y: Lanes) -> bool:
     """Whether x is zero anyway where its branch is not taken, and so is y."""
-    if arm.domain != context.domain or not x.zero_unless:
+    return arm.domain == context.domain and _zero_anyway(arm, context, x, y)
+
+
+def _zero_anyway(arm: Context, context: Context, x: Lanes, y: Lanes) -> bool:
+    """The same, within the domain of the branch."""
+    if not x.zero_unless:
         return False
     here = set(terms_of(context.mask.at_domain(arm.domain)))
     if not all(isinstance(part, Compare) and part.kind == "GE" and part.form in x.zero_unless
@@ -167,7 +172,8 @@ def _left(inside: Context, context: Context) -> set[Axis]:
 
 def _restricted(inside: Context, context: Context, x: Lanes, y: Lanes) -> Lanes:
     """x where the branch is taken, y elsewhere, in the branch's own domain."""
-    if inside.mask.known or inside.mask == context.mask.at_domain(inside.domain):
+    if inside.mask.known or inside.mask == context.mask.at_domain(inside.domain) \
+            or _zero_anyway(inside, context, x, y):
         return x
     return select(condition_lanes(inside.mask, inside.domain), x, y, inside.domain)
 

@@ -155,6 +155,7 @@ class Record:
     own: set[Memory] = field(default_factory=set)
     unsure: set[Memory] = field(default_factory=set)
     loaded: int = 1
+    overlapping: bool = False
 
 
 def note_read(machine: Machine, memory: Memory, form: Form, context: Context) -> None:

@@ -19,19 +19,56 @@ from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form
 
 @dataclass(frozen=True)
 class View:
-    """A part of a tensor: `value` seen in `shape`; for each dimension (start, stride, count) and the axis along it."""
+    """A part of a tensor: `value` seen in `shape`; for each dimension (start, stride, count) and the axes along it."""
 
     value: ir.Value
     shape: tuple[int, ...]
     bounds: tuple[tuple[int, int, int], ...]
-    labels: tuple[Axis | None, ...]
+    labels: tuple[tuple[Axis, ...], ...]
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """Lanes exchanged over a power of two: `mode` "down" or "xor", among `axes` (all lanes of a warp)."""
+
+    source: Lanes
+    mode: str
+    by: int
+    axes: tuple[Axis, ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Lanes that have gathered, with `kind`, from others at all distances in `reached`."""
+
+    source: Lanes
+    kind: str
+    mode: str
+    reached: frozenset[int]
+    axes: tuple[Axis, ...]
+
+    def complete(self) -> bool:
+        lanes = 1
+        for a in self.axes:
+            lanes *= a.extent
+        return self.reached == {1 << k for k in range(lanes.bit_length() - 1)}
+
+    def total(self, domain: Domain) -> Lanes:
+        """All lanes of the warp together, at a domain without its axes."""
+        from reactant.kernels.lockstep.gathering import combiner, identity
+        x = self.source
+        x = fitted(x, {**domain, **{a: Span(0, a.extent) for a in self.axes}})
+        dims = [k for k, a in enumerate(x.axes) if a in self.axes]
+        kept = [k for k in range(len(x.axes)) if k not in dims]
+        value = ops.reduce(x.value, ops.constant(identity(self.kind, x.dtype)), dims, combiner(self.kind))
+        return Lanes(value, tuple(x.axes[k] for k in kept), tuple(x.spans[k] for k in kept))
 
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
     """`value` over `spans` of `axes`. `product`: the factors it is the product of, for contractions. `zero_unless`:
-    where one of these forms is negative the value is zero (reads beyond an array). `view`: what of shared memory it
-    is."""
+    where one of these forms is negative the value is zero (reads beyond an array). `view`: what of shared memory it is.
+    `shuffled`: it is those lanes, exchanged. `tree`: where its axes are at their first place, it is a reduction."""
 
     value: ir.Value
     axes: tuple[Axis, ...] = ()
@@ -39,6 +76,8 @@ class Lanes:
     product: tuple[Lanes, Lanes] | None = None
     zero_unless: tuple[Form, ...] = ()
     view: View | None = None
+    shuffled: Shuffled | None = None
+    tree: Tree | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -64,6 +103,8 @@ def relative(outer: Span, inner: Span) -> tuple[int, int, int]:
 
 def fitted(x: Lanes, domain: Domain) -> Lanes:
     """The value in a smaller domain; axes of one place are dropped."""
+    if x.tree is not None and all(a in domain and domain[a] == Span(0, 1) for a in x.tree.axes) and x.tree.complete():
+        return x.tree.total(domain)
     if all(domain.get(a) == s and s.count != 1 for a, s in zip(x.axes, x.spans, strict=True)):
         return x
     spans = [domain.get(a, s) for a, s in zip(x.axes, x.spans, strict=True)]

@@ -22,12 +22,15 @@ from reactant.kernels.lockstep.atomics import atomic
 from reactant.kernels.lockstep.conditions import Condition, at_least, both, narrowed
 from reactant.kernels.lockstep.forms import (
     Axis,
+    Choice,
     Division,
     Form,
     Span,
     at_domain,
+    axes_of,
     divisions,
     floor_division,
+    is_static,
     of_atom,
     range_of,
 )
@@ -41,8 +44,11 @@ from reactant.kernels.lockstep.values import (
     Refused,
     Value,
     as_lanes,
+    constant,
     dtype_of_type,
+    is_integer,
     of_lanes,
+    width_of,
 )
 
 DIMENSIONS = "xyz"
@@ -251,17 +257,59 @@ def _alloca(machine: Machine, op: ir.Operation, context: Context) -> Value:
 def _table(machine: Machine, op: ir.Operation, context: Context) -> Value:
     assert machine.tables is not None
     content = machine.tables(attr.decode(op.attributes["name"]))
-    found = Memory("table", content.dtype, content.size, content.shape, ops.constant(content), writeable=False)
-    return found
+    return Memory("table", content.dtype, content.size, content.shape, ops.constant(content), content=content)
 
 
 def _load(machine: Machine, op: ir.Operation, context: Context) -> Value:
     memory, form = machine.memory(op.operands[0]), machine.access(op, op.operands[1], context)
+    if memory.content is not None and form.known is not None and 0 <= form.known < memory.elements:
+        return _of_table(memory.content[form.known], op.results[0].type)
     loops.note_read(machine, memory, form, context)
     try:
-        return of_lanes(memory.load(form, context), op.results[0].type)
+        return of_lanes(_loaded(machine, memory, form, context), op.results[0].type)
     except OutOfRange as problem:
         raise _outside(op, problem, "reads") from None
+
+
+def _of_table(number: np.generic, type_: ir.Type) -> Value:
+    """An element of a constant table."""
+    return constant(int(number), width_of(type_)) if is_integer(type_) else Lanes(ops.constant(number))
+
+
+def _loaded(machine: Machine, memory: Memory, form: Form, context: Context, depth: int = 3) -> Lanes:
+    """What is read, case by case where the place is a choice that index arithmetic would have to tell."""
+    cases = _cases(machine, memory, form, context, depth, writing=False)
+    if cases is None:
+        found = memory.load(form, context)
+        for record in machine.records:
+            if record.axis in memory.overlapping or (memory.content is not None and record.axis in axes_of(form)):
+                record.overlapping = True
+        return found
+    condition, arms = cases
+    parts = [(arm, _loaded(machine, memory, at_domain(form, arm.domain), arm, depth - 1)) for arm in arms]
+    return control.placed(condition, context, parts[0], parts[1])
+
+
+def _stored(machine: Machine, memory: Memory, form: Form, value: Lanes, context: Context, depth: int = 3) -> None:
+    cases = _cases(machine, memory, form, context, depth, writing=True)
+    if cases is None:
+        memory.store(form, value, context)
+        return
+    for arm in cases[1]:
+        _stored(machine, memory, at_domain(form, arm.domain), value, arm, depth - 1)
+
+
+def _cases(machine: Machine, memory: Memory, form: Form, context: Context, depth: int,
+           writing: bool) -> tuple[Condition, list[Context]] | None:
+    """A condition on which the place of an access hangs, and the lanes for and against; None where it is simple."""
+    choice = next((a for a, _ in form.terms if isinstance(a, Choice) and a.condition.is_static()), None)
+    if choice is None or not depth or not is_static(form) or memory.simple(form, context, writing):
+        return None
+    arms = [machine.narrowed(context, c) for c in (choice.condition, choice.condition.negated())]
+    found = [arm for arm in arms if arm is not None]
+    if len(found) < 2 or all(arm.domain == context.domain for arm in found):
+        return None
+    return choice.condition, found
 
 
 def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
@@ -269,7 +317,7 @@ def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
     value = machine.lanes(op.operands[0], context)
     loops.note_write(machine, memory, form, context, value)
     try:
-        memory.store(form, value, context)
+        _stored(machine, memory, form, value, context)
     except OutOfRange as problem:
         raise _outside(op, problem, "writes") from None
 

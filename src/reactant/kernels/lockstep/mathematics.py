@@ -14,7 +14,7 @@ from reactant.kernels.lockstep.arithmetic import FLOAT_DIRECTIONS, Handler, elem
 from reactant.kernels.lockstep.conditions import Condition, Known
 from reactant.kernels.lockstep.forms import Domain
 from reactant.kernels.lockstep.lanes import Lanes, apply
-from reactant.kernels.lockstep.trees import halves
+from reactant.kernels.lockstep.trees import tree
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, dtype_of_type, integer_dtype, of_lanes, width_of
 
 Build = Callable[..., ir.Value]
@@ -27,9 +27,9 @@ def plain(build: Build) -> Handler:
 def _multiply(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
     """A product remembers its factors: a sum of products may be a contraction."""
     x, y = (as_lanes(v, domain) for v in operands)
-    tree = halves("multiply", x, y, domain)
-    if tree is not None:
-        return tree
+    step = tree("multiply", x, y, domain)
+    if step is not None:
+        return step
     found = apply(ops.multiply, [x, y], domain)
     return Lanes(found.value, found.axes, found.spans, (x, y))
 
@@ -37,7 +37,7 @@ def _multiply(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
 def _combining(build: Build, kind: str) -> Handler:
     """An op that may combine the halves of a tree."""
     def handler(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
-        found = halves(kind, *operands, domain)
+        found = tree(kind, *operands, domain)
         return found if found is not None else elementwise(build, op, operands, domain)
     return handler
 

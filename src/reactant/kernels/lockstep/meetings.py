@@ -6,6 +6,7 @@ A warp is 32 consecutive threads: the axes whose threads lie within one are put 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from reactant.kernels.lockstep.conditions import Given
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Run, Span, of_atom
 from reactant.kernels.lockstep.lanes import (
     Lanes,
+    Shuffled,
     apply,
     broadcast,
     condition_lanes,
+    fitted,
     form_lanes,
     laid_over,
     live,
@@ -100,7 +103,7 @@ def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
     """`gpu.shuffle`: (the value of another lane, whether there is one)."""
     mode = str(op.attributes["mode"]).rsplit(" ", 1)[-1].strip("<>#")
     axes = warp_axes(machine)
-    x = machine.lanes(op.operands[0], context)
+    x = _lanes_of(machine, op.operands[0], context)
     offset, width = machine.integer(op.operands[1]), known_number(machine.get(op.operands[2]))
     if width is None or width not in (1, 2, 4, 8, 16, 32):
         raise Refused("a shuffle's width is not known now")
@@ -117,8 +120,21 @@ def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
         known = Lanes(ops.constant(np.tile(valid, lanes // segment)))
         flags = ops.reshape(known.value, [a.extent for a in axes])
         truth = laid_over(flags, list(axes), _whole(context.domain, axes))
+        full = all(context.domain[a].count == a.extent for a in axes)
+        if mode in ("down", "xor") and full and segment == lanes and by & (by - 1) == 0 and by:
+            found = replace(found, shuffled=Shuffled(x, mode, by, tuple(axes)))
         return [of_lanes(found, op.results[0].type), Given(truth)]
     return _looked_up(op, x, mode, offset, width, axes, context)
+
+
+def _lanes_of(machine: Machine, value: ir.Value, context: Context) -> Lanes:
+    """The lanes of a value; those that a number of the run is, where it is one."""
+    found = machine.get(value)
+    if isinstance(found, Integer) and len(found.form.terms) == 1 and not found.form.constant:
+        (atom, factor), = found.form.terms
+        if isinstance(atom, Run) and factor == 1 and atom.lanes.dtype.itemsize * 8 == found.width:
+            return fitted(atom.lanes, context.domain)
+    return machine.lanes(value, context)
 
 
 def _moved(value: ir.Value, mode: str, by: int, width: int) -> tuple[ir.Value, np.ndarray]:

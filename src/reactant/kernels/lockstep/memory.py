@@ -78,8 +78,8 @@ class Written:
 
 @dataclass(eq=False)
 class Memory:
-    """`value` has a dimension for each of `axes` (full extent), then those of `shape`. Scratch memory is shared or local;
-    nobody knows what it holds until it is written."""
+    """`value` has a dimension for each of `axes` (full extent), then those of `shape`. Scratch memory is shared or
+    local; nobody knows what it holds until it is written."""
 
     name: str
     dtype: np.dtype
@@ -88,12 +88,11 @@ class Memory:
     value: ir.Value
     private: frozenset[Axis] = frozenset()
     axes: tuple[Axis, ...] = ()
-    writeable: bool = True
-    index: int | None = None
-    hint: tuple[int, ...] = field(default=())
     scratch: bool = False
     unknown: ir.Value | None = None
     written: Written | None = None
+    overlapping: set[Axis] = field(default_factory=set)
+    content: np.ndarray | None = None
 
     def flat(self) -> ir.Value:
         return ops.reshape(self.value, (*(a.extent for a in self.axes), self.elements))
@@ -107,6 +106,11 @@ class Memory:
         places: list[Place] = [_window_of_axis(a, context.domain) for a in self.axes]
         forms += found.forms
         return found, forms, list(apart([*places, *found.places], forms))
+
+    def simple(self, form: Form, context: Context, writing: bool) -> bool:
+        """Whether an access needs no index arithmetic."""
+        *_, places = self._plan(form, context, writing)
+        return not any(isinstance(p, Scattered) for p in places)
 
     def _check(self, form: Form, context: Context) -> None:
         bounds = range_of(form, context.domain)
@@ -137,6 +141,8 @@ class Memory:
         """What each lane reads. Lanes outside the mask read anything."""
         self._check(form, context)
         found, forms, places = self._plan(form, context, writing=False)
+        self.overlapping = {a for p in places if isinstance(p, Scattered) and is_static(p.form)
+                            for a in axes_of(p.form)}
         lanes = self._read(found, forms, places, context.domain)
         zero = [f for part, place, n in zip(found.forms, found.places, found.shape, strict=True)
                 if isinstance(place, Window) and place.starts(context.domain) is not None
@@ -168,9 +174,9 @@ class Memory:
             lanes = read(self._seen(found.shape), forms, places, domain)
         else:
             lanes = _of_part(_cut(part, at), windows, domain)
-        if not (self.scratch and inside) or any(len(w.terms) > 1 or any(t.flipped for t in w.terms) for w in windows):
+        if not (self.scratch and inside) or any(t.flipped for w in windows for t in w.terms):
             return lanes
-        labels = tuple(w.terms[0].axis if w.terms else None for w in windows)
+        labels = tuple(tuple(t.axis for t in w.terms) for w in windows)
         return replace(lanes, view=View(source, shape if part is None else shape_of(part), at, labels))
 
     # -- writing
@@ -318,7 +324,7 @@ def _sliced(whole: ir.Value, windows: Sequence[Window | None], domain: Domain) -
         high.append(max(0, bounds[1] + length - extent))
         starts.append(window.start)
         limits.append(window.start + length)
-        strides.append(window.terms[0].stride if len(window.terms) == 1 else 1)
+        strides.append(window.stride if window.regular else 1)
         dynamic.append(window.dynamic)
     value = ops.pad(whole, 0, low, high) if any(low) or any(high) else whole
     starts = [s + a for s, a in zip(starts, low, strict=True)]
@@ -338,7 +344,7 @@ def _start(dynamic: Form | None, start: int, domain: Domain) -> ir.Value:
 
 def _length(window: Window) -> int:
     """How much of a dimension `_unfolded` takes."""
-    if len(window.terms) < 2 or window.dense:
+    if window.regular:
         return window.width
     return window.terms[0].stride * window.terms[0].count
 
@@ -348,8 +354,8 @@ def _unfolded(value: ir.Value, at: int, terms: Sequence[Term]) -> ir.Value:
     shape = list(shape_of(value))
     if not terms:
         return ops.reshape(value, shape[:at] + shape[at + 1:])
-    dense = Window(0, tuple(terms)).dense
-    if len(terms) > 1 and dense:
+    regular = Window(0, tuple(terms)).regular
+    if len(terms) > 1 and regular:
         value = ops.reshape(value, [*shape[:at], *(t.count for t in terms), *shape[at + 1:]])
     elif len(terms) > 1:
         for k, (outer, inner) in enumerate(pairwise(terms)):
@@ -431,12 +437,9 @@ def _bounds(places: Sequence[Place]) -> Bounds | None:
     for p in places:
         if not isinstance(p, Window) or p.dynamic is not None:
             return None
-        if p.dense:
-            found.append((p.start, 1, p.width))
-        elif len(p.terms) == 1:
-            found.append((p.start, p.terms[0].stride, p.terms[0].count))
-        else:
+        if not p.regular:
             return None
+        found.append((p.start, p.stride, p.count))
     return tuple(found)
 
 
@@ -540,7 +543,7 @@ def _windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[t
     if selected is None and name is None and not grown and not any(w.dynamic for w in windows):
         entry = tuple((s, 1, n) for s, n in zip(starts, shape_of(update), strict=True)), update
     elif mask is None and name is None and not grown and all(
-            c is None and len(w.terms) <= 1 and w.dynamic is None and 0 <= w.start and w.last < n
+            c is None and w.regular and w.dynamic is None and 0 <= w.start and w.last < n
             and not any(t.flipped for t in w.terms) for c, w, n in zip(clips, windows, extents, strict=True)):
         bounds = _bounds(windows)
         assert bounds is not None

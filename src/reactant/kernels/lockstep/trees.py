@@ -1,10 +1,35 @@
-"""Tree reductions in shared memory: `s[i] += s[i + n]` for i below n is a reduction of pairs, and a chain of them one of
-everything. Said as reductions here, because slices of slices of sums are harder to recognise."""
+"""Tree reductions: `s[i] += s[i + n]` for i below n is a reduction of pairs, and a chain of them one of everything; so
+is `x += shuffle down x`, for the first lane of a warp. Said as reductions here, because slices of slices of sums are
+harder to recognise.
+"""
 from __future__ import annotations
+
+from dataclasses import replace
 
 from reactant.ir import ops
 from reactant.kernels.lockstep.forms import Domain
-from reactant.kernels.lockstep.lanes import Lanes, View, laid_over
+from reactant.kernels.lockstep.lanes import Lanes, Tree, View, apply, laid_over
+
+
+def tree(kind: str, x: object, y: object, domain: Domain) -> Lanes | None:
+    """x combined with y as a step of a tree reduction; None where it is none."""
+    found = halves(kind, x, y, domain)
+    if found is not None or not (isinstance(x, Lanes) and isinstance(y, Lanes)):
+        return found
+    if x.shuffled is not None and x.shuffled.source is y:
+        x, y = y, x
+    if y.shuffled is None or y.shuffled.source is not x:
+        return None
+    how, before = y.shuffled, x.tree
+    if before is None or (before.kind, before.mode, before.axes) != (kind, how.mode, how.axes):
+        before = Tree(x, kind, how.mode, frozenset(), how.axes)
+    if how.by in before.reached or any(domain[a].count != a.extent for a in how.axes):
+        return None
+    after = replace(before, reached=before.reached | {how.by})
+    if how.mode == "xor" and after.complete():
+        return after.total(domain)
+    sums = apply(lambda a, b: ops.create(f"stablehlo.{kind}", [a.type], [a, b]).result, [x, y], domain)
+    return replace(sums, tree=after)
 
 
 def halves(kind: str, x: object, y: object, domain: Domain) -> Lanes | None:
@@ -43,6 +68,5 @@ def _reduced(kind: str, x: Lanes, view: View, d: int, bounds: tuple[int, int, in
     half = bounds[2] // 2
     value = ops.reshape(value, [*counts[:d], *((2, half) if side_by_side else (half, 2)), *counts[d + 1:]])
     value = ops.reduce(value, ops.constant(identity(kind, x.dtype)), [d if side_by_side else d + 1], kind)
-    axes = [a for a in view.labels if a is not None]
-    kept = [view.bounds[k][2] for k, a in enumerate(view.labels) if a is not None]
-    return laid_over(ops.reshape(value, kept), axes, domain)
+    axes = [a for label in view.labels for a in label]
+    return laid_over(ops.reshape(value, [domain[a].count for a in axes]), axes, domain)
