@@ -62,6 +62,7 @@ class Compiler:
         self.free: dict[tuple[Any, int], list[Buffer]] = {}
         self.ranges: dict[Node, tuple[int, int]] = {}
         self.names = Names()
+        self.limits: dict[Node, tuple[Node, int]] = {}
         self.parallel = True
 
     # ---- buffers
@@ -132,6 +133,7 @@ class Compiler:
                           lambda n: n in self.e.storage or n in self.e.bound, self.names)
         frame = Frame(block, planner.plan(), loop)
         self.frames.append(frame)
+        _hand_back(block, destinations)
         for number, step in enumerate(frame.plan.steps):
             frame.position = number
             self._step(step, destinations)
@@ -161,7 +163,7 @@ class Compiler:
     def _step(self, step: Step, destinations: dict[Node, Buffer]) -> None:
         if step.kind == "scalar":
             node = step.roots[0].node
-            self.bind(node, self.e.compute(node, ()))
+            self.bind(node, self.e.compute(node, (ZERO,) * len(node.shape)))
         elif step.kind == "op":
             self._op(step.roots[0].node, destinations)
         else:
@@ -323,10 +325,11 @@ class Compiler:
     # ---- loops
 
     def _while(self, node: Node, destinations: dict[Node, Buffer]) -> None:
+        from reactant.loopnests.columns import emit_columns
         from reactant.loopnests.strips import emit_strips
         slots = self.slots(node)
         self.learn_counters(node, slots)
-        if emit_strips(self, node, slots, destinations):
+        if emit_strips(self, node, slots, destinations) or emit_columns(self, node, slots, destinations):
             return
         self._place_slots(node, slots, destinations)
         state = (dict(self.e.storage), dict(self.e.bound), {k: list(v) for k, v in self.free.items()})
@@ -380,6 +383,7 @@ class Compiler:
                     continue
                 if step > 0 and direction in ("LT", "LE", "NE") and (direction != "NE" or step == 1):
                     last = limit[1] - (direction != "LE")
+                    self.limits[slot.argument] = (right, -1)
                     self.ranges[slot.argument] = (start[0], max(last, start[0]))
                     self.ranges[slot.condition_argument] = (start[0], max(last + step, start[1]))
                 elif step < 0 and direction in ("GT", "GE"):
@@ -388,11 +392,15 @@ class Compiler:
                     self.ranges[slot.condition_argument] = (min(last + step, start[0]), start[1])
 
     def _known_range(self, node: Node) -> tuple[int, int] | None:
-        if node.kind == "constant" and node.splat is not None and node.dtype.kind in "iu":
+        if node.shape or node.dtype.kind not in "iu":
+            return None
+        if node.kind == "constant" and node.splat is not None:
             return int(node.splat), int(node.splat)
         if node in self.ranges:
             return self.ranges[node]
         bound = self.e.bound.get(node)
+        if bound is None and node.block in [f.block for f in self.frames] and node.kind != "argument":
+            bound = self.e.at(node, ())
         if bound is not None and bound.affine is not None:
             low, high = self.w.facts.range(bound.affine)
             if abs(low) < 1 << 40 and abs(high) < 1 << 40:
@@ -502,6 +510,8 @@ class Compiler:
         rest = iter(names)
         for s in numbers:
             self.bind(s.condition_argument if before else s.argument, self._from_names(s.init.dtype, rest))
+            if not before:
+                self._bounded(s)
         for s in slots:
             if not s.init.shape or s.buffer is None:
                 continue
@@ -514,6 +524,20 @@ class Compiler:
                 buffer.version += 1
                 buffer.level = self.w.depth
             self.e.storage[s.condition_argument if before else s.argument] = buffer
+
+    def _bounded(self, slot: Slot) -> None:
+        """What the loop's start and condition say of a counter, as expressions."""
+        place = self.e.bound[slot.argument].affine
+        if place is None or slot.argument not in self.limits:
+            return
+        name = place.terms[0][0]
+        limit, offset = self.limits[slot.argument]
+        start, end = (self.e.at(n, ()).affine for n in (slot.init, limit))
+        low, high = (start, end) if offset < 0 else (end, start)
+        if low is not None:
+            self.w.facts.lower[name] = low + (offset if offset > 0 else 0)
+        if high is not None:
+            self.w.facts.upper[name] = high + (offset if offset < 0 else 0)
 
     def _rotate(self, slots: Sequence[Slot], rotating: Sequence[Slot], frame: Frame,
                 inside: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -581,6 +605,20 @@ class Compiler:
     def _local(self, buffer: Buffer, frame: Frame, own: set[int]) -> bool:
         """Whether a buffer belongs to this turn of the loop alone: workspace asked for in the body, or a slot's."""
         return id(buffer) in own or buffer in frame.made or buffer.home is frame.block
+
+
+def _hand_back(block: Block, destinations: dict[Node, Buffer]) -> None:
+    """What becomes a value with a destination, by a loop or an update that nothing else needs, goes there at once."""
+    for node in reversed(block.nodes):
+        sources: list[tuple[Node, Node]] = []
+        if node.kind == "while":
+            sources = list(zip(node.results, node.operands, strict=True))
+        elif node.kind == "dynamic_update_slice":
+            sources = [(node, node.operands[0])]
+        for result, source in sources:
+            if result in destinations and source not in destinations and source.block is block and result.shape \
+                    and source.kind in ("result", "dynamic_update_slice") and len(set(source.users)) == 1:
+                destinations[source] = destinations[result]
 
 
 def _closed(rotating: list[Slot], placed: dict[Slot, Buffer], slots: Sequence[Slot]) -> list[Slot]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -414,7 +415,7 @@ class Nest:
 
     def _nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
         """Whether everything in a piece would be stored where it is already."""
-        if self.sums or not all(r.kind in ("map", "update") for r in self.roots):
+        if not all(r.kind in ("map", "update") or r in self._neutral for r in self.roots):
             return False
         for box in product(*pieces[d + 1:]):
             with self.w.trial(), self.e.remembering():
@@ -423,6 +424,10 @@ class Nest:
                     self.w.open()
                     names.append(self._counter(each))
                 for root, values in self._values(tuple(names)):
+                    if root in self._neutral:
+                        if values[0].value is None or values[0].value != self._neutral[root]:
+                            return False
+                        continue
                     if not self.e.is_there(values[0], self.targets[root].buffers[0], self._place(root, tuple(names))):
                         return False
         return True
@@ -464,6 +469,17 @@ class Nest:
         return {root: [one(n) for n in values] for root, values in like.items()}
 
     # ---- whole reductions in chunks
+
+    @cached_property
+    def _neutral(self) -> dict[Root, Any]:
+        """For sums that start from a number which is not -0.0, what may be left out of them."""
+        found = {}
+        for s in self.sums:
+            kind = monoid(s.root.node)
+            if s.identity is not None and len(s.init) == 1 and s.init[0].value is not None \
+                    and not (kind == "add" and math.copysign(1.0, float(s.init[0].value)) < 0):
+                found[s.root] = s.identity[0]
+        return found
 
     def _in_chunks(self, pieces: list[list[Piece]], carried: list[Sum]) -> bool:
         """Whether whole reductions are summed in chunks: several threads, and shorter chains of additions."""

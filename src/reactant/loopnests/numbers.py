@@ -6,6 +6,7 @@ are decided where the ranges of the loops decide them.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,7 @@ FLOAT_BINARY = {"add": "arith.addf", "subtract": "arith.subf", "multiply": "arit
                 "remainder": "arith.remf", "power": "math.powf", "atan2": "math.atan2"}
 INTEGER_BINARY = {"add": "arith.addi", "subtract": "arith.subi", "multiply": "arith.muli", "and": "arith.andi",
                   "or": "arith.ori", "xor": "arith.xori"}
+FOLDED = {"arith.addf": operator.add, "arith.subf": operator.sub, "arith.mulf": operator.mul}
 EXPENSE = {**dict.fromkeys(("exponential", "exponential_minus_one", "log", "log_plus_one", "sine", "cosine", "tan",
                             "tanh", "cbrt", "power", "atan2", "logistic"), 20),
            **dict.fromkeys(("divide", "sqrt", "rsqrt", "remainder"), 6), "convert": 1, "select": 1, "compare": 1}
@@ -113,6 +115,10 @@ class Arithmetic:
 
     def op(self, name: str, operands: Sequence[Number], dtype: np.dtype, flags: str = "") -> Number:
         """An op whose operands and result have one type."""
+        if dtype.kind == "f" and name in FOLDED and all(o.value is not None for o in operands):
+            with np.errstate(all="ignore"):
+                left, right = (dtype.type(o.value) for o in operands)
+                return self.constant(FOLDED[name](left, right), dtype)
         names = [self.name(o) for o in operands]
         return Number(dtype, self.w.pure(f"{name} {', '.join(names)}{flags} : {type_of(dtype)}", names))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reactant.ir.types import size
-from reactant.loopnests.affine import Affine, Facts, linear, symbol
+from reactant.loopnests.affine import ZERO, Affine, Facts, linear, symbol
 from reactant.loopnests.elements import Elements, Flat, reduces_inline
 from reactant.loopnests.graph import Block, Node, Shape, decoded
 from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE, Arithmetic, Number
@@ -72,8 +72,8 @@ class Plan:
 
 
 def is_scalar_step(node: Node) -> bool:
-    """Whether a 0-d value is read from memory, which must happen at its place in the program."""
-    return not node.shape and node.kind in READS_MEMORY
+    """Whether a single number is read from memory, which must happen at its place in the program."""
+    return node.size == 1 and node.kind in READS_MEMORY and node.operands[0].size != 1
 
 
 def is_root(node: Node) -> bool:
@@ -224,6 +224,7 @@ class Planner:
         self.block, self.range_of, self.stored, self.names = block, range_of, stored, names
         self.keeping = Keeping(block, forced)
         self.kept = self.keeping.decide()
+        self.order = {n: k for k, n in enumerate(block.nodes)}
 
     def is_kept(self, node: Node) -> bool:
         """Whether a value is read where it is used, not computed there."""
@@ -234,7 +235,40 @@ class Planner:
         return is_root(node) if node.block is self.block else self.stored(node)
 
     def plan(self) -> Plan:
-        """The steps of the block."""
+        """The steps of the block. What is read of an array after a part of it is overwritten is read before, if that
+        is what lies between the array and being updated in place."""
+        for _ in range(3):
+            made = self._planned()
+            early = {v for number, step in enumerate(made.steps) for root in step.roots
+                     if root.kind == "update" for v in self._read_too_late(root, made.steps[number + 1:])}
+            if not early - self.kept:
+                break
+            self.kept |= early
+        return made
+
+    def _read_too_late(self, update: Root, later: list[Step]) -> Iterable[Node]:
+        """Values from before an update, computed after it from what it overwrites."""
+        operand = update.node.operands[0]
+        for step in later:
+            for root in step.roots:
+                if any(n is operand and not windows_apart(self.names, update, root, i) for n, i in root.reads):
+                    yield from self._before(update.node, root.node, operand)
+
+    def _before(self, update: Node, node: Node, operand: Node) -> Iterable[Node]:
+        """The values next to a root that are computed from an array and come before its update."""
+        stack, seen = list(node.operands), set()
+        while stack:
+            each = stack.pop()
+            if each in seen or self.is_kept(each) or each.block is not self.block or not each.shape:
+                continue
+            seen.add(each)
+            if self.order[each] < self.order[update] and each.size <= operand.size:
+                if operand in self._reads_of([each]):
+                    yield each
+            else:
+                stack.extend(each.operands)
+
+    def _planned(self) -> Plan:
         steps: list[Step] = []
         made_in: dict[Node, int] = {}
         for root in self.roots():
@@ -308,9 +342,10 @@ class Planner:
         root.flat = root.kind in ("map", "reduce") and (root.kind == "map" or len(root.reduced) == len(root.shape)) \
             and (flat_tree(node, self.is_kept, flat_seen) if root.kind == "map"
                  else all(self.is_kept(s) or flat_tree(s, self.is_kept, flat_seen) for s in sources))
-        index = tuple(symbol(writer.define(f"%d{k}", 0)) for k in range(len(root.shape)))
-        for name, extent in zip(index, root.shape, strict=True):
-            writer.facts.ranges[name.terms[0][0]] = (0, max(extent - 1, 0))
+        index = here(root.shape)
+        for k, extent in enumerate(root.shape):
+            writer.define(f"%d{k}", 0)
+            writer.facts.ranges[f"%d{k}"] = (0, max(extent - 1, 0))
         if size(root.shape):
             self._compute(root, elements, index)
         root.reads = list(seen)
@@ -319,7 +354,9 @@ class Planner:
 
     def _compute(self, root: Root, elements: Elements, index: tuple[Affine, ...]) -> None:
         node = root.node
-        if root.kind in ("map", "scalar"):
+        if root.kind == "scalar":
+            elements.compute(node, (ZERO,) * len(node.shape))
+        elif root.kind == "map":
             elements.compute(node, index)
             root.place = linear(index, node.shape)
         elif root.kind == "reduce":
@@ -354,7 +391,7 @@ class Planner:
         """The last nest that a root can join: same indices, and what it reads from there it reads in place."""
         if root.kind not in ("map", "reduce", "update"):
             return None
-        here = tuple(symbol(f"%d{k}") for k in range(len(root.shape)))
+        place_here = linear(here(root.shape), root.shape)
         earliest = 0
         for node, index in root.reads:
             if node not in made_in:
@@ -362,7 +399,7 @@ class Planner:
             place = made_in[node]
             producer = next(r for r in steps[place].roots if node in results_of(r.node))
             in_place = index is not None and producer.kind == "map" and node.size == size(root.shape) \
-                and (index.place if isinstance(index, Flat) else linear(index, node.shape)) == linear(here, root.shape)
+                and (index.place if isinstance(index, Flat) else linear(index, node.shape)) == place_here
             earliest = max(earliest, place if in_place else place + 1)
         if root.kind == "update":
             operand = root.node.operands[0]
@@ -381,6 +418,11 @@ class Planner:
         if size(step.shape) != size(root.shape) or not size(root.shape):
             return False
         return root.flat or all(r.flat for r in step.roots)
+
+
+def here(shape: Shape) -> tuple[Affine, ...]:
+    """The index of a nest on trial: d0, d1..., and 0 where there is one place only."""
+    return tuple(symbol(f"%d{k}") if n != 1 else ZERO for k, n in enumerate(shape))
 
 
 def windows_apart(names: Names, writer: Root, reader: Root, index: Any) -> bool:

@@ -231,7 +231,7 @@ class Writing:
             buffer.version += 1
             buffer.level = self.w.depth
             self.e.storage[s.result] = buffer
-        self._scalars_alone()
+        scalars_alone(self.c, self.node, self.s.scalars)
 
     def _outer(self, d: int, index: tuple[Affine, ...], outs: dict[Slot, Buffer]) -> None:
         shape = (size(self.s.shape),) if self.s.flat else self.s.shape
@@ -361,36 +361,36 @@ class Writing:
             return next(v for s, v in zip(strips.arrays, values, strict=True) if s.argument is strips.mask)
         return e.at(strips.mask, index)
 
-    def _scalars_alone(self) -> None:
-        """The numbers that the loop carries, once more without its arrays, where somebody needs them afterwards."""
-        wanted = [s for s in self.s.scalars if s.result.users or s.result in self.node.block.returned]  # type: ignore
-        if not wanted:
-            return
-        w, e, a, scalars = self.w, self.e, self.a, self.s.scalars
-        types = [t for s in scalars for t in self.c._types(s.init.dtype)]
-        starts = [a.name(n) for s in scalars for n in self.c._numbers(s.init)]
-        condition = self.node.blocks[0]
-        w.open()
-        names = [w.define(w.fresh("b")) for _ in types]
-        with e.remembering():
-            rest = iter(names)
-            for s in scalars:
-                self.c.bind(s.condition_argument, self.c._from_names(s.init.dtype, rest))
-            test = a.name(e.at(condition.returned[0], ()))
-        before = w.close()
-        w.open()
-        inside = [w.define(w.fresh("b")) for _ in types]
-        with e.remembering():
-            rest = iter(inside)
-            for s in scalars:
-                self.c.bind(s.argument, self.c._from_names(s.init.dtype, rest))
-            yields = [a.name(n) for s in scalars for n in self.c._numbers(s.returned)]
-            w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}")
-        after = w.close()
-        result = write_while(w, list(zip(names, starts, inside, types, strict=True)), before, test, after)
-        outs = iter([w.define(f"{result}#{k}") for k in range(len(types))])
+
+def scalars_alone(compiler: Compiler, node: Node, scalars: Sequence[Slot]) -> None:
+    """The numbers that a loop carries, once more without its arrays, where somebody needs them afterwards."""
+    if not any(s.result.users or node.block is not None and s.result in node.block.returned for s in scalars):
+        return
+    w, e, a = compiler.w, compiler.e, compiler.a
+    types = [t for s in scalars for t in compiler._types(s.init.dtype)]
+    starts = [a.name(n) for s in scalars for n in compiler._numbers(s.init)]
+    condition = node.blocks[0]
+    w.open()
+    names = [w.define(w.fresh("b")) for _ in types]
+    with e.remembering():
+        rest = iter(names)
         for s in scalars:
-            self.c.bind(s.result, self.c._from_names(s.init.dtype, outs))
+            compiler.bind(s.condition_argument, compiler._from_names(s.init.dtype, rest))
+        test = a.name(e.at(condition.returned[0], ()))
+    before = w.close()
+    w.open()
+    inside = [w.define(w.fresh("b")) for _ in types]
+    with e.remembering():
+        rest = iter(inside)
+        for s in scalars:
+            compiler.bind(s.argument, compiler._from_names(s.init.dtype, rest))
+        yields = [a.name(n) for s in scalars for n in compiler._numbers(s.returned)]
+        w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}")
+    after = w.close()
+    result = write_while(w, list(zip(names, starts, inside, types, strict=True)), before, test, after)
+    outs = iter([w.define(f"{result}#{k}") for k in range(len(types))])
+    for s in scalars:
+        compiler.bind(s.result, compiler._from_names(s.init.dtype, outs))
 
 
 def write_while(w: Writer, carried: Sequence[tuple[str, str, str, str]], before: list[str], test: str,
