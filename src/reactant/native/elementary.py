@@ -371,7 +371,7 @@ def expm1(x: Real) -> Real:
     """2**n (e**r - 1) + (2**n - 1)."""
     if not x.double:
         return expm1(x.wide()).narrow()
-    inside = x.most(-50.0).least(711.0)
+    inside = x.most(-50.0).least(709.9)      # beyond, 2**(n - 1) would be infinite
     high, low, n = _reduced(inside)
     tail = (high * high).fma(high.polynomial(_EXP["double"]), low)
     half = power_of_two(n - 1)              # 2**1024 is no double
@@ -745,6 +745,18 @@ def power(x: Real, y: Real) -> Real:
     lost = y.fma(low, lost).choose(inside, 0.0)
     exponent, lost = _sum(exponent, lost)
     return _power_ends(x, y, _two_to(exponent, lost))
+
+
+@routine("cbrt")
+def cbrt(x: Real) -> Real:
+    """2**(log2(x) / 3)."""
+    if not x.double:
+        return cbrt(x.wide()).narrow()
+    high, low = _log2_in_two(x.abs())
+    third, lost = _product(high, 0.3333333333333333)
+    lost = high.fma(1.850371707708594e-17, low.fma(0.3333333333333333, lost))
+    value = _two_to(third, lost).copysign(x)
+    return x.choose(x.test("oeq", 0.0) | x.abs().test("oeq", INFINITY) | x.test("uno", x), value)
 
 
 def _power_of_floats(x: Real, y: Real) -> Real:

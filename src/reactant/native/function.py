@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import Any
 
 import jax
+import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
-from reactant.ir import context, modules
+from reactant.ir import context, modules, types
 from reactant.native import (  # noqa: F401 - the handlers
     arithmetic,
     control,
@@ -31,6 +32,8 @@ from reactant.native import (  # noqa: F401 - the handlers
 )
 
 ROLES = ("in", "out", "inout")
+_PACKED = (np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4))
+"""Tensors of these have no bytes of their own for an element."""
 
 
 class NativeError(ReactantError, RuntimeError):
@@ -271,8 +274,8 @@ class NativeFunction:
                     ) -> list[ir.Value]:
         """Build the `stablehlo.custom_call` at the current insertion point.
 
-        operands: tensors for the "in" and "inout" arguments in order. Any shape of as many bytes will do: memref<?xT>
-            sees the elements in row-major order.
+        operands: tensors for the "in" and "inout" arguments in order. Any shape and type of as many bytes will do, and
+            memref<?xT> has as many elements as fit the tensor's bytes: a complex number is two floats.
         result_types: of the "out" and "inout" arguments in order; may be left out where every "out" has a static shape.
 
         XLA writes "inout" results over their operands where nobody reads the old value later, and copies otherwise.
@@ -280,8 +283,12 @@ class NativeFunction:
         self.register()
         if len(operands) != len(self.operands):
             raise NativeError(f"{self!r} takes {len(self.operands)} operands; got {len(operands)}.")
+        for index, operand in zip(self.operands, operands, strict=True):
+            self._check_bytes(index, operand.type)
         if result_types is None:
             result_types = [self._result_type(i, operands) for i in self.results]
+        for index, type_ in zip(self.results, result_types, strict=True):
+            self._check_bytes(index, type_)
         aliases = [f"#stablehlo.output_operand_alias<output_tuple_indices = [{p}], operand_index = "
                    f"{self.operands.index(i)}, operand_tuple_indices = []>".replace(
                        f"[{p}]", f"[{p}]" if len(self.results) > 1 else "[]")
@@ -301,13 +308,20 @@ class NativeFunction:
             "output_operand_aliases": ir.ArrayAttr.get([ir.Attribute.parse(a) for a in aliases])})
         return list(op.results)
 
+    def _check_bytes(self, index: int, type_: ir.Type) -> None:
+        """Raises where a tensor's bytes are not those of an argument."""
+        argument, (shape, dtype) = self.arguments[index], types.shape_and_dtype(type_)
+        have = types.size(shape) * dtype.itemsize
+        if dtype in _PACKED or (have % argument.dtype.itemsize if argument.size is None
+                                else have != argument.size * argument.dtype.itemsize):
+            raise NativeError(f"Argument {index} of {self!r} cannot be a {type_}: {have} bytes.")
+
     def _result_type(self, index: int, operands: Sequence[ir.Value]) -> ir.Type:
         argument = self.arguments[index]
         if argument.role == "inout":
             return operands[self.operands.index(index)].type
         if argument.size is None:
             raise NativeError(f"Result {index} of {self!r} has no static shape: give result_types.")
-        from reactant.ir import types
         return types.tensor_type(argument.shape, argument.dtype)
 
     def register(self) -> str:

@@ -9,7 +9,7 @@ from reactant.native.emission import Function, emits
 
 _INTRINSICS = {"sqrt": "sqrt", "absf": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round",
                "roundeven": "roundeven", "copysign": "copysign", "fma": "fma"}
-_LIBRARY = ("asin", "acos", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc")
+_LIBRARY = ("asin", "acos", "asinh", "acosh", "atanh", "erf", "erfc")
 
 
 def evaluate(f: Function, name: str, llvm_type: str, operands: list[str], flags: str = "") -> str:

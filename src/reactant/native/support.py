@@ -129,8 +129,15 @@ dim.body:
 dims.done:
   %p.pointer = getelementptr ptr, ptr %pointers, i64 %i
   store ptr %data, ptr %p.pointer
+  %p.dtype = getelementptr i8, ptr %buffer, i64 <Buffer.dtype>
+  %dtype = load i32, ptr %p.dtype
+  %p.width = getelementptr i8, ptr @reactant.widths, i32 %dtype
+  %width8 = load i8, ptr %p.width
+  %width = zext i8 %width8 to i64
+  %bytes = mul i64 %count, %width
+  %elements = udiv i64 %bytes, %item
   %p.size = getelementptr i64, ptr %sizes, i64 %i
-  store i64 %count, ptr %p.size
+  store i64 %elements, ptr %p.size
   %one.side = or i1 %no.result, %no.operand
   br i1 %one.side, label %slot.done, label %in.place
 in.place:
@@ -141,7 +148,6 @@ in.place:
   %same = icmp eq ptr %source, %data
   br i1 %same, label %slot.done, label %copy
 copy:
-  %bytes = mul i64 %count, %item
   call void @llvm.memcpy.p0.p0.i64(ptr %data, ptr %source, i64 %bytes, i1 false)
   br label %slot.done
 slot.done:
@@ -213,6 +219,8 @@ report:
   ret ptr %made.error
 }
 
+; bytes of an element by XLA_FFI_DataType; those of fewer than 8 bits never come here
+@reactant.widths = internal constant [64 x i8] c"<WIDTHS>"
 @reactant.wrong = internal constant [62 x i8] c"a native function was called with a wrong number of buffers\\00\\00\\00"
 
 define internal void @reactant.forget(ptr %api, ptr %error) #0 {
@@ -432,6 +440,7 @@ attributes #0 = { <ATTRIBUTES> }
 EXPORTED = ("reactant.handle", "reactant.parallel", "reactant.frame", "reactant.library.sin", "reactant.library.cos",
             "reactant.library.tan")
 PIECES_PER_THREAD = 8
+_WIDTHS = {3: 2, 7: 2, 10: 2, 16: 2, 4: 4, 8: 4, 11: 4, 5: 8, 9: 8, 12: 8, 15: 8, 18: 16}
 _STRUCTS = {"CallFrame": "XLA_FFI_CallFrame", "Buffer": "XLA_FFI_Buffer", "Args": "XLA_FFI_Args",
             "Rets": "XLA_FFI_Rets", "Metadata": "XLA_FFI_Metadata", "Version": "XLA_FFI_Api_Version",
             "MetaExtension": "XLA_FFI_Metadata_Extension", "Base": "XLA_FFI_Extension_Base", "Api": "XLA_FFI_Api",
@@ -444,7 +453,7 @@ def text() -> str:
     """The LLVM IR, with the installed jaxlib's struct layouts."""
     header = ffi.header()
     words = {"RUNTIME": RUNTIME, "DESCRIPTION": DESCRIPTION, "ATTRIBUTES": engine.attributes(),
-             "PIECES": str(PIECES_PER_THREAD), "major": str(header.version[0]), "minor": str(header.version[1]),
+             "PIECES": str(PIECES_PER_THREAD), "WIDTHS": "".join(f"\\{_WIDTHS.get(i, 1):02X}" for i in range(64)), "major": str(header.version[0]), "minor": str(header.version[1]),
              "PAUSE": "pause" if engine.is_x86() else "yield"}
 
     def word(match: re.Match[str]) -> str:
