@@ -137,7 +137,9 @@ class Pointers(Builder):
                     attributes["reactant.shape"] = ir.DenseI64ArrayAttr.get(base.shape)
                 if base.name:
                     attributes["reactant.name"] = ir.StringAttr.get(base.name)
-                self.memory[number] = ir.Operation.create("memref.alloca", [kind], attributes=attributes).results[0]
+                # Shared memory is an `alloc` while MLIR's mem2reg runs, which would take it for the thread's own.
+                name = "memref.alloc" if base.kind == "shared" else "memref.alloca"
+                self.memory[number] = ir.Operation.create(name, [kind], attributes=attributes).results[0]
 
     def table(self, base: Base, element: ir.Type) -> ir.Value:
         from reactant.kernels.interpret import numpy_type

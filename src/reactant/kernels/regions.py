@@ -32,8 +32,13 @@ class Number:
     value: int
 
 
+class Undefined:
+    """Says that a name has no value from here on."""
+
+
+UNDEFINED = Undefined()
 Name = Variable | ir.Value
-Source = Name | Number
+Source = Name | Number | Undefined
 
 
 @dataclass
@@ -260,12 +265,29 @@ class Graph:
                     way.assigned = [*way.assigned, (again, Number(0))]
                     if selector is not None:
                         way.assigned.append((selector, Number(exits.index(self.place(way, inside)))))
+        self.undefine([w for n in sorted(part) for w in self.nodes[n].ways if w.target not in part])
         if carried:
             made.append(Assign([(new, old) for old, new in carried]))
         body: list[Statement] = [Assign([(old, new) for old, new in carried])] if carried else []
         body += self.region(head, part)
         made.append(Loop(body, again, node.location))
         return following
+
+    def undefine(self, ways: list[Way]) -> None:
+        """What one of these ways assigns for the place it leads to means nothing on the others: say so, or it would
+        seem to be carried along from before. (A dispatching node's ways assign nothing: that was done before them.)"""
+        def parameters(way: Way) -> list[ir.Value]:
+            return self.nodes[way.target].parameters if way.target is not None and way.target >= 0 else []
+        names = [n for way in ways for n, s in way.assigned
+                 if s is not UNDEFINED and (isinstance(n, Variable) or n in parameters(way))]
+        for way in ways:
+            known = {*(n for n, _ in way.assigned), *parameters(way)}
+            if way.target is None:
+                continue
+            for name in names:
+                if name not in known:
+                    known.add(name)
+                    way.assigned = [*way.assigned, (name, UNDEFINED)]
 
     def place(self, way: Way, inside: set[int]) -> int | None:
         """A way's target, None for everything outside."""
@@ -294,6 +316,7 @@ class Graph:
             inside.add(following)
             for way in leaving:
                 way.assigned = [*way.assigned, (selector, Number(targets.index(self.place(way, inside))))]
+            self.undefine(leaving)
         branches: list[tuple[list[int] | None, list[Statement]]] = []
         for way, part in zip(node.ways, own, strict=True):
             body: list[Statement] = [Assign(way.assigned)] if way.assigned else []

@@ -13,7 +13,7 @@ from reactant.kernels.pointers import resolve_pointers
 from reactant.kernels.record import KernelRecord
 from reactant.kernels.structured import structure
 from reactant.kernels.swap_loops import find_swap_loops
-from reactant.kernels.tidy import tidy, tidy_graph
+from reactant.kernels.tidy import tidy, tidy_graph, tidy_open
 
 
 def _pointers(module: ir.Module) -> ir.Module:
@@ -21,7 +21,7 @@ def _pointers(module: ir.Module) -> ir.Module:
 
 
 def _structured(module: ir.Module) -> ir.Module:
-    return tidy(find_swap_loops(tidy(structure(module))))
+    return tidy(find_swap_loops(tidy_open(structure(module))))
 
 
 def _counted(module: ir.Module) -> ir.Module:

@@ -14,7 +14,18 @@ from reactant.ir.context import building
 from reactant.kernels.build import Builder
 from reactant.kernels.form import kernel_of
 from reactant.kernels.rebuild import argument_attributes, copied, new_function
-from reactant.kernels.regions import Assign, Choice, Graph, Loop, Name, Number, Source, Statement, Variable
+from reactant.kernels.regions import (
+    Assign,
+    Choice,
+    Graph,
+    Loop,
+    Name,
+    Number,
+    Source,
+    Statement,
+    Undefined,
+    Variable,
+)
 
 Environment = dict[Name, ir.Value]
 MIXED = -1
@@ -61,7 +72,7 @@ def live_before(statements: Sequence[Statement], after: set[Name]) -> set[Name]:
     for statement in reversed(statements):
         if isinstance(statement, Assign):
             live -= {name for name, _ in statement.pairs}
-            live |= {source for _, source in statement.pairs if not isinstance(source, Number)}
+            live |= {source for name, source in statement.pairs if isinstance(source, (Variable, ir.Value))}
         elif isinstance(statement, Choice):
             live = set().union({statement.selector}, *(live_before(body, live) for _, body in statement.branches))
         elif isinstance(statement, Loop):
@@ -111,15 +122,17 @@ class Structured(Builder):
         statements = Graph(self.old).statements()
         _, block = new_function(self.old, [a.type for a in entry.arguments], argument_attributes(self.old))
         environment: Environment = dict(zip(entry.arguments, block.arguments, strict=True))
+        self.number_all(statements)
         with ir.InsertionPoint(block), self.old.location:
             self.emit(statements, environment, set())
             ir.Operation.create("func.return")
 
     def ordered(self, names: Iterable[Name]) -> list[Name]:
-        """Names in the order in which they were first met, so that results do not depend on hashes."""
-        return sorted(names, key=lambda n: self.numbers.setdefault(n, len(self.numbers)))
+        """Names in the order of the code, so that results do not depend on hashes."""
+        return sorted(names, key=lambda n: self.numbers[n])
 
     def number_all(self, statements: Sequence[Statement]) -> None:
+        """Number everything assigned, in the order of the code."""
         for statement in statements:
             if isinstance(statement, Assign):
                 for name, _ in statement.pairs:
@@ -139,6 +152,8 @@ class Structured(Builder):
     def value(self, source: Source, kind: ir.Type, environment: Environment) -> ir.Value:
         if isinstance(source, Number):
             return self.integer(source.value, kind)
+        if isinstance(source, Undefined):
+            return self.poison(kind)
         found = environment.get(source)
         return found if found is not None else self.poison(kind)
 
@@ -164,15 +179,24 @@ class Structured(Builder):
                     self.loop(statement, environment, live)
             else:
                 with statement.location:
-                    made = copied(statement, lambda v: environment.get(v, v))
+                    made = self.own_copy(statement, environment)
                 for old, new in zip(statement.results, made.results, strict=True):
                     environment[old] = new
 
+    def own_copy(self, op: ir.Operation, environment: Environment) -> ir.Operation:
+        """A copy of an op; shared memory becomes an alloca (see `pointers`)."""
+        if op.name != "memref.alloc":
+            return copied(op, lambda v: environment.get(v, v))
+        attributes = {key: op.attributes[key] for key in op.attributes}
+        return ir.Operation.create("memref.alloca", [op.results[0].type], attributes=attributes)
+
     def assign(self, statement: Assign, environment: Environment, live: set[Name]) -> None:
         new = [(name, self.value(source, name.type, environment)) for name, source in statement.pairs
-               if name in live]
-        for _, source in statement.pairs:
-            if not isinstance(source, Number) and source not in live:
+               if name in live and not isinstance(source, Undefined)]
+        for name, source in statement.pairs:
+            if isinstance(source, Undefined):
+                environment.pop(name, None)
+            elif not isinstance(source, Number) and source not in live:
                 environment.pop(source, None)  # read for the last time: what comes next may leave it undefined
         environment.update(new)
 
@@ -283,4 +307,3 @@ class Structured(Builder):
         return found if stay else self.create("arith.xori", self.i1, found, self.integer(1, self.i1))
 
 
-__all__ = ["Variable", "structure"]

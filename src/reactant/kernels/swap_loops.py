@@ -22,7 +22,7 @@ from reactant.kernels.build import PREDICATES, Builder
 from reactant.kernels.counted import outside, pure
 from reactant.kernels.form import kernel_of
 from reactant.kernels.rebuild import Rewriter
-from reactant.kernels.tidy import tidy
+from reactant.kernels.tidy import tidy_open
 
 KINDS = {"arith.addf": 0, "arith.addi": 1, "arith.andi": 2, "arith.maximumf": 4, "arith.maxnumf": 5, "arith.maxsi": 6,
          "arith.maxui": 7, "arith.minimumf": 8, "arith.minnumf": 9, "arith.minsi": 10, "arith.minui": 11,
@@ -35,7 +35,7 @@ def find_swap_loops(module: ir.Module) -> ir.Module:
     with building():
         if "memref.generic_atomic_rmw" in str(module):
             SwapLoops().function(kernel_of(module))
-            tidy(module)
+            tidy_open(module)
             Kinds().function(kernel_of(module))
     return module
 
@@ -60,6 +60,12 @@ def same_bits(value: ir.Value) -> ir.Value:
     while (op := producer(value)) is not None and op.name == "arith.bitcast":
         value = op.operands[0]
     return value
+
+
+def poison(value: ir.Value) -> bool:
+    """Whether nobody reads a value that comes this way."""
+    op = producer(value)
+    return op is not None and op.name == "ub.poison"
 
 
 def exchange_of(op: ir.Operation) -> Exchange | None:
@@ -150,7 +156,8 @@ class SwapLoops(Rewriter, Builder):
             return False
         if not all(self.fixed(v, op) for v in exchange.op.operands):
             return False
-        if any(same_bits(a) not in (found, seen) or same_bits(b) != seen for a, b in loop.given_up.items()):
+        if any(same_bits(a) not in (found, seen) or same_bits(b) != seen and not poison(b)
+               for a, b in loop.given_up.items()):
             return False
         given = dict(zip(after.arguments, loop.passed, strict=True))
         yielded = list(list(after.operations)[-1].operation.operands)
