@@ -79,7 +79,7 @@ class Lowered:
     def native_module(self, device: jax.Device | None) -> ir.Module | None:
         """The module with calls of native code in it, where some parts run faster so on a CPU; `notes` says which."""
         from reactant.runtime.devices import default_device
-        self.notes = []
+        self.notes = list(getattr(self.traced, "remarks", ()))
         platform = (device if device is not None else default_device().jax).platform
         if platform != "cpu" or self.options.native == "never":
             return None
@@ -93,7 +93,7 @@ class Lowered:
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)
         self.times.native = time.perf_counter() - start
-        self.notes = found.notes if found is not None else []
+        self.notes += found.notes if found is not None else ()
         return found.module if found is not None else None
 
     def _donated(self) -> tuple[int, ...]:

@@ -59,6 +59,7 @@ class Traced:
     captured: list[np.ndarray] = field(default_factory=list)
     flags: int | None = None                                 # result index of the run-time checks
     errors: list[Callable[[], BaseException]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
 
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
@@ -160,5 +161,6 @@ def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
         traced.flags = collector.add(flags)
         traced.errors = [error for _, error in checks]
     traced.captured = list(session.captured)
+    traced.remarks = list(dict.fromkeys(session.remarks))
     session.finish(collector.values)
     return traced

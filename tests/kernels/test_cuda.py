@@ -35,7 +35,7 @@ def test_inside_a_compiled_function():
 
     @reactant.jit
     def f(x, y, s):
-        for step in range(4):
+        for _ in range(4):
             k[(len(x) + 31) // 32, 32](x, y, s, len(x))
             y = y * 0.5
         return x.sum()
@@ -120,7 +120,8 @@ LANGUAGE = {
     "dim3": ("dim3 d(i, 2); dim3 e = threadIdx; x[i] = d.x + d.y * d.z + e.y;", lambda i: i + 2),
     "shared": ("__shared__ double t[4]; t[threadIdx.x] = i; __syncthreads(); x[i] = t[3 - threadIdx.x];",
                lambda i: i // 4 * 4 + 3 - i % 4),
-    "two dimensions": ("__shared__ float t[4][5]; t[threadIdx.x][2] = i; __syncthreads(); x[i] = t[threadIdx.x ^ 1][2];",
+    "two dimensions": (
+        "__shared__ float t[4][5]; t[threadIdx.x][2] = i; __syncthreads(); x[i] = t[threadIdx.x ^ 1][2];",
                        lambda i: i ^ 1),
     "dynamic shared": ("extern __shared__ double t[]; t[threadIdx.x] = i; __syncthreads(); x[i] = t[threadIdx.x ^ 2];",
                        lambda i: i ^ 2),
@@ -133,9 +134,11 @@ LANGUAGE = {
                     lambda i: np.minimum(i, 3) + np.maximum(i, 2) + np.minimum(1.5, i) + np.maximum(0.5, i)),
     "fast mathematics": ("x[i] = __expf(0.1f * i) + __fdividef(1.0f, i + 1.0f);",
                          lambda i: np.exp(np.float32(0.1) * i) + 1 / (i + 1)),
-    "bits of floats": ("x[i] = __int_as_float(__float_as_int((float)i)) + __longlong_as_double(__double_as_longlong(2.0));",
+    "bits of floats": (
+        "x[i] = __int_as_float(__float_as_int((float)i)) + __longlong_as_double(__double_as_longlong(2.0));",
                        lambda i: i + 2),
-    "switch": ("switch (i % 4) { case 0: x[i] = 5; break; case 1: x[i] = i; case 2: x[i] += 1; break; default: return; }",
+    "switch": (
+        "switch (i % 4) { case 0: x[i] = 5; break; case 1: x[i] = i; case 2: x[i] += 1; break; default: return; }",
                lambda i: np.choose(i % 4, [5, i + 1, 1, 0])),
     "local arrays": ("int t[3] = {1, 2, 3}; for (int k = 0; k < 3; ++k) t[k] *= i; x[i] = t[i % 3];",
                      lambda i: i * (i % 3 + 1)),
@@ -160,8 +163,8 @@ def test_language(what):
     np.testing.assert_allclose(x, expected(np.arange(8)), rtol=1e-6)
 
 
-MATHEMATICS = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2",
-               "log10", "log1p", "sqrt", "floor", "ceil", "trunc", "rint", "fabs", "cbrt"]
+MATHEMATICS = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log",
+               "log2", "log10", "log1p", "sqrt", "floor", "ceil", "trunc", "rint", "fabs", "cbrt"]
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -181,12 +184,14 @@ def test_more_mathematics():
     from math import erf, erfc, gamma, hypot, lgamma
     calls = {"erf(a)": erf, "erfc(a)": erfc, "tgamma(a)": gamma, "lgamma(a)": lgamma, "rsqrt(a)": lambda a: a ** -0.5,
              "sinpi(a)": lambda a: np.sin(np.pi * a), "cospi(a)": lambda a: np.cos(np.pi * a),
-             "exp10(a)": lambda a: 10 ** a, "pow(a, 1.5)": lambda a: a ** 1.5, "atan2(a, 2.0)": lambda a: np.arctan2(a, 2),
+             "exp10(a)": lambda a: 10 ** a, "pow(a, 1.5)": lambda a: a ** 1.5,
+             "atan2(a, 2.0)": lambda a: np.arctan2(a, 2),
              "fmod(a, 0.3)": lambda a: np.fmod(a, 0.3), "hypot(a, 2.0)": lambda a: hypot(a, 2),
              "fma(a, 2.0, 1.0)": lambda a: 2 * a + 1, "copysign(a, -1.0)": lambda a: -a, "fdim(a, 0.5)":
              lambda a: max(a - 0.5, 0), "fmin(a, 0.5)": lambda a: min(a, 0.5), "normcdf(a)":
              lambda a: 0.5 * erfc(-a / 2 ** 0.5), "ldexp(a, 3)": lambda a: 8 * a, "(double)ilogb(a)":
-             lambda a: np.floor(np.log2(a)), "(double)isnan(a)": lambda a: 0.0, "round(a * 10)": lambda a: np.round(10 * a),
+             lambda a: np.floor(np.log2(a)), "(double)isnan(a)": lambda a: 0.0,
+             "round(a * 10)": lambda a: np.round(10 * a),
              "asinh(a)": np.arcsinh, "atanh(a)": np.arctanh, "rcbrt(a)": lambda a: a ** (-1 / 3),
              "remainder(a, 0.4)": lambda a: a - 0.4 * np.rint(a / 0.4), "sincosd(a)": lambda a: np.sin(a) + np.cos(a),
              "modfd(a)": lambda a: np.modf(2.5 * a)[0] + 10 * np.modf(2.5 * a)[1],
@@ -205,13 +210,15 @@ __device__ double frexpd(double a) { int e; double f = frexp(a, &e); return f + 
 
 
 ATOMICS = {
-    "int": ("atomicAdd(&x[0], 2); atomicSub(&x[1], 1); atomicMin(&x[2], -i); atomicMax(&x[3], i); atomicOr(&x[4], 1 << i);"
+    "int": (
+        "atomicAdd(&x[0], 2); atomicSub(&x[1], 1); atomicMin(&x[2], -i); atomicMax(&x[3], i); atomicOr(&x[4], 1 << i);"
             "atomicAnd(&x[5], ~(1 << i)); atomicXor(&x[6], 1 << i);", [16, -8, -7, 7, 255, -256, 255]),
     "unsigned": ("atomicAdd(&x[0], 2u); atomicInc(&x[1], 2u); atomicDec(&x[2], 4u); atomicMax(&x[3], (unsigned)i);",
                  [16, 2, 2, 7]),
     "float": ("atomicAdd(&x[0], 0.5f); atomicAdd(&x[1], (float)i);", [4, 28]),
     "double": ("atomicAdd(&x[0], 0.5); atomicAdd(x + 1, (double)i);", [4, 28]),
-    "unsigned long long": ("atomicAdd(&x[0], 3ull); atomicCAS(&x[1], 0ull, 9ull); atomicExch(&x[2], 5ull);", [24, 9, 5]),
+    "unsigned long long": (
+        "atomicAdd(&x[0], 3ull); atomicCAS(&x[1], 0ull, 9ull); atomicExch(&x[2], 5ull);", [24, 9, 5]),
 }
 
 
@@ -255,7 +262,8 @@ extern "C" __global__ void warp(const float *x, float *sums, unsigned *ballots, 
 
 
 def test_half_precision():
-    k = kernel("if (i < n) { half h = __float2half(2.0f); x[i] = __hadd(x[i] * h, x[i]); y[i] = __half2float(hsqrt(x[i])); }",
+    k = kernel("if (i < n) "
+               "{ half h = __float2half(2.0f); x[i] = __hadd(x[i] * h, x[i]); y[i] = __half2float(hsqrt(x[i])); }",
                "half *x, float *y, int n", "#include <cuda_fp16.h>")
     x = np.arange(1, 9).astype(np.float16)
     y = np.zeros(8, np.float32)
@@ -269,7 +277,8 @@ def test_half_precision():
 @pytest.mark.parametrize("kind, dtype, values", [
     ("char", np.int8, (3, True)), ("unsigned char", np.uint8, (200, np.uint8(200))), ("short", np.int16, (-7,)),
     ("int", np.int32, (3, np.int64(3), True)), ("unsigned int", np.uint32, (2**32 - 1,)),
-    ("long long", np.int64, (-2**40,)), ("size_t", np.uint64, (2**63,)), ("float", np.float32, (2, 2.5, np.float64(2.5))),
+    ("long long", np.int64, (-2**40,)), ("size_t", np.uint64, (2**63,)),
+    ("float", np.float32, (2, 2.5, np.float64(2.5))),
     ("double", np.float64, (2, 2.5, np.float32(2.5), np.int8(-1))), ("bool", np.bool_, (True, False, 1))])
 def test_numbers_are_converted_to_the_parameter(kind, dtype, values):
     k = kernel("x[0] = v;", f"{kind} *x, {kind} v")

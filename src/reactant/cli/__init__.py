@@ -10,11 +10,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from reactant.cli import demo, info, opt, patterns, run
+from reactant.cli import demo, info, opt, patterns, raise_, run
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
-_COMMANDS = {"demo": demo, "opt": opt, "run": run, "patterns": patterns, "info": info}
+_COMMANDS = {"demo": demo, "opt": opt, "run": run, "patterns": patterns, "raise": raise_,
+             "info": info}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -38,12 +38,15 @@ def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) 
     if min(grid) < 1 or min(block) < 1:
         raise LaunchError(f"The kernel '{name}' is launched with grid {grid} and block {block}: no size may be 0.")
     if threads > MAX_THREADS or block[2] > 64:
-        raise LaunchError(f"The kernel '{name}' is launched with blocks of {block[0]}x{block[1]}x{block[2]} = {threads} "
+        raise LaunchError(f"The kernel '{name}' is launched with blocks of {block[0]}x{block[1]}x{block[2]} = "
+                          f"{threads} "
                           f"threads; a block has at most {MAX_THREADS}, and at most 64 in z.")
     if grid[0] > 2**31 - 1 or grid[1] > 65535 or grid[2] > 65535:
-        raise LaunchError(f"The kernel '{name}' is launched with grid {grid}; the limits are (2147483647, 65535, 65535).")
+        raise LaunchError(f"The kernel '{name}' is launched with grid {grid}; the limits are (2147483647, 65535, "
+                          f"65535).")
     if not 0 <= dynamic_shared <= MAX_SHARED:
-        raise LaunchError(f"The kernel '{name}' is launched with {dynamic_shared} bytes of dynamic shared memory; a block "
+        raise LaunchError(f"The kernel '{name}' is launched with {dynamic_shared} bytes of dynamic shared memory; a "
+                          f"block "
                           f"has at most {MAX_SHARED}.")
 
 

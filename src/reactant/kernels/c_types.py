@@ -22,8 +22,8 @@ from reactant.kernels.debug_types import CFunction, CType
 def fill(function: CFunction, parameters: Sequence[str], arguments: Sequence[Argument], operands: Operands) -> None:
     """The operands of a call of `function`, whose LLVM parameters are `parameters`. Raises `KernelArgumentError`."""
     if len(arguments) != len(function.parameters):
-        wanted = ", ".join(f"{t} {n}" for t, n in zip(function.parameters, function.names, strict=True))
-        raise KernelArgumentError(f"'{function.name}({wanted})' takes {len(function.parameters)} argument"
+        signature = ", ".join(f"{t} {n}" for t, n in zip(function.parameters, function.names, strict=True))
+        raise KernelArgumentError(f"'{function.name}({signature})' takes {len(function.parameters)} argument"
                                   f"{'s' * (len(function.parameters) != 1)}, {len(arguments)} given.")
     if len(parameters) != len(arguments):
         raise KernelArgumentError(f"'{function.name}' takes structs by value, which arrive in pieces on this machine. "
@@ -101,7 +101,8 @@ def number(argument: NumberArgument, wanted: np.dtype, operands: Operands, where
             return constant_text(int(value), wanted)
         return constant_text(np.asarray(value).astype(wanted), wanted)
     if wanted.kind in "iu" and argument.dtype.kind == "f":
-        raise KernelArgumentError(f"{where} is an integer ({wanted}), a run-time {argument.dtype} is given. Convert it: "
+        raise KernelArgumentError(f"{where} is an integer ({wanted}), a run-time {argument.dtype} is given. Convert "
+                                  f"it: "
                                   f"x.astype(np.{wanted}).")
     return operands.number(argument, wanted)
 
@@ -146,7 +147,8 @@ def pieces(argument: Argument, wanted: CType, where: str) -> list[tuple[int, np.
             for i, part in enumerate((np.real(argument.value or 0), np.imag(argument.value or 0)))))
     if not isinstance(argument, TupleArgument) or len(argument.items) != len(wanted.members):
         members = ", ".join(f"{t} {n}" for n, _, t in wanted.members)
-        raise KernelArgumentError(f"{where} is the struct {wanted} ({members}). Pass a tuple of its members, or an element "
+        raise KernelArgumentError(f"{where} is the struct {wanted} ({members}). Pass a tuple of its members, or an "
+                                  f"element "
                                   f"of a structured array; {described(argument)} given.")
     found = []
     for item, (name, offset, kind) in zip(argument.items, wanted.members, strict=True):

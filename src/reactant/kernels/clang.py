@@ -13,8 +13,9 @@ from pathlib import Path
 from reactant.errors import ReactantError, UnsupportedError
 
 HEADERS = Path(__file__).parent / "headers"
-PASSES_OFF = ("-O2", "-Xclang", "-disable-llvm-passes", "-fno-math-errno", "-ffp-contract=off", "-g", "-Xclang", "-debug-info-kind=limited", "-S", "-emit-llvm",
-              "-fno-exceptions", "-fno-stack-protector", "-fno-sanitize=all", "-Wno-everything")
+PASSES_OFF = ("-O2", "-Xclang", "-disable-llvm-passes", "-fno-math-errno", "-ffp-contract=off", "-g", "-Xclang",
+              "-debug-info-kind=limited", "-S", "-emit-llvm", "-fno-exceptions", "-fno-stack-protector",
+              "-fno-sanitize=all", "-Wno-everything")
 """What every compilation is given: IR as a compiler starts from it, with types and lines; cleaning it up is ours."""
 
 
@@ -27,7 +28,8 @@ def command(compiler: str | os.PathLike | None) -> list[str]:
     if compiler is not None:
         found = shutil.which(os.fspath(compiler))
         if found is None:
-            raise UnsupportedError(f"There is no compiler '{compiler}'. Name an existing clang, or leave compiler= out to "
+            raise UnsupportedError(f"There is no compiler '{compiler}'. Name an existing clang, or leave compiler= "
+                                   f"out to "
                                    f"use the one of the ziglang package.")
         return [found]
     _packaged()
@@ -38,7 +40,8 @@ def _packaged() -> Path:
     """The folder of the ziglang package."""
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
-        raise UnsupportedError("Compiling C and CUDA C++ needs clang: pip install 'reactant-py[cuda]', or name one with "
+        raise UnsupportedError("Compiling C and CUDA C++ needs clang: pip install 'reactant-py[cuda]', or name one "
+                               "with "
                                "compiler='clang'.")
     return Path(found.origin).parent
 
@@ -61,8 +64,9 @@ def system_headers(compiler: str | os.PathLike | None, cplusplus: bool) -> list[
                   "-D_LIBCPP_HAS_MONOTONIC_CLOCK=1", "-D_LIBCPP_HAS_TERMINAL=1", "-D_LIBCPP_HAS_MUSL_LIBC=0",
                   "-D_LIBCPP_HAS_VENDOR_AVAILABILITY_ANNOTATIONS=0", "-D_LIBCPP_HAS_FILESYSTEM=1",
                   "-D_LIBCPP_HAS_RANDOM_DEVICE=1", "-D_LIBCPP_HAS_LOCALIZATION=1", "-D_LIBCPP_HAS_UNICODE=1",
-                  "-D_LIBCPP_HAS_WIDE_CHARACTERS=1", "-D_LIBCPP_HAS_TIME_ZONE_DATABASE=0", "-D_LIBCPP_PSTL_BACKEND_SERIAL",
-                  "-D_LIBCPP_HARDENING_MODE_DEFAULT=2", "-D_LIBCPP_HARDENING_MODE=2", "-D_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=2"]
+                  "-D_LIBCPP_HAS_WIDE_CHARACTERS=1", "-D_LIBCPP_HAS_TIME_ZONE_DATABASE=0",
+                  "-D_LIBCPP_PSTL_BACKEND_SERIAL", "-D_LIBCPP_HARDENING_MODE_DEFAULT=2", "-D_LIBCPP_HARDENING_MODE=2",
+                  "-D_LIBCPP_ASSERTION_SEMANTIC_DEFAULT=2"]
     return flags
 
 
@@ -95,7 +99,8 @@ def _escaped(name: str) -> str:
 
 
 def _first_errors(text: str, limit: int = 30) -> str:
-    lines = [line for line in text.splitlines() if "unused-command-line" not in line and "unknown-cuda-version" not in line]
+    noise = ("unused-command-line", "unknown-cuda-version")
+    lines = [line for line in text.splitlines() if not any(word in line for word in noise)]
     return "\n".join(lines[:limit])
 
 

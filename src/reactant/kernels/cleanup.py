@@ -1,7 +1,7 @@
 """LLVM IR of a kernel, as its compiler left it, to one clean function for one launch.
 
-The entry is a wrapper made here: it calls the kernel with everything that the launch knows as a constant, and everything
-is inlined into it. Optimisation is LLVM's own O2 without unrolling and vectorisation, which leaves loops, one phi for
+The entry is a wrapper made here: it calls the kernel with everything that the launch knows as a constant, and all is
+inlined into it. Optimisation is LLVM's own O2 without unrolling and vectorisation, which leaves loops, one phi for
 each induction variable, and no stack slots: what recovering loops and indices starts from.
 """
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Wrapper:
         """The wrapper as an LLVM function."""
         parameters = ", ".join(f"{kind} %{quoted(n)}" for kind, n in self.parameters)
         call = f"call {self.result} @{quoted(self.kernel)}({', '.join(self.operands)})"
-        marks = [f"{_MARK}{i} = getelementptr i8, ptr {pointer}, i64 0" for i, pointer in enumerate(self.variables.values())]
+        marks = [f"{_MARK}{i} = getelementptr i8, ptr {pointer}, i64 0"
+                 for i, pointer in enumerate(self.variables.values())]
         lines = [*self.lines, *marks, call if self.result == "void" else f"%returned = {call}"]
         if self.result == "i1":
             lines += ["%widened = zext i1 %returned to i8", "store i8 %widened, ptr %result"]
@@ -248,8 +249,9 @@ def _declared(text: str) -> list[Declared]:
     return found
 
 
-_KEYWORDS = re.compile(r"\b(noundef|signext|zeroext|noalias|nonnull|captures\([^)]*\)|readonly|writeonly|nocapture|dso_local"
-                       r"|local_unnamed_addr|unnamed_addr|range\([^)]*\)|align \d+|returned|immarg|inreg|external|hidden"
+_KEYWORDS = re.compile(r"\b(noundef|signext|zeroext|noalias|nonnull|captures\([^)]*\)|readonly|writeonly|nocapture"
+                       r"|dso_local|local_unnamed_addr|unnamed_addr|range\([^)]*\)|align "
+                       r"\d+|returned|immarg|inreg|external|hidden"
                        r"|dereferenceable\(\d+\)|dereferenceable_or_null\(\d+\))\s*")
 
 
@@ -308,7 +310,8 @@ def _inlined(text: str, entry: str) -> str:
     return str(module)
 
 
-_CONSTANT_EXPRESSION = re.compile(r"(getelementptr[\w ]*(?:\([^()]*\) ?)?|addrspacecast|ptrtoint|bitcast|inttoptr|add|sub|trunc) "
+_CONSTANT_EXPRESSION = re.compile(r"(getelementptr[\w ]*(?:\([^()]*\) "
+                                  r"?)?|addrspacecast|ptrtoint|bitcast|inttoptr|add|sub|trunc) "
                                   r"\(([^()]*)\)")
 
 
@@ -323,8 +326,9 @@ def _with_variables(text: str, entry: str, symbols: list[str]) -> str:
         body, casts = re.subn(rf"ptr addrspace\((\d)\) {name}", rf"ptr addrspace(\1) {_MARK}{number}.\1", body)
         body = re.sub(rf"\bptr {name}", f"ptr {_MARK}{number}", body)
         spaces = sorted(set(re.findall(rf"{re.escape(_MARK)}{number}\.(\d)", body))) if casts else []
-        cast = "".join(f"\n  {_MARK}{number}.{s} = addrspacecast ptr {_MARK}{number} to ptr addrspace({s})" for s in spaces)
-        body = re.sub(rf"^ *{re.escape(_MARK)}{number} = .*$", lambda m, c=cast: m[0] + c, body, flags=re.MULTILINE)
+        pointer = f"{_MARK}{number}"
+        cast = "".join(f"\n  {pointer}.{s} = addrspacecast ptr {pointer} to ptr addrspace({s})" for s in spaces)
+        body = re.sub(rf"^( *{re.escape(_MARK)}{number} = .*)$", rf"\1{cast}", body, flags=re.MULTILINE)
     return text.replace(found[0], _without_constant_expressions(body))
 
 
@@ -406,7 +410,8 @@ def refuse_unknown(text: str, entry: str) -> None:
             raise UnsupportedError(f"The device function '{name}' calls itself{at_line(text, line)}: recursion is not "
                                    f"supported in kernels. Write it as a loop.")
         if not _ALLOWED.match(name) and device_library.attributes(name) is None:
-            why = _REASONS.get(name, "It has no body: define it in the kernel's file, or use one of CUDA's own functions.")
+            why = _REASONS.get(name, "It has no body: define it in the kernel's file, or use one of CUDA's own "
+                                     "functions.")
             raise UnsupportedError(f"The kernel calls '{name}'{at_line(text, line)}. {why}")
 
 
@@ -448,6 +453,6 @@ def written_parameters(text: str, entry: str) -> list[bool]:
 def result_type(function: str) -> str:
     """The LLVM type that a function returns."""
     head = re.sub(r"^define ", "", function.split("@", 1)[0])
-    words = re.sub(r"\b(linkonce_odr|linkonce|weak|weak_odr|private|internal|external|hidden|protected|ptx_kernel|fastcc|ccc"
-                   r"|unnamed_addr|local_unnamed_addr)\b", "", head)
+    words = re.sub(r"\b(linkonce_odr|linkonce|weak|weak_odr|private|internal|external|hidden|protected|ptx_kernel"
+                   r"|fastcc|ccc|unnamed_addr|local_unnamed_addr)\b", "", head)
     return type_of(words)

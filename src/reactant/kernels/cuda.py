@@ -68,8 +68,8 @@ def _compiled(flags: list[str], text: str, title: str, compiler: str | os.PathLi
     """The first of a few dialects that the compiler accepts; the errors of the first where none is."""
     standard = [] if any(f.startswith("-std=") for f in flags) else ["-std=gnu++17"]
     try:
-        llvm = clang.compile_to_llvm([*flags, *standard, "-foffload-implicit-host-device-templates"], text, title, ".cu",
-                                     compiler)
+        templates = [*flags, *standard, "-foffload-implicit-host-device-templates"]
+        llvm = clang.compile_to_llvm(templates, text, title, ".cu", compiler)
     except clang.CompilationError as first:
         for dialect in (standard, ["-std=gnu++14"]):
             try:
@@ -116,8 +116,10 @@ class Module:
                        if plain in (re.sub(r"\s+", "", n).split("<")[0], n.split("<")[0].rsplit("::", 1)[-1])]
         if len(matches) != 1:
             known = ", ".join(self._functions) or "no kernel"
-            raise KeyError(f"'{name}' names {'several kernels' if matches else 'no kernel'} of {self._source.name}, which "
-                           f"has {known}. Templates are compiled when name_expressions=[\"{name.split('<')[0]}<float>\"] "
+            raise KeyError(f"'{name}' names {'several kernels' if matches else 'no kernel'} of {self._source.name}, "
+                           f"which "
+                           f"has {known}. Templates are compiled when "
+                           f"name_expressions=[\"{name.split('<')[0]}<float>\"] "
                            f"asks for them.")
         return matches[0]
 

@@ -83,8 +83,9 @@ class DebugTypes:
             types = self._list(self.fields(fields.get("type", "")).get("types", ""))
             result, *parameters = [self.type(t) for t in types] or [_VOID]
             file = self.fields(fields.get("file", ""))
-            found[symbol] = CFunction(self._scoped(fields), symbol, file.get("filename", ""), int(fields.get("line", "0")),
-                                      result, tuple(parameters), self._argument_names(node, len(parameters)))
+            names = self._argument_names(node, len(parameters))
+            found[symbol] = CFunction(self._scoped(fields), symbol, file.get("filename", ""),
+                                      int(fields.get("line", "0")), result, tuple(parameters), names)
         return found
 
     def variables(self) -> dict[str, tuple[str, CType, str]]:

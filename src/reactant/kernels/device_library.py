@@ -79,8 +79,8 @@ _FLOAT = {      # with T the float type and F its suffix (f32, f64)
     "norm3d": "%a = call T @hypot$(T %0, T %1)\n%r = call T @hypot$(T %a, T %2)",
     "logb": _SPLIT + "%less = add I %en, -1\n%n = sitofp I %less to T\n%a = call T @llvm.fabs.F(T %0)\n"
             "%lz = select i1 %zero, T MINUSINF, T %n\n%r = select i1 %all, T %a, T %lz",
-    "ilogb": _SPLIT + "%less = add I %en, -1\n%n = TOI32 I %less to i32\n%lz = select i1 %zero, i32 -2147483648, i32 %n\n"
-             "%r = select i1 %all, i32 2147483647, i32 %lz",
+    "ilogb": _SPLIT + "%less = add I %en, -1\n%n = TOI32 I %less to i32\n"
+             "%lz = select i1 %zero, i32 -2147483648, i32 %n\n%r = select i1 %all, i32 2147483647, i32 %lz",
     "isnan": "%b = fcmp uno T %0, 0.0\n%r = zext i1 %b to i32",
     "isinf": "%a = call T @llvm.fabs.F(T %0)\n%b = fcmp oeq T %a, INF\n%r = zext i1 %b to i32",
     "isfinite": "%a = call T @llvm.fabs.F(T %0)\n%b = fcmp olt T %a, INF\n%r = zext i1 %b to i32",

@@ -47,7 +47,8 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False) -> Lowe
     if check:
         if path == "tensor":
             raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "
-                                   f"lower=\"tensor\" or check=True. Tensor programs are checked when they are compiled.")
+                                   f"lower=\"tensor\" or check=True. Tensor programs are checked when they are "
+                                   f"compiled.")
         return _native(record, checks.add_bounds_checks(structured, record.name), ("accesses are checked",))
     if path == "native":
         return _native(record, structured, ("asked for",))
@@ -56,7 +57,8 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False) -> Lowe
     except tensors.NotRaised as error:
         if path == "tensor":
             raise UnsupportedError(f"The kernel '{record.name}' is no tensor program: {error.reason}."
-                                   f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it is compiled for "
+                                   f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it is compiled "
+                                   f"for "
                                    f"the CPU.") from None
         where = f"{error.line}: " if error.line else ""
         return _native(record, structured, (f"{where}{error.reason}",))

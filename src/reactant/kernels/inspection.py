@@ -4,10 +4,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reactant.frontends.trace import is_tracing, tracing
+import numpy as np
+
+from reactant.frontends.numpy.tensor import PYTHON, SCALAR, Tensor
+from reactant.frontends.trace import Trace, is_tracing, tracing
 from reactant.ir.context import building
 from reactant.kernels import dispatch, launch
 from reactant.kernels.building import WayIn
+from reactant.kernels.described import Described
 from reactant.kernels.memory import Binding, bind
 from reactant.kernels.record import KernelRecord
 
@@ -24,8 +28,17 @@ def lowering_of(way_in: WayIn, how: launch.Launch, arguments: tuple) -> dispatch
 
 def _bound(way_in: WayIn, arguments: tuple, look: Callable[[Binding], Any]) -> Any:
     if not is_tracing():
-        with building(), tracing():
-            return _bound(way_in, arguments, look)
+        with building(), tracing() as session:
+            return _bound(way_in, _traced(session, arguments), look)
     binding = bind(arguments, launch.parameter_names(way_in))
     launch.with_result(way_in, binding)
     return look(binding)
+
+
+def _traced(session: Trace, arguments: tuple) -> tuple:
+    """The arguments as a compiled launch has them: memories and floating-point numbers are those of the run."""
+    described = Described(arguments)
+    roots = tuple(Tensor.of_value(session.add_argument(tuple(r.shape), np.dtype(r.dtype))) for r in described.roots)
+    numbers = tuple(Tensor.of_value(session.add_argument((), np.asarray(n).dtype), PYTHON if type(n) in (float, complex)
+                                    else SCALAR) for n in described.numbers)
+    return tuple(a.of(roots, numbers) for a in described.arguments)

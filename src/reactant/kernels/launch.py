@@ -17,7 +17,7 @@ from reactant.errors import ConcreteValueNeeded
 from reactant.frontends import source_map
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, is_tensor
-from reactant.frontends.trace import is_tracing
+from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
 from reactant.kernels import dispatch
 from reactant.kernels.building import LaunchError, WayIn, build
@@ -104,7 +104,7 @@ class Configured:
 
     def __call__(self, *arguments: Any, **variables: Any) -> Any:
         """Launch. `variables` replace the module's global variables of these names (CUDA C++)."""
-        arguments = self._with_variables(arguments, variables)
+        arguments = self.with_variables(arguments, variables)
         if is_tracing():
             return launch_in_trace(self.way_in, self.launch, arguments)
         return STANDALONE[0](self.way_in, self.launch, arguments)
@@ -112,14 +112,15 @@ class Configured:
     def record(self, *arguments: Any, **variables: Any) -> KernelRecord:
         """What the later steps get for these arguments (see `reactant.kernels.record`)."""
         from reactant.kernels import inspection
-        return inspection.record_of(self.way_in, self.launch, self._with_variables(arguments, variables))
+        return inspection.record_of(self.way_in, self.launch, self.with_variables(arguments, variables))
 
     def explain(self, *arguments: Any, **variables: Any) -> str:
         """Whether the launch is a tensor program or native code, and why."""
         from reactant.kernels import inspection
-        return str(inspection.lowering_of(self.way_in, self.launch, self._with_variables(arguments, variables)))
+        return str(inspection.lowering_of(self.way_in, self.launch, self.with_variables(arguments, variables)))
 
-    def _with_variables(self, arguments: tuple, given: dict[str, Any]) -> tuple:
+    def with_variables(self, arguments: tuple, given: dict[str, Any]) -> tuple:
+        """The arguments, and the memories of the module's variables after them."""
         known = {v.name for v in getattr(self.way_in, "variables", ())}
         if unknown := given.keys() - known:
             has = f"it has {', '.join(sorted(known))}" if known else "it has none"
@@ -136,6 +137,7 @@ def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Any:
         binding = bind(given, parameter_names(way_in))
         result = with_result(way_in, binding)
         record, lowering = lowered(way_in, launch, binding)
+        current_trace().remarks.append(str(lowering))
         values = [*(m.read() for m in binding.memories), *binding.values]
         written = [m for m, b in zip(binding.memories, record.buffers, strict=True) if b.written]
         for memory in written:

@@ -13,7 +13,8 @@ from reactant.kernels.debug_types import CFunction, CType
 from reactant.kernels.functions import FunctionModule
 from reactant.kernels.module_source import ModuleSource
 
-_KERNEL = re.compile(r'^define [^@\n]*\b(?:ptx_kernel|amdgpu_kernel|spir_kernel) [^@\n]*@("[^"]+"|[\w.$-]+)\(', re.MULTILINE)
+_KERNEL = re.compile(r'^define [^@\n]*\b(?:ptx_kernel|amdgpu_kernel|spir_kernel) [^@\n]*@("[^"]+"|[\w.$-]+)\(',
+                     re.MULTILINE)
 
 
 def load(source: str | bytes | os.PathLike, name: str | None = None, *, lower: str = "auto",

@@ -130,6 +130,9 @@ class Binding:
         return tuple(m.buffer() for m in self.memories)
 
 
+_PYTHON = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+
+
 def bind(given: Sequence[Any], names: Sequence[str]) -> Binding:
     """Describe the arguments of a launch. Raises `KernelArgumentError` for what no kernel takes, `UnsupportedError` for
     arrays whose memory cannot be told."""
@@ -168,12 +171,13 @@ class _Binder:
         if isinstance(x, np.void):
             return BytesArgument(x.dtype, x.tobytes())
         if x is None or isinstance(x, (str, bytes, dict)) or getattr(type(x), "partial", False):
-            raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}. Kernels take arrays and numbers.")
-        if not is_tensor(x) and isinstance(x, (bool, int, float, complex, np.generic)):
-            python = not isinstance(x, np.generic)
-            dtype = np.dtype({bool: bool, int: np.int64, float: np.float64, complex: np.complex128}[type(x)]) \
-                if python else x.dtype
-            return NumberArgument(dtype, x, python=python)
+            raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}. Kernels take arrays and "
+                                      f"numbers.")
+        if not is_tensor(x) and isinstance(x, np.generic):
+            return NumberArgument(x.dtype, x)
+        if not is_tensor(x) and isinstance(x, (bool, int, float, complex)):
+            dtype = next(np.dtype(d) for kind, d in _PYTHON.items() if isinstance(x, kind))
+            return NumberArgument(dtype, x, python=True)
         tensor = wrap(x)
         return self.array(tensor, name) if tensor.kind == ARRAY else self.number(tensor, name)
 

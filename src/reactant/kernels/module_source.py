@@ -101,7 +101,8 @@ class ModuleSource:
     def _initial(self, variable: GlobalVariable) -> np.ndarray:
         """The content that the source gives a variable."""
         if " @" in variable.text.split(", !dbg")[0]:
-            raise UnsupportedError(f"The variable '{variable.name}' at {variable.place} holds addresses, which are not known "
+            raise UnsupportedError(f"The variable '{variable.name}' at {variable.place} holds addresses, which are "
+                                   f"not known "
                                    f"when a kernel is compiled. Choose by an index and a switch instead.")
         shape, element = _shape_of(variable)
         stored = re.search(r"\b(?:constant|global) (.*?)(?:, (?:align|comdat|section|!dbg)\b.*)?$", variable.text)
@@ -162,7 +163,8 @@ class SourceKernel:
         self.names = (*function.names, *(v.name for v in self.variables))
         self.result = function.result.dtype if function.result.kind == "number" else None
         if function.result.kind not in ("void", "number"):
-            raise UnsupportedError(f"'{self.name}' returns a {function.result}: functions may return a number or nothing.")
+            raise UnsupportedError(f"'{self.name}' returns a {function.result}: functions may return a number or "
+                                   f"nothing.")
 
     def global_arguments(self, given: dict[str, object]) -> Iterator[object]:
         """The memories of the module's variables that the kernel refers to; `given` replaces some."""

@@ -100,9 +100,11 @@ def _linkable(file: Any) -> str:
     if isinstance(file, (str, os.PathLike)) and name.endswith((".ll", ".bc")):
         return read_module(Path(name).read_bytes() if name.endswith(".bc") else Path(name).read_text())
     if type(file).__name__ == "CUSource" or name.endswith(".cu"):
-        text = Path(name).read_text() if content is None else content.decode() if isinstance(content, bytes) else content
+        text = Path(name).read_text() if content is None else content
+        text = text.decode() if isinstance(text, bytes) else text
         return _compiled_cuda(text, name)
-    raise UnsupportedError(f"The kernel is linked with {name}: only CUDA C++ sources (.cu) and LLVM IR (.ll, .bc) can be "
+    raise UnsupportedError(f"The kernel is linked with {name}: only CUDA C++ sources (.cu) and LLVM IR (.ll, .bc) "
+                           f"can be "
                            f"compiled.")
 
 

@@ -1,6 +1,6 @@
 """What a way in hands to the steps after it: one kernel, for one list of argument types, at one launch.
 
-Every way in (Numba-CUDA, CUDA C++, C, LLVM IR) ends in a `KernelRecord`. Its LLVM module has been cleaned, everything the
+Every way in (Numba-CUDA, CUDA C++, C, LLVM IR) ends in a `KernelRecord`. Its LLVM module has been cleaned, all that the
 launch knows is a constant in it, and its entry function has one parameter for each piece of memory and one for each
 number that only the run knows:
 
@@ -35,7 +35,7 @@ OPERATIONS = {
     "reactant.vote.{any,all,uni}": "(i32 mask, i1 predicate) -> i1",
     "reactant.match.any.{i32,i64}": "(i32 mask, T value) -> i32: the lanes in mask with the same value",
     "reactant.activemask": "() -> i32: the lanes of the warp that are here",
-    "atomicrmw, cmpxchg": "on buffers and shared memory, with LLVM's meaning (udec_wrap, uinc_wrap, fmax, fmin included)",
+    "atomicrmw, cmpxchg": "on buffers and shared memory, with LLVM's meaning (uinc_wrap, fmax... included)",
 }
 """Calls that the LLVM module of a record may hold besides LLVM intrinsics and libm: name -> signature and meaning."""
 
