@@ -98,15 +98,15 @@ class Builder:
                 return self.wrapless(name, a, b)
         return self.create("arith.index_cast", self.index_type, value)
 
-    def if_else(self, condition: ir.Value, results: Sequence[ir.Type], then: Callable[[], list[ir.Value]],
-                otherwise: Callable[[], list[ir.Value]] | None) -> list[ir.Value]:
+    def if_else(self, condition: ir.Value, results: Sequence[ir.Type], then: Callable[[], list[ir.Value] | None],
+                otherwise: Callable[[], list[ir.Value] | None] | None) -> list[ir.Value]:
         """scf.if; the callables build the branches and return their values."""
         made = ir.Operation.create("scf.if", list(results), [condition], regions=2)
         for region, build in zip(made.regions, (then, otherwise), strict=True):
             if build is not None:
                 block = ir.Block.create_at_start(region, [])
                 with ir.InsertionPoint(block):
-                    ir.Operation.create("scf.yield", [], build())
+                    ir.Operation.create("scf.yield", [], build() or [])
         return list(made.results)
 
     def count_up(self, count: ir.Value, body: Callable[[ir.Value], None]) -> None:

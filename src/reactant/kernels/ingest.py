@@ -74,8 +74,8 @@ class Ingest:
             self.names[name] = [value]
             arguments.append(f"{value}: {kind.mlir()} {{{self.argument_attributes(parameter)}}}")
         self.name_results()
-        for block, instructions in self.function.blocks.items():
-            self.block(block, instructions)
+        for name, instructions in self.function.blocks.items():
+            self.block(name, instructions)
         first = next(iter(self.function.blocks))
         lines = self.without_aliases()
         grid, block = self.record.grid, self.record.block

@@ -500,8 +500,7 @@ def mathematics(at: Ingest, made: Instruction, results: list[str], name: str) ->
     elif rounded != name and rounded in ROUNDED:
         at.op(ROUNDED[rounded], [at.scalar(o) for o in made.operands], kind, results[0])
     elif (external := f"{name}f" if kind == "f32" or made.type.mlir() == "f32" else name) in CALLS:
-        operands = [(at.scalar(o), o[0].mlir()) for o in made.operands]
-        collective(at, external, operands, made.type.mlir(), results[0])
+        collective(at, external, [(at.scalar(o), o[0].mlir()) for o in made.operands], made.type.mlir(), results[0])
     else:
         return False
     return True

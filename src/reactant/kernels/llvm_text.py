@@ -442,9 +442,10 @@ def read_function(header: str, lines: list[str], module: Module) -> Function:
     result = tokens.type()
     name = unquoted(tokens.next())
     tokens.expect("(")
-    arguments = []
+    arguments: list[tuple[Type, str, list[str]]] = []
     while not tokens.take(")"):
-        kind, attributes, argument = tokens.type(), [], ""
+        kind, argument = tokens.type(), ""
+        attributes: list[str] = []
         while tokens.peek() not in (",", ")"):
             word = tokens.next()
             if word.startswith("%"):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
@@ -37,8 +38,8 @@ class Undefined:
 
 
 UNDEFINED = Undefined()
-Name = Variable | ir.Value
-Source = Name | Number | Undefined
+Name: TypeAlias = "Variable | ir.Value"
+Source: TypeAlias = "Variable | ir.Value | Number | Undefined"
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Loop:
     location: ir.Location | None = None
 
 
-Statement = ir.Operation | Assign | Choice | Loop
+Statement: TypeAlias = "ir.Operation | Assign | Choice | Loop"
 
 
 class Graph:
