@@ -214,6 +214,11 @@ def _and(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
     if x.form.known is not None:
         x, y = y, x
     mask = y.form.known
+    bounds = range_of(x.form, domain)
+    if mask is not None and bounds is not None and bounds[0] >= 0 and x.sure(domain):
+        mask &= (1 << bounds[1].bit_length()) - 1                            # the other bits are zero anyway
+        if not mask:
+            return constant(0, x.width)
     if not is_static(x.form):
         whole = mask is not None and mask >= 0 and (mask & (mask + 1)) == 0 and x.sure(domain)
         if whole and not _of_run(found := _modulo(x.form, mask + 1, domain)):

@@ -159,25 +159,43 @@ class Memory:
         shape = (*(a.extent for a in self.axes), *found.shape)
         inside = all(0 <= s and s + (n - 1) * t < m for (s, t, n), m in zip(bounds, shape, strict=True))
         windows = [p for p in places if isinstance(p, Window)]
-        source, at, part = self.value, bounds, None
-        if inside and self.written is not None and self.written.value == self.value:
-            for seen, where, update in self.written.entries:
-                if seen != shape:
-                    break
-                local = _within(bounds, where)
-                if local is not None:
-                    source, at, part = update, local, update
-                    break
-                if not _disjoint(bounds, where):
-                    break
+        part = self._latest(shape, bounds) if inside else None
         if part is None:
             lanes = read(self._seen(found.shape), forms, places, domain)
+            part = self.value, shape, bounds
         else:
-            lanes = _of_part(_cut(part, at), windows, domain)
+            value = _cut(ops.reshape(part[0], part[1]), part[2])
+            lanes = _of_part(ops.reshape(value, [n for *_, n in bounds]), windows, domain)
         if not (self.scratch and inside) or any(t.flipped for w in windows for t in w.terms):
             return lanes
         labels = tuple(tuple(t.axis for t in w.terms) for w in windows)
-        return replace(lanes, view=View(source, shape if part is None else shape_of(part), at, labels))
+        flat = _flat(part[2], part[1], len(self.axes))
+        if len(part[1]) == len(shape) and flat is not None:
+            part = part[0], (*part[1][:len(self.axes)], size(part[1][len(self.axes):])), flat
+        if len(part[1]) == len(self.axes) + 1:
+            labels = (*labels[:len(self.axes)], tuple(a for label in labels[len(self.axes):] for a in label))
+        return replace(lanes, view=View(*part, labels))
+
+    def _latest(self, shape: tuple[int, ...], bounds: Bounds) -> tuple[ir.Value, tuple[int, ...], Bounds] | None:
+        """What was written last at the places: a tensor, the shape to see it in, and where in it; None if several writes
+        or none put it there."""
+        lead = len(self.axes)
+        if self.written is None or self.written.value != self.value:
+            return None
+        for seen, where, update in self.written.entries:
+            if seen == shape:
+                wanted, there = bounds, where
+            else:
+                flat, other = _flat(bounds, shape, lead), _flat(where, seen, lead)
+                if flat is None or other is None:
+                    return None
+                wanted, there = flat, other
+            local = _within(wanted, there)
+            if local is not None:
+                return update, tuple(n for *_, n in there), local
+            if not _disjoint(wanted, there):
+                return None
+        return None
 
     # -- writing
 
@@ -441,6 +459,18 @@ def _bounds(places: Sequence[Place]) -> Bounds | None:
             return None
         found.append((p.start, p.stride, p.count))
     return tuple(found)
+
+
+def _flat(bounds: Bounds, shape: Sequence[int], lead: int) -> Bounds | None:
+    """The same places with the dimensions from `lead` on as one, where they are one progression then."""
+    start, stride, count = 0, 0, 1
+    for (a, s, n), extent in zip(bounds[lead:], shape[lead:], strict=True):
+        start, stride = start * extent + a, stride * extent
+        if n > 1:
+            if count > 1 and stride != s * n:
+                return None
+            stride, count = s, count * n
+    return (*bounds[:lead], (start, stride or 1, count))
 
 
 def _within(inner: Bounds, outer: Bounds) -> Bounds | None:
