@@ -75,8 +75,8 @@ PASSES: dict[str, Any] = {
 }
 
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "slicing", "dynamic_slicing",
-                     "masked_updates", "indexing", "reduction", "contraction", "control_flow", "flags",
-                     "conditional_updates", "loops", "loop_places", "loop_maps", "cleanup"))
+                     "masked_updates", "indexing", "reduction", "contraction", "structured", "control_flow", "flags",
+                     "conditional_updates", "loops", "loop_places", "loop_maps", "loop_lifting", "cleanup"))
 
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "loop_windows", "loop_reads",
                    "shape", "slicing", "dynamic_slicing", "logic", "cleanup"))

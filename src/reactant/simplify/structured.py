@@ -1,0 +1,375 @@
+"""Structured matrices: diagonal ones in products, products of which only the diagonal is read, chains of products,
+outer products, one-hot rows, inverses applied to something.
+
+A diagonal matrix is `select(mask, m, 0)` where the mask is that of the identity (`is_identity_mask`), and its diagonal
+is read by the gather that `diagonal_of` builds; other spellings are brought to these two.
+
+A product with zeros is NaN where the other factor is infinite or NaN. So products with diagonal matrices come twice:
+for finite numbers as they are, else with a check of each column or row: one more pass over the other factor.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.attributes import DotDimensions, GatherDimensions, ScatterDimensions, dot_dimension_numbers
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
+from reactant.simplify.contraction import dot, free_dimensions
+from reactant.simplify.indexing import known_content
+
+x, y, d, n, i, p, u = variables("x y d n i p u")
+LEAST = 4
+"""Smallest side of a matrix for which structure is used."""
+
+
+# ---- what is diagonal ----------------------------------------------------------------------------------------------
+
+def identity_mask(side: int) -> ir.Value:
+    """True on the diagonal."""
+    return ops.compare(ops.iota((side, side), np.int32, 0), ops.iota((side, side), np.int32, 1), "EQ")
+
+
+def is_identity_mask(value: ir.Value) -> bool:
+    """Whether a boolean square matrix is true on its diagonal and false elsewhere."""
+    shape = shape_of(value)
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
+        return False
+    made = producer(value)
+    if made is None:
+        return False
+    if made.name == "stablehlo.compare" and made["comparison_direction"] == "EQ":
+        sides = [producer(v) for v in made.operands]
+        return all(s is not None and s.name == "stablehlo.iota" for s in sides) \
+            and {s["iota_dimension"] for s in sides} == {0, 1}
+    content = known_content(value) if made.name == "stablehlo.constant" else None
+    return content is not None and bool((content == np.eye(shape[0], dtype=bool)).all())
+
+
+def diagonal_of(value: ir.Value) -> ir.Value:
+    """The diagonal of a square matrix as the gather that the rules know."""
+    side = shape_of(value)[0]
+    return ops.gather(value, ops.iota((side, 2), np.int32, 0), offset_dims=[], collapsed_slice_dims=[0, 1],
+                      start_index_map=[0, 1], index_vector_dim=1, slice_sizes=[1, 1], indices_are_sorted=True)
+
+
+def entries(value: ir.Value) -> ir.Value | np.ndarray | None:
+    """The diagonal of a matrix that is zero elsewhere: a vector, or a known number for all; None for any other."""
+    shape = shape_of(value)
+    made = producer(value)
+    if made is None or len(shape) != 2 or shape[0] != shape[1] or shape[0] < LEAST:
+        return None
+    if made.name == "stablehlo.convert" and is_identity_mask(made.operands[0]):
+        return np.ones((), dtype_of(value))
+    if made.name == "stablehlo.select":
+        mask, inside, outside = made.operands
+        zero = ops.constant_value(outside)
+        if zero is None or zero.any() or not is_identity_mask(mask):
+            return None
+        return _vector(inside)
+    content = known_content(value) if made.name == "stablehlo.constant" else None
+    if content is None or (content * ~np.eye(shape[0], dtype=bool)).any() or not np.isfinite(content).all():
+        return None
+    return np.ascontiguousarray(np.diagonal(content))
+
+
+def _vector(inside: ir.Value) -> ir.Value | np.ndarray:
+    """The diagonal of any matrix, without reading one where it is a repeated vector."""
+    constant = ops.constant_value(inside)
+    if constant is not None:
+        return np.ascontiguousarray(np.diagonal(constant))
+    made = producer(inside)
+    if made is not None and made.name == "stablehlo.broadcast_in_dim" and len(made["broadcast_dimensions"]) == 1 \
+            and shape_of(made.operands[0])[0] > 1:
+        return made.operands[0]
+    return inside
+
+
+def _as_vector(found: ir.Value | np.ndarray) -> ir.Value:
+    if isinstance(found, np.ndarray):
+        return ops.constant(found)
+    return diagonal_of(found) if len(shape_of(found)) == 2 else found
+
+
+def _diagonal(a: Any, side: int = 5) -> ir.Value:
+    """A diagonal matrix, for examples."""
+    full = ops.broadcast_in_dim(v := a(side), (side, side), (0,))
+    return ops.select(identity_mask(side), full, ops.constant(0, dtype_of(v), (side, side)))
+
+
+# ---- products with diagonal matrices -------------------------------------------------------------------------------
+
+def _turned(other: ir.Value, k: int, first: bool) -> ir.Value:
+    """The other factor with its contracted dimension first or last, where the product has the diagonal's."""
+    rest = [m for m in range(len(shape_of(other))) if m != k]
+    return ops.transpose(other, [k, *rest] if first else [*rest, k])
+
+
+def _scaled(found: ir.Value | np.ndarray, other: ir.Value, dimension: int) -> ir.Value:
+    """`other` times the diagonal along a dimension."""
+    if isinstance(found, np.ndarray) and found.ndim == 0 and found == 1:
+        return other
+    if isinstance(found, np.ndarray) and found.ndim == 0:
+        return ops.multiply(other, ops.splat(found, other))
+    return ops.multiply(ops.broadcast_in_dim(_as_vector(found), shape_of(other), (dimension,)), other)
+
+
+def _checked(product: ir.Value, other: ir.Value, dimension: int) -> ir.Value:
+    """The product, but NaN wherever some *other* element along the dimension is infinite or NaN, and without -0.0."""
+    bad = ops.compare(ops.subtract(other, other), 0, "NE")
+    counted = ops.reduce(ops.convert(bad, np.int32), ops.constant(0, np.int32), (dimension,), "add")
+    kept = [m for m in range(len(shape_of(other))) if m != dimension]
+    others = ops.subtract(ops.broadcast_in_dim(counted, shape_of(other), kept), ops.convert(bad, np.int32))
+    sound = ops.compare(others, 0, "EQ")
+    return ops.select(sound, ops.add(product, 0), ops.splat(np.nan, product))
+
+
+def _with_diagonal(x: ir.Value, y: ir.Value, d: DotDimensions) -> tuple | None:
+    """(entries, other factor turned, dimension of the product they scale), where one factor is diagonal."""
+    if d.batching_dims[0] or len(d.contracting_dims[0]) != 1 or dtype_of(x) != dtype_of(y):
+        return None
+    for side, (matrix, other) in enumerate(((x, y), (y, x))):
+        found = entries(matrix)
+        if found is not None:
+            return found, other, d.contracting_dims[1 - side][0], side == 0
+    return None
+
+
+@rewrite(dot(x, y), dtypes="inexact", assumes="finite",
+         example=(lambda a: ops.dot_general(_diagonal(a), a(5, 3), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(_diagonal(a), a(3, 5, 2), contracting_dims=((0,), (1,))),
+                  lambda a: ops.dot_general(a(2, 5, 3), _diagonal(a), contracting_dims=((1,), (0,)))),
+         counter=lambda a: ops.dot_general(a(5, 5), a(5, 3), contracting_dims=((1,), (0,))))
+def dot_of_diagonal(x, y, d, t, result_dtype):
+    """diag(v) @ y = v[:, None] * y, x @ diag(v) = x * v, for finite numbers"""
+    found = _with_diagonal(x, y, d)
+    if found is None or result_dtype != dtype_of(x):
+        return None
+    vector, other, k, first = found
+    turned = _turned(other, k, first)
+    return _scaled(vector, turned, 0 if first else len(shape_of(turned)) - 1)
+
+
+@rewrite(dot(x, y), dtypes="real",
+         example=(lambda a: ops.dot_general(_diagonal(a), a(5, 3), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(_diagonal(a), a(3, 5, 2), contracting_dims=((0,), (1,))),
+                  lambda a: ops.dot_general(a(2, 5, 3), _diagonal(a), contracting_dims=((1,), (0,)))),
+         counter=lambda a: ops.dot_general(_diagonal(a), a(5), contracting_dims=((1,), (0,))))
+def dot_of_diagonal_checked(x, y, d, t, result_dtype):
+    """diag(v) @ y = v[:, None] * y, but NaN beside an infinity or NaN in its column of y; x @ diag(v) likewise"""
+    found = _with_diagonal(x, y, d)
+    if found is None or result_dtype != dtype_of(x):
+        return None
+    vector, other, k, first = found
+    if len(shape_of(other)) < 2:
+        return None         # a product with a vector costs little more than the check
+    turned = _turned(other, k, first)
+    along = 0 if first else len(shape_of(turned)) - 1
+    product = _scaled(vector, turned, along)
+    return _checked(product, turned, along) if dtype_of(x).kind == "f" else product
+
+
+@rewrite(match.multiply(x, y), dtypes="inexact", assumes="finite",
+         example=lambda a: ops.multiply(a(5, 5), ops.convert(identity_mask(5), dtype_of(a(1)))),
+         counter=lambda a: ops.multiply(a(5, 5), ops.convert(ops.compare(a(5, 5), 0, "EQ"), dtype_of(a(1)))))
+def multiply_by_identity(x, y, result_shape):
+    """x * I = x on the diagonal, else 0, for finite numbers"""
+    for one, other in ((x, y), (y, x)):
+        made = producer(one)
+        if made is not None and made.name == "stablehlo.convert" and is_identity_mask(made.operands[0]):
+            return ops.select(made.operands[0], other, ops.splat(0, other))
+    return None
+
+
+# ---- diagonals -----------------------------------------------------------------------------------------------------
+
+def _reads_diagonal(x: ir.Value, i: ir.Value, d: GatherDimensions, n: Sequence[int]) -> bool:
+    extents = shape_of(x)
+    indices = shape_of(i)
+    if len(extents) != 2 or extents[0] != extents[1] or tuple(n) != (1, 1) or d.operand_batching_dims \
+            or tuple(d.collapsed_slice_dims) != (0, 1) or tuple(d.start_index_map) != (0, 1) \
+            or indices != (extents[0], 2) or d.index_vector_dim != 1:
+        return False
+    return _counts(i)
+
+
+def _counts(i: ir.Value) -> bool:
+    """Whether both columns of an index array count from 0."""
+    made = producer(i)
+    if made is not None and made.name == "stablehlo.iota":
+        return made["iota_dimension"] == 0
+    content = known_content(i)
+    return content is not None and bool((content == np.arange(len(content))[:, None]).all())
+
+
+def _reading(inner: Any) -> Any:
+    return match.gather(inner, i, dimension_numbers=d, slice_sizes=n)
+
+
+@rewrite(_reading(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p, template="t"))),
+         dtypes="number", changes="rounding",
+         example=(lambda a: diagonal_of(ops.dot_general(a(5, 3), a(3, 5), contracting_dims=((1,), (0,)))),
+                  lambda a: diagonal_of(ops.dot_general(a(3, 5), a(5, 3), contracting_dims=((0,), (1,))))),
+         counter=lambda a: diagonal_of(ops.dot_general(a(2, 4, 5), a(2, 4, 5), contracting_dims=((0, 1), (0, 1)))))
+def diagonal_of_dot(x, y, p, t, d, i, n, result_dtype):
+    """diagonal(x @ y) = sum(x * y.T, 1)"""
+    if p.batching_dims[0] or len(shape_of(x)) != 2 or len(shape_of(y)) != 2 or len(p.contracting_dims[0]) != 1 \
+            or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype:
+        return None
+    side = shape_of(x)[free_dimensions(p, 0, 2)[0]]
+    if shape_of(i) != (side, 2) or shape_of(y)[free_dimensions(p, 1, 2)[0]] != side or tuple(n) != (1, 1) \
+            or tuple(d.collapsed_slice_dims) != (0, 1) or tuple(d.start_index_map) != (0, 1) \
+            or d.index_vector_dim != 1 or not _counts(i):
+        return None
+    left = x if p.contracting_dims[0] == (1,) else ops.transpose(x, (1, 0))
+    right = y if p.contracting_dims[1] == (1,) else ops.transpose(y, (1, 0))
+    return ops.reduce(ops.multiply(left, right), ops.constant(0, result_dtype), (1,), "add")
+
+
+POINTWISE = ("stablehlo.add", "stablehlo.multiply", "stablehlo.subtract", "stablehlo.divide", "stablehlo.maximum",
+             "stablehlo.minimum")
+
+
+@rewrite(_reading(once(one_of(POINTWISE, x, y, template="t"))), dtypes="number",
+         example=lambda a: diagonal_of(ops.add(a(5, 5), a(5, 5))),
+         counter=lambda a: [v := ops.add(a(5, 5), a(5, 5)), diagonal_of(v)])
+def diagonal_of_pointwise(x, y, t, d, i, n, result_shape):
+    """diagonal(f(x, y)) = f(diagonal(x), diagonal(y))"""
+    if not _reads_diagonal(x, i, d, n):
+        return None
+    return t.build((diagonal_of(x), diagonal_of(y)), result_shape)
+
+
+@rewrite(_reading(match.broadcast_in_dim(x, broadcast_dimensions=u)), dtypes="number",
+         example=(lambda a: diagonal_of(ops.broadcast_in_dim(a(5), (5, 5), (1,))),
+                  lambda a: diagonal_of(ops.broadcast_in_dim(a(), (5, 5), ()))),
+         counter=lambda a: diagonal_of(ops.broadcast_in_dim(a(1, 5), (5, 5), (0, 1))))
+def diagonal_of_broadcast(x, u, d, i, n, result, result_shape):
+    """diagonal(broadcast(x)) = x for a vector, broadcast(x) for a number"""
+    side = result_shape[0] if result_shape else 0
+    if len(u) > 1 or len(result_shape) != 1 or shape_of(x) not in ((), (side,)) or not _counts(i) \
+            or shape_of(i) != (side, 2) or d.index_vector_dim != 1 or tuple(n) != (1, 1):
+        return None
+    return ops.broadcast_in_dim(x, result_shape, ()) if not u else x
+
+
+@rewrite(_reading(match.transpose(x, permutation=u)), dtypes="number",
+         example=lambda a: diagonal_of(ops.transpose(a(5, 5), (1, 0))))
+def diagonal_of_transpose(x, u, d, i, n):
+    """diagonal(x.T) = diagonal(x)"""
+    return diagonal_of(x) if _reads_diagonal(x, i, d, n) else None
+
+
+@rewrite(_reading(match.select(p, x, y)), dtypes="number",
+         example=lambda a: diagonal_of(_diagonal(a)),
+         counter=lambda a: diagonal_of(ops.select(ops.compare(a(5, 5), 0, "LT"), a(5, 5), a(5, 5))))
+def diagonal_of_diagonal(p, x, y, d, i, n):
+    """diagonal(select(I, x, y)) = diagonal(x)"""
+    return diagonal_of(x) if _reads_diagonal(x, i, d, n) and is_identity_mask(p) else None
+
+
+@rewrite(one_of(("stablehlo.reduce",), match.select(p, x, splat("z")), splat("init"), dimensions=d, template="t"),
+         dtypes="number", changes="rounding",
+         example=(lambda a: ops.reduce(_diagonal(a), ops.constant(0, dtype_of(a(1))), (0, 1), "add"),
+                  lambda a: ops.reduce(_diagonal(a), ops.constant(0, dtype_of(a(1))), (1,), "add")),
+         counter=lambda a: ops.reduce(ops.select(ops.compare(a(5, 5), 0, "LT"), a(5, 5), ops.splat(0, a(5, 5))),
+                                      ops.constant(0, dtype_of(a(1))), (0, 1), "add"))
+def sum_of_diagonal(p, x, z, init, d, t, result_dtype):
+    """sum(select(I, x, 0)) = sum(diagonal(x)); over one dimension = diagonal(x)"""
+    if t.body != "add" or z != 0 or init != 0 or not is_identity_mask(p) or shape_of(x)[0] < LEAST:
+        return None
+    inside = _vector(x)
+    vector = _as_vector(inside)
+    if len(d) == 1:
+        return ops.add(vector, 0)       # as the sum does with -0.0
+    return ops.reduce(vector, ops.constant(0, result_dtype), (0,), "add")
+
+
+@rewrite(one_of(("stablehlo.scatter",), splat("c"), i, y, scatter_dimension_numbers=d, template="t"),
+         example=lambda a: ops.scatter(ops.constant(0, dtype_of(v := a(5)), (5, 5)), ops.iota((5, 2), np.int32, 0), v,
+                                       "second", update_window_dims=[], inserted_window_dims=[0, 1],
+                                       scatter_dims_to_operand_dims=[0, 1], index_vector_dim=1),
+         counter=lambda a: ops.scatter(ops.constant(0, dtype_of(v := a(5)), (5, 5)), a(5, 2, dtype="int32"), v,
+                                       "second", update_window_dims=[], inserted_window_dims=[0, 1],
+                                       scatter_dims_to_operand_dims=[0, 1], index_vector_dim=1))
+def scatter_on_diagonal(c, i, y, d, t, result_shape):
+    """c everywhere, then y on the diagonal = select(I, y, c)"""
+    if not _writes_diagonal(d, i, result_shape) or t.body != "second":
+        return None
+    spread = ops.broadcast_in_dim(y, result_shape, (0,))
+    return ops.select(identity_mask(result_shape[0]), spread, ops.splat(c, spread))
+
+
+def _writes_diagonal(d: ScatterDimensions, i: ir.Value, shape: Sequence[int]) -> bool:
+    return (len(shape) == 2 and shape[0] == shape[1] >= 2 and shape_of(i) == (shape[0], 2)
+            and tuple(d.inserted_window_dims) == (0, 1) and tuple(d.scatter_dims_to_operand_dims) == (0, 1)
+            and d.index_vector_dim == 1 and not d.update_window_dims and not d.input_batching_dims and _counts(i))
+
+
+# ---- chains --------------------------------------------------------------------------------------------------------
+
+def _plain(d: DotDimensions, x: ir.Value, y: ir.Value) -> bool:
+    return not d.batching_dims[0] and len(d.contracting_dims[0]) == 1 and len(shape_of(x)) == 2 \
+        and len(shape_of(y)) in (1, 2)
+
+
+@rewrite(one_of(("stablehlo.dot_general",), once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
+                                                         template="s")), u, dot_dimension_numbers=d, template="t"),
+         dtypes="inexact", changes="rounding",
+         example=(lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
+                                            contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.dot_general(a(9, 8), a(7, 9), contracting_dims=((0,), (1,))), a(2, 7),
+                                            contracting_dims=((1,), (1,)))),
+         counter=lambda a: ops.dot_general(ops.dot_general(a(2, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7, 8),
+                                           contracting_dims=((1,), (0,))))
+def chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype):
+    """(x @ y) @ u = x @ (y @ u) where that takes fewer products"""
+    if not (_plain(p, x, y) and len(shape_of(y)) == 2 and _plain(d, x, u)) or d.contracting_dims[0] != (1,) \
+            or not dtype_of(x) == dtype_of(y) == dtype_of(u) == result_dtype:
+        return None
+    middle, inner = free_dimensions(p, 1, 2)[0], p.contracting_dims[1][0]
+    rows, depth, width = shape_of(x)[free_dimensions(p, 0, 2)[0]], shape_of(y)[inner], shape_of(y)[middle]
+    columns = size(shape_of(u)) // max(width, 1)
+    if rows * depth * width + rows * width * columns <= depth * width * columns + rows * depth * columns:
+        return None
+    right = t.build((y, u), _product_shape(y, u, middle, d.contracting_dims[1][0]),
+                    dot_dimension_numbers=_dims(middle, d.contracting_dims[1][0]))
+    place = 0       # the contracted dimension of y comes first in y @ u
+    return s.build((x, right), result_shape, dot_dimension_numbers=_dims(p.contracting_dims[0][0], place))
+
+
+@rewrite(one_of(("stablehlo.dot_general",), u, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
+                                                            template="s")), dot_dimension_numbers=d, template="t"),
+         dtypes="inexact", changes="rounding",
+         example=(lambda a: ops.dot_general(a(7), ops.dot_general(a(7, 9), a(9, 8), contracting_dims=((1,), (0,))),
+                                            contracting_dims=((0,), (0,))),
+                  lambda a: ops.dot_general(a(2, 7), ops.dot_general(a(9, 7), a(8, 9), contracting_dims=((0,), (1,))),
+                                            contracting_dims=((1,), (0,)))),
+         counter=lambda a: ops.dot_general(a(8, 7), ops.dot_general(a(7, 9), a(9, 2), contracting_dims=((1,), (0,))),
+                                           contracting_dims=((1,), (0,))))
+def chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype):
+    """u @ (x @ y) = (u @ x) @ y where that takes fewer products"""
+    if not (_plain(p, x, y) and len(shape_of(y)) == 2 and _plain(d, x, u)) or d.contracting_dims[1] != (0,) \
+            or not dtype_of(x) == dtype_of(y) == dtype_of(u) == result_dtype:
+        return None
+    outer, inner = free_dimensions(p, 0, 2)[0], p.contracting_dims[0][0]
+    width, depth, columns = shape_of(x)[outer], shape_of(x)[inner], shape_of(y)[free_dimensions(p, 1, 2)[0]]
+    rows = size(shape_of(u)) // max(width, 1)
+    if width * depth * columns + rows * width * columns <= rows * width * depth + rows * depth * columns:
+        return None
+    k = d.contracting_dims[0][0]
+    left = t.build((u, x), _product_shape(u, x, k, outer), dot_dimension_numbers=_dims(k, outer))
+    return s.build((left, y), result_shape,
+                   dot_dimension_numbers=_dims(len(shape_of(left)) - 1, p.contracting_dims[1][0]))
+
+
+def _dims(left: int, right: int) -> ir.Attribute:
+    return dot_dimension_numbers(((), ()), ((left,), (right,)))
+
+
+def _product_shape(x: ir.Value, y: ir.Value, k: int, m: int) -> tuple[int, ...]:
+    return tuple(e for j, e in enumerate(shape_of(x)) if j != k) + tuple(e for j, e in enumerate(shape_of(y)) if j != m)
