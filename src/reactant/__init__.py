@@ -19,15 +19,16 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
          "explain": "explanation", "verify": "verification", "vmap": "mapping", "bisect": "diagnosis.bisection",
          "export": "exchange", "load": "exchange",
          **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
-         **dict.fromkeys(("check_derivatives", "checkpoint", "custom_derivative", "grad", "hessian", "hvp", "jacobian",
-                          "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"), "derivatives")}
+         **dict.fromkeys(("check_derivatives", "checkpoint", "checkpointed", "custom_derivative", "grad", "hessian",
+                          "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"),
+                         "derivatives")}
 """Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
 
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
            "LeakError", "ReactantError", "RecompilationWarning", "UnsupportedError", "array", "bisect", "c",
-           "check_derivatives", "checkpoint", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices",
-           "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel", "llvm",
-           "linearize", "load", "stop_gradient", "value_and_grad", "verify", "vjp", "vmap"]
+           "check_derivatives", "checkpoint", "checkpointed", "code_hlo", "code_xla", "cuda", "custom_derivative",
+           "devices", "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel",
+           "linearize", "llvm", "load", "stop_gradient", "value_and_grad", "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:

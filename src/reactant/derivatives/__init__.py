@@ -11,9 +11,10 @@ function of z = x + iy is df/dx - i df/dy (jax's convention); a holomorphic func
 """
 from reactant.derivatives.checking import DerivativeCheck, check_derivatives
 from reactant.derivatives.gradients import Derivative, grad, value_and_grad
-from reactant.derivatives.marks import CustomDerivative, checkpoint, custom_derivative, stop_gradient
+from reactant.derivatives.marks import CustomDerivative, checkpoint, checkpointed, custom_derivative, stop_gradient
 from reactant.derivatives.matrices import hessian, jacobian
 from reactant.derivatives.products import hvp, jvp, linearize, vjp
 
-__all__ = ["CustomDerivative", "Derivative", "DerivativeCheck", "check_derivatives", "checkpoint", "custom_derivative",
-           "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = ["CustomDerivative", "Derivative", "DerivativeCheck", "check_derivatives", "checkpoint", "checkpointed",
+           "custom_derivative", "grad", "hessian", "hvp", "jacobian", "jvp", "linearize", "stop_gradient",
+           "value_and_grad", "vjp"]

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from reactant import signature as sig
@@ -13,6 +14,7 @@ from reactant.api import Jitted, as_jitted
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.jax_functions import JaxJitted
 
 EXTRA = "reactant_extra"
 """The keyword by which an entry point hands tangents or cotangents to its compiled function."""
@@ -51,6 +53,13 @@ def base_of(function: Any) -> Jitted:
     while hasattr(function, "differentiated"):
         function = function.differentiated
     return as_jitted(function)
+
+
+def delivered(function: Any, result: Any) -> Any:
+    """What a derivative gives to the caller: of a JAX function, JAX arrays."""
+    if not isinstance(base_of(function), JaxJitted):
+        return result
+    return sig.map_tree(result, lambda x: jax.numpy.asarray(x) if isinstance(x, (np.ndarray, np.generic)) else x)
 
 
 def remembered(make: Callable) -> Callable:

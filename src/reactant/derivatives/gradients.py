@@ -10,6 +10,7 @@ import numpy as np
 from reactant.api import Jitted
 from reactant.derivatives.entry import (
     compiled,
+    delivered,
     name_of,
     named_arguments,
     numbers_of,
@@ -47,7 +48,9 @@ class Derivative:
         return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.traced(args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)
+        if is_tracing():
+            return self.traced(args, kwargs)
+        return delivered(self.differentiated, self.jitted(*args, **kwargs))
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, as `Jitted.lower` gives it."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from reactant.derivatives.entry import name_of
 from reactant.derivatives.linear import value_like
 from reactant.derivatives.outline import Slot, call_of, filled, leaves_of, outline
 from reactant.differentiate import requests
+from reactant.differentiate.checkpoint import Policy
 from reactant.differentiate.declare import differentiable
 from reactant.errors import ReactantError, UnsupportedError
+from reactant.frontends.iteration import PolicyItems, items_of
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.trace import current_trace, tracing
 from reactant.ir import modules, ops
@@ -48,6 +50,28 @@ def checkpoint(function: Callable) -> Callable:
         return made.call(requests.checkpointed)
 
     return checkpointed
+
+
+def checkpointed(iterable: Iterable, checkpoint: str | int | None = None, *, every: int | None = None,
+                 memory_budget: str | int | None = None) -> Any:
+    """What a `for` runs over, with a word on how reverse mode keeps the turns of that loop.
+
+        for i in reactant.checkpointed(range(n), every=10): ...
+
+    every (or an int as `checkpoint`): keep each such state and run the turns between two again; "sqrt": as many turns
+    as there are states; "binomial": a number of states logarithmic in the turns; "all": nothing is run again.
+    memory_budget: bytes ("256MB") that what is kept has to fit in; picks the fastest way that does. "sqrt" unless said.
+    """
+    if checkpoint is None and every is None and memory_budget is None:
+        checkpoint = "sqrt"
+    policy = Policy.of(every if checkpoint is None else checkpoint, memory_budget)
+    if not is_tracing():
+        return iterable
+    items = items_of(iterable)
+    if items is None:
+        raise UnsupportedError(f"checkpointed takes a range or an array (or enumerate, zip or reversed of them), not "
+                               f"{type(iterable).__name__}.")
+    return PolicyItems(items, policy.text)
 
 
 # ---- derivatives by the user ---------------------------------------------------------------------------------------

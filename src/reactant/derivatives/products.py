@@ -6,7 +6,7 @@ from typing import Any
 
 from reactant import signature as sig
 from reactant.api import Jitted
-from reactant.derivatives.entry import EXTRA, compiled, name_of, numbers_of, remembered
+from reactant.derivatives.entry import EXTRA, compiled, delivered, name_of, numbers_of, remembered
 from reactant.derivatives.gradients import Derivative, grad
 from reactant.derivatives.linear import jvp_traced, linear_traced
 from reactant.derivatives.residuals import Split
@@ -31,7 +31,7 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], **k
     if is_tracing():
         return jvp_traced(function, tuple(primals), tangents, kwargs)
     given = tuple(None if t is None else floating(t) for t in tangents)
-    return _jvp_entry(function)(*primals, **kwargs, **{EXTRA: given})
+    return delivered(function, _jvp_entry(function)(*primals, **kwargs, **{EXTRA: given}))
 
 
 def floating(tree: Any) -> Any:
@@ -54,9 +54,8 @@ def vjp(function: Callable, *primals: Any, argnums: int | Sequence[int] | None =
     if is_tracing():
         outputs, pull, _ = linear_traced(function, primals, kwargs, numbers)
         return outputs, lambda g: told(pull(g))
-    split = _split(function, numbers, "reverse")
-    outputs, late = split.begin(primals, kwargs)
-    return outputs, lambda g: told(late(g))
+    outputs, late = _split(function, numbers, "reverse").begin(primals, kwargs)
+    return delivered(function, outputs), lambda g: told(delivered(function, late(g)))
 
 
 def linearize(function: Callable, *primals: Any, argnums: int | Sequence[int] | None = None,
@@ -70,7 +69,7 @@ def linearize(function: Callable, *primals: Any, argnums: int | Sequence[int] | 
         outputs, _, push = linear_traced(function, primals, kwargs, numbers)
         return outputs, push
     outputs, late = _split(function, numbers, "forward").begin(primals, kwargs)
-    return outputs, lambda *tangents: late(tangents)
+    return delivered(function, outputs), lambda *tangents: delivered(function, late(tangents))
 
 
 @remembered

@@ -63,8 +63,6 @@ class Policy:
         return Policy(kind, int(every), int(budget))
 
 
-POLICY = "reactant.loops"
-"""Attribute of a loop: the text of a policy of its own."""
 CHUNK, DEPTH = 64, 64
 """Most turns between states, and most states, where nothing says how many turns a loop has."""
 
@@ -107,7 +105,8 @@ def _within(share: int, most: int | None, state: int, turn: int) -> Plan:
             return Plan(every)
     every = max(1, min(CHUNK, share // 2 // turn))
     groups = DEPTH if most is None else max(2, math.ceil(most / every))
-    return Plan(every, max(2, min((share - every * turn) // max(state, 1), groups)))
+    # Twice a state for each row: XLA has two buffers where the stack goes from one loop to another.
+    return Plan(every, max(2, min((share - every * turn) // max(2 * state, 1), groups)))
 
 
 def _divisor_near(most: int, wanted: float) -> int:
@@ -126,25 +125,36 @@ def number_loops(function: ir.Operation) -> None:
         op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
+def has_budget(function: ir.Operation) -> bool:
+    """Whether a loop of a function has a byte budget of its own."""
+    return any(_own(op).budget for op in modules.walk(function) if op.name == LOOP)
+
+
+def _own(loop: ir.Operation) -> Policy:
+    """What the user says of this loop."""
+    if modules.LOOP_POLICY not in loop.attributes:
+        return Policy()
+    return Policy.parse(ir.StringAttr(loop.attributes[modules.LOOP_POLICY]).value)
+
+
 def restructure(function: ir.Operation, active: Callable[[ir.Operation], bool], policy: Policy,
-                measured: dict[int, int]) -> bool:
-    """Give the active loops of a function the form that the sweep follows; whether any changed. The policy is for loops
-    that are in no other; `measured`: bytes that a turn of each loop needs, by number."""
+                measured: dict[int, int] | None) -> None:
+    """Give the active loops of a function the form that the sweep follows. The policy is for loops that are in no
+    other; `measured`: bytes that a turn of each loop needs, by number (None: find out, with the policy for all)."""
     found: list[tuple[ir.Operation, int]] = []
     _collect(function.regions[0].blocks[0], 0, active, found)
     outermost = max(1, sum(depth == 0 for _, depth in found))
-    changed = False
     for loop, depth in found:
-        own = Policy.parse(ir.StringAttr(loop.attributes[POLICY]).value) if POLICY in loop.attributes \
-            else policy if depth == 0 else Policy()
+        own = policy if measured is None or depth == 0 else Policy()
+        if measured is not None and modules.LOOP_POLICY in loop.attributes:
+            own = _own(loop)
         carried = Carried(loop)
         state = sum(nbytes(a) for a in carried.block.arguments if not carried.free(a))
-        turn = measured.get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value), 0) if NUMBER in loop.attributes else 0
-        chosen = plan(own, trips(loop), state, turn, own.budget // outermost if depth == 0 else own.budget)
+        turn = (measured or {}).get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value), 0) \
+            if NUMBER in loop.attributes else 0
+        chosen = plan(own, trips(loop), state, turn, own.budget // outermost if own is policy else own.budget)
         if chosen.every:
             _group(loop, chosen)
-            changed = True
-    return changed
 
 
 def _collect(block: ir.Block, depth: int, active: Callable[[ir.Operation], bool],

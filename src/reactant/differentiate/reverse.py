@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
-from reactant.differentiate.checkpoint import Policy, number_loops, restructure
+from reactant.differentiate.checkpoint import Policy, has_budget, number_loops, restructure
 from reactant.differentiate.declare import (
     Call,
     Contribution,
@@ -58,9 +58,9 @@ def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, 
         function = modules.function(source, name)
         number_loops(function)
         measured: dict[int, int] = {}
-        if policy.budget:
+        if policy.budget or has_budget(function):
             trial = _Vjp(modules.clone(source), arguments, results, ones, name)
-            trial.restructure(Policy("all"), {})
+            trial.restructure(Policy("all"), None)
             trial.run()
             measured = trial.sweep.kept
         made = _Vjp(source, arguments, results, ones, name)

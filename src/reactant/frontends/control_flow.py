@@ -300,7 +300,7 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
     items = items_of(iterable)
     if items is None:
         return _run(ag__.iterate(iterable), body, flags, live, dead)
-    if is_tensor(items.length):
+    if is_tensor(items.length) or items.policy:
         return _Counted(items, body, flags, live, dead, rebound).stage()
     if items.length <= SMALL:
         return _run(_known(items), body, flags, live, dead)
@@ -336,8 +336,10 @@ class _Counted:
         self.start = 0
 
     def loop(self) -> Loop:
-        return Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
+        made = Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
                     count=self.items.length, start=self.start)
+        made.policy = self.items.policy
+        return made
 
     def stage(self) -> None:
         try:

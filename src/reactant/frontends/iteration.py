@@ -29,6 +29,8 @@ class Items:
     """A sequence of `length` elements, where `at(k)` takes a run-time index."""
 
     length: int | Tensor
+    policy = ""
+    """How reverse mode keeps the loop, where the user says (`reactant.checkpointed`)."""
 
     def at(self, k: int | Tensor) -> Any:
         raise NotImplementedError
@@ -152,6 +154,19 @@ class ReversedItems(Items):
 
     def at(self, k: int | Tensor) -> Any:
         return self.items.at(self.length - 1 - k)
+
+
+class PolicyItems(Items):
+    """The elements of others, in a loop that reverse mode keeps in a way of the user's."""
+
+    def __init__(self, items: Items, policy: str):
+        self.items, self.length, self.policy = items, items.length, policy
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.items.at(k)
+
+    def known(self, k: int) -> Any:
+        return self.items.known(k)
 
 
 def items_of(iterable: Any) -> Items | None:

@@ -67,7 +67,7 @@ from reactant.frontends.state import (
     value_of,
 )
 from reactant.frontends.trace import Trace, current_trace
-from reactant.ir import ops
+from reactant.ir import modules, ops
 
 ATTEMPTS = 24
 """Most times a loop body is traced before the loop is given up."""
@@ -98,6 +98,7 @@ class Loop:
         self.test_in_body = False
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
+        self.policy = ""
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -481,6 +482,8 @@ class Loop:
         op = ops.create("stablehlo.while", [s.init.type for s in self.slots], [s.init for s in self.slots], regions=2)
         for region, block in zip(op.regions, reversed(blocks), strict=True):
             block.append_to(region)
+        if self.policy:
+            op.attributes[modules.LOOP_POLICY] = ir.StringAttr.get(self.policy)
         for slot, result in zip(self.slots, op.results, strict=True):
             slot.result = result
 

@@ -17,6 +17,10 @@ SOURCE = "reactant.source"
 """Attribute of a module: bytecode of what it was while it still said how to differentiate it."""
 
 
+LOOP_POLICY = "reactant.loops"
+"""Attribute of a loop: how reverse mode keeps it, where the user says."""
+
+
 class InvalidModule(ReactantError, ValueError):
     """Text that is no module, or a module that breaks a rule of its dialects; carries MLIR's message."""
 

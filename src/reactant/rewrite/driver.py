@@ -17,7 +17,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.rewrite.compile import Root, compile_rules
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
@@ -231,6 +231,10 @@ class _Run:
             if old == value:
                 raise self.blame(rule, op, "gave the value itself as its replacement.")
         touched = [use.owner.operation for old in results for use in old.uses]
+        if modules.LOOP_POLICY in op.attributes:      # what the user says of a loop holds for what becomes of it
+            for each in created:
+                if each.name == op.name and each.block == op.block:
+                    each.attributes[modules.LOOP_POLICY] = op.attributes[modules.LOOP_POLICY]
         for old, value in zip(results, new, strict=True):
             old.replace_all_uses_with(value)
         if self.verify:
