@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from reactant.ir.context import building
 from reactant.kernels.counted import count_loops
 from reactant.kernels.guards import normalise_guards
+from reactant.kernels.indices import require_in_bounds
 from reactant.kernels.ingest import ingest
 from reactant.kernels.pointers import resolve_pointers
 from reactant.kernels.record import KernelRecord
@@ -40,7 +41,8 @@ STAGES: dict[str, Callable] = {
 def run_stages(record: KernelRecord, last: str = "counted") -> ir.Module:
     """The kernel as it is after the stage `last`; after all of them it is of the structured form (`form`).
 
-    Errors: UnsupportedError names the kernel's line.
+    Errors: UnsupportedError names the kernel's line; OutOfBounds for accesses that the launch certainly makes outside
+    its arrays.
     """
     with building():
         module: ir.Module | None = None
@@ -48,5 +50,7 @@ def run_stages(record: KernelRecord, last: str = "counted") -> ir.Module:
             module = step(record) if module is None else step(module)
             if name == last:
                 break
-    assert module is not None
+        assert module is not None
+        if last == "counted":
+            require_in_bounds(module, record.name)
     return module
