@@ -242,18 +242,32 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     following = f.let(f"add {'nuw' if unsigned else 'nsw'} {type_} {name}, {step}")
     f.body[slot] = f"  {name} = phi {type_} [{lower}, %{first}], [{following}, %{f.block}]"
     phis.add(f.block, flat(f, list(end.operands)))
-    f.line(f"br label %{head}{loop_note(f, op)}")
+    f.line(f"br label %{head}{loop_note(f, op, trips=trip_count(lower, upper, step))}")
     phis.close()
     f.start(after)
     define_all(f, list(op.results), phis.names)
 
 
-def loop_note(f: Function, op: ir.Operation | None = None, group: str | None = None) -> str:
+LONG = 32
+"""Iterations from which a vectorised loop is not unrolled completely: its registers would not do."""
+
+
+def trip_count(lower: str, upper: str, step: str) -> int | None:
+    """Iterations of a loop, where its bounds are numbers."""
+    if "%" in lower + upper + step or int(step) < 1:
+        return None
+    return max(-(-(int(upper) - int(lower)) // int(step)), 0)
+
+
+def loop_note(f: Function, op: ir.Operation | None = None, group: str | None = None, trips: int | None = None) -> str:
     """The `!llvm.loop` of a back edge; unit attribute `native.vectorize` on a loop asks for vector code, a parallel
     loop names the access group of its loads and stores."""
     hints = []
     if group is not None:
         hints.append(f'!{{!"llvm.loop.parallel_accesses", {group}}}')
+    if trips is not None and trips >= LONG:
+        plain = f.module.note('!{!"llvm.loop.unroll.disable"}')
+        hints.append(f'!{{!"llvm.loop.vectorize.followup_vectorized", {plain}}}')
     if op is not None and "native.vectorize" in op.attributes:
         hints.append('!{!"llvm.loop.vectorize.enable", i1 true}')
     if op is not None and "native.vector_width" in op.attributes:

@@ -16,9 +16,8 @@ from reactant.native import layout
 from reactant.native.control import Phis, define_all, flat
 from reactant.native.emission import Function
 from reactant.native.memory import counted, product
-from reactant.native.uniformity import REDUCING, callee, divergent_values, operations
-
 from reactant.native.place import Launch, Place, flat_thread, over_threads
+from reactant.native.uniformity import REDUCING, callee, divergent_values, operations
 
 VOTES = ("reactant.vote.ballot", "reactant.vote.any", "reactant.vote.all")
 _KNOWN_CALLS = (*REDUCING, *VOTES, "reactant.barrier.warp")

@@ -19,8 +19,8 @@ from reactant.ir import context, modules, types
 from reactant.native import (  # noqa: F401 - the handlers
     arithmetic,
     control,
-    emission,
     coroutine,
+    emission,
     engine,
     kernel,
     layout,

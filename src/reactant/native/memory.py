@@ -9,8 +9,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes
 from reactant.native import layout
-from reactant.native.arithmetic import constant_text, narrowed, widened
-from reactant.native.control import flat
+from reactant.native.arithmetic import narrowed, widened
 from reactant.native.emission import Function, emits, quoted
 
 

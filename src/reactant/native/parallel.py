@@ -11,7 +11,7 @@ from collections.abc import Callable
 from jaxlib.mlir import ir
 
 from reactant.native import layout
-from reactant.native.control import define_all, flat, loop_note, stop_if_failed
+from reactant.native.control import define_all, flat, loop_note, stop_if_failed, trip_count
 from reactant.native.emission import Function, emits
 from reactant.native.memory import counted, product, total
 
@@ -121,7 +121,8 @@ def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str)
         if ranges.rank == 1:
             inner(counters[0])
         else:
-            stepped(f, ranges.lower[-1], ranges.upper[-1], ranges.step[-1], inner, loop_note(f, op, group))
+            stepped(f, ranges.lower[-1], ranges.upper[-1], ranges.step[-1], inner,
+                    loop_note(f, op, group, trip_count(ranges.lower[-1], ranges.upper[-1], ranges.step[-1])))
     counted(f, first, last, body, loop_note(f, op if ranges.rank == 1 else None, group))
     f.groups.pop()
 

@@ -162,7 +162,7 @@ def over_threads(f: Function, launch: Launch, body: Callable[[tuple[str, str, st
             def inside(counter: str) -> None:
                 index[d] = counter
                 nest(d - 1)
-            counted(f, "0", str(launch.block[d]), inside, loop_note(f, None, group))
+            counted(f, "0", str(launch.block[d]), inside, loop_note(f, None, group, launch.block[d]))
     nest(2)
     if group:
         f.groups.pop()
