@@ -44,11 +44,13 @@ class Buffer:
     writable: bool = True
     home: Block | None = None
     backing: tuple[Buffer, ...] = ()
+    unsized: bool = False
 
     @property
     def type(self) -> str:
         """MLIR's type of the memref."""
-        return buffer_type(self.dtype, self.size)
+        made = buffer_type(self.dtype, self.size)
+        return made if not self.unsized else "memref<?x" + made.rpartition("x")[2]
 
 
 def buffer_type(dtype: np.dtype, count: int) -> str:

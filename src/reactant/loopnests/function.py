@@ -4,41 +4,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reactant.loopnests.affine import ZERO
+from reactant.loopnests.affine import ZERO, number, symbol
 from reactant.loopnests.control import Compiler, NotCompiled
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node
+from reactant.loopnests.numbers import INDEX
 
 
 @dataclass
 class Written:
-    """The text of a function and, in order of its arguments: the inputs, the outputs, the workspace."""
+    """The text of a function and, in order of its arguments: the inputs, the outputs, the workspace. The first `lent`
+    inputs are read from elements on that one more input after the others tells."""
 
     text: str
     inputs: list[Node]
     outputs: list[Node]
     workspace: list[Buffer]
+    lent: int = 0
 
 
 def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node], name: str = "region",
-                   parallel: bool = True) -> Written:
+                   lent: Sequence[Node] = (), parallel: bool = True) -> Written:
     """The function that computes `outputs` of a block from values around it.
 
-    inputs: arrays, numbers and dense constants from outside, each a memref. Raises `NotCompiled`.
+    inputs: arrays, numbers and dense constants from outside, each a memref. lent: those of them whose memory may start
+    before them. Raises `NotCompiled`.
     """
     compiler = Compiler()
     compiler.parallel = parallel
     w, e = compiler.w, compiler.e
     constants = list(dict.fromkeys(n for n in block.walk() if n.kind == "constant" and n.splat is None and n.size))
-    outer = [n for n in inputs if n.size]
+    lent = [n for n in inputs if n in set(lent)]
+    outer = [*lent, *(n for n in inputs if n.size and n not in set(lent))]
     listed = []
     for k, node in enumerate([*outer, *constants]):
-        buffer = Buffer(w.define(f"%a{k}", 0), node.dtype, node.size, writable=False)
+        buffer = Buffer(w.define(f"%a{k}", 0), node.dtype, node.size, writable=False, unsized=k < len(lent))
+        if k < len(lent):
+            w.level["%starts"] = 0
+            told = e.load(Buffer("%starts", INDEX, len(lent)), number(k), INDEX).name
+            start = w.pure(f"arith.index_cast {told} : i64 to index", (str(told),))
+            w.facts.ranges[start] = (0, 1 << 40)
+            buffer.offset = symbol(start)
         listed.append(f"{buffer.name}: {buffer.type}")
         if node.shape or node.kind == "constant":
             e.storage[node] = buffer
         else:
             compiler.bind(node, e.load(buffer, ZERO, node.dtype))
+    if lent:
+        listed.append(f"%starts: {Buffer('', INDEX, len(lent)).type}")
     destinations: dict[Node, Buffer] = {}
     places: list[tuple[Node, Buffer]] = []
     for k, node in enumerate(outputs):
@@ -59,7 +72,7 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     compiler.leave(frame)
     listed += [f"{b.name}: {b.type}" for b in compiler.scratch_made]
     text = "\n".join([f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
-    return Written(text, [*outer, *constants], list(outputs), compiler.scratch_made)
+    return Written(text, [*outer, *constants], list(outputs), compiler.scratch_made, len(lent))
 
 
 __all__ = ["NotCompiled", "Written", "write_function"]

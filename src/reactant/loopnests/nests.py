@@ -22,7 +22,7 @@ from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import Root, results_of
 from reactant.loopnests.writer import literal, type_of
 
-PARALLEL_WORK = 1 << 16
+PARALLEL_WORK = 1 << 18
 """Operations from which a nest is worth two threads."""
 CHUNK = 1 << 13
 """Elements that a chunk of a whole reduction has at least."""

@@ -7,17 +7,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import native
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.ir.types import shape_and_dtype, tensor_type
+from reactant.ir.types import shape_and_dtype, size, tensor_type
 from reactant.loopnests import worth
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block
 from reactant.loopnests.supported import compiles
+from reactant.runtime.facts import BIG
+from reactant.runtime.lent import mark
 
 CONSTANT = "stablehlo.constant"
 GENERATORS = {CONSTANT, "stablehlo.iota"}
@@ -174,10 +177,12 @@ class Call:
         block = read_block(ops[0].block, known, only=[*(v.owner for v in generators), *ops])
         used_outside = _uses_outside(ops, inside)
         self.outputs = [v for v in inside if v in used_outside]
-        self.written = write_function(block, arguments, [known[v] for v in self.outputs], name)
+        lent = [known[v] for v in self.inputs if _may_be_lent(v)]
+        self.written = write_function(block, arguments, [known[v] for v in self.outputs], name, lent)
         self.constants = [n for n in self.written.inputs if n.kind == "constant"]
         self.value_of = {known[v]: v for v in self.inputs}
-        roles = ["in"] * len(self.written.inputs) + ["out"] * (len(self.outputs) + len(self.written.workspace))
+        inputs = len(self.written.inputs) + bool(self.written.lent)
+        roles = ["in"] * inputs + ["out"] * (len(self.outputs) + len(self.written.workspace))
         self.function = native.compile(modules.parse(self.written.text), roles=roles)
         self.note = _note(ops, block, name)
 
@@ -186,9 +191,21 @@ class Call:
         from reactant.ir import ops as build
         operands = [self.value_of[n] if n in self.value_of else build.constant(n.value, n.dtype)
                     for n in self.written.inputs]
+        if self.written.lent:
+            operands.append(build.constant(np.zeros(self.written.lent, np.int64), np.dtype(np.int64)))
         types = [v.type for v in self.outputs] + [tensor_type((b.size,), b.dtype) for b in self.written.workspace]
         results = self.function.custom_call(operands, types)
+        if self.written.lent:
+            mark(results[0].owner, self.written.lent)
         return dict(zip(self.outputs, results, strict=False))
+
+
+def _may_be_lent(value: ir.Value) -> bool:
+    """Whether a value is an argument of the program so big that copying it costs something."""
+    if not isinstance(value.owner, ir.Block) or value.owner.owner.name != "func.func":
+        return False
+    shape, dtype = shape_and_dtype(value.type)
+    return size(shape) * dtype.itemsize >= BIG
 
 
 def _uses_outside(ops: list[ir.Operation], inside: Iterable[ir.Value]) -> set[ir.Value]:

@@ -41,8 +41,8 @@ class Executable:
     """
 
     def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
-                 donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (), native: ir.Module | None = None
-                 ) -> None:
+                 donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (),
+                 native: ir.Module | None = None) -> None:
         self._body = body_of(module, name, weak, native)
         self.name = name
         self.device = device

@@ -8,6 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import context, types
+from reactant.runtime.lent import lent_operands
 
 BIG = 1 << 20
 """Bytes from which an argument is borrowed and a result recycled; below it copying costs less than the bookkeeping.
@@ -178,7 +179,7 @@ def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: di
                     follow(call.results[use.operand_number], direct)
             elif name == "func.call" and inside:
                 follow(functions[_symbol(user, "callee")].regions[0].blocks[0].arguments[use.operand_number], direct)
-            elif name == "stablehlo.reduce" and reductions_fuse:
+            elif name == "stablehlo.reduce" and reductions_fuse or use.operand_number < lent_operands(user):
                 continue
             elif name in ABSORBS_PRODUCERS or (direct and name in NOT_DIRECTLY):
                 return False

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -24,7 +24,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, modules, types
-from reactant.runtime import heap
+from reactant.runtime import heap, lent
 from reactant.runtime.jax_internals import X64
 
 ALIGNMENT = 64
@@ -175,6 +175,19 @@ def _sliced(given: Sequence[Any], body: Body, variant: Variant) -> list[Any]:
     return inner
 
 
+def _lending(body: Body, variant: Variant) -> Body | None:
+    """The body whose native calls read borrowed arguments where they lie, if it has native calls."""
+    if body.native is None or not variant.borrowed:
+        return None
+    lengths = {index: body.inputs[index].size + padding(body.inputs[index], offset)
+               for index, offset in variant.borrowed}
+    told = any(offset == AT_RUN_TIME for _, offset in variant.borrowed)
+    inputs = [Array((lengths[i],), a.dtype) if i in lengths else a for i, a in enumerate(body.inputs)]
+    inputs += [Array((len(lengths),), np.dtype(np.int64))] * told
+    native = lent.with_lent(body.native, lengths, None if told else [offset for _, offset in variant.borrowed])
+    return replace(body, native=native, bytecode=native, source=None, inputs=tuple(inputs))
+
+
 class Program:
     """A compiled variant: `run(*parameters)` takes what `parameters_of` lists and returns a list of `jax.Array`."""
 
@@ -185,7 +198,11 @@ class Program:
         first_buffer = len(parameters) - len(variant.recycled)
         donated = variant.donated + tuple(range(first_buffer, len(parameters)))
 
+        lending = _lending(body, variant)
+
         def whole(*given: Any) -> list[Any]:
+            if lending is not None:
+                return run_module.bind(*given[:len(lending.inputs)], body=lending)
             return run_module.bind(*_sliced(given, body, variant), body=body)
 
         whole.__name__ = whole.__qualname__ = body.name
