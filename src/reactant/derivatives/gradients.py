@@ -1,6 +1,8 @@
 """`grad` and `value_and_grad`."""
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -41,6 +43,8 @@ class Derivative:
         self.has_aux, self.with_value, self.policy = has_aux, with_value, policy
         self.__name__ = f"grad_{name_of(function)}"
         self.__doc__ = f"Gradient of {name_of(function)}."
+        with contextlib.suppress(TypeError, ValueError):
+            self.__signature__ = inspect.signature(function)
 
     @cached_property
     def jitted(self) -> Jitted:

@@ -131,7 +131,7 @@ class _Outlining:
         self.every, self.shared = every, shared
         self.name = getattr(function, "__name__", type(function).__name__)
         self.values: list[ir.Value] = []          # what the function returns
-        self.storages: list[Storage] = []         # the memory of its array arguments, in order
+        self.storages: list[tuple[Storage, ir.Value]] = []      # the memory of its array arguments, in order
         self.containers: list[tuple[Any, Any]] = []
         self.seen: dict[int, Tensor] = {}
         self.result: Any = None
@@ -180,8 +180,8 @@ class _Outlining:
             kwargs = {n: ready[n] if n in ready else self.copied(a, None) for n, a in self.kwargs.items()}
             result = call_of(self.function)(*args, **kwargs)
             self.result = sig.map_tree(result, self.leaf)
-            for storage in self.storages:
-                if storage.version and storage.data is None:
+            for storage, before in self.storages:
+                if storage.read() != before:            # the version moves on where a branch has put it back, too
                     self.written.append(Slot(self.add(storage.read()), ARRAY))
         return run
 
@@ -209,7 +209,7 @@ class _Outlining:
     def own(self, outer: Tensor, value: ir.Value) -> Tensor:
         storage = Storage(shape_of(value), dtype_of(value), value=value)
         if outer.kind == ARRAY:
-            self.storages.append(storage)
+            self.storages.append((storage, value))
         return Tensor(storage, kind=outer.kind, strides=outer.strides_ if outer.kind == ARRAY else None,
                       writeable=outer.writeable)
 

@@ -75,6 +75,8 @@ def underlying(function: Any) -> FunctionType | None:
             return None
         elif isinstance(function, FunctionType):
             return function
+        elif "differentiated" in getattr(function, "__dict__", ()):      # a gradient is what its function is
+            function = function.differentiated
         else:
             method = inspect.getattr_static(type(function), "__call__", None)
             return method if isinstance(method, FunctionType) and not isinstance(function, type) else None
