@@ -33,15 +33,20 @@ from reactant.ir.types import dtype_of, is_float, shape_of
 
 
 class Raised:
-    """The final values of some carried values of a loop."""
+    """The final values of some carried values of a loop, and what `others` of its values are in every turn.
 
-    def __init__(self, plan: Plan, indices: Sequence[int]):
+    given: values of the body that are known for all turns (count, *shape) already."""
+
+    def __init__(self, plan: Plan, indices: Sequence[int], others: Sequence[ir.Value] = (),
+                 given: dict[ir.Value, ir.Value] | None = None):
         self.plan, self.indices, self.count = plan, list(indices), plan.count
-        self.needs = [v for i in indices for v in plan.roles[i].needs]
+        self.given = given or {}
+        plan.leaves = set(self.given)
+        self.needs = [*(v for i in indices for v in plan.roles[i].needs), *others]
         self.shifted = self._shifted_needed(plan.behind(self.needs)[1])
         needed = plan.behind([*self.needs, *(plan.returned[i] for i in self.shifted)])[0]
         counted = [plan.arguments[r.index] for r in plan.roles.values() if isinstance(r, Count)]
-        self.spread = Spread([*counted, *(plan.arguments[i] for i in self.shifted)])
+        self.spread = Spread([*counted, *(plan.arguments[i] for i in self.shifted), *self.given])
         self.spread.run(needed, masked=not plan.turns.exact)
         self.batcher = Batcher(self.count, self.spread.batched)
         self.done: set[ir.Value] = set()
@@ -66,6 +71,7 @@ class Raised:
         plan, batcher = self.plan, self.batcher
         for version, index in plan.versions.items():
             batcher.values[version] = plan.inits[index]
+        batcher.values.update(self.given)
         for role in plan.roles.values():
             if isinstance(role, Count):
                 self._count(role, plan.arguments[role.index])

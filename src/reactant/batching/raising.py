@@ -170,6 +170,8 @@ class Plan:
         self.body, self.returned = block_ops(loop.regions[1].blocks[0])
         self.starts = self._starts(known)
         self.places = Turns(loop, self.starts, self.count)
+        self.leaves: set[ir.Value] = set()
+        """Values that are known otherwise: what they are made from is not looked at."""
         self.number = {argument: i for i, argument in enumerate(self.arguments)}
         self.owner = {result: op for op in self.body for result in op.results}
         self.roles: dict[int, Role] = {i: self._role(i, known) for i in range(len(self.inits))}
@@ -463,7 +465,7 @@ class Plan:
             if value in seen:
                 continue
             seen.add(value)
-            if value in versions:
+            if value in versions or value in self.leaves:
                 continue
             if value in self.number:
                 arguments.add(value)

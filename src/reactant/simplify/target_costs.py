@@ -39,7 +39,7 @@ class Costs:
 
 
 CPU = Costs(
-    sum_of_slices_trailing=8,        # 2: 22x, 4: 18x, 8: 1.5x (f64) and 17x (f32), 16: 0.9x
+    sum_of_slices_trailing=12,       # 2: 22x, 4: 18x, 8: 1.5x (f64) and 17x (f32), 10: 1.3x, 12: 1.2x, 16: 0.7x
     sum_of_slices=16,                # leading 2: 2.3x, 4: 3.2x, 8: 15x, 16: 48x
     least_elements=1_024,            # 4096 elements: 1.0x to 1.5x
     select_fraction=0.25,

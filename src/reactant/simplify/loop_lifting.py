@@ -1,0 +1,182 @@
+"""while loops that need their turns one after the other: the products that do not are made for all turns at once.
+
+    for t in range(n): h = tanh(x[t] @ w + h @ u); y[t] = h @ v
+
+Here x @ w is one product of matrices before the loop, and with all h kept, h @ v is one after it: a matrix is read once
+instead of in every turn.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.batching.analysis import reads
+from reactant.batching.raised import Raised
+from reactant.batching.raising import Count, Plan, Recurrent, Written
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.rewrite import CHANGED, Site, defined_in, rewrite, users
+from reactant.simplify.loop_maps import BATCH_BYTES, PRODUCTS
+from reactant.simplify.loops import BODY, CONDITION
+
+LIFTED_MATRIX, DEFERRED_MATRIX = 8_192, 32_768
+"""Elements that the matrix of a product must have: a smaller one stays in the cache, and it does not matter how often
+it is read. LSTM cells (benchmarks/loops.py), time without / with: 32 units (4 k) 0.7x, 64 (16 k) 1.15x, 128 1.5x lifted,
+and 0.9x, 0.5x, 256 (64 k) 1.2x deferred."""
+
+
+def _plan(site: Site) -> Plan | None:
+    """The plan of a loop with a known number of turns, some of which need those before."""
+    plan = Plan.of(site.op)
+    return plan if plan is not None and plan.turns.exact and not plan.whole and any(
+        isinstance(role, Count) for role in plan.roles.values()) else None
+
+
+def _by_matrix(op: ir.Operation, loop: ir.Operation, least: int) -> bool:
+    """Whether an op is a product of something with a big matrix that is the same in every turn."""
+    return op.name in PRODUCTS and any(not defined_in(v, loop) and size(shape_of(v)) >= least
+                                       for v in op.operands)
+
+
+def _turn(plan: Plan, argument: ir.Value, role: Count) -> ir.Value:
+    """The number of the turn from a counter's value."""
+    counter = role.counter
+    start = plan.inits[role.index] if counter.start is None else counter.start
+    turn = argument if isinstance(start, int) and start == 0 else ops.subtract(argument, start)
+    return turn if counter.step == 1 else ops.divide(turn, counter.step)
+
+
+def _bytes(value: ir.Value) -> int:
+    return size(shape_of(value)) * dtype_of(value).itemsize
+
+
+def _counter(plan: Plan) -> Count:
+    return next(role for role in plan.roles.values() if isinstance(role, Count))
+
+
+# ---- before the loop -----------------------------------------------------------------------------------------------
+
+M, H, X = "tensor<96x96xf32>", "tensor<96xf32>", "tensor<4x96xf32>"
+_DOT = "stablehlo.dot_general {}, %w, contracting_dims = [0] x [0] : (" + f"{H}, {M}) -> {H}"
+_LOOP = f"""(%x: {X}, %w: {M}, %h0: {H}) -> {X} {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %last = stablehlo.constant dense<4> : tensor<i32>
+  %empty = stablehlo.constant dense<0.0> : tensor<4x96xf32>
+  %r:3 = stablehlo.while(%i = %zero, %h = %h0, %y = %empty) : tensor<i32>, {H}, {X}
+  cond {{
+    %p = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }} do {{
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %row = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 96] : ({X}, tensor<i32>, tensor<i32>) -> tensor<1x96xf32>
+    %v = stablehlo.reshape %row : (tensor<1x96xf32>) -> {H}
+    BODY
+    %wide = stablehlo.reshape %out : ({H}) -> tensor<1x96xf32>
+    %z = stablehlo.dynamic_update_slice %y, %wide, %i, %zero : ({X}, tensor<1x96xf32>, tensor<i32>, tensor<i32>) -> {X}
+    stablehlo.return %next, %new, %z : tensor<i32>, {H}, {X}
+  }}
+  return %r#2 : {X}
+}}"""
+_IN = _LOOP.replace("BODY", f"%d = {_DOT.format('%v')}\n%s = stablehlo.add %d, %h : {H}\n"
+                    f"%new = stablehlo.tanh %s : {H}\n%out = stablehlo.add %new, %v : {H}")
+_OUT = _LOOP.replace("BODY", f"%s = stablehlo.add %v, %h : {H}\n%new = stablehlo.tanh %s : {H}\n"
+                     f"%d = {_DOT.format('%new')}\n%out = stablehlo.add %d, %v : {H}")
+_OUT = _OUT.replace("96", "192")
+_BETWEEN = _LOOP.replace("BODY", f"%d = {_DOT.format('%h')}\n%s = stablehlo.add %d, %v : {H}\n"
+                         f"%new = stablehlo.tanh %s : {H}\n%out = stablehlo.add %new, %v : {H}")
+
+
+@rewrite("stablehlo.while", changes="rounding", example=_IN, counter=(_BETWEEN, _OUT))
+def while_lifts_products(site: Site):
+    """products with a fixed matrix that need nothing of the turns before: one product before the loop"""
+    plan = _plan(site)
+    if plan is None:
+        return None
+    counts = {a for a, i in plan.number.items() if isinstance(plan.roles[i], Count)}
+    chosen = [op for op in plan.body if _by_matrix(op, site.op, LIFTED_MATRIX) and users(op.results[0])
+              and plan.count * _bytes(op.results[0]) <= BATCH_BYTES
+              and (needed := plan.behind(op.operands)[1]) and needed <= counts]
+    if not chosen:
+        return None
+    values = [op.results[0] for op in chosen]
+    raised = Raised(plan, [], values)
+    raised.build()
+    role = _counter(plan)
+    for value in values:
+        whole, shape = raised.batcher.full(value), shape_of(value)
+        with ir.InsertionPoint.at_block_begin(site.block(BODY)):
+            turn = _turn(plan, plan.arguments[role.index], role)
+            zero = ops.constant(0, dtype_of(turn))
+            row = ops.dynamic_slice(whole, [turn, *[zero] * len(shape)], (1, *shape))
+            site.substitute(value, ops.reshape(row, shape))
+    return CHANGED
+
+
+# ---- after the loop ------------------------------------------------------------------------------------------------
+
+@rewrite("stablehlo.while", changes="rounding", example=_OUT, counter=(_BETWEEN, _IN))
+def while_defers_products(site: Site):
+    """products with a fixed matrix of which only rows of an array are made: what they need is kept, and one product
+    after the loop makes all rows"""
+    plan = _plan(site)
+    for index, role in () if plan is None else plan.roles.items():
+        if isinstance(role, Written) and index in plan.staying and len(role.writes) == 1 and site.used(index):
+            kept = _kept(plan, site, index, role)
+            if kept:
+                return _defer(plan, site, index, kept)
+    return None
+
+
+def _kept(plan: Plan, site: Site, index: int, role: Written) -> list[ir.Value]:
+    """What has to be kept of each turn to make what is written afterwards; empty where that does not pay."""
+    others = [plan.returned[i] for i in plan.roles if i != index]
+    needed = {op.results[0] for op in plan.behind(others)[0]}
+    later = [op for op in plan.behind(role.needs)[0] if op.results[0] not in needed]
+    if not any(_by_matrix(op, site.op, DEFERRED_MATRIX) for op in later):
+        return []
+    made = {result for op in later for result in op.results}
+    recurrent = {plan.arguments[i] for i, r in plan.roles.items() if isinstance(r, Recurrent)}
+    cut = [v for v in dict.fromkeys(v for op in later for v in reads(op)) if v not in made and (
+        v in recurrent or v in plan.owner and plan.behind([v])[1] & recurrent)]
+    written = size(role.windows[0].sizes)
+    little = sum(size(shape_of(v)) for v in cut) <= 4 * written and plan.count * sum(map(_bytes, cut)) <= BATCH_BYTES
+    return cut if little else []
+
+
+def _defer(plan: Plan, site: Site, index: int, kept: Sequence[ir.Value]) -> list[ir.Value]:
+    role, counter = plan.roles[index], _counter(plan)
+    assert isinstance(role, Written)
+    others = [plan.returned[i] for i in plan.roles if i != index]
+    needed = {op.results[0] for op in plan.behind([*others, *kept])[0]}
+    positions = [i for i in range(len(plan.inits)) if i != index]
+    buffers = [ops.constant(0, dtype_of(v), (plan.count, *shape_of(v))) for v in kept]
+
+    def spread(values: Sequence[ir.Value]) -> list[ir.Value]:
+        found = list(plan.inits)
+        for i, value in zip(positions, values, strict=False):
+            found[i] = value
+        return found
+
+    def turn(*values: ir.Value) -> list[ir.Value]:
+        mapping = dict(zip(plan.arguments, spread(values), strict=True))
+        mapping |= dict.fromkeys(role.versions, plan.inits[index])
+        for op in plan.body:
+            if len(op.results) and op.results[0] in needed:
+                site.clone(op, mapping)
+        number = _turn(plan, mapping[plan.arguments[counter.index]], counter)
+        zero = ops.constant(0, dtype_of(number))
+        stored = []
+        for value, buffer in zip(kept, values[len(positions):], strict=True):
+            row = ops.reshape(mapping.get(value, value), (1, *shape_of(value)))
+            stored.append(ops.dynamic_update_slice(buffer, row, [number, *[zero] * len(shape_of(value))]))
+        return [*(mapping.get(v, v) for v in (plan.returned[i] for i in positions)), *stored]
+
+    def condition(*values: ir.Value) -> ir.Value:
+        return site.inline(CONDITION, spread(values))[0]
+
+    results = ops.while_([*(plan.inits[i] for i in positions), *buffers], condition, turn)
+    raised = Raised(plan, [index], given=dict(zip(kept, results[len(positions):], strict=True)))
+    found = dict(zip(positions, results, strict=False))
+    return [found[i] if i in found else raised.build()[index] for i in range(len(plan.inits))]
