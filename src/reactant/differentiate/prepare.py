@@ -3,12 +3,14 @@
 NumPy's order of floats is sorted as integers, whose bits are the floats'. Such a sort gets the floats as another
 operand, and who turned its keys back into floats reads those. The sign of one float put on another is a choice of -|x|
 and |x|.
+
+Constants that simplification has moved out of the body of a sort or a reduction go back in: rules copy bodies.
 """
 from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.differentiate.activity import block_ops
+from reactant.differentiate.activity import block_ops, captured
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float
 
@@ -16,6 +18,8 @@ from reactant.ir.types import dtype_of, is_float
 def prepared(module: ir.Module) -> ir.Module:
     """The copy."""
     copy = modules.clone(module)
+    for op in [op for op in modules.walk(copy) if len(op.regions) and op.name in WITH_BODIES]:
+        _constants_inside(op)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.bitcast_convert"]:
         if is_float(dtype_of(op.result)) and dtype_of(op.operands[0]).itemsize == dtype_of(op.result).itemsize:
             with op.location, ir.InsertionPoint(op):
@@ -23,6 +27,22 @@ def prepared(module: ir.Module) -> ir.Module:
             if found is not None:
                 op.result.replace_all_uses_with(found)
     return copy
+
+
+WITH_BODIES = {f"stablehlo.{name}" for name in ("sort", "reduce", "reduce_window", "scatter", "select_and_scatter",
+                                               "map", "all_reduce", "reduce_scatter")}
+
+
+def _constants_inside(op: ir.Operation) -> None:
+    outside = [value for value in captured(op) if ops.constant_value(value) is not None]
+    for region in op.regions:
+        block = region.blocks[0]
+        with ir.InsertionPoint.at_block_begin(block):
+            inside = {value: ops.constant(ops.constant_value(value), dtype_of(value)) for value in outside}
+        for each in [child.operation for child in block.operations]:
+            for number, operand in enumerate(each.operands):
+                if operand in inside:
+                    each.operands[number] = inside[operand]
 
 
 def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:

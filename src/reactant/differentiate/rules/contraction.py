@@ -50,17 +50,21 @@ def _fft_transpose(call: Call, g: ir.Value) -> list[ir.Value]:
     kind, lengths = str(call.op.attributes["fft_type"]).split()[-1].rstrip(">"), call.attributes["fft_length"]
     if kind in ("FFT", "IFFT"):
         return [ops.fft(g, kind, lengths)]
-    rank, half = len(shape_of(g)), lengths[-1] // 2 + 1
-    if kind == "RFFT":
-        full = ops.pad(g, 0, [0] * rank, [0] * (rank - 1) + [lengths[-1] - half])
-        return [ops.real(ops.fft(full, "FFT", lengths))]
-    weights = np.full(half, 2.0)
+    half = lengths[-1] // 2 + 1
+    weights = np.full(half, 2.0)             # the frequencies that stand for their negatives, too
     weights[0] = 1
     if lengths[-1] % 2 == 0:
         weights[-1] = 1
-    spectrum = ops.conj(ops.fft(g, "RFFT", lengths))
-    scale = ops.constant((weights / size(lengths)).astype(dtype_of(spectrum)))
-    return [ops.multiply(spectrum, ops.broadcast_in_dim(scale, shape_of(spectrum), [rank - 1]))]
+    if kind == "RFFT":
+        return [ops.fft(_weighted(ops.conj(g), size(lengths) / weights), "IRFFT", lengths)]
+    return [_weighted(ops.conj(ops.fft(g, "RFFT", lengths)), weights / size(lengths))]
+
+
+def _weighted(spectrum: ir.Value, weights: np.ndarray) -> ir.Value:
+    """A factor for each element of the last dimension."""
+    shape = shape_of(spectrum)
+    scale = ops.constant(weights.astype(dtype_of(spectrum)))
+    return ops.multiply(spectrum, ops.broadcast_in_dim(scale, shape, [len(shape) - 1]))
 
 
 linear("fft", _fft_transpose)

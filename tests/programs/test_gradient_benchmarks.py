@@ -1,0 +1,48 @@
+"""The benchmarks of derivatives run at tiny sizes and agree with JAX; their drivers print a table."""
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+gradients = load("gradients")
+QUICK = ("symmetric_product", "normalised_in_loop", "bundle_adjustment", "kan", "embedding")
+
+
+@pytest.mark.parametrize("name", [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in gradients.programs()])
+def test_gradients_agree_with_jax(name):
+    assert gradients.measure(name, 0.05, 1)["difference"] < 1e-4
+
+
+def test_there_are_enough_programs():
+    assert len(gradients.programs()) >= 24
+    assert all(loss.__name__ == name for name, (loss, _) in gradients.programs().items())
+
+
+def test_driver_prints_a_table_and_writes_json(tmp_path, capsys):
+    file = tmp_path / "figures.json"
+    assert gradients.main(["--tiny", "--only", "symmetric_product", "--repeats", "2", "--order", "--json",
+                           str(file)]) == 0
+    assert "over AD first" in capsys.readouterr().out
+    row = json.loads(file.read_text())["programs"][0]
+    assert row["over_jax"] > 0 and row["order"] > 0
+
+
+def test_adbench_agrees_with_jax(tmp_path, capsys):
+    file = tmp_path / "figures.json"
+    assert load("adbench").main(["--tiny", "--repeats", "1", "--json", str(file)]) == 0
+    assert "bundle adjustment, NumPy by us (sparse)" in capsys.readouterr().out
+    assert len(json.loads(file.read_text())) == 9
