@@ -19,7 +19,7 @@ from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, size, tensor_type
 from reactant.kernels.form import kernel_of, launch_of, line_of
-from reactant.kernels.lockstep.at_once import WRITERS
+from reactant.kernels.lockstep.at_once import WRITERS, contains
 from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.machine import Machine, Split
 from reactant.kernels.lockstep.memory import Memory
@@ -68,7 +68,7 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
         results = [k for k, p in enumerate(parameters) if p.written]
         kind = ir.FunctionType.get(inputs, [inputs[k] for k in results])
         notes: list[tuple[str, str]] = []
-        radices: dict[int, list[int]] = {}
+        radices = _blocks_apart(module)
         for _ in range(ATTEMPTS):
             with ir.InsertionPoint(made.body):
                 function = ops.create("func.func", [], [], {"sym_name": attr.string(name),
@@ -91,6 +91,17 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
                 raise
             return Raised(made, tuple(parameters), tuple(results), tuple(notes))
     raise NotRaised("its threads are told apart in too many ways")
+
+
+def _blocks_apart(module: ir.Module) -> dict[int, list[int]]:
+    """Radices that tell blocks apart, where the kernel has memory or meetings of a block."""
+    grid, block = launch_of(module)
+    function = kernel_of(module)
+    shared = any(isinstance(r.type, ir.MemRefType) and r.type.memory_space is not None
+                 for op in function.regions[0].blocks[0].operations for r in op.operation.results)
+    if not shared and not contains(function, ("gpu.shuffle", "func.call")):
+        return {}
+    return {d: [block[d]] for d in range(3) if grid[d] > 1 and block[d] > 1}
 
 
 def parameters_of(module: ir.Module) -> list[Parameter]:

@@ -56,12 +56,12 @@ class Tree:
     def total(self, domain: Domain) -> Lanes:
         """All lanes of the warp together, at a domain without its axes."""
         from reactant.kernels.lockstep.gathering import combiner, identity
-        x = self.source
-        x = fitted(x, {**domain, **{a: Span(0, a.extent) for a in self.axes}})
-        dims = [k for k, a in enumerate(x.axes) if a in self.axes]
-        kept = [k for k in range(len(x.axes)) if k not in dims]
-        value = ops.reduce(x.value, ops.constant(identity(self.kind, x.dtype)), dims, combiner(self.kind))
-        return Lanes(value, tuple(x.axes[k] for k in kept), tuple(x.spans[k] for k in kept))
+        whole = {**domain, **{a: Span(0, a.extent) for a in self.axes}}
+        kept = live((a for a in self.source.axes if a not in self.axes), whole)
+        value = broadcast(self.source, [*kept, *self.axes], whole)
+        dims = range(len(kept), len(kept) + len(self.axes))
+        value = ops.reduce(value, ops.constant(identity(self.kind, self.source.dtype)), dims, combiner(self.kind))
+        return Lanes(value, kept, tuple(whole[a] for a in kept))
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,7 +149,8 @@ class Machine:
         for d in range(3):
             if self.grid[d] > 1 and self.block[d] > 1:
                 self.split(d, self.block[d])
-        if any(a.radix < self.block[a.dimension] < a.radix * a.extent for a in self.axes):
+        if any(self.grid[a.dimension] > 1 and a.radix < self.block[a.dimension] < a.radix * a.extent
+               for a in self.axes):
             raise Refused("blocks and the divisions of the thread index do not fit together")
         return frozenset(a for a in self.axes if a.radix >= self.block[a.dimension])
 

@@ -177,8 +177,8 @@ class Memory:
         return replace(lanes, view=View(*part, labels))
 
     def _latest(self, shape: tuple[int, ...], bounds: Bounds) -> tuple[ir.Value, tuple[int, ...], Bounds] | None:
-        """What was written last at the places: a tensor, the shape to see it in, and where in it; None if several writes
-        or none put it there."""
+        """What was written last at the places: a tensor, the shape to see it in, and where in it; None if several
+        writes or none put it there."""
         lead = len(self.axes)
         if self.written is None or self.written.value != self.value:
             return None
