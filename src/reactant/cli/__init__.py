@@ -10,11 +10,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from reactant.cli import demo, info, opt, patterns, raise_, run
+from reactant.cli import calibrate, demo, info, opt, patterns, raise_, run
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
-_COMMANDS = {"demo": demo, "opt": opt, "run": run, "patterns": patterns, "raise": raise_,
+_COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "patterns": patterns, "raise": raise_,
              "info": info}
 
 

@@ -4,8 +4,13 @@ The rules of the target stage (`target*.py`) look only here. A target without a 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import platform
+import re
+from dataclasses import dataclass, fields, replace
 from functools import cache
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -57,8 +62,37 @@ CPU = Costs(
 BY_PLATFORM = {"cpu": CPU}
 
 
-@cache
-def costs() -> Costs | None:
-    """The costs of jax's default platform; None where nobody has measured them."""
+def shipped() -> Costs | None:
+    """The defaults of jax's default platform; None where nobody has measured them."""
     import jax
     return BY_PLATFORM.get(jax.default_backend())
+
+
+def device_name() -> str:
+    """Platform and kind of jax's default device."""
+    import jax
+    device = jax.devices()[0]
+    return f"{device.platform} {device.device_kind}"
+
+
+def stored_at() -> Path:
+    """Where `reactant calibrate` stores what it measures for this device and jaxlib."""
+    import jaxlib
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reactant"
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{device_name()} {platform.machine()} jaxlib {jaxlib.__version__}")
+    return folder / f"calibration-{name}.json"
+
+
+@cache
+def costs() -> Costs | None:
+    """The costs of jax's default platform: the shipped ones, with those measured on this machine in their place (not
+    with REACTANT_CALIBRATION=off in the environment). None where there are none."""
+    found = shipped()
+    if found is None or os.environ.get("REACTANT_CALIBRATION") == "off":
+        return found
+    try:
+        measured = json.loads(stored_at().read_text())
+        known = {f.name for f in fields(Costs)}
+        return replace(found, **{name: value for name, value in measured.items() if name in known})
+    except (OSError, ValueError, AttributeError):
+        return found

@@ -1,0 +1,166 @@
+"""`reactant calibrate`: the thresholds of the target stage, measured on this machine.
+
+Each threshold of `simplify/target_costs.py` that can be read off a pair of equal forms has a ladder: cases from small
+to large, each the form that programs have and the one that the target stage would make of it. The threshold is the last
+step of the ladder up to which the second form wins. What is measured is stored for this platform, device and jaxlib,
+and used from then on; without it the shipped defaults serve.
+"""
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from reactant.simplify import target_costs
+from reactant.simplify.target_costs import Costs
+
+Form = Callable[..., jax.Array]
+WORTH = 1.1
+"""The second form has to be so many times faster."""
+REPEATS = 7
+
+
+@dataclass(frozen=True)
+class Step:
+    """One case of a ladder: the threshold it stands for, and two forms of the same arrays."""
+
+    threshold: float
+    first: Form
+    second: Form
+    arguments: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A step as timed: microseconds of each form."""
+
+    name: str
+    threshold: float
+    first: float
+    second: float
+
+    @property
+    def ratio(self) -> float:
+        return self.first / self.second
+
+
+def _random(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(0.1, 1.0, shape)
+
+
+def _sum_over(axis: int) -> Form:
+    return lambda x: lax.reduce(x, x.dtype.type(0), lax.add, (axis,))
+
+
+def _sum_of_slices(axis: int) -> Form:
+    def form(x: jax.Array) -> jax.Array:
+        total = lax.index_in_dim(x, 0, axis, keepdims=False)
+        for i in range(1, x.shape[axis]):
+            total = total + lax.index_in_dim(x, i, axis, keepdims=False)
+        return total
+    return form
+
+
+def _short_trailing() -> Iterator[Step]:
+    for count in (2, 4, 6, 8, 10, 12, 16, 24):
+        yield Step(count, _sum_over(1), _sum_of_slices(1), (_random(65536, count),))
+
+
+def _short_leading() -> Iterator[Step]:
+    for count in (2, 4, 8, 16, 24, 32):
+        yield Step(count, _sum_over(0), _sum_of_slices(0), (_random(count, 65536),))
+
+
+def _small_products() -> Iterator[Step]:
+    for n in (2, 3, 4, 6, 8, 12):
+        yield Step(n, lambda x, y: x @ y, lambda x, y: sum(x[:, :, k, None] * y[:, None, k, :]
+                                                           for k in range(x.shape[2])),
+                   (_random(16384, n, n), _random(16384, n, n, seed=1)))
+
+
+def _window_sums() -> Iterator[Step]:
+    def separable(x: jax.Array, size: int) -> Any:
+        rows = sum(x[i:x.shape[0] - size + 1 + i] for i in range(size))
+        return sum(rows[:, j:x.shape[1] - size + 1 + j] for j in range(size))
+    for size in (2, 3, 5, 7, 9, 13):
+        yield Step(size, lambda x, s=size: lax.reduce_window(x, x.dtype.type(0), lax.add, (s, s), (1, 1), "VALID"),
+                   lambda x, s=size: separable(x, s), (_random(512, 512),))
+
+
+def _convolutions() -> Iterator[Step]:
+    def shifted(x: jax.Array, kernel: jax.Array) -> Any:
+        h, w = kernel.shape
+        rows, columns = x.shape[0] - h + 1, x.shape[1] - w + 1
+        return sum(x[i:i + rows, j:j + columns] * kernel[i, j] for i in range(h) for j in range(w))
+
+    def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
+        return lax.conv_general_dilated(x[None, None], kernel[None, None], (1, 1), "VALID", precision="highest")[0, 0]
+    for size in (2, 3, 5, 7, 9):
+        yield Step(size * size, convolved, shifted, (_random(256, 256), _random(size, size, seed=1)))
+
+
+LADDERS: dict[str, Callable[[], Iterator[Step]]] = {
+    "sum_of_slices_trailing": _short_trailing,
+    "sum_of_slices": _short_leading,
+    "unrolled_contraction": _small_products,
+    "window_as_slices": _window_sums,
+    "convolution_as_slices": _convolutions,
+}
+
+
+def measure(step: Step) -> tuple[float, float]:
+    """Median microseconds of the two forms, their runs interleaved."""
+    arrays = tuple(map(jnp.asarray, step.arguments))
+    forms = [jax.jit(form).lower(*arrays).compile() for form in (step.first, step.second)]
+    samples: list[list[float]] = [[], []]
+    for run in forms:
+        jax.block_until_ready(run(*arrays))
+    for _ in range(REPEATS):
+        for times, run in zip(samples, forms, strict=True):
+            begun = time.perf_counter()
+            jax.block_until_ready(run(*arrays))
+            times.append(time.perf_counter() - begun)
+    first, second = (1e6 * statistics.median(times) for times in samples)
+    return first, second
+
+
+def threshold(steps: list[Measured]) -> float:
+    """The last step of a ladder, from its start on, at which the second form wins; 0 where it never does."""
+    found = 0.0
+    for step in steps:
+        if step.ratio < WORTH:
+            break
+        found = step.threshold
+    return found
+
+
+def calibrate(defaults: Costs, each: Callable[[Measured], None] = lambda _: None) -> Costs:
+    """The costs of jax's default device: `defaults` with the thresholds that can be measured replaced. `each` is told
+    of every step as it is timed."""
+    found: dict[str, int] = {}
+    with jax.enable_x64(True):
+        for name, ladder in LADDERS.items():
+            steps = []
+            for step in ladder():
+                steps.append(Measured(name, step.threshold, *measure(step)))
+                each(steps[-1])
+            found[name] = int(threshold(steps))
+    return replace(defaults, **found)
+
+
+def store(costs: Costs) -> str:
+    """Write what was measured where the target stage looks; gives the path."""
+    path = target_costs.stored_at()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    values = {name: getattr(costs, name) for name in LADDERS}
+    path.write_text(json.dumps(values, indent=1) + "\n")
+    target_costs.costs.cache_clear()
+    return str(path)
