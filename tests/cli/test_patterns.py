@@ -20,7 +20,7 @@ def test_every_rule_is_listed_once(capsys):
         assert page.count(f"\n| `{rule.name}` |") == 1
     for line in page.splitlines():
         if line.startswith("|"):
-            assert line.replace("\\|", "").count("|") == 4
+            assert line.replace("\\|", "").count("|") == 5
 
 
 def test_page_is_up_to_date():
