@@ -50,7 +50,7 @@ def native_form(module: ir.Module, mode: str = "auto") -> NativeForm | None:
     with building():
         made = modules.clone(module)
         stage = Stage(mode)
-        stage.block(modules.function(made).regions[0].blocks[0], 1.0)
+        stage.block(modules.function(made).regions[0].blocks[0])
         return NativeForm(made, stage.notes) if stage.notes else None
 
 
@@ -61,7 +61,7 @@ class Stage:
         self.mode, self.notes = mode, []  # type: ignore[var-annotated]
         self.number = 0
 
-    def block(self, block: ir.Block, turns: float) -> None:
+    def block(self, block: ir.Block) -> None:
         """Replace the groups of a block that pay, and look into loops that stay."""
         ops = [op.operation for op in block.operations]
         terminator = ops.pop()
@@ -73,9 +73,9 @@ class Stage:
             if not fine:
                 for region in op.regions:
                     if op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case"):
-                        self.block(region.blocks[0], turns * worth.turns(op))
+                        self.block(region.blocks[0])
         groups = grouped(own, possible)
-        chosen = [g for g in groups if self.mode == "always" or worth.pays(g.ops, turns)]
+        chosen = [g for g in groups if self.mode == "always" or worth.pays(g.ops, _big_outputs(g.ops))]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if written:
             _rebuild(ops, own, possible, terminator, written)
@@ -198,6 +198,12 @@ class Call:
         if self.written.lent:
             mark(results[0].owner, self.written.lent)
         return dict(zip(self.outputs, results, strict=False))
+
+
+def _big_outputs(ops: list[ir.Operation]) -> int:
+    """How many big arrays leave a group."""
+    inside = dict.fromkeys(r for op in ops for r in op.results)
+    return sum(size(shape_and_dtype(v.type)[0]) >= worth.LEAST_MOVED for v in _uses_outside(ops, inside))
 
 
 def _may_be_lent(value: ir.Value) -> bool:

@@ -9,10 +9,10 @@ from reactant.loopnests import numbers
 
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather", "iota", "constant", "dynamic_update_slice"}
-SKINNY = 16
-"""The least extent of a product from which XLA's library is better at it."""
-SMALL_PRODUCT = 1 << 19
-"""Multiplications of a product that loops do as well."""
+SMALL_PRODUCT = 1 << 15
+"""Multiplications of a product that loops do as well as XLA's library."""
+NARROW, SHALLOW = 4, 8
+"""Rows or columns, and elements summed, up to which they do at any size."""
 
 
 def compiles(op: ir.Operation) -> bool:
@@ -22,7 +22,7 @@ def compiles(op: ir.Operation) -> bool:
     if not all(isinstance(v.type, ir.RankedTensorType) and ir.RankedTensorType(v.type).has_static_shape
                for v in values):
         return False
-    if any(dtype_of(v).name not in numbers._NAMES for v in values):
+    if any(dtype_of(v).name not in numbers._NAMES or not size(shape_of(v)) for v in values):
         return False
     if kind in ("while", "if", "case"):
         return all(compiles(inner.operation) for region in op.regions for block in region for inner in block.operations
@@ -57,9 +57,8 @@ def _scalar_body(op: ir.Operation) -> bool:
 
 def product_is_small(op: ir.Operation) -> bool:
     """Whether a product is small or narrow enough that loops do it as well as the library."""
-    extents = product_extents(op)
-    batch, rows, columns, depth = extents
-    return min(rows, columns, depth) <= SKINNY or batch * rows * columns * depth <= SMALL_PRODUCT
+    _, rows, columns, depth = product_extents(op)
+    return min(rows, columns) <= NARROW or depth <= SHALLOW or rows * columns * depth <= SMALL_PRODUCT
 
 
 def product_extents(op: ir.Operation) -> tuple[int, int, int, int]:
