@@ -1,0 +1,24 @@
+"""Kernels as people write them, in both ways in, raised and native, against NumPy."""
+import importlib
+
+import pytest
+
+pytest.importorskip("numba.cuda", reason="needs numba-cuda")
+pytest.importorskip("ziglang", reason="needs ziglang")
+
+FAMILIES = ("stencils", "linear_algebra")
+CASES = [case for family in FAMILIES for case in importlib.import_module(f"tests.kernels.corpus.{family}").CASES]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("frontend, lower", [("cuda", "tensor"), ("numba", "native"),
+                                             pytest.param("numba", "tensor", marks=pytest.mark.slow),
+                                             pytest.param("cuda", "native", marks=pytest.mark.slow)])
+def test_kernel(case, frontend, lower):
+    case.check(frontend, lower)
+
+
+def test_most_kernels_are_tensor_programs():
+    kernels = [(case.name, kernel) for case in CASES for kernel in case.kernels]
+    native = [(case.name, kernel) for case in CASES for kernel in case.native]
+    assert len(native) <= 0.15 * len(kernels)
