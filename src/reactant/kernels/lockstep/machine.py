@@ -242,11 +242,15 @@ class Machine:
 def _thread_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
     d = DIMENSIONS.index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
     whole, size = machine.thread[d], machine.block[d]
+    if machine.grid[d] == 1:
+        return Integer(whole, 64)
     return Integer(whole - floor_division(whole, size, machine.start.domain).times(size), 64)
 
 
 def _block_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
     d = DIMENSIONS.index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
+    if machine.grid[d] == 1:
+        return Integer(Form(), 64)
     return Integer(floor_division(machine.thread[d], machine.block[d], machine.start.domain), 64)
 
 

@@ -224,7 +224,8 @@ class Memory:
         value = fitted(value, domain)
         found, _, _ = self._plan(form, context, writing=True)
         clips, remaining = _clipped(found, context, self.elements, form)
-        fresh = self.unknown is not None and self.unknown == self.value and name is None
+        fresh = self.unknown is not None and self.unknown == self.value and name is None \
+            and _each_its_own(found, value, context, self.private)
         remaining = TRUE if fresh else remaining           # what is not written may be anything
         mask = None if remaining.known else condition_lanes(remaining, domain)
         varying = set(value.axes) | (set(mask.axes) if mask else set())
@@ -443,6 +444,15 @@ def _winners(value: Lanes, mask: Lanes | None, placed: set[Axis],
                      tuple(mask.spans[k] for k in kept))
     last = {a: Span(domain[a].last, 1) if a in lost else s for a, s in domain.items()}
     return fitted(value, last), mask, set()
+
+
+def _each_its_own(found: Plan, value: Lanes, context: Context, private: frozenset[Axis]) -> bool:
+    """Whether every lane, also one that the mask leaves out, has a place of its own."""
+    if not all(isinstance(p, Window) for p in found.places):
+        return False
+    placed = {t.axis for p in found.places if isinstance(p, Window) for t in p.terms} | private
+    return all(s.count == 1 or a in placed for a, s in context.domain.items()) or (
+        not value.axes and context.mask.known is True)
 
 
 REMEMBERED = 8
