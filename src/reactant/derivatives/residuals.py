@@ -29,8 +29,6 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
 from reactant.options import CompileOptions
-from reactant.rewrite import Report
-from reactant.runtime.executable import Executable
 from reactant.tracing import Result, Traced
 
 CHEAP = {"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.reshape"}
@@ -107,10 +105,8 @@ class Split:
 
 
 def _compiled(name: str, traced: Traced, options: CompileOptions, on_device: bool) -> Compiled:
-    if options.optimize is True:
-        pipelines.run(traced.module, "default", options=options)
-    lowered = Lowered(name, traced, None, Report(), Times(), options, on_device=on_device)
-    return Compiled(lowered, Executable(traced.module, name=name, xla_options=dict(options.xla)))
+    report = pipelines.run(traced.module, "default" if options.optimize is True else "none", options=options)
+    return Lowered(name, traced, None, report, Times(), options, on_device=on_device).compile()
 
 
 def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Any:
