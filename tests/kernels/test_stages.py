@@ -30,11 +30,11 @@ def record(kernels: Any, name: str) -> Any:
 def launch(module: Any, arguments: list[Any], **options: Any) -> list[Any]:
     """Run a structured form on copies of the arguments; those after the launch."""
     copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-    given = [a for a in copies if isinstance(a, np.ndarray)]  # numbers are constants of the record
+    arrays = iter([*(a for a in copies if isinstance(a, np.ndarray)), np.array([1, 4, 6, 4, 1], np.float32)])  # weights
+    floats = iter([a for a in copies if isinstance(a, float)])  # whole numbers are constants of the record
     with building():
-        if len(form.kernel_of(module).regions[0].blocks[0].arguments) > len(given):
-            given.append(np.array([1, 4, 6, 4, 1], np.float32))  # __constant__ weights
-        interpret.run(module, given, **options)
+        parameters = form.kernel_of(module).regions[0].blocks[0].arguments
+        interpret.run(module, [next(arrays if "memref" in str(p.type) else floats) for p in parameters], **options)
     return copies
 
 

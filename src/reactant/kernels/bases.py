@@ -223,13 +223,13 @@ class Bases:
         units: dict[int, int] = {}
         for number, base in enumerate(self.bases):
             root = self.root(number)
+            if not any(kind for kind, _ in base.accessed):  # only copied or filled: as the owner sees it
+                units[root] = gcd(units.get(root, 0), bytes_of_type(base.hint) or 8)
             for _, size in base.accessed:
-                units[root] = gcd(units.get(root, 0), size)
+                units[root] = gcd(gcd(units.get(root, 0), size), base.size)
         for number, base in enumerate(self.bases):
             hint = bytes_of_type(base.hint)
-            base.unit = units.get(self.root(number), 0) or hint or 1
-            while base.size % base.unit and base.kind != "argument":
-                base.unit //= 2
+            base.unit = units[self.root(number)] or hint or 1
             kinds = [kind for kind, _ in base.accessed if kind and bytes_of_type(kind) == base.unit]
             if hint == base.unit:
                 base.element = base.hint

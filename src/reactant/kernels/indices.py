@@ -311,7 +311,7 @@ class Points:
             place = self.at(index)
         except Unknown:
             return None
-        place, condition = np.broadcast_arrays(place, condition)
+        place, condition = np.broadcast_arrays(*self.aligned(place, condition))
         return place[condition.astype(bool)]
 
     def condition(self, op: ir.Operation) -> np.ndarray:
@@ -327,7 +327,7 @@ class Points:
                 holds = self.both(holds, taken if parent.regions[0].blocks[0] == block else ~taken)
             elif parent.name == "scf.for":
                 variable = self.at(block.arguments[0])
-                holds = self.both(holds, variable < self.at(parent.operands[1]))
+                holds = self.both(holds, np.less(*self.aligned(variable, self.at(parent.operands[1]))))
             else:
                 raise Unknown
             block = parent.block
@@ -397,10 +397,9 @@ class Points:
         name = op.name.removeprefix("arith.")
         x = self.aligned(*(self.at(v) for v in op.operands))
         kind = op.operands[0].type
-        width = 64 if isinstance(kind, ir.IndexType) else ir.IntegerType(kind).width if ir.IntegerType.isinstance(
-            kind) else 0
-        if not width:
+        if not isinstance(kind, (ir.IndexType, ir.IntegerType)):
             raise Unknown
+        width = 64 if isinstance(kind, ir.IndexType) else kind.width
         if name == "cmpi":
             return compared(ir.IntegerAttr(op.attributes["predicate"]).value, x[0], x[1], width)
         if name in ("extui", "index_castui"):

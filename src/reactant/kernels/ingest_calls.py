@@ -480,7 +480,9 @@ HANDLERS: list[tuple[re.Pattern, Handler]] = [(re.compile(pattern), handler) for
 
 def mathematics(at: Ingest, made: Instruction, results: list[str], name: str) -> bool:
     """Emit a mathematical function of floats; False if its name is not known."""
-    kind = made.operands[0][0].mlir() if made.operands else ""
+    if not made.operands or made.type.kind == "void" and name not in MORE:
+        return False
+    kind = made.operands[0][0].mlir()
     rounded = ROUNDING.sub("", name)
     if name in UNARY:
         at.op(UNARY[name], [at.scalar(made.operands[0])], kind, results[0])

@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.kernels.form import kernel_of, launch_of, line_of
-from reactant.kernels.interpret_operations import EXPRESSIONS, HELPERS, rounded, wrapped
+from reactant.kernels.interpret_operations import EXPRESSIONS, HELPERS, rounded, unsigned, width_of, wrapped
 
 SPECIAL_DTYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_}
 
@@ -162,6 +162,16 @@ class Program:
         else:
             number = int(value.value) if not isinstance(value, ir.BoolAttr) else int(value.value)
             self.emit(f"{self.name(result)} = {normalised(number, result.type)}")
+
+    def op_arith_mulsi_extended(self, op: ir.Operation) -> None:
+        kind = str(op.operands[0].type)
+        low, high = (self.name(r) for r in op.results)
+        product = " * ".join(self.name(v) if op.name == "arith.mulsi_extended" else unsigned(self.name(v), kind)
+                             for v in op.operands)
+        self.emit(f"{high} = {product}")
+        self.emit(f"{low}, {high} = {wrapped(high, kind)}, {wrapped(f'{high} >> {width_of(kind)}', kind)}")
+
+    op_arith_mului_extended = op_arith_mulsi_extended
 
     def op_gpu_thread_id(self, op: ir.Operation) -> None:
         self.emit(f"{self.name(op.results[0])} = tid[{axis_of(op)}]")

@@ -86,12 +86,6 @@ def _bitcast(op: ir.Operation, x: list[str], kind: str, result: str) -> str:
     return f"bits_to_{result}({x[0]})" if result[0] in "fb" else f"{kind}_to_bits({x[0]})"
 
 
-def _extended_multiply(op: ir.Operation, x: list[str], kind: str, result: str) -> str:
-    name = op.name.removeprefix("arith.")
-    a, b = (x if name == "mulsi_extended" else [unsigned(v, kind) for v in x])
-    return f"split({a} * {b}, {width_of(kind)})"
-
-
 EXPRESSIONS: dict[str, Expression] = {
     "arith.addi": _integer("{0} + {1}"), "arith.subi": _integer("{0} - {1}"), "arith.muli": _integer("{0} * {1}"),
     "arith.andi": _integer("{0} & {1}"), "arith.ori": _integer("{0} | {1}"), "arith.xori": _integer("{0} ^ {1}"),
