@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.kernels.barriers import has_barrier
 from reactant.kernels.lockstep.arithmetic import chosen
 from reactant.kernels.lockstep.conditions import Compare, Condition, both, terms_of
 from reactant.kernels.lockstep.forms import Axis, Domain, Form
@@ -61,6 +62,9 @@ def _split(machine: Machine, condition: Condition, context: Context) -> tuple[Co
 def _taken(machine: Machine, op: ir.Operation, condition: Condition, then: ir.Block, otherwise: ir.Block | None,
            context: Context) -> list[Value]:
     inside, outside = _split(machine, condition, context)
+    if inside is not None and outside is not None and otherwise is not None and has_barrier(then) \
+            and has_barrier(otherwise) and machine.tells_threads_apart(condition):
+        raise Refused("threads of a block meet at barriers in both branches of a condition that tells them apart", op)
     if inside is None and outside is None:
         outside = context                                   # no lane is here: any branch will do
     taken = machine.block_of(then, inside) if inside is not None else None

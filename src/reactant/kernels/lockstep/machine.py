@@ -154,6 +154,10 @@ class Machine:
             raise Refused("blocks and the divisions of the thread index do not fit together")
         return frozenset(a for a in self.axes if a.radix >= self.block[a.dimension])
 
+    def tells_threads_apart(self, condition: Condition) -> bool:
+        """Whether a condition may differ between the threads of a block."""
+        return any(a.dimension < 0 or a.radix < self.block[a.dimension] for a in condition.axes())
+
     def thread_axes(self) -> list[Axis]:
         blocks = self.block_axes()
         return [a for a in self.axes if a not in blocks]
