@@ -38,10 +38,10 @@ class Generator:
 
     def kernel(self, size: int) -> str:
         t = self.threads
-        grid = ", ".join(map(str, (self.blocks, 1, 1)))
+        grid, sizes = f"{self.blocks}, 1, 1", ", ".join(map(str, self.block))
         head = f"""
 func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>, %n: i32)
-    attributes {{gpu.kernel, reactant.grid = array<i64: {grid}>, reactant.block = array<i64: {', '.join(map(str, self.block))}>}} {{
+    attributes {{gpu.kernel, reactant.grid = array<i64: {grid}>, reactant.block = array<i64: {sizes}>}} {{
   %shared = memref.alloca() : memref<{t}xi32, {SHARED}>
   %local = memref.alloca() : memref<4xi32>
 """
@@ -50,7 +50,7 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         for value in (-1, *range(17), 31, 32, 77):
             self.lines.append(f"%k{value if value >= 0 else 'm'} = arith.constant {value} : i32")
         self.lines = list(dict.fromkeys(self.lines))
-        self.lines += ["%tx = gpu.thread_id x", "%ty = gpu.thread_id y", "%tz = gpu.thread_id z", "%bx = gpu.block_id x"]
+        self.lines += [f"%t{d} = gpu.thread_id {d}" for d in "xyz"] + ["%bx = gpu.block_id x"]
         for value in self.block[:2]:
             self.lines.append(f"%size{self.names} = arith.constant {value} : index")
             self.names += 1
@@ -62,8 +62,8 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         self.lines.append(f"%g = arith.addi {base}, %t : index")
         for i in range(4):
             self.lines.append(f"memref.store %k{i}, %local[%c{i}] : memref<4xi32>")
-        variables = [self.let("arith.index_cast %t : index to i32"), self.let("arith.index_cast %g : index to i32"),
-                     self.let("memref.load %in[%g] : memref<?xi32>"), "%n", self.let("arith.index_cast %bx : index to i32")]
+        number, place, block = (self.let(f"arith.index_cast {v} : index to i32") for v in ("%t", "%g", "%bx"))
+        variables = [number, place, self.let("memref.load %in[%g] : memref<?xi32>"), "%n", block]
         result = self.body(variables, size, True, True, 0)
         self.lines.append(f"memref.store {result}, %out[%g] : memref<?xi32>")
         return head + "\n".join("  " + line for line in self.lines) + "\n  return\n}\n" + DECLARATIONS
@@ -137,7 +137,8 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
             else self.let(f"arith.andi {self.pick(own)}, %k31 : i32")
         width = self.random.choice([32, 32, 16, 8])
         self.names += 1
-        self.lines.append(f"%v{self.names}, %ok{self.names} = gpu.shuffle {mode} {self.pick(own)}, {offset}, %k{width} : i32")
+        results = f"%v{self.names}, %ok{self.names}"
+        self.lines.append(f"{results} = gpu.shuffle {mode} {self.pick(own)}, {offset}, %k{width} : i32")
         flag = self.let(f"arith.extui %ok{self.names} : i1 to i32")
         return self.let(f"arith.addi %v{self.names - 1}, {flag} : i32")
 
@@ -159,7 +160,8 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         self.names += 1
         name = f"%v{self.names}"
         a, b = f"%p{self.names}", f"%q{self.names}"
-        self.lines.append(f"{name}:2 = {head} iter_args({a} = {self.pick(own)}, {b} = {self.pick(own)}) -> (i32, i32) {{")
+        first, second = self.pick(own), self.pick(own)
+        self.lines.append(f"{name}:2 = {head} iter_args({a} = {first}, {b} = {second}) -> (i32, i32) {{")
         made = inside([*own, a, b])
         swapped = self.random.random() < 0.5
         self.lines.append(f"scf.yield {b if swapped else made}, {made if swapped else a} : i32, i32")
@@ -172,7 +174,8 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         head = f"scf.for {counter} = %c0 to {upper} step %c1"
 
         def inside(mine):
-            return self.body([*mine, self.let(f"arith.index_cast {counter} : index to i32")], 3, whole, False, depth + 1)
+            number = self.let(f"arith.index_cast {counter} : index to i32")
+            return self.body([*mine, number], 3, whole, False, depth + 1)
         return self.carried(own, head, inside)
 
     def loop(self, own, whole, last, depth):
@@ -189,12 +192,16 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         number = self.names
         self.lines.append(f"%v{number}:3 = scf.while (%a{number} = %k0, %b{number} = {self.pick(own)}, "
                           f"%d{number} = {self.pick(own)}) : (i32, i32, i32) -> (i32, i32, i32) {{")
-        made = self.body([*own, f"%b{number}", f"%d{number}"], 2, whole, False, depth + 1) if depth < 3 else f"%b{number}"
+        made = f"%b{number}"
+        if depth < 3:
+            made = self.body([*own, f"%b{number}", f"%d{number}"], 2, whole, False, depth + 1)
         c = self.let(f"arith.cmpi slt, %a{number}, %k{self.random.choice([0, 2, 3])} : i32")
         self.lines.append(f"scf.condition({c}) %a{number}, {made}, %b{number} : i32, i32, i32")
         self.lines.append(f"}} do {{\n^bb0(%e{number}: i32, %f{number}: i32, %h{number}: i32):")
         more = self.let(f"arith.addi %e{number}, %k1 : i32")
-        made = self.body([*own, f"%f{number}", f"%h{number}"], 2, whole, False, depth + 1) if depth < 3 else f"%f{number}"
+        made = f"%f{number}"
+        if depth < 3:
+            made = self.body([*own, f"%f{number}", f"%h{number}"], 2, whole, False, depth + 1)
         self.lines.append(f"scf.yield {more}, {made}, %f{number} : i32, i32, i32\n}}")
         return self.let(f"arith.xori %v{number}#1, %v{number}#2 : i32")
 

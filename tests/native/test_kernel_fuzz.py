@@ -40,8 +40,8 @@ def check(seed: int, warps: bool) -> bool:
 
 @pytest.mark.parametrize("warps", [False, True])
 def test_random_kernels(warps):
-    cut = [check(seed, warps) for seed in range(7)]
-    assert sum(cut) >= 2, "the fuzz suite no longer reaches the cutter"
+    cut = [check(seed, warps) for seed in range(4)]
+    assert sum(cut) >= 1, "the fuzz suite no longer reaches the cutter"
 
 
 def both_ways(seed: int) -> bool:
@@ -64,7 +64,7 @@ def both_ways(seed: int) -> bool:
 
 
 def test_warps_that_part():
-    assert sum(both_ways(seed) for seed in range(20)) >= 3
+    assert sum(both_ways(seed) for seed in range(6)) >= 3
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from reactant import native
 from tests.native.test_arithmetic import TYPES, elementwise, floats, run, same
 
 N = 256
@@ -37,7 +38,8 @@ FUNCTIONS = {
     "log1p": (mpmath.log1p, np.concatenate([spread(-20, -0.01, 5)[:128], 10 ** between(-1, 300)[:128]])),
     "sin": (mpmath.sin, spread(-10, 20, 6)), "cos": (mpmath.cos, spread(-10, 20, 7)),
     "tan": (mpmath.tan, spread(-10, 20, 8)),
-    "asin": (mpmath.asin, between(-1, 1)), "acos": (mpmath.acos, between(-1, 1)), "atan": (mpmath.atan, spread(-10, 10, 9)),
+    "asin": (mpmath.asin, between(-1, 1)), "acos": (mpmath.acos, between(-1, 1)),
+    "atan": (mpmath.atan, spread(-10, 10, 9)),
     "sinh": (mpmath.sinh, spread(-10, 2.8, 10)), "cosh": (mpmath.cosh, spread(-10, 2.8, 11)),
     "tanh": (mpmath.tanh, spread(-10, 1.5, 12)), "asinh": (mpmath.asinh, spread(-10, 100, 13)),
     "acosh": (mpmath.acosh, 1 + 10 ** between(-5, 100)), "atanh": (mpmath.atanh, between(-1, 1)),
@@ -71,14 +73,14 @@ def test_accuracy(name, kind):
         largest = {"f64": 1e308, "f32": 3e38, "f16": 6e4, "bf16": 3e38}[kind]
         given = [np.clip(x, -largest, largest).astype(dtype) for x in numbers]
         given = [np.where(x == 0, dtype(1), x) for x in given]
-    results = run(f"%r = math.{name} {', '.join(f'%x{i}' for i in range(len(given)))} : {kind}", [kind] * len(given), kind,
-                  *given)
+    operands = ", ".join(f"%x{i}" for i in range(len(given)))
+    results = run(f"%r = math.{name} {operands} : {kind}", [kind] * len(given), kind, *given)
     with mpmath.workprec(200), np.errstate(all="ignore"):
         exact = [function(*(mpmath.mpf(float(v)) for v in row)) for row in zip(*given, strict=True)]
         if kind in ("f16", "bf16"):     # rounded twice at most
             expected = np.array([float(e) for e in exact]).astype(dtype)
-            close = np.abs(results.astype(float) - expected.astype(float)) <= np.abs(
-                np.spacing(expected.astype(np.float16)).astype(float) if kind == "f16" else expected.astype(float) / 128)
+            unit = np.spacing(expected) if kind == "f16" else expected / dtype(128)
+            close = np.abs(results.astype(float) - expected.astype(float)) <= np.abs(unit.astype(float))
             assert (close | (results == expected)).all()
             return
         worst = errors(results, exact, dtype).max()
@@ -90,8 +92,8 @@ NUMPY = {"exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2
          "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
          "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt, "sqrt": np.sqrt}
 TINY = {"f64": 5e-324, "f32": 1.4e-45}
-SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308, 0.5, 2.0, -2.0, 3.0,
-           -3.0, 0.99, 1e10, -1e-10, 1e300, -745.2, 709.8, 1e-40, 3.4e38, 88.8, -104.0, 1023.5, -1075.5, 2.5, -0.5]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308, 0.5, 2.0, -2.0,
+           3.0, -3.0, 0.99, 1e10, -1e-10, 1e300, -745.2, 709.8, 1e-40, 3.4e38, 88.8, -104.0, 1023.5, -1075.5, 2.5, -0.5]
 
 
 @pytest.mark.parametrize("kind", ["f64", "f32"])
@@ -177,3 +179,57 @@ def test_loops_with_functions_are_vector_code(name, kind):
     loop = made.as_llvm(optimized=True)
     number = "double" if kind == "f64" else "float"
     assert re.search(rf"store <(\d+) x {number}>", loop), "the loop is not vectorised"
+
+
+SPECIAL_FUNCTIONS = {
+    "erfinv": (mpmath.erfinv, np.concatenate([between(-1, 1)[:60], [1 - 1e-15, 1e-12, -1e-300, 0.5, -0.99999]])),
+    "erfcinv": (lambda x: mpmath.erfinv(1 - x),
+                np.concatenate([between(0, 2)[:40], 10 ** between(-280, -1)[:10], [0.5, 1.0]])),
+    "normcdfinv": (lambda x: mpmath.sqrt(2) * mpmath.erfinv(2 * x - 1),
+                   np.concatenate([between(0, 1)[:40], 10 ** between(-280, -1)[:10]])),
+    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x),
+              np.concatenate([between(-5, 30)[:60], [24.999, 25.001, 1e5, -20.0]])),
+}
+FUNCTIONS_BY_CALL = {"tgamma": (mpmath.gamma, between(0.1, 150)), "lgamma": (mpmath.loggamma, between(3, 1e4)),
+                     "pow": PAIRS["powf"], "expm1": FUNCTIONS["expm1"],
+                     "hypot": (mpmath.hypot, spread(-3, 3, 1), spread(-3, 3, 2))}
+UNITS = {"erfcx": 5, "tgamma": 10, "lgamma": 5, "normcdfinv": 4, "erfinv": 4, "erfcinv": 4}
+"""Allowed errors where more than two units in the last place (the C library's functions are its own)."""
+
+
+def called(name: str, kind: str, *arrays: np.ndarray) -> np.ndarray:
+    """A function that a module declares and calls by its C name."""
+    n, types = len(arrays[0]), ", ".join([kind] * len(arrays))
+    arguments = ", ".join(f"%a{i}: memref<{n}x{kind}>" for i in range(len(arrays)))
+    loads = "\n".join(f"%x{i} = memref.load %a{i}[%i] : memref<{n}x{kind}>" for i in range(len(arrays)))
+    operands = ", ".join(f"%x{i}" for i in range(len(arrays)))
+    result = np.zeros(n, TYPES[kind])
+    native.compile(f"""
+    func.func private @{name}({types}) -> {kind}
+    func.func @f({arguments}, %o: memref<{n}x{kind}>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = arith.constant {n} : index
+      scf.for %i = %c0 to %n step %c1 {{
+        {loads}
+        %r = func.call @{name}({operands}) : ({types}) -> {kind}
+        memref.store %r, %o[%i] : memref<{n}x{kind}>
+      }}
+      return
+    }}""")(*arrays, result)
+    return result
+
+
+@pytest.mark.parametrize("name", [*SPECIAL_FUNCTIONS, *FUNCTIONS_BY_CALL])
+@pytest.mark.parametrize("kind", ["f64", "f32"])
+def test_functions_called_by_name(name, kind):
+    function, *numbers = (SPECIAL_FUNCTIONS | FUNCTIONS_BY_CALL)[name]
+    with np.errstate(all="ignore"):
+        given = [np.clip(x, -1e38, 1e38).astype(TYPES[kind]) for x in numbers]
+        given = [np.where(np.abs(x) < 1e-37, TYPES[kind](0.25), x) if kind == "f32" else x for x in given]
+    results = called(name + ("f" if kind == "f32" else ""), kind, *given)
+    with mpmath.workprec(1100), np.errstate(all="ignore"):
+        exact = [mpmath.sign(row[0]) * mpmath.inf if name == "erfinv" and abs(row[0]) == 1
+                 else function(*(mpmath.mpf(float(v)) for v in row)) for row in zip(*given, strict=True)]
+        worst = errors(results, exact, TYPES[kind]).max()
+    assert worst <= UNITS.get(name, 2), worst

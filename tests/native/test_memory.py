@@ -141,8 +141,9 @@ def test_complex_numbers(dtype):
     np.testing.assert_array_equal(equal, a == b)
 
 
-ATOMICS = {("addi", "i32"): np.add, ("addi", "i8"): np.add, ("andi", "i64"): np.bitwise_and, ("ori", "i32"): np.bitwise_or,
-           ("maxs", "i64"): np.maximum, ("mins", "i16"): np.minimum, ("muli", "i32"): np.multiply,
+ATOMICS = {("addi", "i32"): np.add, ("addi", "i8"): np.add, ("andi", "i64"): np.bitwise_and,
+           ("ori", "i32"): np.bitwise_or, ("maxs", "i64"): np.maximum, ("mins", "i16"): np.minimum,
+           ("muli", "i32"): np.multiply,
            ("addf", "f32"): np.add, ("addf", "f64"): np.add, ("addf", "f16"): np.add, ("maximumf", "f64"): np.maximum,
            ("minnumf", "f32"): np.fmin, ("mulf", "f64"): np.multiply, ("xori", "i32"): np.bitwise_xor}
 DTYPES = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f16": np.float16, "f32": np.float32,

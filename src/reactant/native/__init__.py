@@ -2,8 +2,9 @@
 
 The *common form* is one `func.func` (with the private functions it calls) whose arguments are dense memrefs of static
 shape, `memref<?xT>` with the element count told by each call, and numbers; results are written into memref arguments.
-Inside: `scf` (for, while, if, parallel, index_switch, execute_region), `cf`, `memref`, `arith`, `math`, `complex` (create,
-re, im, sum, product), `func.call` (also of the C library's mathematics by name), and `cf.assert` for run-time checks.
+Inside: `scf` (for, while, if, parallel, index_switch, execute_region), `cf`, `memref`, `arith`, `math`, `complex`
+(create, re, im, sum, product), `func.call` (also of the C library's mathematics by name), and `cf.assert` for
+run-time checks.
 
     from reactant import native
     run = native.compile(module, roles=("in", "out"))
@@ -15,8 +16,8 @@ re, im, sum, product), `func.call` (also of the C library's mathematics by name)
 `gpu.shuffle`, and calls of the collective functions that `reactant.kernels.form` lists; launch sizes are constants.
 
 Meaning, where MLIR leaves it open: `i1` is a byte in memory; integer division is total (x/0 = -1, x%0 = x, the least
-number over -1 wraps); conversions of floats to integers clamp, NaN becomes 0; the results of atomics are the numbers that
-were there before; `scf.parallel` iterations may run on several threads, in any order. Loop attributes
+number over -1 wraps); conversions of floats to integers clamp, NaN becomes 0; the results of atomics are the numbers
+that were there before; `scf.parallel` iterations may run on several threads, in any order. Loop attributes
 `native.vectorize` (unit), `native.vector_width` and `native.unroll` (integers) are hints to LLVM.
 """
 from __future__ import annotations

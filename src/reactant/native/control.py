@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import layout
+from reactant.native import layout, reals
 from reactant.native.emission import HANDLERS, Function, Module, emits, quoted
 
 Edge = tuple[str, int, tuple[str, ...]]
 """Label it leaves from, block it goes to, operands it hands over."""
 
-_NAMES = ("acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp2 exp10 expm1 fdim fmod hypot j0 j1 jn "
-          "ldexp lgamma log log10 log1p log2 logb nextafter pow remainder scalbn sin sinh sqrt tan tanh tgamma y0 y1 yn "
-          "ilogb").split()
+_NAMES = ("acos acosh asin asinh atan atan2 atanh cbrt cos cosh erf erfc exp exp2 exp10 expm1 fdim fmod hypot ilogb j0 "
+          "j1 jn ldexp lgamma log log10 log1p log2 logb nextafter pow remainder scalbn sin sinh sqrt tan tanh tgamma "
+          "y0 y1 yn").split()
 LIBRARY = frozenset(_NAMES) | frozenset(name + "f" for name in _NAMES)
 """Functions without a body that a module may declare and call: the C library's mathematics."""
 
@@ -83,7 +83,8 @@ class Phis:
 
 
 def emit_blocks(f: Function, region: ir.Region, leave_to: str | None = None) -> list[tuple[str, tuple[str, ...]]]:
-    """Translate a region of blocks joined by `cf`. Each `scf.yield` branches to `leave_to`: (label, operands) of each."""
+    """Translate a region of blocks joined by `cf`. Each `scf.yield` branches to `leave_to`: (label, operands) of
+    each."""
     blocks = list(region.blocks)
     order = _order(blocks)
     labels = {number: f.block if number == 0 else f.fresh("block") for number in order}
@@ -170,9 +171,7 @@ def emit_if(f: Function, op: ir.Operation) -> None:
     yes, no, after = f.fresh("then"), f.fresh("else"), f.fresh("endif")
     has_else = len(op.regions[1].blocks) > 0
     f.branch_if(f.one(op.operands[0]), yes, no if has_else else after)
-    edges = []
-    if not has_else:
-        edges.append((f.block, ()))
+    edges: list[tuple[str, tuple[str, ...]]] = [] if has_else else [(f.block, ())]
     for label, region in [(yes, op.regions[0]), (no, op.regions[1])][:1 + has_else]:
         f.start(label)
         end = f.emit_block(region.blocks[0])
@@ -320,6 +319,13 @@ def emit_call(f: Function, op: ir.Operation) -> None:
     types = flat_types(list(op.results))
     struct = "void" if not types else types[0] if len(types) == 1 else "{ " + ", ".join(types) + " }"
     if not len(function.regions[0].blocks):
+        kind, base = types[0] if types else "", callee
+        if kind == "float" and callee.endswith("f"):
+            base = callee[:-1]
+        base = {"pow": "powf"}.get(base, base)
+        if base in reals.ROUTINES and kind in ("double", "float") and all(t == kind for t, _ in operands):
+            f.define(op.results[0], reals.call(f, base, kind, [o for _, o in operands]))
+            return
         if callee not in LIBRARY:
             raise UnsupportedError(f"native code calls @{callee}, which has no body (at {op.location}).")
         f.define(op.results[0], f.intrinsic(callee, struct, operands))

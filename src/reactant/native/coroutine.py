@@ -29,7 +29,8 @@ def code_of(op: ir.Operation) -> int:
 
 
 class Coroutine(Function):
-    """One GPU thread under construction: `ptr @thread(runtime, state, its number, x, y, z, block x, y, z, parts...)`."""
+    """One GPU thread under construction: `ptr @thread(runtime, state, its number, x, y, z, block x, y, z,
+    parts...)`."""
 
     sites = 0
     launch: Launch
@@ -114,7 +115,8 @@ def emit_collective(f: Function, op: ir.Operation) -> None:
     if not isinstance(f, Coroutine):
         raise UnsupportedError(f"native code has no {op.attributes['callee']} here (at {op.location}).")
     code = code_of(op)
-    operands = [_to_i64(f, o, t) for o, t in zip(flat(f, list(op.operands)), flat_types(list(op.operands)), strict=True)]
+    values = list(op.operands)
+    operands = [_to_i64(f, o, t) for o, t in zip(flat(f, values), flat_types(values), strict=True)]
     if code in (11, 12, 13):
         f.meet(code, operands[0])
     elif code == WARP["barrier.warp"]:

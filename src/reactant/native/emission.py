@@ -64,7 +64,8 @@ class Module:
 
     def declare(self, name: str, result: str, arguments: Iterable[str], attributes: str = "nounwind") -> str:
         """Declare an external function once; its LLVM name."""
-        self.declared.setdefault(name, f"declare {result} @{quoted(name)}({', '.join(arguments)}) {attributes}".rstrip())
+        text = f"declare {result} @{quoted(name)}({', '.join(arguments)}) {attributes}"
+        self.declared.setdefault(name, text.rstrip())
         return "@" + quoted(name)
 
     def note(self, text: str) -> str:

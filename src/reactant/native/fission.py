@@ -1,10 +1,10 @@
 """Blocks of threads that meet in uniform control flow: cut at the meetings into loops over threads.
 
-Between two meetings a loop runs all threads; LLVM vectorises it. Control flow around meetings that is the same for all
-threads is run once for the block. A value that one loop computes and another uses is kept in an array with a slot for each
-thread, or computed again where that is a few integer operations. An `if` that differs between threads is kept as a mask of
-the loops inside; where it holds barriers of the block, that needs that no thread outside meets another barrier later
-(`if i < n: everything`, an early return).
+Between two meetings a loop runs all threads; LLVM vectorises it. Control flow around meetings that is the same for
+all threads is run once for the block. A value that one loop computes and another uses is kept in an array with a slot
+for each thread, or computed again where that is a few integer operations. An `if` that differs between threads is
+kept as a mask of the loops inside; where it holds barriers of the block, that needs that no thread outside meets
+another barrier later (`if i < n: everything`, an early return).
 """
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class Cutter:
         self.slots: dict[ir.Value, Slot] = {}
         self.again: dict[ir.Value, bool] = {}
         self.masks: list[tuple[str, bool]] = []
-        """Arrays of conditions (a byte for each thread) that a thread must meet to take part, and whether they must hold
-        or fail."""
+        """Arrays of conditions (a byte for each thread) that a thread must meet to take part, and whether they must
+        hold or fail."""
         self.locals: dict[ir.Value, str] = {}
         f.place = Place(("", "", ""), block, launch)  # type: ignore[attr-defined]
 
@@ -512,7 +512,8 @@ class Cutter:
         def body(number: str) -> None:
             self._define_needed(needed, number)
             warp = f.let(f"lshr i64 {number}, 5")
-            held, present = (f.let(f"load i32, ptr {f.let(f'getelementptr i32, ptr {a}, i64 {warp}')}") for a in (bits, here))
+            held, present = (f.let(f"load i32, ptr {f.let(f'getelementptr i32, ptr {array}, i64 {warp}')}")
+                             for array in (bits, here))
             members = f.let(f"and i32 {f.one(mask)}, {present}")
             made = f.let(f"and i32 {held}, {members}")
             if callee(op) != VOTES[0]:

@@ -1,4 +1,6 @@
-"""`compile`: a `func.func` over memrefs becomes a `NativeFunction`, callable from XLA programs and with NumPy arrays."""
+"""`compile`: a `func.func` over memrefs becomes a `NativeFunction`, callable from XLA programs and with NumPy
+arrays.
+"""
 from __future__ import annotations
 
 import ctypes
@@ -140,7 +142,8 @@ def _symbols(top: ir.Operation) -> dict[str, ir.Operation]:
 
 def _chosen(symbols: Mapping[str, ir.Operation], function: str | None) -> tuple[str, ir.Operation]:
     for name, op in symbols.items():
-        private = "sym_visibility" in op.attributes and ir.StringAttr(op.attributes["sym_visibility"]).value == "private"
+        visibility = op.attributes["sym_visibility"] if "sym_visibility" in op.attributes else None
+        private = visibility is not None and ir.StringAttr(visibility).value == "private"
         if op.name == "func.func" and len(op.regions[0].blocks) and (name == function if function else not private):
             return name, op
     raise ReactantError(f"The module has no function {'@' + function if function else 'with a body'} to compile.")
@@ -154,7 +157,8 @@ def _arguments(op: ir.Operation, roles: Sequence[str] | None) -> tuple[Argument,
         written = _written(op, values)
         roles = ["inout" if i in written else "in" for i in range(len(values))]
     if len(roles) != len(values) or not set(roles) <= set(ROLES):
-        raise ReactantError(f"roles are one of {', '.join(ROLES)} for each of the {len(values)} arguments; got {roles}.")
+        raise ReactantError(f"roles are one of {', '.join(ROLES)} for each of the {len(values)} arguments; "
+                            f"got {roles}.")
     made = []
     for value, role in zip(values, roles, strict=True):
         if not layout.is_memref(value.type):
@@ -301,11 +305,13 @@ class NativeFunction:
                 order = np.arange(ir.RankedTensorType(type_).rank)[::-1].astype(np.int64)
                 made.append(ir.DenseIntElementsAttr.get(order, type=ir.RankedTensorType.get([len(order)], index)))
             return ir.ArrayAttr.get(made)
-        op = ir.Operation.create("stablehlo.custom_call", results=list(result_types), operands=list(operands), attributes={
+        attributes = {
             "call_target_name": ir.StringAttr.get(self.target), "api_version": ir.IntegerAttr.get(i32, 4),
             "has_side_effect": ir.BoolAttr.get(False), "backend_config": ir.DictAttr.get({}),
             "operand_layouts": layouts([o.type for o in operands]), "result_layouts": layouts(result_types),
-            "output_operand_aliases": ir.ArrayAttr.get([ir.Attribute.parse(a) for a in aliases])})
+            "output_operand_aliases": ir.ArrayAttr.get([ir.Attribute.parse(a) for a in aliases])}
+        op = ir.Operation.create("stablehlo.custom_call", results=list(result_types), operands=list(operands),
+                                 attributes=attributes)
         return list(op.results)
 
     def _check_bytes(self, index: int, type_: ir.Type) -> None:
@@ -379,7 +385,8 @@ class NativeFunction:
         counts = (ctypes.c_int64 * count)(*(a.size for a in arrays))
         runtime = (ctypes.c_int64 * (support.RUNTIME_BYTES // 8))()
         runtime[support.THREADS // 8] = 1
-        entry: Callable = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self._load()["entry"])
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+        entry: Callable = kind(self._load()["entry"])
         entry(ctypes.addressof(runtime), ctypes.addressof(pointers), ctypes.addressof(counts))
         status = runtime[0] & 0xFFFFFFFF
         if status:
@@ -394,7 +401,8 @@ class NativeFunction:
                               f"{getattr(given, 'dtype', type(given))}.")
         if argument.size is not None and given.size != argument.size:
             raise NativeError(f"Argument {index} of {self!r} has {argument.size} elements; got {given.size}.")
-        if not given.flags.c_contiguous or not given.flags.aligned or argument.role != "in" and not given.flags.writeable:
+        flags = given.flags
+        if not flags.c_contiguous or not flags.aligned or argument.role != "in" and not flags.writeable:
             raise NativeError(f"Argument {index} of {self!r} is a contiguous, aligned"
                               f"{'' if argument.role == 'in' else ' and writeable'} array.")
         return given

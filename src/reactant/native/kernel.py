@@ -1,9 +1,10 @@
 """GPU kernels on CPU threads: a launch becomes a parallel loop over blocks, and loops over threads inside.
 
 `compile_kernel` takes one `func.func` that is one GPU thread (gpu.thread_id, gpu.block_id, shared memory as
-`memref.alloca` in the workgroup address space, gpu.barrier, gpu.shuffle and the collective calls of the kernels' form).
-A kernel whose threads never meet is a loop nest that LLVM vectorises. One whose threads meet in uniform control flow is cut
-at the barriers into such nests (`fission`). Every other one runs its threads as coroutines (`meeting`).
+`memref.alloca` in the workgroup address space, gpu.barrier, gpu.shuffle and the collective calls of the kernels'
+form). A kernel whose threads never meet is a loop nest that LLVM vectorises. One whose threads meet in uniform
+control flow is cut at the barriers into such nests (`fission`). Every other one runs its threads as coroutines
+(`meeting`).
 """
 from __future__ import annotations
 

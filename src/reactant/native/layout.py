@@ -1,7 +1,8 @@
 """How MLIR values look in LLVM IR: a value is a tuple of LLVM operands, its *parts*.
 
 A number has one part; a complex number two (real, imaginary); a memref its pointer (the offset folded in), then its
-run-time sizes, then its run-time strides. `index` is i64, `i1` is i8 in memory, `bf16` is carried as the i16 of its bits.
+run-time sizes, then its run-time strides. `index` is i64, `i1` is i8 in memory, `bf16` is carried as the i16 of its
+bits.
 """
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.native import elementary, layout
+from reactant.native import elementary, layout, reals, special  # noqa: F401 - the routines
 from reactant.native.arithmetic import SUFFIX, flags_of, narrowed, widened
 from reactant.native.emission import Function, emits
 
@@ -15,8 +15,8 @@ _LIBRARY = ("asin", "acos", "asinh", "acosh", "atanh", "erf", "erfc")
 def evaluate(f: Function, name: str, llvm_type: str, operands: list[str], flags: str = "") -> str:
     """A function of floats or doubles."""
     arguments = [(llvm_type, o) for o in operands]
-    if name in elementary.ROUTINES:
-        return elementary.call(f, name, llvm_type, operands)
+    if name in reals.ROUTINES:
+        return reals.call(f, name, llvm_type, operands)
     if name in _INTRINSICS:
         return f.intrinsic(f"llvm.{_INTRINSICS[name]}.{SUFFIX[llvm_type]}", llvm_type, arguments, flags)
     if name == "rsqrt":
@@ -25,7 +25,7 @@ def evaluate(f: Function, name: str, llvm_type: str, operands: list[str], flags:
     return f.intrinsic(name + ("f" if llvm_type == "float" else ""), llvm_type, arguments)
 
 
-@emits(*(f"math.{name}" for name in [*_INTRINSICS, *elementary.ROUTINES, *_LIBRARY, "rsqrt"]))
+@emits(*(f"math.{name}" for name in {*_INTRINSICS, *reals.ROUTINES, *_LIBRARY, "rsqrt"}))
 def emit_math(f: Function, op: ir.Operation) -> None:
     type_ = op.results[0].type
     wide, name = "", op.name[5:]
@@ -53,8 +53,8 @@ def emit_clamp(f: Function, op: ir.Operation) -> None:
     type_ = op.results[0].type
     (wide, x), (_, low), (_, high) = (widened(f, f.one(v), type_) for v in op.operands)
     raised = f.intrinsic(f"llvm.maximum.{SUFFIX[wide]}", wide, [(wide, x), (wide, low)])
-    f.define(op.results[0], narrowed(f, f.intrinsic(f"llvm.minimum.{SUFFIX[wide]}", wide, [(wide, raised), (wide, high)]),
-                                     wide, type_))
+    clamped = f.intrinsic(f"llvm.minimum.{SUFFIX[wide]}", wide, [(wide, raised), (wide, high)])
+    f.define(op.results[0], narrowed(f, clamped, wide, type_))
 
 
 # -- classes of floats: llvm.is.fpclass masks
@@ -114,7 +114,8 @@ def emit_integer_power(f: Function, op: ir.Operation) -> None:
     f.start(after)
     if is_float:
         inverse = f.let(f"fdiv {kind} 1.0, {made}")
-        f.define(op.results[0], narrowed(f, f.let(f"select i1 {negative}, {kind} {inverse}, {kind} {made}"), kind, type_))
+        chosen = f.let(f"select i1 {negative}, {kind} {inverse}, {kind} {made}")
+        f.define(op.results[0], narrowed(f, chosen, kind, type_))
         return
     unit = f.let(f"icmp eq {kind} {f.intrinsic(f'llvm.abs.{kind}', kind, [(kind, base), ('i1', 'false')])}, 1")
     vanishes = f.let(f"and i1 {negative}, {f.let(f'xor i1 {unit}, true')}")

@@ -1,10 +1,10 @@
 """Threads of a GPU block that meet, as coroutines: the general way to run a kernel with barriers and warp operations.
 
-Every thread is an LLVM coroutine. At a meeting (a barrier, a shuffle, a vote...) it writes down what it waits for in the
-block's state and suspends. `reactant.meet` resumes who may go on until every thread has ended or waits for the grid:
-first the lanes of a warp that wait at one operation, the earliest of the program before others (who is behind catches up,
-so lanes that a branch or a loop has parted are together again after it), then, when nobody waits in a warp, the block. So
-any control flow does, however divergent its barriers.
+Every thread is an LLVM coroutine. At a meeting (a barrier, a shuffle, a vote...) it writes down what it waits for in
+the block's state and suspends. `reactant.meet` resumes who may go on until every thread has ended or waits for the
+grid: first the lanes of a warp that wait at one operation, the earliest of the program before others (who is behind
+catches up, so lanes that a branch or a loop has parted are together again after it), then, when nobody waits in a
+warp, the block. So any control flow does, however divergent its barriers.
 
 The state of a block of n threads is an array of i64: [arena of coroutine frames, then FIELDS with n numbers each].
 """

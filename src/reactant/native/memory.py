@@ -222,7 +222,8 @@ def emit_subview(f: Function, op: ir.Operation) -> None:
 
 def _kept(extents: tuple[str, ...], shape: tuple[int | None, ...]) -> list[int]:
     """Which dimensions of a subview its (rank-reduced) type has: ones are dropped from the left as needed."""
-    extra, kept = len(extents) - len(shape), []
+    extra = len(extents) - len(shape)
+    kept: list[int] = []
     for i, extent in enumerate(extents):
         wanted = shape[len(kept)] if len(kept) < len(shape) else -1
         if extra and extent == "1" and wanted != 1:

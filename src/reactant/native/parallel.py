@@ -1,8 +1,8 @@
 """`scf.parallel`: a function of its own for a range of iterations, run by one thread or by several.
 
-The iterations of all dimensions but the last are counted through by one number; threads take pieces of its range. Inside
-a piece the last dimension is a plain loop, for the vectoriser. Loads and stores carry an access group, so that it need
-not prove that iterations are independent.
+The iterations of all dimensions but the last are counted through by one number; threads take pieces of its range.
+Inside a piece the last dimension is a plain loop, for the vectoriser. Loads and stores carry an access group, so that
+it need not prove that iterations are independent.
 """
 from __future__ import annotations
 
@@ -165,8 +165,8 @@ def spread(f: Function, op: ir.Operation, ranges: Ranges) -> None:
 
 
 def outline(f: Function, values: list[ir.Value], count: str, each: str, write: Callable[[Function], None]) -> None:
-    """A function of its own for iterations %first to %last of `count`, each of `each` operations, called here for all of
-    them or on several threads. `write` translates it; `values` are what it uses of the function around."""
+    """A function of its own for iterations %first to %last of `count`, each of `each` operations, called here for all
+    of them or on several threads. `write` translates it; `values` are what it uses of the function around."""
     module = f.module
     module.outlined += 1
     number = module.outlined
@@ -175,7 +175,9 @@ def outline(f: Function, values: list[ir.Value], count: str, each: str, write: C
     roots = [f.roots.get(o) for o in operands]
     # a pointer from anywhere (out of an `if`, say) may point into any object
     known = all(r is not None for r, t, o in zip(roots, types, operands, strict=True) if t == "ptr" and o[0] == "%")
-    parameters, handed, names = [], [], []
+    parameters: list[str] = []
+    handed: list[tuple[str, str]] = []
+    names: list[str] = []
     for i, (type_, operand) in enumerate(zip(types, operands, strict=True)):
         if operand[0] != "%":
             names.append(operand)
@@ -262,7 +264,8 @@ def reduce_in_order(f: Function, op: ir.Operation, ranges: Ranges) -> None:
             for argument, name in zip(block.arguments, counters, strict=True):
                 f.define(argument, name)
             reduce = f.emit_block(block)
-            made, at = [], 0
+            at = 0
+            made: list[str] = []
             for value, region in zip(reduce.operands, reduce.regions, strict=True):
                 inner, width = region.blocks[0], len(layout.parts(value.type))
                 f.define(inner.arguments[0], *carried[at:at + width])

@@ -103,9 +103,10 @@ def emit_index(f: Function, op: ir.Operation) -> None:
     if op.name == "gpu.global_id":
         made = total(f, product(f, place.block[d], str(place.launch.block[d])), place.thread[d])
     else:
-        made = {"gpu.thread_id": place.thread, "gpu.block_id": place.block, "gpu.block_dim": place.launch.block,
-                "gpu.grid_dim": place.launch.grid}[op.name][d]
-    f.define(op.results[0], str(made))
+        launch = place.launch
+        made = {"gpu.thread_id": place.thread[d], "gpu.block_id": place.block[d], "gpu.block_dim": str(launch.block[d]),
+                "gpu.grid_dim": str(launch.grid[d])}[op.name]
+    f.define(op.results[0], made)
 
 
 def flat_thread(f: Function, place: Place) -> str:

@@ -1,7 +1,8 @@
 """What every native function stands on, in LLVM IR: the handler that XLA calls, and parallel loops over its threads.
 
-`reactant.handle(frame, description)` answers XLA's question for its version, collects the buffers' addresses and element
-counts, and calls the function's entry `(runtime, pointers, counts)`. A failed check comes back as an XLA error.
+`reactant.handle(frame, description)` answers XLA's question for its version, collects the buffers' addresses and
+element counts, and calls the function's entry `(runtime, pointers, counts)`. A failed check comes back as an XLA
+error.
 
 `reactant.parallel(runtime, task, data, n, least)` runs `task(data, runtime, first, last)` over pieces of [0, n). The
 caller works too and waits only for pieces that somebody has begun, so a busy or absent pool cannot block it. A helper
@@ -453,7 +454,9 @@ def text() -> str:
     """The LLVM IR, with the installed jaxlib's struct layouts."""
     header = ffi.header()
     words = {"RUNTIME": RUNTIME, "DESCRIPTION": DESCRIPTION, "ATTRIBUTES": engine.attributes(),
-             "PIECES": str(PIECES_PER_THREAD), "WIDTHS": "".join(f"\\{_WIDTHS.get(i, 1):02X}" for i in range(64)), "major": str(header.version[0]), "minor": str(header.version[1]),
+             "PIECES": str(PIECES_PER_THREAD),
+             "WIDTHS": "".join(f"\\{_WIDTHS.get(i, 1):02X}" for i in range(64)),
+             "major": str(header.version[0]), "minor": str(header.version[1]),
              "PAUSE": "pause" if engine.is_x86() else "yield"}
 
     def word(match: re.Match[str]) -> str:

@@ -80,8 +80,8 @@ def divergent_values(function: ir.Operation) -> set[ir.Value]:
 
 
 def _once(op: ir.Operation, divergent: set[ir.Value]) -> bool:
-    """Whether control flow can be run once for all threads: it holds meetings, or it only computes, from what is the same
-    for all threads."""
+    """Whether control flow can be run once for all threads: it holds meetings, or it only computes, from what is the
+    same for all threads."""
     inside = list(_all(op))
     if any(i.name in ("gpu.barrier", "gpu.shuffle") or callee(i).startswith("reactant.") for i in inside):
         return True
