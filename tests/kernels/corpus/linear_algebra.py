@@ -2,7 +2,7 @@
 import math
 
 import numpy as np
-from numba import cuda, float32, float64
+from numba import cuda
 
 from tests.kernels.corpus.case import Case, blocks
 
@@ -11,6 +11,7 @@ CASES = []
 # ---- products and transposes: plain, tiled ----------------------------------------------------------------------
 
 TILE = 8
+PADDED = TILE + 1
 
 
 @cuda.jit
@@ -25,8 +26,8 @@ def matmul(a, b, c, n, m, p):
 
 @cuda.jit
 def matmul_tiled(a, b, c, n, m, p):
-    left = cuda.shared.array((TILE, TILE), float64)
-    right = cuda.shared.array((TILE, TILE), float64)
+    left = cuda.shared.array((TILE, TILE), "float64")
+    right = cuda.shared.array((TILE, TILE), "float64")
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     i = cuda.blockIdx.y * TILE + ty
     j = cuda.blockIdx.x * TILE + tx
@@ -44,7 +45,7 @@ def matmul_tiled(a, b, c, n, m, p):
 
 @cuda.jit
 def transpose(x, y, n, m):
-    tile = cuda.shared.array((TILE, TILE + 1), float64)
+    tile = cuda.shared.array((TILE, PADDED), "float64")
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     i = cuda.blockIdx.y * TILE + ty
     j = cuda.blockIdx.x * TILE + tx
@@ -157,7 +158,7 @@ B = 4
 
 @cuda.jit
 def lud_diagonal(a, n, offset):
-    tile = cuda.shared.array((B, B), float64)
+    tile = cuda.shared.array((B, B), "float64")
     t = cuda.threadIdx.x
     for i in range(B):
         tile[i, t] = a[offset + i, offset + t]
@@ -178,7 +179,7 @@ def lud_diagonal(a, n, offset):
 
 @cuda.jit
 def lud_panels(a, n, offset):
-    diagonal = cuda.shared.array((B, B), float64)
+    diagonal = cuda.shared.array((B, B), "float64")
     t = cuda.threadIdx.x
     start = offset + B * (cuda.blockIdx.x + 1)
     for i in range(B):
@@ -195,8 +196,8 @@ def lud_panels(a, n, offset):
 
 @cuda.jit
 def lud_inside(a, n, offset):
-    row = cuda.shared.array((B, B), float64)
-    column = cuda.shared.array((B, B), float64)
+    row = cuda.shared.array((B, B), "float64")
+    column = cuda.shared.array((B, B), "float64")
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     i = offset + (cuda.blockIdx.y + 1) * B
     j = offset + (cuda.blockIdx.x + 1) * B
@@ -281,7 +282,7 @@ def spmv(values, columns, starts, x, y, n):
 
 @cuda.jit
 def dot(x, y, out, n):
-    partial = cuda.shared.array(32, float64)
+    partial = cuda.shared.array(32, "float64")
     t = cuda.threadIdx.x
     i = cuda.grid(1)
     total = 0.0
@@ -481,8 +482,8 @@ def normalize(x, out, n):
 
 @cuda.jit
 def softmax_rows(x, y, n, m):
-    top = cuda.shared.array(1, float32)
-    total = cuda.shared.array(1, float32)
+    top = cuda.shared.array(1, "float32")
+    total = cuda.shared.array(1, "float32")
     row, t = cuda.blockIdx.x, cuda.threadIdx.x
     if t == 0:
         top[0] = -1e30

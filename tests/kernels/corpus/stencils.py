@@ -2,7 +2,7 @@
 import math
 
 import numpy as np
-from numba import cuda, float32, float64
+from numba import cuda
 
 from tests.kernels.corpus.case import Case, blocks
 
@@ -125,11 +125,12 @@ CASES[-1].make = lambda r: (r.random(50), np.zeros(50), a := r.random((13, 18)),
 # ---- hotspot: a tile with its halo in shared memory -------------------------------------------------------------
 
 TILE = 8
+HALO = TILE + 2
 
 
 @cuda.jit
 def hotspot(temp, power, out, n, m, cap, rx, ry, rz):
-    tile = cuda.shared.array((TILE + 2, TILE + 2), float64)
+    tile = cuda.shared.array((HALO, HALO), "float64")
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     i = cuda.blockIdx.y * TILE + ty
     j = cuda.blockIdx.x * TILE + tx
@@ -494,22 +495,23 @@ extern "C" __global__ void weno5(const double *u, double *out, int n, double c) 
     _weno_reference))
 
 RADIUS = 3
+WIDTH = 32 + 2 * RADIUS
 FILTER = np.array([1, 3, 5, 7, 5, 3, 1], np.float32) / 25
 
 
 @cuda.jit
 def row_filter(x, y, n):
-    tile = cuda.shared.array(32 + 2 * RADIUS, float32)
+    tile = cuda.shared.array(WIDTH, "float32")
     weights = cuda.const.array_like(FILTER)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
-    tile[t + RADIUS] = x[i] if i < n else float32(0)
+    tile[t + RADIUS] = x[i] if i < n else np.float32(0)
     if t < RADIUS:
-        tile[t] = x[i - RADIUS] if i >= RADIUS else float32(0)
-        tile[t + 32 + RADIUS] = x[i + 32] if i + 32 < n else float32(0)
+        tile[t] = x[i - RADIUS] if i >= RADIUS else np.float32(0)
+        tile[t + 32 + RADIUS] = x[i + 32] if i + 32 < n else np.float32(0)
     cuda.syncthreads()
     if i < n:
-        total = float32(0)
+        total = np.float32(0)
         for k in range(2 * RADIUS + 1):
             total += tile[t + k] * weights[k]
         y[i] = total
