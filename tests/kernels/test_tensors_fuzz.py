@@ -1,4 +1,4 @@
-"""Random kernels, raised, against the interpreter. A longer run: `pytest -m slow tests/kernels/test_tensors_fuzz.py`."""
+"""Random kernels, raised, against the interpreter. Longer: `pytest -m slow tests/kernels/test_tensors_fuzz.py`."""
 import numpy as np
 import pytest
 
