@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import UnsupportedError
+from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from tests.frontends.numpy.tables import check_table
 from tests.support import check
 
@@ -272,13 +272,78 @@ def test_pivoting():
     (lambda x, n: np.fft.fft(x[:n]), "numpy.fft.fft of an array of run-time size is not supported"),
     (lambda x, n: np.concatenate([x[:n], x[n:]]), "numpy.concatenate of an array of run-time size"),
     (lambda x, n: x[:n].reshape(2, -1), "numpy.reshape of an array of run-time size"),
-    (lambda x, n: x[:n:2].sum(), "needs step 1"), (lambda x, n: x[:n][::-1].sum(), "needs step 1 and no mask"),
+    (lambda x, n: x[:n:n].sum(), "The step of a slice must be known while tracing"),
     (lambda x, n: [v for v in x[:n]], "run-time size|known while tracing")])
 def test_what_needs_the_true_size_is_refused(f, text):
-    with pytest.raises((UnsupportedError, TypeError), match=text):
+    with pytest.raises((UnsupportedError, TypeError, ConcreteValueNeeded), match=text):
         reactant.jit(f)(X, np.int64(3))
 
 
 def test_the_error_names_the_line():
     with pytest.raises(UnsupportedError, match="test_bounded.py"):
         reactant.jit(lambda x, n: np.fft.fft(x[:n]))(X, np.int64(3))
+
+
+STEPS = (-10, -3, -2, -1, 1, 2, 3, 10)
+ANY_BOUNDS = [(a, b) for a in (-12, -3, 0, 4, 8, 12) for b in (-9, -1, 0, 5, 8)]
+
+
+def stepped_reads(step):
+    def reads(x, a, b):
+        y, head = x[a:b:step], x[:b]
+        return (y.sum(), y.prod(), y.size, x[a::step].sum(), x[:a:step].max(initial=-9.0), head[::step].sum(),
+                head[1:a:step].sum(), head[a::step].sum(), (y * 2 + 1).sum(), np.cumsum(y).sum())
+    return reads
+
+
+def stepped_writes(step):
+    def writes(x, a, b):
+        x[a:b:step] += 2
+        y = x[a:b:step]
+        y[...] = y * 3 - 0.5
+        x[a::step] = 7
+        return x.sum()
+    return writes
+
+
+def stepped_windows(step):
+    def windows(x):
+        out = np.zeros((6, len(x[0:4:step] if step > 0 else x[4:0:step])))
+        for k in range(6):
+            out[k] = x[k:k + 4:step] if step > 0 else x[k + 4:k:step]
+        return out
+    return windows
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_steps(step):
+    for make in (stepped_reads, stepped_writes):
+        compiled = reactant.jit(make(step), traced_argnames=("a", "b"))
+        for a, b in ANY_BOUNDS:
+            mine, theirs = X.copy(), X.copy()
+            np.testing.assert_allclose(compiled(mine, a, b), make(step)(theirs, a, b), rtol=1e-12)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    windows = stepped_windows(step)
+    long = np.arange(12.0)
+    np.testing.assert_array_equal(reactant.jit(windows, unroll_limit=0)(long), windows(long))
+
+
+def test_a_dimension_of_many_turned_around():
+    def reverse_heads(x, n):
+        for k in range(1, n):
+            x[:k + 1] = x[:k + 1][::-1]
+        return x
+
+    check(reverse_heads, X, 7)
+
+
+def test_a_loop_over_steps_is_not_unrolled():
+    def strided(x, n):
+        total = 0.0
+        for k in range(n):
+            total += x[k::3].sum() - x[:k:-2].sum()
+        return total
+
+    x = RANDOM.normal(size=300)
+    assert np.isclose(reactant.jit(strided)(x, 250), strided(x, 250))
+    assert sum(reactant.jit(strided).lower(x, 250).operations().values()) < 200

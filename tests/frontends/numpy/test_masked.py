@@ -128,7 +128,6 @@ def test_elementwise_patterns_become_one_select():
     (lambda x, y: x[x > 0], "The compiled function returns an array whose size depends on run-time values"),
     (lambda x, y: x[x.sum() > 0], "Reading with a run-time boolean as an index"),
     (lambda x, y: x[x > 0].__setitem__(1, 5), "Writing to an element by position of what a run-time mask selects"),
-    (lambda x, y: x[x > 0][::2].sum(), "needs step 1"),
     (lambda x, y: x[x[:, 0] > 0, [0, 1, 2]], "A run-time mask together with index arrays"),
     (lambda x, y: x[x > 0].reshape(2, -1), "numpy.reshape of an array of run-time size"),
     (lambda x, y: np.unique(x[x > 0]), "numpy.unique of an array of run-time size")])

@@ -438,7 +438,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
         from reactant.frontends.numpy import masked
         masked.at(ufunc, tensor, items, value)
         return
-    if indexing.bounded_slices(items) or runtime_masks(items) or indexing.is_basic(items):
+    if indexing.has_run_time_bounds(items) or runtime_masks(items) or indexing.is_basic(items):
         found = tensor[index]          # no element stands there twice
         tensor[index] = ufunc(found) if ufunc.nin == 1 else ufunc(found, value)
         return

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ConcreteValueNeeded, LeakError, UnsupportedError
+from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.numpy import indexing, value_facts
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
@@ -101,6 +101,12 @@ def require_equal(a: Number, b: Number, text: str) -> None:
 
 _MISMATCH = ("operands could not be broadcast together: their run-time lengths differ (a length that is 1 at run time "
              "is not broadcast in compiled code)")
+
+
+def _slices() -> Any:
+    """The module of slices, which needs this one."""
+    from reactant.frontends.numpy import bounded_slices
+    return bounded_slices
 
 
 class Bounded:
@@ -213,10 +219,10 @@ class Bounded:
     # -- indexing
 
     def __getitem__(self, key: object) -> Any:
-        return part(self, key)
+        return _slices().part(self, key)
 
     def __setitem__(self, key: object, value: object) -> None:
-        found = part(self, key, as_view=True)
+        found = _slices().part(self, key, as_view=True)
         if type(found) is Bounded:
             found.store(value)
         else:
@@ -356,7 +362,7 @@ def _into_place(value: ir.Value, d: int, own: Extent | None, target: Extent | No
     source, wanted = own or Range(0, size), target or Range(0, n)
     require_equal(source.length(), wanted.length(), _MISMATCH)
     if isinstance(source, Mask):
-        value, source = _compressed(value, d, source), Range(0, size)     # only the first elements mean something
+        value, source = compressed(value, d, source), Range(0, size)     # only the first elements mean something
     if isinstance(wanted, Mask):
         ranks = ops.clamp(0, ops.add(wanted.ranks(), _spread(source.start, n)), max(size - 1, 0))
         return _gathered(value, d, ranks)
@@ -375,7 +381,7 @@ def _gathered(value: ir.Value, d: int, positions: ir.Value) -> ir.Value:
         slice_sizes=sizes)
 
 
-def _compressed(value: ir.Value, d: int, mask: Mask) -> ir.Value:
+def compressed(value: ir.Value, d: int, mask: Mask) -> ir.Value:
     """The selected elements of dimension `d` at the front, in order."""
     n = shape_of(value)[d]
     target = ops.select(mask.value, mask.ranks(), n)      # outside: skipped
@@ -401,182 +407,4 @@ def _shifted(value: ir.Value, d: int, start: Number, wanted: Number, n: int) -> 
     return ops.dynamic_slice(padded, starts, shape)
 
 
-# ---- slices with run-time bounds -------------------------------------------------------------------------------
-
-def get(tensor: Tensor, items: list) -> Any:
-    """`tensor[items]` where some slice has a bound known only at run time."""
-    if not indexing.is_basic(items):
-        raise UnsupportedError("A slice with run-time bounds together with index arrays or masks is not supported in "
-                               "compiled code. Index in two steps.")
-    basic, extents = indexing.Basic(), []
-    for i in items:
-        axis = len(basic.starts)
-        if i is Ellipsis:
-            continue
-        if i is None:
-            basic.kept.append(None)
-            extents.append(None)
-        elif isinstance(i, slice):
-            start, count, step, extent = _resolved(i, tensor.shape[axis])
-            basic.add(start, count, step, keep=True)
-            extents.append(extent)
-        else:
-            basic.add(indexing.position(i, tensor.shape[axis], axis), 1, 1, keep=False)
-    view = indexing.view_of(tensor, basic)
-    return view if all(e is None for e in extents) else Bounded(view, extents)
-
-
-def put(tensor: Tensor, items: list, value: object) -> None:
-    """`tensor[items] = value` where some slice has a bound known only at run time."""
-    target = get(tensor, items)
-    if type(target) is Bounded:
-        target.store(value)
-    else:
-        indexing.store(target, value)
-
-
-def _resolved(s: slice, n: int) -> tuple[Number, int, int, Range | None]:
-    """(first index, count, step, run-time extent within them) of a slice of a dimension of `n`."""
-    if not any(type(b) is Tensor for b in (s.start, s.stop, s.step)):
-        start, stop, step = s.indices(n)
-        return start, len(range(start, stop, step)), step, None
-    if type(s.step) is Tensor:
-        raise ConcreteValueNeeded("The step of a slice")  # so that a loop over known indices is unrolled
-    if s.step not in (None, 1):
-        raise UnsupportedError("A slice with run-time bounds needs step 1 in compiled code.")
-    start, stop = clipped(s.start, n, 0), clipped(s.stop, n, n)
-    count = value_facts.difference(stop, start)
-    if count is not None and 0 <= count <= n:
-        return start, count, 1, None          # a window of static size
-    if not (start == 0 or (isinstance(stop, int) and stop == n)):
-        stop = ops.maximum(as_number(stop), as_number(start))
-    low, high = _reach(s, n)
-    current_trace().bounded_elements = max(current_trace().bounded_elements, n)
-    return low, high - low, 1, Range(minus(start, low), minus(stop, low))
-
-
-def _reach(s: slice, n: int) -> tuple[int, int]:
-    """The part of a dimension of `n` that a slice with run-time bounds stays in, from what is known of its bounds."""
-    first, last = (_bounds_of(b, n, default) for b, default in ((s.start, 0), (s.stop, n)))
-    return min(first[0], last[1]), max(first[1], last[1])
-
-
-def _bounds_of(b: object, n: int, default: int) -> tuple[int, int]:
-    """Inclusive bounds of a slice bound after clipping to 0..n."""
-    if b is None:
-        return default, default
-    known = (b, b) if type(b) is not Tensor else b.interval or value_facts.bounds(b.value())
-    if known is None or known[0] < 0 <= known[1]:
-        return 0, n
-    low, high = (max(k + n, 0) if k < 0 else min(k, n) for k in known)
-    return int(low), int(high)
-
-
-def clipped(b: object, n: Number, default: Number) -> Number:
-    """A slice bound in 0..n, counted from the start. `n` itself may be a run-time number."""
-    if b is None:
-        return default
-    if type(b) is not Tensor:
-        b = int(b)
-        if isinstance(n, int):
-            return max(b + n, 0) if b < 0 else min(b, n)
-        low, high, value = b, b, ops.constant(b, np.int64)
-    else:
-        value = b.value()
-        low, high = b.interval or value_facts.bounds(value) or (None, None)
-        value = ops.reshape(ops.convert(value, np.int64), ())
-    top = as_number(n)
-    if low is None or low < 0:
-        value = ops.select(ops.compare(value, 0, "LT"), ops.maximum(ops.add(value, top), 0), value)
-    if high is None or not isinstance(n, int) or high > n:
-        value = ops.minimum(value, top)
-    return value
-
-
-def part(source: Bounded, key: object, as_view: bool = False) -> Any:
-    """`source[key]` for keys of slices with step 1, newaxis, ellipsis and integers; a single element is a scalar, or a
-    0-d view of it."""
-    items = indexing.expand(source.frame, key)
-    if not indexing.is_basic(items):
-        return _picked(source, items)
-    if not as_view:
-        source = _numbered(source, items)
-    basic, extents = indexing.Basic(), []
-    for i in items:
-        axis = len(basic.starts)
-        if i is Ellipsis:
-            continue
-        if i is None:
-            basic.kept.append(None)
-            extents.append(None)
-            continue
-        n, extent = source.frame.shape[axis], source.extents[axis]
-        if isinstance(i, slice) and (extent is None or i == slice(None)):
-            start, count, step, inner = _resolved(i, n)
-            basic.add(start, count, step, keep=True)
-            extents.append(extent if extent is not None else inner)
-        elif isinstance(i, slice):
-            basic.add(0, n, 1, keep=True)
-            extents.append(_narrowed(extent, i))
-        else:
-            basic.add(_position_in(i, extent, n, axis), 1, 1, keep=False)
-    view = indexing.view_of(source.frame, basic)
-    if any(e is not None for e in extents):
-        return Bounded(view, extents)
-    return view if view.shape or basic.ellipsis or as_view else indexing.scalar(view)
-
-
-def _numbered(source: Bounded, items: list) -> Bounded:
-    """What a mask selects moved together where the key asks for elements by position. A copy: reads only."""
-    addressed = [i for i in items if i is not None and i is not Ellipsis]
-    value, extents = None, list(source.extents)
-    for d, (i, extent) in enumerate(zip(addressed, source.extents, strict=True)):
-        if isinstance(extent, Mask) and not (isinstance(i, slice) and i == slice(None)):
-            value = _compressed(source.value() if value is None else value, d, extent)
-            extents[d] = Range(0, extent.length())
-    return source if value is None else Bounded(Tensor.of_value(value), extents)
-
-
-def _picked(source: Bounded, items: list) -> Any:
-    """`x[mask][mask of the same extent]`, the one array index that keeps to extents."""
-    masks = [i for i in items if type(i) is Bounded]
-    if len(items) == 1 == source.ndim and len(masks) == 1 and masks[0].dtype.kind == "b":
-        inner = aligned(masks[0], source.extents, source.frame.shape)
-        outer = source.valid()
-        return Bounded(source.frame, [Mask(inner if outer is None else ops.and_(inner, outer))]).copy()
-    raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
-
-
-def _narrowed(extent: Extent, s: slice) -> Range:
-    if isinstance(extent, Mask) or s.step not in (None, 1) or type(s.step) is Tensor:
-        raise UnsupportedError("A slice of an array of run-time size needs step 1, and cannot be written where a mask "
-                               "selects. " + ADVICE)
-    n = extent.length()
-    start, stop = clipped(s.start, n, 0), clipped(s.stop, n, n)
-    if not (isinstance(start, int) and start == 0):
-        stop = ops.maximum(as_number(stop), as_number(start))
-    base = as_number(extent.start)
-    return Range(_plus(extent.start, start), ops.add(base, as_number(stop)))
-
-
-def _plus(a: Number, b: Number) -> Number:
-    if isinstance(a, int) and isinstance(b, int):
-        return a + b
-    return a if isinstance(b, int) and b == 0 else ops.add(as_number(a), as_number(b))
-
-
-def _position_in(i: object, extent: Extent | None, n: int, axis: int) -> Number:
-    """Where in the frame the element `i` of an extent is; checked at run time."""
-    if extent is None:
-        return indexing.position(i, n, axis)
-    if isinstance(extent, Mask):
-        raise UnsupportedError("Writing to an element by position of what a run-time mask selects. " + ADVICE)
-    index = ops.constant(int(i), np.int64) if type(i) is not Tensor else ops.convert(i.value(), np.int64)
-    length = as_number(extent.length())
-    index = ops.select(ops.compare(index, 0, "LT"), ops.add(index, length), index)
-    ok = ops.and_(ops.compare(index, 0, "GE"), ops.compare(index, length, "LT"))
-    current_trace().check(ok, lambda: IndexError("index is out of bounds for a slice of run-time size"))
-    return ops.clamp(0, ops.add(index, as_number(extent.start)), max(n - 1, 0))
-
-
-__all__ = ["ARRAY", "PYTHON", "Bounded", "Mask", "Range", "aligned", "get", "in_place", "is_partial", "part", "put"]
+__all__ = ["ARRAY", "PYTHON", "Bounded", "Mask", "Range", "aligned", "in_place", "is_partial"]

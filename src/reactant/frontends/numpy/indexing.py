@@ -45,9 +45,9 @@ class Basic:
 def get(tensor: Tensor, key: object) -> Any:
     """`tensor[key]`."""
     items = expand(tensor, key)
-    if bounded_slices(items):
-        from reactant.frontends.numpy import bounded
-        return bounded.get(tensor, items)
+    if has_run_time_bounds(items):
+        from reactant.frontends.numpy import bounded_slices
+        return bounded_slices.get(tensor, items)
     if not is_basic(items):
         from reactant.frontends.numpy import advanced
         return advanced.get(tensor, items)
@@ -63,9 +63,9 @@ def put(tensor: Tensor, key: object, value: object) -> None:
     """`tensor[key] = value`."""
     tensor.require_writeable()
     items = expand(tensor, key)
-    if bounded_slices(items):
-        from reactant.frontends.numpy import bounded
-        bounded.put(tensor, items, value)
+    if has_run_time_bounds(items):
+        from reactant.frontends.numpy import bounded_slices
+        bounded_slices.put(tensor, items, value)
     elif not is_basic(items):
         from reactant.frontends.numpy import advanced
         advanced.put(tensor, items, value)
@@ -202,7 +202,7 @@ def is_basic(items: list) -> bool:
     return all(i is None or i is Ellipsis or isinstance(i, slice) or is_integer(i) for i in items)
 
 
-def bounded_slices(items: list) -> bool:
+def has_run_time_bounds(items: list) -> bool:
     """Whether some slice has a bound known only at run time."""
     return any(isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items)
 

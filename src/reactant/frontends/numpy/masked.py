@@ -72,7 +72,7 @@ def target(tensor: Tensor, items: list) -> Bounded:
     """The selection of one run-time mask, as a writable `Bounded` over the array."""
     masks = [i for i in items if _is_mask(i)]
     others = [i for i in items if not _is_mask(i)]
-    if len(masks) != 1 or indexing.bounded_slices(others) or not all(
+    if len(masks) != 1 or indexing.has_run_time_bounds(others) or not all(
             i is None or i is Ellipsis or isinstance(i, slice) or indexing.is_integer(i) for i in others):
         raise UnsupportedError("A run-time mask together with index arrays, other masks or run-time slices is not "
                                "supported in compiled code. Index in two steps.")
@@ -121,7 +121,7 @@ def _dense_index(items: list) -> tuple[list, tuple[Extent | None, ...]]:
     partial = [i for i in items if is_partial(i)]
     arrays = [i for i in items if not (i is None or i is Ellipsis or isinstance(i, slice) or is_partial(i))]
     first = max(partial, key=lambda p: p.ndim)
-    if advanced.runtime_masks(items) or indexing.bounded_slices(items) or first.dtype.kind not in "iu" or any(
+    if advanced.runtime_masks(items) or indexing.has_run_time_bounds(items) or first.dtype.kind not in "iu" or any(
             getattr(a, "ndim", 0) for a in arrays):
         raise UnsupportedError("This combination of an index of run-time size with other indices is not supported in "
                                "compiled code. " + ADVICE)

@@ -1,0 +1,269 @@
+"""Slices whose bounds are known only at run time, of arrays and of arrays of run-time size.
+
+Steps of 1 and -1 give ranges (of the reversed array), other steps masks; a slice whose length is known is a view.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import ConcreteValueNeeded, UnsupportedError
+from reactant.frontends.numpy import indexing, value_facts
+from reactant.frontends.numpy.bounded import (
+    ADVICE,
+    Bounded,
+    Extent,
+    Mask,
+    Number,
+    Range,
+    aligned,
+    as_number,
+    compressed,
+    minus,
+)
+from reactant.frontends.numpy.tensor import Tensor
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+
+
+@dataclass
+class Part:
+    """What a slice takes of a dimension: a static or run-time window `start`, `count`, `step`; of that every `every`-th
+    element, from the end where negative (only where all of the window is meant); or an `extent` of it."""
+    start: Number
+    count: int
+    step: int = 1
+    extent: Extent | None = None
+    every: int = 1
+
+
+def get(tensor: Tensor, items: list) -> Any:
+    """`tensor[items]` where some slice has a bound known only at run time."""
+    if not indexing.is_basic(items):
+        raise UnsupportedError("A slice with run-time bounds together with index arrays or masks is not supported in "
+                               "compiled code. Index in two steps.")
+    basic, extents, every = indexing.Basic(), [], []
+    for i in items:
+        axis = len(basic.starts)
+        if i is Ellipsis:
+            continue
+        if i is None:
+            basic.kept.append(None)
+            extents.append(None)
+            every.append(1)
+        elif isinstance(i, slice):
+            found = _resolved(i, tensor.shape[axis])
+            basic.add(found.start, found.count, found.step, keep=True)
+            extents.append(found.extent)
+            every.append(found.every)
+        else:
+            basic.add(indexing.position(i, tensor.shape[axis], axis), 1, 1, keep=False)
+    view = _thinned(indexing.view_of(tensor, basic), every)
+    return view if all(e is None for e in extents) else Bounded(view, extents)
+
+
+def _thinned(view: Tensor, every: list[int]) -> Tensor:
+    """Of each dimension every so many-th element."""
+    if all(step == 1 for step in every):
+        return view
+    return indexing.view_of(view, indexing.parse(view, [slice(None, None, step) for step in every]))
+
+
+def put(tensor: Tensor, items: list, value: object) -> None:
+    """`tensor[items] = value` where some slice has a bound known only at run time."""
+    target = get(tensor, items)
+    if type(target) is Bounded:
+        target.store(value)
+    else:
+        indexing.store(target, value)
+
+
+def _resolved(s: slice, n: int) -> Part:
+    """What a slice takes of a dimension of `n`."""
+    if not any(type(b) is Tensor for b in (s.start, s.stop, s.step)):
+        start, stop, step = s.indices(n)
+        return Part(start, len(range(start, stop, step)), step)
+    step = _known_step(s)
+    start, stop = _from_low_to_high(s, n, step)
+    count = value_facts.difference(stop, start)
+    if count is not None and 0 <= count <= n:
+        return Part(start, count, every=step)          # a window of static size
+    current_trace().bounded_elements = max(current_trace().bounded_elements, n)
+    if step != 1:
+        return _of_all(start, stop, n, step)
+    if not (start == 0 or (isinstance(stop, int) and stop == n)):
+        stop = ops.maximum(as_number(stop), as_number(start))
+    low, high = _reach(s, n)
+    return Part(low, high - low, 1, Range(minus(start, low), minus(stop, low)))
+
+
+def _known_step(s: slice) -> int:
+    if type(s.step) is Tensor:
+        raise ConcreteValueNeeded("The step of a slice")  # so that a loop over known indices is unrolled
+    step = 1 if s.step is None else int(s.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    return step
+
+
+def _from_low_to_high(s: slice, n: Number, step: int) -> tuple[Number, Number]:
+    """The window `start <= index < stop` that a slice walks through, downwards for negative steps."""
+    if step > 0:
+        return clipped(s.start, n, 0), clipped(s.stop, n, n)
+    stop = n if s.start is None else _after(s.start, n)
+    return (0 if s.stop is None else _after(s.stop, n)), stop
+
+
+def _after(bound: object, n: Number) -> Number:
+    """The index after a bound of a downward slice, in 0..n."""
+    if type(bound) is not Tensor and isinstance(n, int):
+        index = int(bound)
+        return min(max(index + n if index < 0 else index, -1), n - 1) + 1
+    value = ops.constant(int(bound), np.int64) if type(bound) is not Tensor \
+        else ops.reshape(ops.convert(bound.value(), np.int64), ())
+    value = ops.select(ops.compare(value, 0, "LT"), ops.add(value, as_number(n)), value)
+    return ops.add(ops.clamp(-1, value, ops.subtract(as_number(n), 1)), 1)
+
+
+def _of_all(start: Number, stop: Number, n: int, step: int, offset: Number = 0) -> Part:
+    """The elements as an extent of the whole dimension of `n`, turned around for negative steps; `start` and `stop`
+    count from `offset`."""
+    low, high = as_number(_plus(start, offset)), as_number(_plus(stop, offset))
+    if step < 0:
+        low, high = ops.subtract(as_number(n), high), ops.subtract(as_number(n), low)
+    high = ops.maximum(high, low)
+    extent: Extent = Range(low, high)
+    if abs(step) > 1:
+        distance = ops.subtract(ops.iota((n,), np.int64, 0), ops.broadcast_in_dim(low, (n,), []))
+        phase = ops.compare(ops.remainder(distance, abs(step)), 0, "EQ")
+        inside = extent.valid(n)
+        extent = Mask(phase if inside is None else ops.and_(inside, phase))
+    return Part(n - 1, n, -1, extent) if step < 0 else Part(0, n, 1, extent)
+
+
+def _reach(s: slice, n: int) -> tuple[int, int]:
+    """The part of a dimension of `n` that a slice with run-time bounds stays in, from what is known of its bounds."""
+    first, last = (_bounds_of(b, n, default) for b, default in ((s.start, 0), (s.stop, n)))
+    return min(first[0], last[1]), max(first[1], last[1])
+
+
+def _bounds_of(b: object, n: int, default: int) -> tuple[int, int]:
+    """Inclusive bounds of a slice bound after clipping to 0..n."""
+    if b is None:
+        return default, default
+    known = (b, b) if type(b) is not Tensor else b.interval or value_facts.bounds(b.value())
+    if known is None or known[0] < 0 <= known[1]:
+        return 0, n
+    low, high = (max(k + n, 0) if k < 0 else min(k, n) for k in known)
+    return int(low), int(high)
+
+
+def clipped(b: object, n: Number, default: Number) -> Number:
+    """A slice bound in 0..n, counted from the start. `n` itself may be a run-time number."""
+    if b is None:
+        return default
+    if type(b) is not Tensor:
+        b = int(b)
+        if isinstance(n, int):
+            return max(b + n, 0) if b < 0 else min(b, n)
+        low, high, value = b, b, ops.constant(b, np.int64)
+    else:
+        value = b.value()
+        low, high = b.interval or value_facts.bounds(value) or (None, None)
+        value = ops.reshape(ops.convert(value, np.int64), ())
+    top = as_number(n)
+    if low is None or low < 0:
+        value = ops.select(ops.compare(value, 0, "LT"), ops.maximum(ops.add(value, top), 0), value)
+    if high is None or not isinstance(n, int) or high > n:
+        value = ops.minimum(value, top)
+    return value
+
+
+def part(source: Bounded, key: object, as_view: bool = False) -> Any:
+    """`source[key]` for keys of slices, newaxis, ellipsis and integers; a single element is a scalar, or a
+    0-d view of it."""
+    items = indexing.expand(source.frame, key)
+    if not indexing.is_basic(items):
+        return _picked(source, items)
+    if not as_view:
+        source = _numbered(source, items)
+    basic, extents, every = indexing.Basic(), [], []
+    for i in items:
+        axis = len(basic.starts)
+        if i is Ellipsis:
+            continue
+        if i is None:
+            basic.kept.append(None)
+            extents.append(None)
+            every.append(1)
+            continue
+        n, extent = source.frame.shape[axis], source.extents[axis]
+        if isinstance(i, slice):
+            found = _resolved(i, n) if extent is None else Part(0, n, 1, extent) if i == slice(None) \
+                else _narrowed(extent, i, n)
+            basic.add(found.start, found.count, found.step, keep=True)
+            extents.append(found.extent)
+            every.append(found.every)
+        else:
+            basic.add(_position_in(i, extent, n, axis), 1, 1, keep=False)
+    view = _thinned(indexing.view_of(source.frame, basic), every)
+    if any(e is not None for e in extents):
+        return Bounded(view, extents)
+    return view if view.shape or basic.ellipsis or as_view else indexing.scalar(view)
+
+
+def _numbered(source: Bounded, items: list) -> Bounded:
+    """What a mask selects moved together where the key asks for elements by position. A copy: reads only."""
+    addressed = [i for i in items if i is not None and i is not Ellipsis]
+    value, extents = None, list(source.extents)
+    for d, (i, extent) in enumerate(zip(addressed, source.extents, strict=True)):
+        if isinstance(extent, Mask) and not (isinstance(i, slice) and i == slice(None)):
+            value = compressed(source.value() if value is None else value, d, extent)
+            extents[d] = Range(0, extent.length())
+    return source if value is None else Bounded(Tensor.of_value(value), extents)
+
+
+def _picked(source: Bounded, items: list) -> Any:
+    """`x[mask][mask of the same extent]`, the one array index that keeps to extents."""
+    masks = [i for i in items if type(i) is Bounded]
+    if len(items) == 1 == source.ndim and len(masks) == 1 and masks[0].dtype.kind == "b":
+        inner = aligned(masks[0], source.extents, source.frame.shape)
+        outer = source.valid()
+        return Bounded(source.frame, [Mask(inner if outer is None else ops.and_(inner, outer))]).copy()
+    raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
+
+
+def _narrowed(extent: Extent, s: slice, n: int) -> Part:
+    """A slice of an extent of a dimension of `n`."""
+    if isinstance(extent, Mask):
+        raise UnsupportedError("A slice of an array of run-time size cannot be written where a mask selects. " + ADVICE)
+    step = _known_step(s)
+    length = extent.length()
+    start, stop = _from_low_to_high(s, length, step)
+    if step != 1:
+        return _of_all(start, stop, n, step, extent.start)
+    if not (isinstance(start, int) and start == 0):
+        stop = ops.maximum(as_number(stop), as_number(start))
+    return Part(0, n, 1, Range(_plus(extent.start, start), ops.add(as_number(extent.start), as_number(stop))))
+
+
+def _plus(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return a if isinstance(b, int) and b == 0 else ops.add(as_number(a), as_number(b))
+
+
+def _position_in(i: object, extent: Extent | None, n: int, axis: int) -> Number:
+    """Where in the frame the element `i` of an extent is; checked at run time."""
+    if extent is None:
+        return indexing.position(i, n, axis)
+    if isinstance(extent, Mask):
+        raise UnsupportedError("Writing to an element by position of what a run-time mask selects. " + ADVICE)
+    index = ops.constant(int(i), np.int64) if type(i) is not Tensor else ops.convert(i.value(), np.int64)
+    length = as_number(extent.length())
+    index = ops.select(ops.compare(index, 0, "LT"), ops.add(index, length), index)
+    ok = ops.and_(ops.compare(index, 0, "GE"), ops.compare(index, length, "LT"))
+    current_trace().check(ok, lambda: IndexError("index is out of bounds for a slice of run-time size"))
+    return ops.clamp(0, ops.add(index, as_number(extent.start)), max(n - 1, 0))
