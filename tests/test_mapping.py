@@ -139,3 +139,59 @@ def test_a_write_into_what_is_not_mapped_raises():
         reactant.vmap(append, in_axes=(0, [None]))(A, [B])
     with pytest.raises(reactant.UnsupportedError, match="also gets as another"):
         reactant.vmap(lambda x, y: roots(x, y))(A, A)
+
+
+def cube(x):
+    return np.sum(np.tanh(x) ** 3)
+
+
+@reactant.custom_derivative
+def clipped(x):
+    return np.clip(x, -1, 1)
+
+
+@clipped.jvp
+def _(primals, tangents):
+    return np.clip(primals[0], -1, 1), tangents[0] * 2.0        # not what it is, so that it shows
+
+
+def clipped_square(x):
+    return clipped(x) * x
+
+
+@reactant.checkpoint
+def wave(x):
+    return np.sin(x) * np.exp(x)
+
+
+def test_gradients_of_each_element_need_no_loop():
+    gradients = reactant.vmap(reactant.grad(cube))
+    np.testing.assert_allclose(gradients(A), 3 * np.tanh(A) ** 2 * (1 - np.tanh(A) ** 2), rtol=1e-12)
+    assert "stablehlo.while" not in gradients.lower(A).as_text()
+
+
+def test_gradient_of_a_mapped_function():
+    w = RNG.normal(size=(4, 2))
+
+    def loss(w):
+        return np.sum(reactant.vmap(lambda x: np.tanh(x @ w).sum())(A) ** 2)
+
+    t = np.tanh(A @ w)
+    wanted = A.T @ (2 * t.sum(1)[:, None] * (1 - t ** 2))
+    np.testing.assert_allclose(reactant.grad(loss)(w), wanted, rtol=1e-10)
+    np.testing.assert_allclose(reactant.jacobian(lambda x: reactant.vmap(np.sin)(x))(A[0]), np.diag(np.cos(A[0])))
+
+
+def test_users_own_derivatives_are_kept():
+    one = reactant.grad(lambda x: np.sum(clipped_square(x)))(A[0] * 3)
+    each = reactant.vmap(reactant.grad(lambda x: np.sum(clipped_square(x))))(A * 3)
+    whole = reactant.grad(lambda a: np.sum(reactant.vmap(clipped_square)(a)))(A * 3)
+    np.testing.assert_allclose(each[0], one, rtol=1e-12)
+    np.testing.assert_allclose(whole, each, rtol=1e-12)
+
+
+def test_checkpoints_and_second_derivatives():
+    found = reactant.grad(lambda a: np.sum(reactant.vmap(lambda x: wave(x) ** 2)(a)))(A)
+    np.testing.assert_allclose(found, 2 * np.exp(2 * A) * np.sin(A) * (np.sin(A) + np.cos(A)), rtol=1e-10)
+    found = reactant.vmap(reactant.hessian(lambda x: np.sum(x ** 3)))(A)
+    np.testing.assert_allclose(found, np.stack([np.diag(6 * a) for a in A]), rtol=1e-12, atol=1e-12)

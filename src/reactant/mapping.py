@@ -6,6 +6,7 @@ another `vmap`, under `grad`.
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from reactant.api import Jitted, jit
 from reactant.errors import UnsupportedError
 from reactant.frontends.jax_recognition import JAX, kind_of
 from reactant.options import CompileOptions
-from reactant.session import is_tracing
+from reactant.session import SESSION, is_tracing
 
 Axes = Any
 """An int, None, or a tree of them with the containers of what it is for, down to any depth."""
@@ -131,7 +132,7 @@ class _Call:
     def __init__(self, mapped: Mapped, args: tuple, kwargs: dict, leaves: Sequence[tuple[Any, int | None]]):
         from reactant.frontends.trace import current_trace
         self.mapped, self.args, self.kwargs = mapped, args, kwargs
-        self.leaves = [(leaf, self._axis(leaf, axis)) for leaf, axis in leaves]
+        self.leaves = [self._leaf(leaf, self._axis(leaf, axis)) for leaf, axis in leaves]
         self.trace, self.size = current_trace(), self._size()
         self.elements: list[_Element] = []
 
@@ -148,6 +149,13 @@ class _Call:
             raise self.fail(f"an argument of shape {np.shape(leaf)} has no axis {axis} to map over. Give in_axes=None "
                             f"for arguments that are the same for all elements.")
         return axis % rank
+
+    def _leaf(self, leaf: Any, axis: int | None) -> tuple[Any, int | None]:
+        """A leaf with its axis; arrays that are known while tracing become traced ones where they are mapped."""
+        from reactant.frontends.numpy.tensor import Tensor
+        if axis is not None and type(leaf) is not Tensor:
+            leaf = Tensor.of_array(np.asarray(leaf), constant=True)
+        return leaf, axis
 
     def _size(self) -> int:
         sizes = {int(np.shape(leaf)[axis]) for leaf, axis in self.leaves if axis is not None}
@@ -193,17 +201,16 @@ class _Call:
         """The arguments for one element."""
         left = iter(self.leaves)
 
-        def one(leaf: Any) -> Any:
-            _, axis = next(left)
+        def one(_: Any) -> Any:
+            leaf, axis = next(left)
             return leaf if axis is None else self._element(leaf, axis, block)
 
         return sig.map_tree(self.args, one), sig.map_tree(self.kwargs, one)
 
-    def _element(self, leaf: Any, axis: int, block: ir.Block) -> Any:
+    def _element(self, whole: Any, axis: int, block: ir.Block) -> Any:
         from reactant.frontends.numpy.storage import Storage
         from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
         from reactant.ir.types import tensor_type
-        whole = leaf if type(leaf) is Tensor else Tensor.of_array(np.asarray(leaf), constant=True)
         shape = whole.shape[:axis] + whole.shape[axis + 1:]
         given = block.add_argument(tensor_type(shape, whole.dtype), ir.Location.current)
         element = Tensor(Storage(shape, whole.dtype, value=given), kind=ARRAY if shape else SCALAR,
@@ -232,35 +239,84 @@ class _Call:
     def _batched(self, block: ir.Block, result: Any, results: Sequence[tuple[Any, int | None]],
                  values: Sequence[ir.Value | None], contents: dict[int, ir.Value], outside: Sequence[tuple],
                  checks: Sequence[tuple]) -> Any:
-        from reactant.batching.analysis import Spread
-        from reactant.batching.engine import Batcher, moved
+        from reactant.batching.engine import moved
         from reactant.frontends.numpy.tensor import Tensor
         from reactant.ir import ops
-        body = [op.operation for op in block]
-        found = Spread([each.given for each in self.elements])
-        found.run(body)
-        batcher = Batcher(self.size, found.batched)
-        for each in self.elements:
-            batcher.values[each.given] = moved(each.whole.value(), each.axis, 0)
-        batcher.run(body)
+        wanted = [v for v in (*values, *contents.values(), *(v for _, v in outside), *(ok for ok, *_ in checks))
+                  if v is not None]
+        found = self._for_all(block, list(dict.fromkeys(wanted)))
         for ok, error, _ in checks:
-            value = batcher.value(ok)
-            if ok in found.batched:
+            value, batched = found[ok]
+            if batched:
                 value = ops.reduce(value, True, [0], "and")
             self.trace.checks.append((value, error, self.trace.region))
-        for storage, value in outside:
-            if value in found.batched:
+        for storage, old in outside:
+            value, batched = found[old]
+            if batched:
                 raise UnsupportedError(f"'{self.mapped.__name__}' writes into an array that is not mapped, and each "
                                        f"element would write something else. Map it, or return what is written.")
-            storage.write(batcher.value(value))
-        for number, value in contents.items():
+            storage.write(value)
+        for number, old in contents.items():
             each = self.elements[number]
-            self._write_back(each, moved(batcher.full(value), 0, each.axis))
+            self._write_back(each, moved(self._full(found[old]), 0, each.axis))
         made: list[Any] = []
-        for (leaf, axis), value in zip(results, values, strict=True):
-            made.append(leaf if value is None else Tensor.of_value(self._placed(batcher, value, axis)))
+        for (leaf, axis), old in zip(results, values, strict=True):
+            made.append(leaf if old is None else Tensor.of_value(self._placed(found[old], axis)))
         left = iter(made)
         return sig.map_tree(result, lambda _: next(left))
+
+    def _for_all(self, block: ir.Block, wanted: list[ir.Value]) -> dict[ir.Value, tuple[ir.Value, bool]]:
+        """What values of one element are for all of them, and whether they depend on the element."""
+        from reactant.batching.analysis import Spread
+        from reactant.batching.engine import Batcher, moved
+        from reactant.differentiate import requests
+        from reactant.ir import modules
+        given = {each.given: moved(each.whole.value(), each.axis, 0) for each in self.elements}
+        if any(requests.target_of(op) for op in modules.walk(block.owner)):
+            return self._for_all_with_derivatives(block, wanted, given)
+        body = [op.operation for op in block]
+        spread = Spread(given)
+        spread.run(body)
+        batcher = Batcher(self.size, spread.batched, dict(given))
+        batcher.run(body)
+        return {old: (batcher.value(old), old in spread.batched) for old in wanted}
+
+    def _for_all_with_derivatives(self, block: ir.Block, wanted: list[ir.Value], given: dict[ir.Value, ir.Value]
+                                  ) -> dict[ir.Value, tuple[ir.Value, bool]]:
+        """The same where derivatives were asked for in between: they are written out, for one element, before."""
+        import reactant.differentiate.batched_marks  # noqa: F401 - declares the batched forms of marks
+        from reactant import pipelines
+        from reactant.batching.engine import batched_module, new_function
+        from reactant.differentiate import requests
+        from reactant.ir import modules, ops
+        from reactant.rewrite import captures
+        own = [v for v in wanted if v in given
+               or not isinstance(v.owner, ir.Block) and v.owner.operation.block == block]
+        outer = captures(block.owner)
+        inputs = [*given, *outer]
+        module, main, inside = new_function([v.type for v in inputs])
+        mapping = dict(zip(inputs, inside.arguments, strict=True))
+        with ir.InsertionPoint(inside):
+            for op in block:
+                modules.clone_with(op.operation, mapping)
+            ops.create("func.return", [], [mapping[v] for v in own])
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(
+            [v.type for v in inputs], [v.type for v in own]))
+        requests.adopt_functions(self.trace.module, module.operation)
+        modules.inline_calls(module)
+        with _no_trace():       # a user's own derivative is traced when it is asked for
+            while requests.expand_innermost(module):
+                pipelines.run(module, "simplify", options=self.trace.options)
+        made = batched_module(module, [0] * len(given) + [None] * len(outer), self.size)
+        requests.adopt_functions(made.module, self.trace.module.operation)
+        body = modules.function(made.module).regions[0].blocks[0]
+        results = requests.copied(body, [*given.values(), *outer])
+        found = dict(zip(own, zip(results, made.batched, strict=True), strict=True))
+        return {old: found.get(old, (old, False)) for old in wanted}
+
+    def _full(self, found: tuple[ir.Value, bool]) -> ir.Value:
+        from reactant.batching.declare import repeated
+        return found[0] if found[1] else repeated(found[0], self.size)
 
     def _write_back(self, each: _Element, new: ir.Value) -> None:
         sharing = [other for other in self.elements if other.whole.storage is each.whole.storage]
@@ -269,17 +325,27 @@ class _Call:
                                    f"argument. Pass a copy.")
         each.whole.assign(new)
 
-    def _placed(self, batcher: Any, value: ir.Value, axis: int | None) -> ir.Value:
+    def _placed(self, found: tuple[ir.Value, bool], axis: int | None) -> ir.Value:
         from reactant.batching.engine import moved
         from reactant.ir.types import shape_of
+        value, batched = found
         if axis is None:
-            if value in batcher.batched:
+            if batched:
                 raise self.fail("out_axes is None for a result that depends on the batch.")
-            return batcher.value(value)
-        rank = len(shape_of(value)) + 1
+            return value
+        rank = len(shape_of(value)) + (not batched)
         if not -rank <= axis < rank:
             raise self.fail(f"out_axes={axis} for a result of {rank} dimensions with the batch.")
-        return moved(batcher.full(value), 0, axis % rank)
+        return moved(self._full(found), 0, axis % rank)
+
+
+@contextlib.contextmanager
+def _no_trace() -> Iterator[None]:
+    running, SESSION.trace = SESSION.trace, None
+    try:
+        yield
+    finally:
+        SESSION.trace = running
 
 
 def _containers(tree: Any) -> Iterator[Any]:

@@ -16,6 +16,7 @@ import reactant.batching.rules  # noqa: F401 - declares the rules
 from reactant.batching.analysis import BARRIER, BRANCHES, LOOP, Spread, block_ops, reads, stops_masked
 from reactant.batching.declare import Call, NotBatchable, batched_type, repeated, rule_of, spread
 from reactant.batching.progressions import Progression, number_or_value, progression_of
+from reactant.batching.rules.reduction import NEUTRAL, single_body
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of, tensor_type
@@ -200,6 +201,30 @@ class Batcher:
         return results
 
 
+def batches(op: ir.Operation, batched: set[ir.Value]) -> bool:
+    """Whether an op, and what is inside it, has a batched form other than a loop over the elements."""
+    if not any(v in batched for v in reads(op)):
+        return True
+    if op.name in (LOOP, *BRANCHES):
+        return all(batches(child.operation, batched) for region in op.regions for child in region.blocks[0]
+                   if child.operation.name != "stablehlo.return")
+    if op.name == BARRIER:
+        return True
+    if rule_of(op) is None or any(v in batched for v in captures(op)):
+        return False
+    starts = STARTS.get(op.name)
+    if starts is None or not any(v in batched for v in starts(list(op.operands))):
+        return True
+    return op.name == "stablehlo.reduce" and len(op.results) == 1 and single_body(op) in NEUTRAL
+
+
+STARTS: dict[str, Callable[[list[ir.Value]], list[ir.Value]]] = {
+    "stablehlo.reduce": lambda operands: operands[len(operands) // 2:],
+    "stablehlo.reduce_window": lambda operands: operands[len(operands) // 2:],
+    "stablehlo.select_and_scatter": lambda operands: operands[2:]}
+"""Operands that have to be the same for all elements."""
+
+
 def select(mask: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     """For each element of the batch a or b."""
     return ops.select(spread(mask, shape_of(a)[1:]), a, b)
@@ -236,7 +261,7 @@ def batched_module(module: ir.Module, dimensions: Sequence[int | None], count: i
         found.run(body)
         types = [a.type if d is None else _argument_type(a, d, count)
                  for a, d in zip(old.arguments, dimensions, strict=True)]
-        made, main, block = _new_function(types)
+        made, main, block = new_function(types)
         with ir.InsertionPoint(block):
             batcher = Batcher(count, found.batched)
             for a, d, new in zip(old.arguments, dimensions, block.arguments, strict=True):
@@ -269,11 +294,11 @@ def _copy_symbols(source: ir.Module, made: ir.Module, name: str) -> None:
     """What ops name: comparators of custom calls, meshes."""
     with ir.InsertionPoint(made.body):
         for each in source.body:
-            if each.operation.attributes["sym_name"].value != name:
+            if each.operation.attributes["sym_name"].value not in (name, "main"):
                 each.operation.clone()
 
 
-def _new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Operation, ir.Block]:
+def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Operation, ir.Block]:
     """A module with an unfinished `main` over arguments of `types`."""
     made = ir.Module.create()
     with ir.InsertionPoint(made.body):

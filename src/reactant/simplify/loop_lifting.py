@@ -22,7 +22,8 @@ from reactant.simplify.loops import BODY, CONDITION
 
 LIFTED_MATRIX, DEFERRED_MATRIX = 8_192, 32_768
 """Elements that the matrix of a product must have: a smaller one stays in the cache, and it does not matter how often
-it is read. LSTM cells (benchmarks/loops.py), time without / with: 32 units (4 k) 0.7x, 64 (16 k) 1.15x, 128 1.5x lifted,
+it is read. LSTM cells (benchmarks/loops.py), time without / with: 32 units (4 k) 0.7x, 64 (16 k) 1.15x, 128 1.5x
+lifted,
 and 0.9x, 0.5x, 256 (64 k) 1.2x deferred."""
 
 

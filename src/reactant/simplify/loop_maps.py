@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.batching.analysis import Spread, block_ops
+from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
 from reactant.batching.raising import Count, Extreme, Latch, Plan, Reduced, Scattered, Written
 from reactant.ir.types import dtype_of, shape_of, size
@@ -47,6 +48,8 @@ def pays(plan: Plan, indices: Sequence[int]) -> bool:
     if any((plan_inside := Plan.of(op)) is not None and plan_inside.whole and pays(plan_inside, plan_inside.leaving)
            for op in inner):
         return False        # first things first: they become plain ops, which batch better
+    if not all(batches(op, raised.spread.batched) for op in needed):
+        return False
     values = [r for op in body for r in op.results if r in raised.spread.batched]
     arrays = [v for v in (*plan.inits, *(v for op in needed for v in op.operands))]
     limit = max(BATCH_BYTES, 4 * max(map(_nbytes, arrays), default=0))
