@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import size
 from reactant.kernels.lockstep.accesses import window_of
+from reactant.kernels.lockstep.combining import combiner, identity
 from reactant.kernels.lockstep.conditions import at_least
 from reactant.kernels.lockstep.contractions import contracted
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
@@ -22,9 +23,7 @@ from reactant.kernels.lockstep.gathering import (
     NotAtOnce,
     Record,
     combined,
-    combiner,
     extended,
-    identity,
     independent,
     machine_records,
 )
@@ -254,8 +253,7 @@ def _widened(part: Lanes, kind: str, context: Context, inner: Context, record: R
     domain = {**inner.domain, **_spans(part)}
     outside = [a for a in context.domain if inner.domain[a] != context.domain[a]]
     if not outside:
-        return repeated(part, inner.domain[record.axis].count, kind, domain) if kind in (
-            "add", "xor", "multiply", "maximum", "minimum", "and", "or") else part
+        return repeated(part, inner.domain[record.axis].count, kind, domain)
     axes = sorted({*part.axes, *outside, record.axis}, key=lambda a: a.order)
     wide = {**domain, **{a: context.domain[a] for a in outside}, record.axis: Span(0, record.axis.extent)}
     small = {**domain, record.axis: inner.domain[record.axis]}

@@ -8,8 +8,9 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.kernels.lockstep.accesses import Window, window_of
+from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.forms import Form
-from reactant.kernels.lockstep.gathering import identity, note_read, note_write
+from reactant.kernels.lockstep.gathering import note_read, note_write
 from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.memory import Context, Memory, OutOfRange
 from reactant.kernels.lockstep.sequences import values_before

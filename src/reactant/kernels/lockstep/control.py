@@ -10,6 +10,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.kernels.barriers import has_barrier
 from reactant.kernels.lockstep.arithmetic import chosen
+from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import Compare, Condition, both, terms_of
 from reactant.kernels.lockstep.forms import Axis, Domain, Form
 from reactant.kernels.lockstep.lanes import Lanes, broadcast, condition_lanes, laid_over, live, relative, select
@@ -126,7 +127,6 @@ def _zero_anyway(arm: Context, context: Context, x: Lanes, y: Lanes) -> bool:
 def _merged_partial(condition: Condition, context: Context, then: tuple[Context, Value],
                     otherwise: tuple[Context, Value]) -> Value:
     """A sum that goes on in one branch only: what the others add is nothing."""
-    from reactant.kernels.lockstep.loops import identity
     (inside, x), (outside, y) = then, otherwise
     if not (isinstance(x, Partial) and isinstance(y, Partial)) or x.key is not y.key:
         raise Refused("a carried value of a loop is replaced in a branch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -12,6 +12,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import size
 from reactant.kernels.lockstep.accesses import Window, window_of
+from reactant.kernels.lockstep.combining import combine, identity
 from reactant.kernels.lockstep.conditions import Condition, Given
 from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, is_static, range_of
 from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, select
@@ -34,37 +35,8 @@ KINDS = {
 """Ops that combine a carried value with something, as reductions."""
 
 
-def identity(kind: str, dtype: np.dtype) -> np.ndarray:
-    """What changes nothing when combined."""
-    if kind in ("maximum", "minimum", "maxnum", "minnum"):
-        low = kind.startswith("max")
-        if dtype.kind == "b":
-            return np.array(not low)
-        if dtype.kind in "iu":
-            limits = np.iinfo(dtype)
-            return np.array(limits.min if low else limits.max, dtype)
-        return np.array(-np.inf if low else np.inf).astype(dtype)
-    if kind == "and":
-        return np.array(True) if dtype.kind == "b" else np.array(-1, dtype)
-    return np.array(1 if kind == "multiply" else 0).astype(dtype)
-
-
-def combiner(kind: str) -> Any:
-    """The body of a reduction."""
-    if kind not in ("maxnum", "minnum"):
-        return kind
-
-    def body(x: ir.Value, y: ir.Value) -> ir.Value:
-        best = (ops.maximum if kind == "maxnum" else ops.minimum)(x, y)
-        return ops.select(ops.compare(x, x, "NE"), y, ops.select(ops.compare(y, y, "NE"), x, best))
-    return body
-
-
 def combined(kind: str, x: Lanes, y: Lanes, context: Context) -> Lanes:
-    body = combiner(kind)
-    if isinstance(body, str):
-        return apply(lambda a, b: ops.create(f"stablehlo.{body}", [a.type], [a, b]).result, [x, y], context.domain)
-    return apply(body, [x, y], context.domain)
+    return apply(lambda a, b: combine(kind, a, b), [x, y], context.domain)
 
 
 def gathered(machine: Machine, op: ir.Operation, operands: list[Value], context: Context) -> Value:

@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
+from reactant.kernels.lockstep.combining import combiner, identity
 from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Known, Several
 from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
 
@@ -55,7 +56,6 @@ class Tree:
 
     def total(self, domain: Domain) -> Lanes:
         """All lanes of the warp together, at a domain without its axes."""
-        from reactant.kernels.lockstep.gathering import combiner, identity
         whole = {**domain, **{a: Span(0, a.extent) for a in self.axes}}
         kept = live((a for a in self.source.axes if a not in self.axes), whole)
         value = broadcast(self.source, [*kept, *self.axes], whole)

@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot
 from reactant.kernels.lockstep.conditions import Condition
 from reactant.kernels.lockstep.forms import Form, range_of
-from reactant.kernels.lockstep.gathering import gathered, identity, note_read, note_write
+from reactant.kernels.lockstep.gathering import gathered, note_read, note_write
 from reactant.kernels.lockstep.memory import Context
 from reactant.kernels.lockstep.turns import while_of_condition, while_of_counted
 from reactant.kernels.lockstep.values import Integer, Refused, Value
@@ -98,4 +98,4 @@ def operations(op: ir.Operation) -> int:
                for inner in block.operations)
 
 
-__all__ = ["conditional", "counted", "gathered", "identity", "note_read", "note_write"]
+__all__ = ["conditional", "counted", "gathered", "note_read", "note_write"]

@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.kernels.lockstep.accesses import Pieces, Place, Plan, Scattered, Term, Window, apart, bounds_of, plan
+from reactant.kernels.lockstep.combining import IDEMPOTENT, combine, combiner
 from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, both, facts_of, terms_of
 from reactant.kernels.lockstep.forms import (
     KNOWN_ELEMENTS,
@@ -270,15 +271,15 @@ class Memory:
         if along:
             dims = [value.axes.index(a) for a in along]
             kept = [k for k in range(len(value.axes)) if k not in dims]
-            value = Lanes(ops.reduce(value.value, identity, dims, name), tuple(value.axes[k] for k in kept),
-                          tuple(value.spans[k] for k in kept))
+            total = ops.reduce(value.value, ops.constant(identity, value.dtype), dims, combiner(name))
+            value = Lanes(total, tuple(value.axes[k] for k in kept), tuple(value.spans[k] for k in kept))
         times = int(np.prod([domain[a].count for a in extra - set(along)], dtype=np.int64))
         return repeated(value, times, name, domain), mask
 
 
 def repeated(value: Lanes, times: int, name: str, domain: Domain) -> Lanes:
     """The value combined with itself so often."""
-    if times == 1 or name in ("maximum", "minimum", "and", "or"):
+    if times == 1 or name in IDEMPOTENT:
         return value
     if name == "add":
         return apply(lambda x: ops.multiply(x, times), [value], domain)
@@ -592,7 +593,7 @@ def _windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[t
         dynamic = any(w.dynamic is not None for w in windows)
         old = ops.dynamic_slice(target, at, shape_of(update)) if dynamic else \
             ops.slice(target, starts, [s + n for s, n in zip(starts, shape_of(update), strict=True)])
-        update = update if name is None else ops.create(f"stablehlo.{name}", [update.type], [old, update]).result
+        update = update if name is None else combine(name, old, update)
         update = update if selected is None else ops.select(selected, update, old)
     if shape_of(update) == shape_of(target) and not any(w.dynamic for w in windows):
         result = update
@@ -679,6 +680,6 @@ def _scattered(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], 
         chosen = ops.broadcast_in_dim(chosen, shape_of(table), range(len(axes)))
         table = ops.select(chosen, table, ops.splat(-1, table))
     updates = broadcast(value, [*axes, *window_axes], domain)
-    return ops.scatter(whole, table, updates, "second" if name is None else name,
+    return ops.scatter(whole, table, updates, "second" if name is None else combiner(name),
                        update_window_dims=range(len(axes), len(axes) + len(windows)),
                        inserted_window_dims=points, scatter_dims_to_operand_dims=points, index_vector_dim=len(axes))

@@ -9,9 +9,9 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.kernels.lockstep.accesses import window_of
+from reactant.kernels.lockstep.combining import combine, identity
 from reactant.kernels.lockstep.conditions import TRUE
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, axes_of, of_atom
-from reactant.kernels.lockstep.gathering import combiner, identity
 from reactant.kernels.lockstep.lanes import (
     Lanes,
     apply,
@@ -35,11 +35,6 @@ def values_before(machine: Machine, memory: Memory, form: Form, value: Lanes, co
     if window is not None and kind != "assign":
         return _at_shared_places(memory, form, value, context, kind, {t.axis for t in window.terms})
     return _at_any_places(memory, form, value, context, kind)
-
-
-def combine(kind: str, x: ir.Value, y: ir.Value) -> ir.Value:
-    body = combiner(kind)
-    return body(x, y) if callable(body) else ops.create(f"stablehlo.{body}", [x.type], [x, y]).result
 
 
 def _at_shared_places(memory: Memory, form: Form, value: Lanes, context: Context, kind: str,

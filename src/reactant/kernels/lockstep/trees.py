@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reactant.ir import ops
+from reactant.kernels.lockstep.combining import combine, combiner, identity
 from reactant.kernels.lockstep.forms import Domain
 from reactant.kernels.lockstep.lanes import Lanes, Tree, View, apply, laid_over
 
@@ -28,7 +29,7 @@ def tree(kind: str, x: object, y: object, domain: Domain) -> Lanes | None:
     after = replace(before, reached=before.reached | {how.by})
     if how.mode == "xor" and after.complete():
         return after.total(domain)
-    sums = apply(lambda a, b: ops.create(f"stablehlo.{kind}", [a.type], [a, b]).result, [x, y], domain)
+    sums = apply(lambda a, b: combine(kind, a, b), [x, y], domain)
     return replace(sums, tree=after)
 
 
@@ -60,13 +61,12 @@ def halves(kind: str, x: object, y: object, domain: Domain) -> Lanes | None:
 def _reduced(kind: str, x: Lanes, view: View, d: int, bounds: tuple[int, int, int], side_by_side: bool,
              domain: Domain) -> Lanes:
     """The tensor cut to both halves, their dimension split, and reduced along the part that tells them apart."""
-    from reactant.kernels.lockstep.gathering import identity
     whole = [bounds if k == d else b for k, b in enumerate(view.bounds)]
     value = ops.slice(ops.reshape(view.value, view.shape), [s for s, _, _ in whole],
                       [s + (n - 1) * t + 1 for s, t, n in whole], [t for _, t, _ in whole])
     counts = [n for _, _, n in whole]
     half = bounds[2] // 2
     value = ops.reshape(value, [*counts[:d], *((2, half) if side_by_side else (half, 2)), *counts[d + 1:]])
-    value = ops.reduce(value, ops.constant(identity(kind, x.dtype)), [d if side_by_side else d + 1], kind)
+    value = ops.reduce(value, ops.constant(identity(kind, x.dtype)), [d if side_by_side else d + 1], combiner(kind))
     axes = [a for label in view.labels for a in label]
     return laid_over(ops.reshape(value, [domain[a].count for a in axes]), axes, domain)
