@@ -98,6 +98,8 @@ class Function:
         self.module = module
         self.in_task = in_task
         """Inside a parallel task: what is parallel in here runs one after the other."""
+        self.outermost = False
+        """The parallel loop to come is the one that the task is for."""
         self.values: dict[ir.Value, tuple[str, ...]] = {}
         self.roots: dict[str, str] = {}
         """Pointer -> the pointer to the whole object it was derived from, where nothing else points to that object."""

@@ -20,6 +20,8 @@ WORTH = 40_000
 PIECE = 8_000
 """Operations a piece should have at least."""
 PIECES_PER_THREAD = 8
+MANY = 16
+"""Rows of a parallel loop below which the rows are cut."""
 UNKNOWN_TRIPS = 16
 """Taken for a loop whose number of iterations is not known."""
 _CHEAP = frozenset(("arith.constant", "scf.yield", "scf.reduce", "scf.reduce.return", "scf.condition"))
@@ -89,10 +91,22 @@ def emit_parallel(f: Function, op: ir.Operation) -> None:
 
 
 def _outer_count(f: Function, ranges: Ranges) -> str:
-    count = "1"
+    count = str(_cuts(f, ranges))
     for d in range(max(ranges.rank - 1, 1)):
         count = product(f, count, ranges.count(f, d))
     return count
+
+
+def _cuts(f: Function, ranges: Ranges) -> int:
+    """Pieces that each row of the last dimension is cut into: few rows would keep few threads busy."""
+    if ranges.rank == 1 or not (f.outermost or not f.in_task and f.module.settings.threads):
+        return 1
+    rows = 1
+    for d in range(ranges.rank - 1):
+        if "%" in ranges.lower[d] + ranges.upper[d] + ranges.step[d]:
+            return 1
+        rows *= int(ranges.count(f, d))
+    return max(-(-MANY // rows), 1) if 0 < rows < MANY else 1
 
 
 def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str) -> None:
@@ -100,8 +114,13 @@ def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str)
     block = op.regions[0].blocks[0]
     group = f.module.note("distinct !{}")
     f.groups.append(group)
+    cuts, f.outermost = _cuts(f, ranges), False
 
     def body(number: str) -> None:
+        lower, upper = ranges.lower[-1], ranges.upper[-1]
+        if cuts > 1:
+            cut, number = f.let(f"urem i64 {number}, {cuts}"), f.let(f"udiv i64 {number}, {cuts}")
+            lower, upper = _row_piece(f, ranges, cut, cuts)
         counters = [""] * ranges.rank
         if ranges.rank == 1:
             counters[0] = total(f, ranges.lower[0], product(f, number, ranges.step[0]))
@@ -121,10 +140,20 @@ def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str)
         if ranges.rank == 1:
             inner(counters[0])
         else:
-            stepped(f, ranges.lower[-1], ranges.upper[-1], ranges.step[-1], inner,
-                    loop_note(f, op, group, trip_count(ranges.lower[-1], ranges.upper[-1], ranges.step[-1])))
+            stepped(f, lower, upper, ranges.step[-1], inner,
+                    loop_note(f, op, group, trip_count(lower, upper, ranges.step[-1])))
     counted(f, first, last, body, loop_note(f, op if ranges.rank == 1 else None, group))
     f.groups.pop()
+
+
+def _row_piece(f: Function, ranges: Ranges, cut: str, cuts: int) -> tuple[str, str]:
+    """(lower, upper) of a piece of the last dimension."""
+    count, step = ranges.count(f, ranges.rank - 1), ranges.step[-1]
+    ends = []
+    for number in (cut, f.let(f"add nuw i64 {cut}, 1")):
+        iteration = f.let(f"udiv i64 {f.let(f'mul nuw i64 {count}, {number}')}, {cuts}")
+        ends.append(total(f, ranges.lower[-1], product(f, iteration, step)))
+    return ends[0], f.intrinsic("llvm.smin.i64", "i64", [("i64", ends[1]), ("i64", ranges.upper[-1])])
 
 
 def stepped(f: Function, lower: str, upper: str, step: str, body: Callable[[str], None], note: str) -> None:
@@ -160,6 +189,8 @@ def spread(f: Function, op: ir.Operation, ranges: Ranges) -> None:
     each = str(work(op.regions[0]))
     if ranges.rank > 1:
         each = product(f, each, ranges.count(f, ranges.rank - 1))
+        if (cuts := _cuts(f, ranges)) > 1:
+            each = f.let(f"udiv i64 {each}, {cuts}") if each[0] == "%" else str(int(each) // cuts)
     outline(f, values, _outer_count(f, ranges), each,
             lambda inside: pieces(inside, op, Ranges(inside, op), "%first", "%last"))
 
@@ -172,6 +203,7 @@ def outline(f: Function, values: list[ir.Value], count: str, each: str, write: C
     number = module.outlined
     operands, types = flat(f, values), [t for v in values for t in layout.parts(v.type)]
     inside = Function(module, in_task=True)
+    inside.outermost = True
     roots = [f.roots.get(o) for o in operands]
     # a pointer from anywhere (out of an `if`, say) may point into any object
     known = all(r is not None for r, t, o in zip(roots, types, operands, strict=True) if t == "ptr" and o[0] == "%")
