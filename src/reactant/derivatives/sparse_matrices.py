@@ -2,44 +2,69 @@
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 
+from reactant import pipelines
 from reactant import signature as sig
 from reactant.api import Jitted
 from reactant.derivatives.entry import EXTRA, compiled, name_of, numbers_of
 from reactant.derivatives.linear import prepared, primal_of
 from reactant.derivatives.outline import Outlined, Slot, filled, leaves_of
 from reactant.differentiate import requests
+from reactant.differentiate.cuts import Cut, cut, pulled_to
 from reactant.differentiate.sparse import Colouring, colour
-from reactant.differentiate.structure import pattern_of
+from reactant.differentiate.structure import pattern_of, readable
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
-from reactant.ir import ops
-from reactant.ir.types import shape_and_dtype
+from reactant.ir import modules, ops
+from reactant.ir.context import building
+from reactant.ir.types import dtype_of, shape_and_dtype
+from reactant.runtime.executable import Executable
 from reactant.session import is_tracing
-from reactant.tracing import Result
+from reactant.tracing import Result, Traced
 
+REVERSE_COST = 2
+"""What a direction costs in reverse mode, against forward mode."""
 SMALL = 1_000_000
 """Captured arrays of floats of up to this many elements are looked at: their zeros have no derivatives behind them."""
 
 
 @dataclass(frozen=True)
 class Compression:
-    """What is known about the matrix of one program: its pattern (scipy.sparse.csr_array), which columns (rows) go
-    together, the shape of the output, and the contents of captured arrays that all this holds for."""
+    """How the matrix of one program is found: its pattern (scipy.sparse.csr_array), which columns (rows) go together,
+    and, for each entry in order, where it is in what the program of `module` gives (None: the compressed derivative);
+    the shape of the output, and the contents of captured arrays that all this holds for."""
 
     pattern: Any
     colouring: Colouring
     shape: tuple[int, ...]
+    places: np.ndarray
+    sums: np.ndarray | None
+    """Where each place belongs among the entries, if several make one."""
+    program: Executable | None
     captured: tuple[tuple[np.ndarray, bytes], ...]
+    dtype: Any = np.float32
+    errors: Sequence[Callable[[], BaseException]] = ()
+    """What the last result of `program` reports, where there is any."""
 
     def holds(self) -> bool:
         return all(array.tobytes() == content for array, content in self.captured)
+
+    @cached_property
+    def seeds(self) -> np.ndarray:
+        return self.colouring.seeds(self.dtype)
+
+    def entries(self, values: np.ndarray) -> np.ndarray:
+        found = values.reshape(-1)[self.places]
+        if self.sums is None:
+            return found
+        return np.bincount(self.sums, found, self.pattern.nnz).astype(found.dtype)
 
 
 class SparseJacobian:
@@ -58,17 +83,30 @@ class SparseJacobian:
         if is_tracing():
             raise UnsupportedError("The structure of a sparse Jacobian is found before a program is compiled, and its "
                                    "result is not an array. Call it outside of compiled functions.")
-        made = self.compression(*args, **kwargs)
-        values = self._compressed(*args, **kwargs, **{EXTRA: self._seeds(made.colouring)})
-        entries = made.colouring.entries(made.pattern, np.asarray(values).reshape(made.colouring.count, -1))
+        key, leaves = self._primal._sign(args, kwargs)
+        made = self._compression(key, leaves, args, kwargs)
+        if made.program is None:
+            values = np.asarray(self._compressed(*args, **kwargs, **{EXTRA: (made.colouring.by_rows, made.seeds)}))
+        else:
+            given = [*map(np.asarray, leaves), *(a for a, _ in made.captured)]
+            parts = list(made.program([*given, made.seeds.reshape(made.colouring.count, *made.shape)]))
+            if made.errors:
+                flags = np.asarray(parts.pop())
+                if not flags.all():
+                    raise made.errors[int(np.argmin(flags))]()
+            values = np.concatenate([np.asarray(part).reshape(made.colouring.count, -1) for part in parts], axis=1)
         from scipy import sparse
-        matrix = sparse.csr_array((entries, made.pattern.indices, made.pattern.indptr), shape=made.pattern.shape)
+        matrix = sparse.csr_array((made.entries(values), made.pattern.indices, made.pattern.indptr),
+                                  shape=made.pattern.shape)
         return matrix.toarray().reshape(*made.shape, *np.shape(args[self.argnums])) if self.dense else matrix
 
     def compression(self, *args: Any, **kwargs: Any) -> Compression:
-        """The structure and its colouring for these arguments; found once for each signature and each content of the
-        integer arguments and captured arrays."""
+        """How the matrix is found for these arguments; made once for each signature and each content of the integer
+        arguments."""
         key, leaves = self._primal._sign(args, kwargs)
+        return self._compression(key, leaves, args, kwargs)
+
+    def _compression(self, key: Any, leaves: list, args: tuple, kwargs: dict) -> Compression:
         whole = {i: np.asarray(leaf) for i, leaf in enumerate(leaves) if _is_whole(leaf)}
         fixed = tuple((i, leaf.tobytes()) for i, leaf in whole.items())
         found = self._known.get((key, fixed))
@@ -77,19 +115,48 @@ class SparseJacobian:
         return found
 
     def _compress(self, args: tuple, kwargs: dict, known: dict[int, np.ndarray], leaves: int) -> Compression:
+        from scipy import sparse
         traced = self._primal.lower(*args, **kwargs).traced
-        captured = {leaves + i: a for i, a in enumerate(traced.captured) if _is_whole(a) or a.size <= SMALL}
+        captured = {leaves + i: a for i, a in enumerate(traced.captured)}
+        known = {**known, **{i: a for i, a in captured.items() if _is_whole(a) or a.size <= SMALL}}
+        contents = tuple((a, a.tobytes()) for a in captured.values())
         result = leaves_of(traced.result)[0]
-        if isinstance(result, Result):
-            number = _leaf_of(args, self.argnums)
-            pattern, shape = pattern_of(traced.module, number, result.index, {**known, **captured})
-        else:                                          # a constant
-            from scipy import sparse
+        if not isinstance(result, Result):                 # a constant
             shape = np.shape(getattr(result, "value", result))
             pattern = sparse.csr_array((int(np.prod(shape)), np.size(args[self.argnums])), dtype=bool)
+            groups = colour(pattern, self.mode)
+            return Compression(pattern, groups, shape, groups.places(pattern), None, None, contents)
+        module, number = readable(traced.module), _leaf_of(args, self.argnums)
+        pattern, shape = pattern_of(module, number, result.index, known)
         pattern.sort_indices()
-        return Compression(pattern, colour(pattern, self.mode), shape,
-                           tuple((a, a.tobytes()) for a in captured.values()))
+        groups = colour(pattern, self.mode)
+        split = None if self.mode == "forward" or requests.present(module, requests.MARKS) \
+            else cut(module, number, result.index, known)
+        if split is not None:
+            split.pattern.sort_indices()
+            rows = colour(split.pattern, "reverse")
+            if REVERSE_COST * rows.count < groups.count * (REVERSE_COST if groups.by_rows else 1):
+                return self._through(split, rows, module, traced, result.index, pattern.shape[1], shape, contents)
+        return Compression(pattern, groups, shape, groups.places(pattern), None, None, contents)
+
+    def _through(self, split: Cut, rows: Colouring, module: ir.Module, traced: Traced, result: int, inputs: int,
+                 shape: tuple[int, ...], contents: tuple) -> Compression:
+        """By rows, to where the elements of the argument are in place."""
+        pattern, entry = split.folded(inputs)
+        places, sums = rows.places(split.pattern), None
+        if len(entry) == pattern.nnz:
+            places = places[np.argsort(entry)]
+        else:
+            sums = entry
+        options = compiled(self.differentiated, lambda *_: None, self.__name__).options
+        with building():
+            checks = [] if traced.flags is None else [traced.flags]
+            made = pulled_to(module, split.places, result, rows.count, checks)
+            pipelines.run(made, "default" if options.optimize is True else options.optimize or "none", options=options)
+            dtype = dtype_of(modules.function(made).regions[0].blocks[0].arguments[-1])
+            program = Executable(made, name=self.__name__, xla_options=dict(options.xla))
+        return Compression(pattern, rows, shape, places, sums, program, contents, dtype,
+                           traced.errors if checks else ())
 
     # -- programs
 
@@ -132,9 +199,6 @@ class SparseJacobian:
             if dtype.kind not in "fV":
                 raise TypeError(f"jacobian is of real numbers, not {dtype}. Use jvp or vjp.")
         return made, slot
-
-    def _seeds(self, colouring: Colouring) -> tuple[bool, np.ndarray]:
-        return colouring.by_rows, colouring.seeds(np.float32)
 
 
 def _is_whole(leaf: Any) -> bool:

@@ -239,7 +239,7 @@ def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Oper
         made = reverse.vjp(source, request.arguments, request.results, ones=request.ones, name=name,
                            policy=Policy.parse(request.loops))
     if request.count:
-        made = _in_all_directions(made, function, request.count)
+        made = in_all_directions(made, function, request.count)
     if expansions is not None:
         expansions.append((request.mode.removeprefix("reactant."), name, modules.size(function),
                            modules.size(modules.function(made))))
@@ -253,7 +253,7 @@ def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Oper
         _replace(op, splice(body, list(op.operands), op))
 
 
-def _in_all_directions(module: ir.Module, function: ir.Operation, count: int) -> ir.Module:
+def in_all_directions(module: ir.Module, function: ir.Operation, count: int) -> ir.Module:
     """The derivative in `module` for many directions at once; what depends on none of them is computed once."""
     old = function.regions[0].blocks[0]
     inputs, results = len(old.arguments), len(list(old.operations)[-1].operation.operands)

@@ -25,13 +25,13 @@ class Colouring:
         made[self.colours, np.arange(len(self.colours))] = 1
         return made
 
-    def entries(self, pattern: Any, compressed: np.ndarray) -> np.ndarray:
-        """The values of the pattern's entries, in its order, from the product of the matrix with the seeds:
-        (count, rows), or (count, columns) with `by_rows`."""
+    def places(self, pattern: Any) -> np.ndarray:
+        """Where the values of the pattern's entries, in its order, are in the product of the matrix with the seeds,
+        flat: (count, rows), or (count, columns) with `by_rows`."""
         rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
         if self.by_rows:
-            return compressed[self.colours[rows], pattern.indices]
-        return compressed[self.colours[pattern.indices], rows]
+            return self.colours[rows] * pattern.shape[1] + pattern.indices
+        return self.colours[pattern.indices] * pattern.shape[0] + rows
 
 
 def colour(pattern: Any, mode: str = "auto") -> Colouring:

@@ -33,14 +33,20 @@ LARGE = 20_000_000
 """Entries of an intermediate list of positions; beyond, everything depends on everything."""
 
 
-def pattern_of(module: ir.Module, argument: int, result: int, known: Mapping[int, np.ndarray]
-               ) -> tuple[Pattern, tuple[int, ...]]:
-    """The pattern of one result in one argument of `main`, (result elements, argument elements), and the result's
-    shape. `known`: the values of integer arguments, by number."""
+def readable(module: ir.Module) -> ir.Module:
+    """A copy in the form that can be followed: calls inlined, floats that travel as bits as floats."""
     with building():
         work = prepared(module)
         modules.inline_calls(work)
-        block = modules.function(work).regions[0].blocks[0]
+        return work
+
+
+def pattern_of(module: ir.Module, argument: int, result: int, known: Mapping[int, np.ndarray]
+               ) -> tuple[Pattern, tuple[int, ...]]:
+    """The pattern of one result in one argument of `main`, (result elements, argument elements), and the result's
+    shape. `known`: the values of integer arguments, by number. The module is a `readable` one."""
+    with building():
+        block = modules.function(module).regions[0].blocks[0]
         found = Structure(size(shape_of(block.arguments[argument])))
         found.depends[block.arguments[argument]] = found.identity()
         found.known.update({block.arguments[i]: np.asarray(v) for i, v in known.items() if i != argument})

@@ -1,14 +1,14 @@
 """Products of matrices, Fourier transforms, factorizations."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear
-from reactant.differentiate.rules.matrices import adjoint, matmul, swapped, triangle
+from reactant.differentiate.rules.matrices import adjoint, matmul, solver_of, swapped, triangle
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_complex, shape_of, size
 
@@ -72,14 +72,18 @@ linear("fft", _fft_transpose)
 
 # ---- triangular matrices -------------------------------------------------------------------------------------------
 
-def cholesky_tangent(factor: ir.Value, t: ir.Value, lower: bool) -> ir.Value:
+Solver = Callable[..., ir.Value]
+"""As `ops.triangular_solve`."""
+
+
+def cholesky_tangent(factor: ir.Value, t: ir.Value, lower: bool, solve: Solver) -> ir.Value:
     """L' = L phi(L^-1 A' L^-H), phi: the lower triangle with half the diagonal. A' is made of the triangle that is
     read; the imaginary part of the diagonal is not read."""
     low = factor if lower else adjoint(factor)
     t = triangle(t if lower else adjoint(t), True, 0.5)
     t = ops.add(t, adjoint(t))
-    solved = ops.triangular_solve(low, t, left_side=True, lower=True)
-    solved = adjoint(ops.triangular_solve(low, adjoint(solved), left_side=True, lower=True))
+    solved = solve(low, t, left_side=True, lower=True)
+    solved = adjoint(solve(low, adjoint(solved), left_side=True, lower=True))
     moved = matmul(low, triangle(solved, True, 0.5))
     return moved if lower else adjoint(moved)
 
@@ -87,7 +91,7 @@ def cholesky_tangent(factor: ir.Value, t: ir.Value, lower: bool) -> ir.Value:
 def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
     lower = bool(call.attributes.get("lower", False))
     factor = triangle(call.results[0], lower, 1.0)
-    return [cholesky_tangent(factor, tangents[0], lower)]
+    return [cholesky_tangent(factor, tangents[0], lower, ops.triangular_solve)]
 
 
 def _solve_options(call: Call) -> dict[str, Any]:
@@ -108,7 +112,7 @@ def solve_tangent(call: Call, tangents: Tangents, options: dict[str, Any]) -> Ta
         ta = _OF_TRANSPOSE[options["transpose_a"]](ta)
         product = matmul(ta, x) if options["left_side"] else matmul(x, ta)
         right = ops.negate(product) if right is None else ops.subtract(right, product)
-    return [ops.triangular_solve(call.operands[0], right, **options)]
+    return [solver_of(call)(call.operands[0], right, **options)]
 
 
 def solve_cotangents(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool],
@@ -118,7 +122,7 @@ def solve_cotangents(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool],
     conjugated = kind == "ADJOINT" and is_complex(dtype_of(a))
     used = ops.conj(a) if conjugated else a
     back = "TRANSPOSE" if kind == "NO_TRANSPOSE" else "NO_TRANSPOSE"
-    right = ops.triangular_solve(used, g[0], **{**options, "transpose_a": back})
+    right = solver_of(call)(used, g[0], **{**options, "transpose_a": back})
     left = None
     if wanted[0]:
         x = call.results[0]

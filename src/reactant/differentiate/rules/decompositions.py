@@ -10,6 +10,7 @@ from reactant.differentiate.declare import Call, Contribution, Tangents, derivat
 from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
+    lapack_solve,
     matmul,
     of_rows,
     padded,
@@ -48,7 +49,7 @@ routine("trsm", lambda call, tangents: solve_tangent(call, tangents, _solve_opti
 def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
     """The other triangle of the result is that of the operand."""
     lower = setting(call, "uplo") != UPPER
-    moved = cholesky_tangent(triangle(call.results[0], lower, 1.0), tangents[0], lower)
+    moved = cholesky_tangent(triangle(call.results[0], lower, 1.0), tangents[0], lower, lapack_solve)
     return [ops.add(moved, triangle(tangents[0], not lower, 0.0)), None]
 
 
@@ -90,8 +91,8 @@ def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
         more = ops.reshape(ops.compare(ops.iota((n,), "int32", 0), m, "GE"), (n,))
         ones = ops.broadcast_in_dim(more, shape_of(up_factor), [len(shape) - 1])
         up_factor = ops.select(ones, with_unit_diagonal(up_factor), up_factor)
-    middle = ops.triangular_solve(low_factor, moved, left_side=True, lower=True, unit_diagonal=True)
-    middle = ops.triangular_solve(up_factor, middle, left_side=False, lower=False)
+    middle = lapack_solve(low_factor, moved, left_side=True, lower=True, unit_diagonal=True)
+    middle = lapack_solve(up_factor, middle, left_side=False, lower=False)
     low, up = triangle(middle, True, 0.0), triangle(middle, False, 1.0)
     return [ops.add(ops.add(matmul(low_factor, low), low), matmul(up, up_factor)), None, None]
 

@@ -13,6 +13,7 @@ from reactant.differentiate.rules.matrices import (
     diagonal,
     diagonal_only,
     flag,
+    lapack_solve,
     matmul,
     of_columns,
     of_rows,
@@ -34,7 +35,7 @@ def _factor(v: ir.Value, taus: ir.Value, right: ir.Value) -> ir.Value:
     """T right"""
     products = triangle(matmul(adjoint(v), v), False, 0.0)
     system = ops.multiply(of_rows(taus, shape_of(products)), products)
-    return ops.triangular_solve(system, ops.multiply(of_rows(taus, shape_of(right)), right), left_side=True,
+    return lapack_solve(system, ops.multiply(of_rows(taus, shape_of(right)), right), left_side=True,
                                 lower=False, unit_diagonal=True)
 
 
@@ -69,7 +70,7 @@ def _packed_tangent(packed: ir.Value, taus: ir.Value, t: ir.Value) -> tuple[ir.V
     product = matmul(v, upper)
     q = ops.add(product, with_unit_diagonal(ops.splat(0, product)))
     r = triangle(part(packed, (0, k), (0, k)), False, 1.0)
-    moved = ops.triangular_solve(r, part(t, (0, m), (0, k)), left_side=False, lower=False)
+    moved = lapack_solve(r, part(t, (0, m), (0, k)), left_side=False, lower=False)
     middle = matmul(adjoint(q), moved)
     low = triangle(middle, True, 0.0)
     turn = ops.subtract(low, adjoint(low))
@@ -83,8 +84,8 @@ def _packed_tangent(packed: ir.Value, taus: ir.Value, t: ir.Value) -> tuple[ir.V
     square = shape_of(upper)
     still = ops.compare(of_columns(taus, square), ops.splat(0, upper), "EQ")
     divisor = ops.select(still, with_unit_diagonal(upper), upper)
-    turned = ops.triangular_solve(divisor, dq, left_side=False, lower=False)
-    top = ops.triangular_solve(v if m == k else part(v, (0, k), (0, k)), part(turned, (0, k), (0, k)), left_side=True,
+    turned = lapack_solve(divisor, dq, left_side=False, lower=False)
+    top = lapack_solve(v if m == k else part(v, (0, k), (0, k)), part(turned, (0, k), (0, k)), left_side=True,
                                lower=True, unit_diagonal=True)
     dv = triangle(ops.subtract(turned, matmul(v, triangle(top, False, 1.0))), True, 0.0)
     found = ops.add(dv, padded(dr, m, k))

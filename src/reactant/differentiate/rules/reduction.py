@@ -26,8 +26,8 @@ def _kind(call: Call) -> str | None:
     kind = body_of(call.op) if len(call.inputs) == 2 else None
     if kind == "add":
         return kind
-    start = ops.constant_value(call.inputs[1]) if kind in IDENTITY else None
-    return kind if start is not None and bool((start == IDENTITY[kind]).all()) else None
+    start = None if kind is None or kind not in IDENTITY else ops.constant_value(call.inputs[1])
+    return kind if start is not None and bool((start == IDENTITY[str(kind)]).all()) else None
 
 
 def _reduce_forward(call: Call, tangents: Tangents) -> Tangents:
