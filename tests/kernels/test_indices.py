@@ -65,7 +65,8 @@ LOAD = "%v = memref.load %x[%{}] : memref<?xf32>"
     (f"%c = arith.cmpi slt, %i, %c100 : index\nscf.if %c {{ }} else {{ {LOAD.format('i')} }}", 100),
     (f"%c = arith.cmpi slt, %i, %c100 : index\nscf.if %c {{ %j = arith.subi %i, %c1 : index\n"
      f"{LOAD.format('j')} }}", -1),
-    (f"%c = arith.cmpi slt, %b, %c8 : index\nscf.if %c {{ %j = arith.addi %b, %c100 : index\n{LOAD.format('j')} }}", 100),
+    (f"%c = arith.cmpi slt, %b, %c8 : index\nscf.if %c {{ %j = arith.addi %b, %c100 : index\n"
+     f"{LOAD.format('j')} }}", 100),
     (f"scf.for %k = %c0 to %c100 step %c8 {{ {LOAD.format('k')} }}", None),
     (f"scf.for %k = %i to %c100 step %c8 {{ {LOAD.format('k')} }}", None),
     (f"scf.for %k = %i to %c100 step %c8 {{ %j = arith.addi %k, %c8 : index\n{LOAD.format('j')} }}", 104),

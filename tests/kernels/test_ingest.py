@@ -38,7 +38,7 @@ def ran(made: KernelRecord, *values: Any) -> list[Any]:
     return list(values)
 
 
-I, F, D = "i32", "float", "double"
+WHOLE, SINGLE, DOUBLE = "i32", "float", "double"
 INTEGERS = [3, -5, 0, 0x12345678, -1, 7, -2**31, 2**31 - 1]
 
 
@@ -77,7 +77,7 @@ BINARY = [
 @pytest.mark.parametrize(("name", "meaning"), BINARY, ids=[n for n, _ in BINARY])
 def test_integers(name: str, meaning: Any) -> None:
     called = f"call i32 @{name}(i32 %a, i32 %b)" if "." in name or "_" in name else f"{name} i32 %a, %b"
-    made = record(f"  %r = {called}\n  store i32 %r, ptr %out, align 4", {"out": (I, 1)}, {"a": I, "b": I})
+    made = record(f"  %r = {called}\n  store i32 %r, ptr %out, align 4", {"out": (WHOLE, 1)}, {"a": WHOLE, "b": WHOLE})
     for a, b in zip(INTEGERS, INTEGERS[::-1], strict=True):
         assert ran(made, np.zeros(1, np.int32), a, b)[0][0] == s32(meaning(a, b))
 
@@ -94,14 +94,15 @@ UNARY = [
     ("call i32 @llvm.fshl.i32(i32 %a, i32 99, i32 0)", lambda a: a),
     ("sdiv i32 %a, 3", lambda a: int(math.trunc(a / 3))), ("udiv i32 %a, 3", lambda a: u32(a) // 3),
     ("srem i32 %a, 3", lambda a: int(math.fmod(a, 3))), ("urem i32 %a, 3", lambda a: u32(a) % 3),
-    ("shl i32 %a, 3", lambda a: a << 3), ("lshr i32 %a, 3", lambda a: u32(a) >> 3), ("ashr i32 %a, 3", lambda a: a >> 3),
+    ("shl i32 %a, 3", lambda a: a << 3), ("lshr i32 %a, 3", lambda a: u32(a) >> 3),
+    ("ashr i32 %a, 3", lambda a: a >> 3),
     ("shl i32 %a, 31", lambda a: a << 31), ("freeze i32 %a", lambda a: a),
 ]
 
 
 @pytest.mark.parametrize(("text", "meaning"), UNARY, ids=[t for t, _ in UNARY])
 def test_integers_and_constants(text: str, meaning: Any) -> None:
-    made = record(f"  %r = {text}\n  store i32 %r, ptr %out, align 4", {"out": (I, 1)}, {"a": I})
+    made = record(f"  %r = {text}\n  store i32 %r, ptr %out, align 4", {"out": (WHOLE, 1)}, {"a": WHOLE})
     for a in INTEGERS:
         assert ran(made, np.zeros(1, np.int32), a)[0][0] == s32(meaning(a)), a
 
@@ -114,7 +115,7 @@ def test_overflow(name: str, limit: tuple[int, int]) -> None:
                   "  %v = extractvalue { i32, i1 } %p, 0\n  %f = extractvalue { i32, i1 } %p, 1\n"
                   "  %w = zext i1 %f to i32\n  %q = getelementptr i8, ptr %out, i64 4\n"
                   "  store i32 %v, ptr %out, align 4\n  store i32 %w, ptr %q, align 4",
-                  {"out": (I, 2)}, {"a": I, "b": I})
+                  {"out": (WHOLE, 2)}, {"a": WHOLE, "b": WHOLE})
     meaning = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}[name[1:]]
     for a, b in zip(INTEGERS, INTEGERS[::-1], strict=True):
         exact = meaning(a, b) if name[0] == "s" else meaning(u32(a), u32(b))
@@ -149,7 +150,7 @@ FUNCTIONS = [
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("text", "meaning"), FUNCTIONS, ids=[t for t, _ in FUNCTIONS])
 def test_floats(text: str, meaning: Any) -> None:
-    made = record(f"  %r = {text}\n  store double %r, ptr %out, align 8", {"out": (D, 1)}, {"a": D})
+    made = record(f"  %r = {text}\n  store double %r, ptr %out, align 8", {"out": (DOUBLE, 1)}, {"a": DOUBLE})
     for a in FLOATS:
         got = ran(made, np.zeros(1), a)[0][0]
         np.testing.assert_allclose(got, meaning(np.float64(a)), 1e-13, 1e-15)
@@ -161,7 +162,7 @@ def test_floats(text: str, meaning: Any) -> None:
     (144, lambda x: 0 < abs(x) < 2.0**-1022)])
 def test_classes_of_floats(mask: int, holds: Any) -> None:
     made = record(f"  %r = call i1 @llvm.is.fpclass.f64(double %a, i32 {mask})\n  %w = zext i1 %r to i32\n"
-                  "  store i32 %w, ptr %out, align 4", {"out": (I, 1)}, {"a": D})
+                  "  store i32 %w, ptr %out, align 4", {"out": (WHOLE, 1)}, {"a": DOUBLE})
     for a in [*FLOATS, -math.inf, 0.0, 5e-324, -1e-310]:
         assert ran(made, np.zeros(1, np.int32), a)[0][0] == int(holds(a)), a
 
@@ -173,7 +174,7 @@ def test_classes_of_floats(mask: int, holds: Any) -> None:
     ("call i32 @__nv_double2int_rd(double %a)", [2.5, -3.5], [2, -4]),
 ])
 def test_conversions(text: str, values: list[float], expected: list[int]) -> None:
-    made = record(f"  %r = {text}\n  store i32 %r, ptr %out, align 4", {"out": (I, 1)}, {"a": D})
+    made = record(f"  %r = {text}\n  store i32 %r, ptr %out, align 4", {"out": (WHOLE, 1)}, {"a": DOUBLE})
     assert [ran(made, np.zeros(1, np.int32), a)[0][0] for a in values] == expected
 
 
@@ -195,7 +196,7 @@ def test_vectors_and_aggregates() -> None:
   %u = call <4 x float> @llvm.sqrt.v4f32(<4 x float> %v)
   %y = extractelement <4 x float> %u, i64 2
   %z = getelementptr float, ptr %out, i64 3
-  store float %y, ptr %z, align 4""", {"out": (F, 8), "in": (F, 4)}, {"i": I})
+  store float %y, ptr %z, align 4""", {"out": (SINGLE, 8), "in": (SINGLE, 4)}, {"i": WHOLE})
     out = ran(made, np.zeros(8, np.float32), np.array([1, 2, 4, 8], np.float32), 3)[0]
     np.testing.assert_array_equal(out, [0, 4, 16, 2, 16, 1, 4, 4])
 
@@ -209,7 +210,7 @@ def test_repacked_bits() -> None:
   store <8 x i8> %y, ptr %out, align 8
   %z = bitcast double 1.0 to i64
   %q = getelementptr i64, ptr %out, i64 1
-  store i64 %z, ptr %q, align 8""", {"out": ("i8", 16), "in": (I, 2)})
+  store i64 %z, ptr %q, align 8""", {"out": ("i8", 16), "in": (WHOLE, 2)})
     out = ran(made, np.zeros(16, np.int8), np.array([-1, 5], np.int32))[0]
     np.testing.assert_array_equal(out[:8].view(np.int64), [(5 << 32 | 0xFFFFFFFF) + 1])
     assert out[8:].view(np.float64)[0] == 1.0
@@ -224,7 +225,8 @@ def test_blocks_of_memory(count: int) -> None:
   %a = getelementptr float, ptr %in, i64 1
   call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %in, i64 {size}, i1 false)
   %b = getelementptr float, ptr %out, i64 {count}
-  call void @llvm.memset.p0.i64(ptr %b, i8 0, i64 {size}, i1 false)""", {"out": (F, 2 * count), "in": (F, count + 1)})
+  call void @llvm.memset.p0.i64(ptr %b, i8 0, i64 {size}, i1 false)""",
+                  {"out": (SINGLE, 2 * count), "in": (SINGLE, count + 1)})
     x = np.arange(1, count + 2, dtype=np.float32)
     out, moved = ran(made, np.full(2 * count, 9, np.float32), x)
     np.testing.assert_array_equal(out, [*x[:count], *[0] * count])
@@ -244,7 +246,7 @@ def test_constant_expressions_tables_and_shared_memory() -> None:
   %q = getelementptr i32, ptr addrspace(3) @shared, i64 %o
   %w = load i32, ptr addrspace(3) %q, align 4
   %r = getelementptr i32, ptr %out, i64 %i
-  store i32 %w, ptr %r, align 4""", {"out": (I, 4)}, block=4, extra="""
+  store i32 %w, ptr %r, align 4""", {"out": (WHOLE, 4)}, block=4, extra="""
 @table = internal addrspace(4) constant [5 x i32] [i32 9, i32 10, i32 11, i32 12, i32 -3]
 @shared = internal addrspace(3) global [4 x i32] undef
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()""")
@@ -273,7 +275,7 @@ done:
   %z = inttoptr i64 %y to ptr
   %u = sitofp i64 %d to float
   %f = select i1 %null, float 99.0, float %u
-  store float %f, ptr %z, align 4""", {"a": (F, 5), "b": (F, 5)}, {"n": I})
+  store float %f, ptr %z, align 4""", {"a": (SINGLE, 5), "b": (SINGLE, 5)}, {"n": WHOLE})
     for n in (0, 1):
         buffers = ran(made, np.zeros(5, np.float32), np.zeros(5, np.float32), n)[:2]
         np.testing.assert_array_equal(buffers[n], [16, 1, 1, 1, 0])
@@ -337,7 +339,7 @@ def test_names_and_strings() -> None:
 
 def test_the_interpreter_reports_accesses_outside_and_barriers_that_differ() -> None:
     store = "  %p = getelementptr i32, ptr %out, i64 %a\n  store i32 1, ptr %p, align 4"
-    made = record(store, {"out": (I, 3)}, {"a": "i64"})
+    made = record(store, {"out": (WHOLE, 3)}, {"a": "i64"})
     with pytest.raises(interpret.OutOfBounds, match="element 3 of a buffer of 3 elements"):
         ran(made, np.zeros(3, np.int32), 3)
     made = record("""
@@ -350,6 +352,6 @@ one:
 two:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   br label %done
-done:""", {"out": (I, 3)}, block=2)
+done:""", {"out": (WHOLE, 3)}, block=2)
     with pytest.raises(ReactantError, match="wait for each other at different barriers"):
         ran(made, np.zeros(3, np.int32))

@@ -17,8 +17,11 @@ from reactant.ir.context import building
 from reactant.kernels.bases import constant_of
 from reactant.kernels.build import PREDICATES, Builder
 from reactant.kernels.form import kernel_of
+from reactant.kernels.indices import Unknown, computed
 from reactant.kernels.rebuild import Rewriter
 
+FOLLOWED = 4096
+"""Turns up to which a loop of constants is followed."""
 NAMES = {number: name for name, number in PREDICATES.items()}
 FLIPPED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "ult": "ugt", "ule": "uge", "ugt": "ult",
            "uge": "ule", "eq": "eq", "ne": "ne"}
@@ -134,6 +137,85 @@ class While:
         return predicate in ("sgt", "sge", "ugt", "uge") and step < 0
 
 
+@dataclass
+class Course:
+    """A loop whose turns can be followed when it is compiled: how many, and how its carried values move each turn."""
+
+    turns: int
+    steps: dict[int, int]
+    at_bottom: bool
+
+
+def course_of(loop: While) -> Course | None:
+    """Follow the values that start as constants and depend on nothing else, until the test fails.
+
+    None if the test depends on more, or one of the values it depends on does not move by the same each turn.
+    """
+    if not (loop.top or loop.bottom):
+        return None
+    at_bottom = not loop.top
+    state = {v: c for v, s in zip(loop.carried, loop.op.operands, strict=True) if (c := constant_of(s)) is not None}
+    history: dict[ir.Value, list[int]] = {v: [] for v in state}
+    tested: set[ir.Value] = set()
+    turn = 0
+    while turn <= FOLLOWED:
+        values = dict(state)
+        if not followed(loop.flag, values, tested):
+            return None
+        going = values[loop.flag]
+        following = {v: values[n] for v, n in zip(loop.carried, loop.next, strict=True)
+                     if v in state and followed(n, values, set())}
+        for value in list(history):
+            if value in following:
+                history[value].append(state[value])
+            else:
+                del history[value]
+        if not going:
+            break
+        state = following
+        if not tested <= set(state):
+            return None
+        turn += 1
+    else:
+        return None
+    turns = turn + 1 if at_bottom else turn
+    steps = {}
+    for place, value in enumerate(loop.carried):
+        course = [*history.get(value, []), *([following[value]] if value in following and at_bottom else [])]
+        apart = {b - a for a, b in zip(course, course[1:], strict=False)}
+        inside = {b - a for a, b in zip(course[:turns], course[1:turns], strict=False)}
+        read_after = any(len(list(r.uses)) for r, p in zip(loop.op.results, loop.passed, strict=True)
+                         if p == loop.next[place])
+        found = apart if read_after or not at_bottom else inside
+        if value in history and len(found) <= 1:
+            steps[place] = found.pop() if found else 0
+        elif value in tested:
+            return None
+    return Course(turns, steps, at_bottom) if steps else None
+
+
+def followed(value: ir.Value, values: dict[ir.Value, int], tested: set[ir.Value]) -> bool:
+    """Compute an integer from known ones, into `values`; notes which it came from. False if it is not known."""
+    if value in values:
+        tested.add(value)
+        return True
+    constant = constant_of(value)
+    owner = value.owner
+    if constant is not None:
+        values[value] = constant
+        return True
+    if isinstance(owner, ir.Block) or not owner.name.startswith("arith.") or len(owner.results) != 1 or not len(
+            owner.operands):
+        return False
+    if not all([followed(v, values, tested) for v in owner.operands]):
+        return False
+    try:
+        values[value] = computed(owner.operation, [values[v] for v in owner.operands])
+    except Unknown:
+        return False
+    return True
+
+
 class Counting(Rewriter, Builder):
     """Copies a function, counted loops written as such."""
 
@@ -142,10 +224,22 @@ class Counting(Rewriter, Builder):
             return False
         loop = While(op)
         how = loop.counted()
-        if how is None:
+        if how is not None:
+            self.write(loop, how)
+            return True
+        course = course_of(loop)
+        if course is None:
             return False
-        self.write(loop, how)
+        inductions = {place: Induction(place, step, None, self.fits(op.operands[place], step * course.turns), False)
+                      for place, step in course.steps.items()}
+        start = self.mapped(op.operands)
+        self.loop(loop, course.at_bottom, inductions, start, (self.index(0), self.index(course.turns), 1), None)
         return True
+
+    def fits(self, value: ir.Value, distance: int) -> bool:
+        """Whether a distance is a number of the value's type."""
+        kind = value.type
+        return isinstance(kind, ir.IndexType) or kind.width > 1 and abs(distance) < 1 << (kind.width - 1)
 
     def extended(self, value: ir.Value, unsigned: bool) -> ir.Value:
         """An integer as index."""
@@ -173,7 +267,9 @@ class Counting(Rewriter, Builder):
             stride = step
         else:
             lower, upper, stride = self.index(0), self.turns(first, bound, step, how, unsigned), 1
-        self.loop(loop, how, start, lower, upper, stride, direct)
+        inductions = {i.place: i for i in loop.inductions()}
+        inductions[variable.place] = variable
+        self.loop(loop, how.at_bottom, inductions, start, (lower, upper, stride), variable.place if direct else None)
 
     def limit(self, lower: ir.Value, bound: ir.Value, step: int, how: Counted) -> ir.Value:
         """The upper limit of a loop that counts up from `lower` by `step`."""
@@ -223,15 +319,15 @@ class Counting(Rewriter, Builder):
 
     # -- the loop itself
 
-    def loop(self, loop: While, how: Counted, start: list[ir.Value], lower: ir.Value, upper: ir.Value, stride: int,
-             direct: bool) -> None:
-        inductions = {i.place: i for i in loop.inductions()}
-        inductions[how.variable.place] = how.variable
+    def loop(self, loop: While, at_bottom: bool, inductions: dict[int, Induction], start: list[ir.Value],
+             limits: tuple[ir.Value, ir.Value, int], direct: int | None) -> None:
+        """Write scf.for over `limits` (lower, upper, stride); its variable is carried value number `direct`."""
+        lower, upper, stride = limits
         kept = [n for n in range(len(loop.carried)) if n not in inductions]
         # What is read after a bottom-tested loop and is neither carried nor counted is carried too, as is the value
         # that the last turn started with.
         extra = []
-        for place, value in enumerate(loop.passed if how.at_bottom else []):
+        for place, value in enumerate(loop.passed if at_bottom else []):
             carried = value in loop.carried and loop.carried.index(value) in kept
             known = value in loop.carried or value in loop.next or outside(value, loop.op)
             if len(list(loop.op.results[place].uses)) and (carried or not known):
@@ -246,7 +342,7 @@ class Counting(Rewriter, Builder):
             turn = None
             for place, induction in inductions.items():
                 kind = loop.carried[place].type
-                if direct and place == how.variable.place:
+                if place == direct:
                     current = self.cast(position, kind)
                 else:
                     turn = turn if turn is not None else self.turn(position, lower, stride)
@@ -263,7 +359,7 @@ class Counting(Rewriter, Builder):
                 *(self.value(loop.next[n]) for n in kept), *(self.value(loop.passed[p]) for p in extra)])
         finals = dict(zip(kept, made.results, strict=False))
         carried_results = dict(zip(extra, list(made.results)[len(kept):], strict=True))
-        self.results(loop, how, start, lower, upper, stride, inductions, finals, carried_results)
+        self.results(loop, at_bottom, start, limits, inductions, finals, carried_results)
 
     def cast(self, position: ir.Value, kind: ir.Type) -> ir.Value:
         return position if kind == self.index_type else self.create("arith.index_cast", kind, position)
@@ -286,10 +382,11 @@ class Counting(Rewriter, Builder):
             return count
         return self.wrapless("arith.addi", start, count) if flags else self.create("arith.addi", kind, start, count)
 
-    def results(self, loop: While, how: Counted, start: list[ir.Value], lower: ir.Value, upper: ir.Value, stride: int,
+    def results(self, loop: While, at_bottom: bool, start: list[ir.Value], limits: tuple[ir.Value, ir.Value, int],
                 inductions: dict[int, Induction], finals: dict[int, ir.Value],
                 carried_results: dict[int, ir.Value]) -> None:
         """Values for the results of the old loop."""
+        lower, upper, stride = limits
         used = [len(list(r.uses)) > 0 for r in loop.op.results]
         if not any(used):
             return
@@ -298,8 +395,8 @@ class Counting(Rewriter, Builder):
         turns = distance
         if stride != 1:
             turns = self.create("arith.ceildivsi", self.index_type, distance, self.index(stride))
-        last = self.shifted(turns, -1) if how.at_bottom else turns
-        if not how.at_bottom:  # the final test sees the values that the last turn left
+        last = self.shifted(turns, -1) if at_bottom else turns
+        if not at_bottom:  # the final test sees the values that the last turn left
             for place, value in enumerate(loop.carried):
                 induction = inductions.get(place)
                 self.values[value] = finals[place] if induction is None else self.moved(

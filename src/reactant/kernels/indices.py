@@ -370,11 +370,9 @@ class Points:
             number = list(op.results).index(value)
             yields = [list(r.blocks[0].operations)[-1].operands[number] for r in op.regions]
             return self.chosen(op.operands[0], *yields)
-        if op.name == "arith.select":
-            return self.chosen(*op.operands)
         if not op.name.startswith("arith.") or not len(op.operands):
             raise Unknown
-        return self.arithmetic(op, value)
+        return self.arithmetic(op)
 
     def chosen(self, condition: ir.Value, yes: ir.Value, no: ir.Value) -> np.ndarray:
         c, a, b = self.aligned(self.at(condition), self.at(yes), self.at(no))
@@ -393,23 +391,33 @@ class Points:
         a, b = self.aligned(lower, self.axis(value, max(turns, 1)) * step)
         return a + b
 
-    def arithmetic(self, op: ir.Operation, value: ir.Value) -> np.ndarray:
-        name = op.name.removeprefix("arith.")
-        x = self.aligned(*(self.at(v) for v in op.operands))
-        kind = op.operands[0].type
-        if not isinstance(kind, (ir.IndexType, ir.IntegerType)):
-            raise Unknown
-        width = 64 if isinstance(kind, ir.IndexType) else kind.width
-        if name == "cmpi":
-            return compared(ir.IntegerAttr(op.attributes["predicate"]).value, x[0], x[1], width)
-        if name in ("extui", "index_castui"):
-            return unsigned(x[0], width)
-        if name not in OPERATIONS:
-            raise Unknown
-        with np.errstate(all="ignore"):
-            result = OPERATIONS[name](*x)
-        to = 64 if isinstance(value.type, ir.IndexType) else ir.IntegerType(value.type).width
-        return wrapped(result, to)
+    def arithmetic(self, op: ir.Operation) -> np.ndarray:
+        return arithmetic(op, self.aligned(*(self.at(v) for v in op.operands)))
+
+
+def arithmetic(op: ir.Operation, x: list[np.ndarray]) -> np.ndarray:
+    """An operation of arith on integers (i1: 0 and 1). Raises `Unknown` for others."""
+    name, kind = op.name.removeprefix("arith."), op.operands[0].type
+    if name == "select" and isinstance(op.results[0].type, (ir.IndexType, ir.IntegerType)):
+        return np.where(x[0].astype(bool), x[1], x[2])
+    if not isinstance(kind, (ir.IndexType, ir.IntegerType)):
+        raise Unknown
+    width = 64 if isinstance(kind, ir.IndexType) else kind.width
+    if name == "cmpi":
+        return compared(ir.IntegerAttr(op.attributes["predicate"]).value, x[0], x[1], width)
+    if name in ("extui", "index_castui"):
+        return unsigned(x[0], width)
+    if name not in OPERATIONS or width > 64 or name in ("extsi", "index_cast") and width == 1:
+        raise Unknown
+    with np.errstate(all="ignore"):
+        result = OPERATIONS[name](*x)
+    to = op.results[0].type
+    return wrapped(result, 64 if isinstance(to, ir.IndexType) else to.width)
+
+
+def computed(op: ir.Operation, operands: Sequence[int]) -> int:
+    """The integer that an operation of arith gives for integers. Raises `Unknown`."""
+    return int(arithmetic(op, [np.asarray(x, np.int64) for x in operands]))
 
 
 def unsigned(x: np.ndarray, width: int) -> np.ndarray:
