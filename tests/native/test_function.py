@@ -290,3 +290,17 @@ def test_struct_layouts_are_those_of_the_header():
     assert header.struct("XLA_FFI_Api").offsets["XLA_FFI_ThreadPool_NumThreads"] == 144
     assert header.struct("XLA_FFI_Metadata").offsets["traits"] == 32
     assert "getelementptr i8, ptr %frame, i64 80" in support.text()
+
+
+@pytest.mark.parametrize("count", [4, 400_000])
+def test_tiny_numbers_are_numbers(count):
+    """XLA takes denormal numbers for zero; native code does not, in no thread, and leaves XLA's setting alone."""
+    run = native.compile(DOUBLE.format("f64", "arith.addf"), roles=("in", "out"))
+    kind = f"tensor<{count}xf64>"
+    executable = program(f"""func.func public @main(%a: {kind}) -> ({kind}, {kind}) {{
+        %b = stablehlo.add %a, %a : {kind}
+        return %a, %b : {kind}, {kind} }}""", lambda a: [run.custom_call(a, [a[0].type])[0]])
+    x = np.full(count, 1e-310)
+    ours, xla = executable([x])
+    np.testing.assert_array_equal(ours, x + x)
+    assert not xla.any()
