@@ -82,7 +82,7 @@ class Columns:
         for step in plan.steps:
             for root in step.roots:
                 for node, at in root.reads:
-                    if node in versions and any(
+                    if at is not None and node in versions and any(
                             versions[u.node] == versions[node] and order[u.node] > order.get(node, -1)
                             and not windows_apart(self.c.names, u, root, at) for u in written):
                         return False
@@ -109,10 +109,10 @@ class Columns:
                 if not agrees(versions[root.node], tuple(i + s for i, s in zip(index, root.starts, strict=True))):
                     return False
             for node, at in root.reads:
-                if node in versions:
+                if node in versions and at is not None:
                     if isinstance(at, Flat) or not agrees(versions[node], at):
                         return False
-                elif node in made and at != index:
+                elif node in made and at is not None and at != index:
                     return False
         return True
 

@@ -73,7 +73,7 @@ class Compiler:
         if free:
             buffer = free.pop()
         else:
-            buffer = Buffer(f"%t{len(self.scratch_made)}", dtype, count)
+            buffer = Buffer(f"%tmp{len(self.scratch_made)}", dtype, count)
             self.w.define(buffer.name, 0)
             self.scratch_made.append(buffer)
         made = Buffer(buffer.name, dtype, count, level=self.w.depth, version=buffer.version,
@@ -109,6 +109,8 @@ class Compiler:
         for node, index in reader.reads:
             if self.e.storage.get(node) is not buffer:
                 continue
+            if reader is root and index is None:
+                continue    # an update's own operand
             if root is None or index is None:
                 return True
             if windows_apart(self.names, root, reader, index):

@@ -38,7 +38,7 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     outer = [*lent, *(n for n in inputs if n.size and n not in set(lent))]
     listed = []
     for k, node in enumerate([*outer, *constants]):
-        buffer = Buffer(w.define(f"%a{k}", 0), node.dtype, node.size, writable=False, unsized=k < len(lent))
+        buffer = Buffer(w.define(f"%in{k}", 0), node.dtype, node.size, writable=False, unsized=k < len(lent))
         if k < len(lent):
             w.level["%starts"] = 0
             told = e.load(Buffer("%starts", INDEX, len(lent)), number(k), INDEX).name
@@ -55,7 +55,7 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     destinations: dict[Node, Buffer] = {}
     places: list[tuple[Node, Buffer]] = []
     for k, node in enumerate(outputs):
-        buffer = Buffer(w.define(f"%o{k}", 0), node.dtype, node.size, home=block)
+        buffer = Buffer(w.define(f"%out{k}", 0), node.dtype, node.size, home=block)
         listed.append(f"{buffer.name}: {buffer.type}")
         places.append((node, buffer))
         if node.shape and node.size:

@@ -30,7 +30,8 @@ MANY = 64
 @dataclass(eq=False)
 class Root:
     """A value that is computed for its own sake. `shape` is what its loops run over; `place` where an element of them
-    is written (in the target), `reads` the kept values and their indices, in terms of the loops' symbols d0, d1..."""
+    is written (in the target), `reads` the kept values and their indices, in terms of the loops' symbols d0, d1...; an
+    index of None is all of the value."""
 
     node: Node
     kind: str
@@ -349,6 +350,8 @@ class Planner:
         if size(root.shape):
             self._compute(root, elements, index)
         root.reads = list(seen)
+        if root.kind == "update" and self.is_kept(node.operands[0]):
+            root.reads.append((node.operands[0], None))     # what the window leaves of it
         root.expense = max(1.0, self.keeping.expense.get(node, 1.0))
         return root
 

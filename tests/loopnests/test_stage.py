@@ -1,0 +1,171 @@
+"""Which parts of programs become native code, and that nothing else changes: results, derivatives, batching, text."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.loopnests import native_form
+
+
+def relax(u, steps):
+    for _ in range(steps):
+        u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+    return u.sum()
+
+
+def smooth(x, steps):
+    for _ in range(steps):
+        x = np.fft.ifft(np.fft.fft(x) * 0.5).real + np.tanh(x) * 0.1
+    return x
+
+
+def field(n=24):
+    return np.random.default_rng(0).random((n, n))
+
+
+def lowered(function, *arguments, **options):
+    return reactant.jit(function, **options).lower(*arguments)
+
+
+def calls(compiled):
+    """Native calls in what XLA runs."""
+    return compiled.as_text().count("reactant.native.")
+
+
+def test_a_loop_becomes_one_call():
+    found = lowered(relax, field(), 90)
+    compiled = found.compile()
+    assert calls(compiled) == 1
+    assert "stablehlo.while" in found.as_text() and "custom_call" not in found.as_text()
+    plain = field()
+    total = relax(plain, 90)
+    mine = field()
+    assert reactant.jit(relax)(mine, 90) == pytest.approx(total, rel=1e-14)
+    np.testing.assert_allclose(mine, plain, rtol=1e-14)
+
+
+def test_never_and_always():
+    assert calls(lowered(relax, field(), 90, native="never").compile()) == 0
+    x = np.arange(6.0)
+    assert calls(lowered(lambda a: a * 2 + 1, x).compile()) == 0
+    assert calls(lowered(lambda a: a * 2 + 1, x, native="always").compile()) == 1
+
+
+def test_loops_around_library_calls_stay_with_native_parts():
+    x = np.random.default_rng(1).random(6000)
+    compiled = lowered(smooth, x, 80).compile()
+    text = compiled.as_text()
+    assert "while" in text and "fft" in text and calls(compiled) >= 1
+    np.testing.assert_allclose(reactant.jit(smooth)(x, 80), smooth(x, 80), rtol=1e-9, atol=1e-15)
+
+
+def test_explain_names_what_was_compiled():
+    text = str(reactant.explain(relax, field(), 90))
+    assert "compiled natively: region0" in text and "1 loop" in text and "test_stage.py:" in text
+
+
+def test_big_arguments_at_any_alignment():
+    memory = np.random.default_rng(2).random(600 * 600 + 8)
+    function = reactant.jit(relax)
+    for offset in (0, 1, 2, 3, 5, 7, 1, 3, 5, 7, 0):
+        mine = memory[offset:offset + 360_000].reshape(600, 600).copy()
+        aligned = np.empty(360_000 + 8)[offset:offset + 360_000].reshape(600, 600)
+        aligned[...] = mine
+        total = relax(mine, 2)
+        assert function(aligned, 2) == pytest.approx(total, rel=1e-12)
+        np.testing.assert_allclose(aligned, mine, rtol=1e-14)
+
+
+def test_lent_and_cut_out_of_the_same_memory():
+    def both(x):
+        total = 0.0
+        for i in range(300):
+            total += x[i, i] * x[i, 0]
+        return total, np.fft.fft(x[0]).real
+
+    x = np.random.default_rng(3).random((400, 400))
+    for a, b in zip(reactant.jit(both)(x), both(x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11)
+
+
+def jax_loop(x):
+    return jax.lax.fori_loop(0, 20, lambda _, v: jnp.sin(v) + 0.1 * jnp.roll(v, 1), x)
+
+
+def test_jax_functions_and_transformations():
+    x = jnp.linspace(0.0, 1.0, 50)
+    ours = reactant.jit(jax_loop)
+    np.testing.assert_allclose(ours(x), jax_loop(x), rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(lambda v: ours(v) * 2)(x), jax_loop(x) * 2, rtol=1e-6)
+    rows = jnp.stack([x, 2 * x])
+    np.testing.assert_allclose(jax.vmap(ours)(rows), jax.vmap(jax_loop)(rows), rtol=1e-6)
+    gradient, wanted = (jax.grad(lambda v, f=f: f(v).sum())(x) for f in (ours, jax_loop))
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-5)
+
+
+def test_numpy_functions_in_jax_programs():
+    def decay(x):
+        for _ in range(30):
+            x = x - 0.1 * np.sin(x)
+        return x
+
+    compiled = reactant.jit(decay)
+    x = jnp.linspace(0.0, 1.0, 40)
+    wanted = decay(np.asarray(x))
+    np.testing.assert_allclose(jax.jit(compiled)(x), wanted, rtol=1e-5)
+    np.testing.assert_allclose(jax.vmap(compiled)(jnp.stack([x, x])), np.stack([wanted, wanted]), rtol=1e-5)
+    slope = jax.grad(lambda v: compiled(v).sum())(x)
+    step = 1e-3
+    np.testing.assert_allclose(slope, (decay(np.asarray(x) + step) - decay(np.asarray(x) - step)) / (2 * step),
+                               rtol=1e-2)
+
+
+def test_device_arrays_and_donation():
+    def advance(state):
+        for _ in range(10):
+            state[1:] += 0.5 * state[:-1]
+        return state.sum()
+
+    plain = np.arange(50.0)
+    total = advance(plain)
+    state = reactant.array(np.arange(50.0))
+    np.testing.assert_allclose(np.asarray(reactant.jit(advance)(state)), total)
+    np.testing.assert_allclose(np.asarray(state), plain)
+    given = jnp.asarray(np.arange(50.0, dtype=np.float32))
+    donating = reactant.jit(jax_loop, donate=True)
+    np.testing.assert_allclose(donating(given), jax_loop(jnp.arange(50.0, dtype=jnp.float32)), atol=1e-5)
+
+
+def test_calls_from_several_threads():
+    from concurrent.futures import ThreadPoolExecutor
+    function = reactant.jit(relax)
+    wanted = relax(field(300), 20)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: function(field(300), 20), range(8)))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_the_module_itself_stays():
+    module = lowered(relax, field(), 90).module
+    with building():
+        before = str(module)
+        made = native_form(module, "always")
+        assert made is not None and str(module) == before
+        assert modules.counts(made.module)["stablehlo.custom_call"] == 1
+        assert native_form(module, "never") is None
+
+
+def test_effects_keep_their_order():
+    def checked(x, i):
+        total = 0.0
+        for k in range(10):
+            total += x[k]
+        return total + x[i]
+
+    function = reactant.jit(checked, native="always", traced_argnames=("i",))
+    assert function(np.arange(20.0), 3) == 48.0
+    with pytest.raises(IndexError):
+        function(np.arange(20.0), 99)
