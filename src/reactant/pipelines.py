@@ -42,9 +42,11 @@ def admits(options: CompileOptions, rule: Rule) -> bool:
 
 @dataclass(frozen=True)
 class Fixpoint:
-    """Rules of several families applied together until none fires, equal ops merged in between."""
+    """Rules of several families applied together until none fires, equal ops merged in between. Those of the `late`
+    families look only at what has settled; where one fires, it all starts again."""
     families: tuple[str, ...]
     rounds: int = field(default=12)
+    late: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ PASSES: dict[str, Any] = {
 
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "slicing", "dynamic_slicing",
                      "masked_updates", "indexing", "reduction", "contraction", "structured", "control_flow", "flags",
-                     "conditional_updates", "loops", "loop_places", "loop_maps", "loop_lifting", "cleanup"))
+                     "conditional_updates", "loops", "loop_places", "cleanup"),
+                    # inner loops first: an outer one is judged by what they have become
+                    late=("loop_maps", "loop_lifting"))
 
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "loop_windows", "loop_reads",
                    "shape", "slicing", "dynamic_slicing", "logic", "cleanup"))
@@ -184,6 +188,7 @@ def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Rep
 def _run_fixpoint(module: ir.Module, each: Fixpoint, options: CompileOptions, report: Report, verify: bool) -> None:
     """Whole rounds until nothing fires; after each, small ones over what merging equal ops has touched."""
     rules = _rule_set(_rules_of(each.families, options, len(registry.rules())))
+    late = _rule_set(_rules_of(each.late, options, len(registry.rules())))
     root = module.operation
     modules.run_passes(module, PASSES["cse"].pipeline)
     for _ in range(each.rounds):
@@ -196,7 +201,7 @@ def _run_fixpoint(module: ir.Module, each: Fixpoint, options: CompileOptions, re
             uses = changes.uses(root)
             modules.run_passes(module, PASSES["cse"].pipeline)
             fired = rules.apply(root, report, verify=verify, only=changes.touched(root, uses))
-        if not whole or report.not_converged:
+        if report.not_converged or not whole and not (each.late and late.apply(root, report, verify=verify)):
             return
     # The module is right; what still changed in the last round is on record.
     report.not_converged = [name for name, count in report.counts() if count != before.get(name)]

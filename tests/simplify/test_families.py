@@ -50,7 +50,7 @@ def test_family_files_say_what_they_hold(family):
 def test_every_family_is_in_a_pipeline():
     """A family nobody runs is dead code."""
     used = {name for passes in pipelines.PIPELINES.values() for each in pipelines.resolve(passes)
-            if isinstance(each, pipelines.Fixpoint) for name in each.families}
+            if isinstance(each, pipelines.Fixpoint) for name in (*each.families, *each.late)}
     assert set(registry.families()) <= used
 
 

@@ -286,11 +286,25 @@ def _convert(op: ir.OpView, depth: int) -> Range | None:
     return (0, 1) if kind == "b" else range_of(op.operands[0], depth) if kind in "iu" else None
 
 
+def _select(op: ir.OpView, depth: int) -> Range | None:
+    """select(a > b, b, a) is the lesser of both, and so on; anything else one or the other."""
+    condition, *chosen = op.operands
+    a, b = (range_of(v, depth) for v in chosen)
+    made = None if isinstance(condition.owner, ir.Block) else condition.owner
+    if made is not None and made.name == "stablehlo.compare" and set(made.operands) == set(chosen) and a and b:
+        direction = attr.decode(made.attributes["comparison_direction"])
+        if direction in ("LT", "LE", "GT", "GE"):
+            least = (direction in ("LT", "LE")) == (made.operands[0] == chosen[0])
+            choose = min if least else max
+            return choose(a[0], b[0]), choose(a[1], b[1])
+    return _union(a, b)
+
+
 _RANGES = {f"stablehlo.{name}": handler for name, handler in {
     "constant": _constant, "iota": _iota, "add": _corners(lambda x, y: x + y), "subtract": _corners(lambda x, y: x - y),
     "multiply": _corners(lambda x, y: x * y), "negate": _negate, "abs": _abs, "maximum": _extreme(max),
     "minimum": _extreme(min), "clamp": _clamp, "remainder": _remainder, "divide": _divide, "and": _and,
-    "convert": _convert, "select": lambda op, d: _union(range_of(op.operands[1], d), range_of(op.operands[2], d)),
+    "convert": _convert, "select": _select,
     **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice", "dynamic_slice"), _same),
     "concatenate": lambda op, d: _union(*(range_of(v, d) for v in op.operands)),
 }.items()}

@@ -19,5 +19,7 @@ equations(
 equations(
     or_with_not_of_and=(or_(p, not_(and_(p, q))), True),
     and_with_not_of_or=(and_(p, not_(or_(p, q))), False),
+    select_itself_or=(match.select(p, p, q), or_(p, q)),
+    select_or_itself=(match.select(p, q, p), and_(p, q)),
     dtypes="bool",
 )

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
+from reactant.batching.accesses import Turns
 from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
 from reactant.batching.raising import Count, Extreme, Latch, Plan, Reduced, Scattered, Written
+from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, inside, rewrite
+from reactant.simplify.loop_places import place_of
 from reactant.simplify.loops import counted, without_carried
 
 TURN_ELEMENTS = 32_768
@@ -45,9 +48,8 @@ def pays(plan: Plan, indices: Sequence[int]) -> bool:
     if work > TURN_ELEMENTS and not any(op.name in PRODUCTS for op in needed):
         return False
     inner = [op for op in body if op.name == "stablehlo.while"]
-    if any((plan_inside := Plan.of(op)) is not None and plan_inside.whole and pays(plan_inside, plan_inside.leaving)
-           for op in inner):
-        return False        # first things first: they become plain ops, which batch better
+    if any(map(_comes_first, inner)):
+        return False
     if not all(batches(op, raised.spread.batched) for op in needed):
         return False
     values = [r for op in body for r in op.results if r in raised.spread.batched]
@@ -56,6 +58,15 @@ def pays(plan: Plan, indices: Sequence[int]) -> bool:
     if any(_nbytes(v) * plan.count > limit for v in values):
         return False
     return all(_masks_little(op, raised.spread) for op in inner)
+
+
+def _comes_first(loop: ir.Operation) -> bool:
+    """Whether an inner loop is going to be something simpler, which batches better."""
+    places = Turns(loop, counters(loop), 1)
+    if any(place_of(places, index) is not None for index in range(len(loop.operands))):
+        return True
+    plan = Plan.of(loop)
+    return plan is not None and plan.whole and pays(plan, plan.leaving)
 
 
 def _nbytes(value: ir.Value) -> int:

@@ -22,16 +22,18 @@ from reactant.simplify.loops import BODY, CONDITION, counted
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 
 
-def _place(site: Site, turns: Turns, index: int) -> tuple[Window, list[ir.Operation], list[ir.Operation]] | None:
+def place_of(turns: Turns, index: int) -> tuple[Window, list[ir.Operation], list[ir.Operation]] | None:
     """The one window of carried array `index` that the turns read and write, its reads and its writes."""
-    argument, value = site.arguments(BODY)[index], site.returned(BODY)[index]
-    terminator, writes = site.terminator(BODY), []
+    condition, block = (region.blocks[0] for region in turns.loop.regions)
+    terminator = list(block)[-1].operation
+    argument, value = block.arguments[index], terminator.operands[index]
+    writes: list[ir.Operation] = []
     while value != argument:
         if isinstance(value.owner, ir.Block) or value.owner.name != UPDATE:
             return None
         writes.append(value.owner.operation)
         value = value.owner.operands[0]
-    if not writes or users(site.arguments(CONDITION)[index]):
+    if not writes or users(condition.arguments[index]):
         return None
     windows = [window_of(turns, w.operands[0], list(w.operands)[2:], shape_of(w.operands[1])) for w in writes]
     if any(start is None or start.step for start in windows[0].starts):
@@ -67,7 +69,7 @@ def while_works_on_one_place(site: Site):
     """a carried array of which the turns read and write one window only: the window is carried"""
     turns = Turns(site.op, counters(site.op), 1)
     for index in range(len(site.operands)):
-        found = _place(site, turns, index)
+        found = place_of(turns, index)
         if found is not None:
             return _carry_place(site, index, *found)
     return None
