@@ -20,6 +20,9 @@ from reactant.frontends.operators import ag__
 REPLACEMENTS: dict[Any, Callable] = {}
 """What to call instead: NumPy functions, builtins, `math`... by the callable itself."""
 
+KINDS: dict[type, Callable[[Any, tuple, dict], Any]] = {}
+"""How objects of a type are called, and the bound methods of such objects: `handler(function, arguments, keywords)`."""
+
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 _NO_CALLS: tuple[type, ...] = (type(None), int, float, complex, bool, str, bytes, ModuleType)
 
@@ -61,7 +64,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
     ag__.foreign_call(arguments, keywords)
-    return function(*arguments, **keywords)
+    handler = KINDS.get(kind)
+    return function(*arguments, **keywords) if handler is None else handler(function, arguments, keywords)
 
 
 def convertible(function: Any) -> bool:
@@ -209,7 +213,8 @@ def iterate(iterable: Any) -> Iterable:
 def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if isinstance(owner, list) and function.__name__ == "sort" and keywords.get("key") is not None:
         keywords["key"] = following(keywords["key"])
-    return function(*arguments, **keywords)
+    handler = KINDS.get(type(owner))
+    return function(*arguments, **keywords) if handler is None else handler(function, arguments, keywords)
 
 
 # ---- builtins that call back -----------------------------------------------------------------------------------

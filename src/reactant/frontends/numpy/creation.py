@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import UnsupportedError
+from reactant.errors import ConcreteValueNeeded
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
-from reactant.frontends.numpy.tensor import ARRAY, Tensor, check_dtype, wrap
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, check_dtype, wrap
 from reactant.frontends.numpy.ufuncs import as_value
 from reactant.ir import ops
 from reactant.ir.types import Shape, size
@@ -193,10 +194,37 @@ def copy(a: object, order: str = "K", subok: bool = False) -> Tensor:
 @implements(np.arange, creation=True)
 def arange(*args: object, dtype: object = None, device: object = None, like: object = None) -> Tensor:
     if any(type(a) is Tensor and not a.is_concrete() for a in args):
-        raise UnsupportedError("np.arange: the bounds decide the size, so they must be known while tracing. Make an "
-                               "int argument static, or scale np.arange(n) instead.")
+        return _arange_of_run_time_size(args, dtype)
     numbers = [a.numpy()[()] if type(a) is Tensor else a for a in args]
     return Tensor.of_array(np.arange(*numbers, dtype=dtype))
+
+
+def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
+    """Whole numbers whose count only the run knows, where its bounds are known: those of a loop's index, say."""
+    from reactant.frontends.numpy.bounded import Bounded, Range     # arrays of run-time size are made of created ones
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+    ends = [_interval(start), _interval(stop)]
+    if not isinstance(step, int) or step < 1 or None in ends or ends[1][1] - ends[0][0] > st.CONCRETE_ELEMENTS:
+        raise ConcreteValueNeeded("np.arange", "Its bounds decide the size. Make an int argument static, or scale "
+                                               "np.arange(n) instead.")
+    count = max(-((ends[0][0] - ends[1][1]) // step), 0)
+    first, last = (wrap(end).value() for end in (start, stop))
+    first, last = (ops.convert(end, np.int64) for end in (first, last))
+    length = ops.maximum(ops.divide(ops.add(ops.subtract(last, first), step - 1), step), 0)
+    length = ops.select(ops.compare(last, first, "GT"), length, 0)
+    numbers = ops.add(ops.multiply(ops.iota((count,), np.int64, 0), step), ops.broadcast_in_dim(first, (count,), ()))
+    made = ops.convert(numbers, np.int64 if dtype is None else np.dtype(dtype))
+    return Bounded(Tensor.of_value(made), [Range(0, length)])
+
+
+def _interval(number: object) -> tuple[int, int] | None:
+    """Bounds of a whole number; None where there are none, or it is none."""
+    if isinstance(number, int):
+        return number, number
+    if type(number) is not Tensor or number.kind != PYTHON or number.dtype.kind != "i":
+        return None
+    found = number.interval or value_facts.bounds(number.value())
+    return found if found is not None and max(map(abs, found)) < 2**31 else None
 
 
 @implements(np.eye, creation=True)

@@ -16,7 +16,7 @@ import numpy as np
 from reactant import errors
 from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, operators, source_map
-from reactant.frontends.numpy import families, implements, python_numbers
+from reactant.frontends.numpy import creation, families, implements, python_numbers
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
@@ -36,6 +36,24 @@ def install() -> None:
     operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
                       involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     errors.find_frames_with(source_map.user_frame)
+    calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _with_lists
+
+
+def _with_lists(function: Callable, arguments: tuple, keywords: dict) -> Any:
+    """Call a NumPy function. NumPy does not see traced arrays in lists that stand for one array (`np.sum([x, y])`): it
+    tries to make the array, which needs known values, and then gets it made."""
+    try:
+        return function(*arguments, **keywords)
+    except errors.ConcreteValueNeeded:
+        made = [_as_one(a) for a in arguments]
+        named = {name: _as_one(a) for name, a in keywords.items()}
+        if all(a is b for a, b in zip((*made, *named.values()), (*arguments, *keywords.values()), strict=True)):
+            raise
+    return function(*made, **named)
+
+
+def _as_one(x: Any) -> Any:
+    return creation.as_tensor(x) if type(x) in (list, tuple) and implements.has_tensors(x) else x
 
 
 def _creator(function: Callable) -> Callable:
