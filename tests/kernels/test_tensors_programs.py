@@ -1,0 +1,172 @@
+"""Raised kernels within programs: launches in loops, and derivatives through launches."""
+import numpy as np
+import pytest
+
+import reactant
+from reactant.ir import modules
+from reactant.ir.context import building
+
+pytest.importorskip("ziglang", reason="needs ziglang")
+
+SOURCE = r"""
+extern "C" {
+__global__ void diffuse(const double *u, double *v, int n, int m) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i > 0 && i < n - 1 && j > 0 && j < m - 1) {
+        int k = i * m + j;
+        v[k] = u[k] + 0.1 * (u[k - 1] + u[k + 1] + u[k - m] + u[k + m] - 4 * u[k]);
+    }
+}
+__global__ void relax(const double *u, double *v, int n, int m) {
+    int j = blockIdx.x * blockDim.x + threadIdx.x, i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i > 0 && i < n - 1 && j > 0 && j < m - 1) {
+        int k = i * m + j;
+        v[k] = 0.5 * u[k] + 0.125 * (u[k - 1] + u[k + 1] + u[k - m] + u[k + m]);
+    }
+}
+__global__ void react(const double *u, double *v, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n - 1) v[i] = u[i] + 0.1 * (u[i - 1] - 2 * u[i] + u[i + 1]) * cos(u[i]);
+}
+__global__ void squares(const double *x, double *y, int n) {
+    __shared__ double s[64];
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    s[t] = i < n ? x[i] * x[i] : 0;
+    __syncthreads();
+    for (int k = 32; k > 0; k >>= 1) { if (t < k) s[t] += s[t + k]; __syncthreads(); }
+    if (t == 0) atomicAdd(y, s[0]);
+}
+__global__ void deposit(const double *x, const int *p, double *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(&y[p[i]], x[i] * x[i]);
+}
+__global__ void collect(const double *x, const int *p, double *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[p[i]] * sin(x[i]);
+}
+__global__ void tiled(const double *a, const double *b, double *c) {
+    __shared__ double s[8][8], r[8][8];
+    int tx = threadIdx.x, ty = threadIdx.y, j = blockIdx.x * 8 + tx, i = blockIdx.y * 8 + ty;
+    double total = 0;
+    for (int t = 0; t < 2; t++) {
+        s[ty][tx] = a[i * 16 + t * 8 + tx];
+        r[ty][tx] = b[(t * 8 + ty) * 16 + j];
+        __syncthreads();
+        for (int k = 0; k < 8; k++) total += s[ty][k] * r[k][tx];
+        __syncthreads();
+    }
+    c[i * 16 + j] = total;
+}
+__global__ void roots(const double *x, double *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    double z = 1;
+    for (int k = 0; k < 20; k++) { if (fabs(z * z - x[i]) < 1e-13) break; z = 0.5 * (z + x[i] / z); }
+    y[i] = z;
+}
+__global__ void rows(const int *start, const int *column, const double *v, const double *x, double *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        double s = 0;
+        for (int k = start[i]; k < start[i + 1]; k++) s += v[k] * x[column[k]];
+        y[i] = s;
+    }
+}
+}
+"""
+N = 100
+rng = np.random.default_rng(0)
+PLACES = rng.integers(0, N, N).astype(np.int32)
+STARTS = np.minimum(np.arange(N + 1) // 2 + np.arange(N + 1) % 2, 60).astype(np.int32)
+COLUMNS = rng.integers(0, N, 60).astype(np.int32)
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    return reactant.cuda.load(SOURCE)
+
+
+def model(kernels, grid, block, n, m):
+    def run(u, v, steps):
+        for _ in range(steps):
+            kernels["diffuse"][grid, block](u, v, n, m)
+            kernels["relax"][grid, block](v, u, n, m)
+    return run
+
+
+def plain(u, v, steps):
+    for _ in range(steps):
+        v[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.1 * (u[1:-1, :-2] + u[1:-1, 2:] + u[:-2, 1:-1] + u[2:, 1:-1]
+                                               - 4 * u[1:-1, 1:-1])
+        u[1:-1, 1:-1] = 0.5 * v[1:-1, 1:-1] + 0.125 * (v[1:-1, :-2] + v[1:-1, 2:] + v[:-2, 1:-1] + v[2:, 1:-1])
+
+
+def test_launches_that_alternate_are_the_loop_a_person_writes(kernels):
+    compiled = reactant.jit(model(kernels, (2, 3), (16, 16), 40, 30), frontend="numpy", native="never")
+    by_hand = reactant.jit(plain, frontend="numpy", native="never")
+    u, v = rng.standard_normal((40, 30)), rng.standard_normal((40, 30))
+    expected = u.copy(), v.copy()
+    found = [modules_of(f.lower(u, v, 500)) for f in (compiled, by_hand)]
+    assert found[0]["stablehlo.while"] == 1
+    assert sum(found[0].values()) <= sum(found[1].values()) + 2
+    compiled(u, v, 500)
+    plain(*expected, 500)
+    np.testing.assert_allclose(u, expected[0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(v, expected[1], rtol=1e-10, atol=1e-12)
+
+
+def modules_of(lowered):
+    with building():
+        return modules.counts(lowered.module)
+
+
+def through(kernels, name, launch, before=lambda *a: np.zeros(N)):
+    def value(*arguments):
+        y = before(*arguments)
+        launch(kernels[name], y, *arguments)
+        return (y * y).sum()
+    return value
+
+
+GRADIENTS = {
+    "squares": (lambda k, y, x: k[2, 64](x, y, N), (rng.standard_normal(N),), lambda *a: np.zeros(1)),
+    "deposit": (lambda k, y, x: k[2, 64](x, PLACES, y, N), (rng.standard_normal(N),), None),
+    "collect": (lambda k, y, x: k[2, 64](x, PLACES, y, N), (rng.standard_normal(N),), None),
+    "tiled": (lambda k, y, a, b: k[(2, 2), (8, 8)](a, b, y), tuple(rng.standard_normal((2, 16, 16))),
+              lambda *a: np.zeros((16, 16))),
+    "roots": (lambda k, y, x: k[2, 64](x, y, N), (rng.uniform(1, 4, N),), None),
+    "rows": (lambda k, y, v, x: k[2, 64](STARTS, COLUMNS, v, x, y, N),
+             (rng.standard_normal(60), rng.standard_normal(N)), None),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_through_kernels(kernels, name):
+    launch, arguments, before = GRADIENTS[name]
+    value = through(kernels, name, launch, before or (lambda *a: np.zeros(N)))
+    compare_with_differences(value, arguments)
+
+
+def test_gradient_through_a_loop_of_launches(kernels):
+    def value(u):
+        v = u.copy()
+        for _ in range(20):
+            kernels["react"][2, 64](u, v, N)
+            kernels["react"][2, 64](v, u, N)
+        return (u * u).sum()
+    compare_with_differences(value, (rng.standard_normal(N),))
+
+
+def compare_with_differences(value, arguments):
+    compiled = reactant.jit(value, frontend="numpy", native="never")
+    for number, x in enumerate(arguments):
+        gradient = reactant.grad(compiled, argnums=number)(*map(np.array, arguments))
+        direction = np.random.default_rng(number).standard_normal(x.shape)
+        step = 1e-6
+
+        def at(s, number=number, x=x, direction=direction):
+            moved = [np.array(a) for a in arguments]
+            moved[number] = x + s * direction
+            return float(compiled(*moved))
+        expected = (at(step) - at(-step)) / (2 * step)
+        np.testing.assert_allclose((gradient * direction).sum(), expected, rtol=1e-5, atol=1e-6)
