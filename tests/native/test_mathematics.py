@@ -84,7 +84,7 @@ def test_accuracy(name, kind):
             assert (close | (results == expected)).all()
             return
         worst = errors(results, exact, dtype).max()
-    assert worst <= 2.0, f"{worst} units in the last place"
+    assert worst <= (4.0 if name == "erfc" else 2.0), f"{worst} units in the last place"
 
 
 NUMPY = {"exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
@@ -171,7 +171,7 @@ def test_integer_powers():
     assert run("%r = math.ipowi %x0, %x1 : i64", ["i64", "i64"], "i64", x, n).tolist() == [1024, -27, -1, 1, 1, 0]
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "powf", "tanh"])
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "powf", "tanh", "erf", "asin", "cbrt"])
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 def test_loops_with_functions_are_vector_code(name, kind):
     count = 2 if name == "powf" else 1

@@ -45,6 +45,13 @@ def scaled(x: Real, n: Bits) -> Real:
     return x * power_of_two(half) * power_of_two(n - half)
 
 
+def _any_sum(a: Real, b: Real) -> tuple[Real, Real]:
+    """a + b exactly as a sum of two."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
 # -- exponentials
 
 LOG2_E = 1.4426950408889634
@@ -68,10 +75,13 @@ def _reduced(x: Real) -> tuple[Real, Real, Bits]:
     return reduced, (-number).fma(low, first - reduced), n
 
 
-def _exponential(x: Real, halvings: int = 0) -> Real:
-    """e**x / 2**halvings."""
+def exponential(x: Real, halvings: int = 0, rest: Real | None = None) -> Real:
+    """e**(x + rest) / 2**halvings; `rest` is far below x's last place."""
     low, high = (-746.0, 711.0) if x.double else (-105.0, 90.0)
     high_part, low_part, n = _reduced(x.most(low).least(high))
+    if rest is not None:
+        high_part, lost = _any_sum(high_part, rest)
+        low_part = low_part + lost
     tail = (high_part * high_part).fma(high_part.polynomial(_EXP[x.scalar]), low_part)
     value = scaled(1.0 - (-(high_part + tail)), n - halvings if halvings else n)
     return value.choose(x.test("ord", x), x)
@@ -79,7 +89,7 @@ def _exponential(x: Real, halvings: int = 0) -> Real:
 
 @routine("exp")
 def exp(x: Real) -> Real:
-    return _exponential(x)
+    return exponential(x)
 
 
 @routine("exp2")
@@ -228,7 +238,7 @@ def sinh(x: Real) -> Real:
     size = x.abs()
     e = expm1(size.least(40.0))
     small = (e + e / (e + 1.0)) * 0.5
-    value = small.choose(size.test("olt", 22.0), _exponential(size, halvings=1))
+    value = small.choose(size.test("olt", 22.0), exponential(size, halvings=1))
     return x.choose(x.test("uno", x) | size.test("olt", 1e-300), value.copysign(x))
 
 
@@ -236,7 +246,7 @@ def sinh(x: Real) -> Real:
 def cosh(x: Real) -> Real:
     if not x.double:
         return cosh(x.wide()).narrow()
-    half = _exponential(x.abs(), halvings=1)
+    half = exponential(x.abs(), halvings=1)
     return half + 0.25 / half
 
 
@@ -442,13 +452,6 @@ def _log2_in_two(x: Real) -> tuple[Real, Real]:
     large = number.test("une", 0.0)
     whole, rest = _sum(number.choose(large, unit), unit.choose(large, 0.0))
     return _sum(whole, rest + unit_low)
-
-
-def _any_sum(a: Real, b: Real) -> tuple[Real, Real]:
-    """a + b exactly as a sum of two."""
-    total = a + b
-    back = total - a
-    return total, (a - (total - back)) + (b - back)
 
 
 def _two_to(high: Real, low: Real) -> Real:

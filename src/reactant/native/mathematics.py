@@ -1,15 +1,14 @@
-"""`math`: elementary functions. What the processor or LLVM has is used directly, the rest is the C library's."""
+"""`math`: what the processor has is used directly, the rest are routines (`elementary`, `inverses`, `special`)."""
 from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.native import elementary, layout, reals, special  # noqa: F401 - the routines
+from reactant.native import elementary, inverses, layout, reals, special  # noqa: F401 - the routines
 from reactant.native.arithmetic import SUFFIX, flags_of, narrowed, widened
 from reactant.native.emission import Function, emits
 
 _INTRINSICS = {"sqrt": "sqrt", "absf": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "round",
                "roundeven": "roundeven", "copysign": "copysign", "fma": "fma"}
-_LIBRARY = ("asin", "acos", "asinh", "acosh", "atanh", "erf", "erfc")
 
 
 def evaluate(f: Function, name: str, llvm_type: str, operands: list[str], flags: str = "") -> str:
@@ -19,13 +18,11 @@ def evaluate(f: Function, name: str, llvm_type: str, operands: list[str], flags:
         return reals.call(f, name, llvm_type, operands)
     if name in _INTRINSICS:
         return f.intrinsic(f"llvm.{_INTRINSICS[name]}.{SUFFIX[llvm_type]}", llvm_type, arguments, flags)
-    if name == "rsqrt":
-        root = f.intrinsic(f"llvm.sqrt.{SUFFIX[llvm_type]}", llvm_type, arguments, flags)
-        return f.let(f"fdiv {flags}{llvm_type} 1.0, {root}")
-    return f.intrinsic(name + ("f" if llvm_type == "float" else ""), llvm_type, arguments)
+    root = f.intrinsic(f"llvm.sqrt.{SUFFIX[llvm_type]}", llvm_type, arguments, flags)     # rsqrt
+    return f.let(f"fdiv {flags}{llvm_type} 1.0, {root}")
 
 
-@emits(*(f"math.{name}" for name in {*_INTRINSICS, *reals.ROUTINES, *_LIBRARY, "rsqrt"}))
+@emits(*(f"math.{name}" for name in {*_INTRINSICS, *reals.ROUTINES, "rsqrt"}))
 def emit_math(f: Function, op: ir.Operation) -> None:
     type_ = op.results[0].type
     wide, name = "", op.name[5:]
