@@ -4,6 +4,8 @@ NumPy's order of floats is sorted as integers, whose bits are the floats'. Such 
 operand, and who turned its keys back into floats reads those. The sign of one float put on another is a choice of -|x|
 and |x|.
 
+A solution by LU, U^-1 L^-1 P b, is marked as one of A x = P b: its derivative needs no derivative of L and U.
+
 Constants that simplification has moved out of the body of a sort or a reduction go back in: rules copy bodies.
 """
 from __future__ import annotations
@@ -20,6 +22,8 @@ def prepared(module: ir.Module) -> ir.Module:
     copy = modules.clone(module)
     for op in [op for op in modules.walk(copy) if len(op.regions) and op.name in WITH_BODIES]:
         _constants_inside(op)
+    for op in [op for op in modules.walk(copy) if op.name == "stablehlo.custom_call"]:
+        _mark_solution(op)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.bitcast_convert"]:
         if is_float(dtype_of(op.result)) and dtype_of(op.operands[0]).itemsize == dtype_of(op.result).itemsize:
             with op.location, ir.InsertionPoint(op):
@@ -43,6 +47,46 @@ def _constants_inside(op: ir.Operation) -> None:
             for number, operand in enumerate(each.operands):
                 if operand in inside:
                     each.operands[number] = inside[operand]
+
+
+SOLUTION = "reactant.solution"
+"""Marks a barrier over (x, P b, packed L and U, pivots, A): its first result is the solution of A x = b."""
+_TRIANGLES = ("lapack_strsm_ffi", "lapack_dtrsm_ffi", "lapack_ctrsm_ffi", "lapack_ztrsm_ffi")
+
+
+def _mark_solution(op: ir.Operation) -> None:
+    inner = _triangle(op, "U", "N")
+    lower = None if inner is None else _made_by(inner[1], "custom_call")
+    outer = None if lower is None else _triangle(lower, "L", "U")
+    if inner is None or outer is None or inner[0] != outer[0]:
+        return
+    factor = inner[0]
+    guarded = _made_by(factor, "select")
+    factor = factor if guarded is None else guarded.operands[1]
+    made = _made_by(factor, "custom_call")
+    if made is None or not _target(made).endswith("getrf_ffi") or made.results[0] != factor:
+        return
+    if any(use.owner.operation.name == "stablehlo.optimization_barrier" for use in op.result.uses):
+        return                                                           # marked already
+    solution, values = op.result, [op.result, outer[1], *list(made.results)[:2], made.operands[0]]
+    with op.location, ir.InsertionPoint(op):
+        barrier = ops.create("stablehlo.optimization_barrier", [v.type for v in values], values,
+                             {SOLUTION: ir.UnitAttr.get()}).operation
+    barrier.move_after(op)
+    solution.replace_all_uses_except(barrier.results[0], barrier)
+
+
+def _target(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["call_target_name"]).value
+
+
+def _triangle(op: ir.Operation, uplo: str, diagonal: str) -> tuple[ir.Value, ir.Value] | None:
+    """The operands of a plain solve from the left with one triangle."""
+    if _target(op) not in _TRIANGLES:
+        return None
+    config = ir.DictAttr(op.attributes["mhlo.backend_config"])
+    letters = "".join(chr(ir.IntegerAttr(config[name]).value) for name in ("side", "uplo", "trans_x", "diag"))
+    return (op.operands[0], op.operands[1]) if letters == f"L{uplo}N{diagonal}" else None
 
 
 def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:

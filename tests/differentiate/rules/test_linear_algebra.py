@@ -10,7 +10,7 @@ from reactant.differentiate.declare import NotDifferentiable
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
 from reactant.frontends.jax_calls import call_jax
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.ir.context import building
 from tests.differentiate.derivative_checks import check, compiled, module_of
 
@@ -104,6 +104,10 @@ def determinant(a):
     return jnp.linalg.det(a)
 
 
+def solve(a, b):
+    return jnp.linalg.solve(a, b)
+
+
 def inverse(a):
     return jnp.linalg.inv(a)
 
@@ -135,12 +139,14 @@ ROWS = {
     "eigh_complex": (eigh_projections, complexes(3, 3)),
     "eigenvalues": (eigenvalues, matrix(3, 3)), "eig": (eig, matrix(3, 3)), "eig_complex": (eig, complexes(3, 3)),
     "tridiagonal": (tridiagonal, matrix(1, 4)[0], matrix(1, 4)[0], matrix(1, 4)[0], matrix(4, 2)),
+    "solve": (solve, matrix(3, 3), matrix(3, 2)), "solve_complex": (solve, complexes(3, 3), complexes(3, 2)),
+    "solve_stack": (solve, matrix(2, 3, 3), matrix(2, 3, 1)),
     "determinant": (determinant, matrix(4, 4)), "inverse": (inverse, complexes(3, 3)),
     "least_squares": (least_squares, matrix(4, 2), matrix(4, 2)), "pseudo_inverse": (pseudo_inverse, matrix(3, 2)),
     "exponential": (exponential, matrix(3, 3)),
 }
 SECOND_ORDER = {"lu", "lu_wide", "qr", "apply_q", "svd_tall", "svd_complex", "singular_values", "eigh", "eig",
-                "tridiagonal", "determinant"}
+                "tridiagonal", "determinant", "solve"}
 """Second derivatives of the others take long to compile: with `-m slow`."""
 
 
@@ -206,3 +212,14 @@ def test_forms_without_a_rule_say_so(function):
     a = matrix(3, 3)
     with pytest.raises(NotDifferentiable, match="Schur, Hessenberg"):
         vjp(module_of(of_jax(function), [a]), [0], [0])
+
+
+def test_a_solution_needs_no_derivative_of_the_factors():
+    """Four triangular solves (two in each direction), no product of two square matrices."""
+    a, b = matrix(5, 5), matrix(5, 1)
+    with building():
+        made = vjp(module_of(of_jax(solve), [a, b]), [0, 1], [0])
+        modules.run_passes(made, "func.func(cse,canonicalize)")
+        text = modules.to_text(made)
+    assert text.count("trsm") <= 8 and "tensor<5x5xf64>, tensor<5x5xf64>) -> tensor<5x5xf64>" not in [
+        line.rpartition(" : ")[2] for line in text.splitlines() if "dot_general" in line]

@@ -7,6 +7,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus
+from reactant.differentiate.prepare import SOLUTION
 from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
@@ -56,6 +57,8 @@ def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
 def _rows(pivots: ir.Value, count: int) -> ir.Value:
     """The permutation of `count` rows that LAPACK's swaps make: (batch..., count)."""
     swaps = shape_of(pivots)[-1]
+    if len(shape_of(pivots)) == 1:
+        return _rows_of_one(pivots, count)
     shape = (*shape_of(pivots)[:-1], count)
     last = len(shape) - 1
     columns = ops.iota(shape, "int32", last)
@@ -74,6 +77,17 @@ def _rows(pivots: ir.Value, count: int) -> ir.Value:
         return [ops.add(i, 1), ops.select(here, at(order, there), ops.select(there, at(order, here), order))]
 
     return ops.while_([ops.constant(0, "int32"), columns], lambda i, _: ops.compare(i, swaps, "LT"), swap)[1]
+
+
+def _rows_of_one(pivots: ir.Value, count: int) -> ir.Value:
+    def swap(i: ir.Value, order: ir.Value) -> list[ir.Value]:
+        j = ops.subtract(ops.reshape(ops.dynamic_slice(pivots, [i], (1,)), ()), 1)
+        here, there = ops.dynamic_slice(order, [i], (1,)), ops.dynamic_slice(order, [j], (1,))
+        order = ops.dynamic_update_slice(order, there, [i])
+        return [ops.add(i, 1), ops.dynamic_update_slice(order, here, [j])]
+
+    start = [ops.constant(0, "int32"), ops.iota((count,), "int32", 0)]
+    return ops.while_(start, lambda i, _: ops.compare(i, shape_of(pivots)[0], "LT"), swap)[1]
 
 
 def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
@@ -95,6 +109,50 @@ def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
     middle = lapack_solve(up_factor, middle, left_side=False, lower=False)
     low, up = triangle(middle, True, 0.0), triangle(middle, False, 1.0)
     return [ops.add(ops.add(matmul(low_factor, low), low), matmul(up, up_factor)), None, None]
+
+
+# ---- barriers, and the solutions that they mark ---------------------------------------------------------------------
+
+def _permuted(pivots: ir.Value, x: ir.Value, back: bool) -> ir.Value:
+    """P x, or P^T x."""
+    shape = shape_of(x)
+    rows = _rows(pivots, shape[-2])
+    if back:                                                    # where each row has gone
+        places = ops.iota(shape_of(rows), "int32", len(shape) - 2)
+        rows = ops.sort([rows, places], len(shape) - 2)[1]
+    return taken(x, ops.broadcast_in_dim(rows, shape, range(len(shape) - 1)), len(shape) - 2)
+
+
+def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
+    """Of a solution: A x = b has x' = A^-1 (b' - A' x)."""
+    found = [t if t is None else ops.optimization_barrier(t)[0] for t in tangents]
+    if SOLUTION in call.op.attributes:
+        x, _, factor, pivots, _ = call.operands
+        right, ta = tangents[1], tangents[4]
+        if ta is not None:
+            right = plus(right, ops.negate(matmul(_permuted(pivots, ta, False), x)))
+        if right is None:
+            return [None, *found[1:]]
+        right = lapack_solve(factor, right, left_side=True, lower=True, unit_diagonal=True)
+        found[0] = lapack_solve(factor, right, left_side=True, lower=False)
+    return found
+
+
+def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
+    found: list[Contribution] = [None if each is None else ops.optimization_barrier(each)[0] for each in g]
+    if SOLUTION in call.op.attributes and g[0] is not None:
+        x, _, factor, pivots, _ = call.operands
+        right = lapack_solve(factor, g[0], left_side=True, lower=False, transpose_a="TRANSPOSE")
+        right = lapack_solve(factor, right, left_side=True, lower=True, unit_diagonal=True, transpose_a="TRANSPOSE")
+        found[0] = None
+        found[1] = plus(right, g[1]) if wanted[1] else None
+        if wanted[4]:
+            product = ops.negate(matmul(_permuted(pivots, right, True), swapped(x)))
+            found[4] = plus(product, g[4])
+    return found
+
+
+derivative("optimization_barrier", _barrier_forward, _barrier_reverse)
 
 
 # ---- tridiagonal systems -------------------------------------------------------------------------------------------

@@ -242,12 +242,3 @@ def _converted_back(call: Call, g: ir.Value) -> ir.Value:
     if is_complex(dtype_of(g)) and not is_complex(target):
         g = ops.real(g)
     return ops.convert(g, target)
-
-
-def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
-    return [t if t is None else ops.optimization_barrier(t)[0] for t in tangents]
-
-
-derivative("optimization_barrier", _barrier_forward,
-           lambda call, g, wanted: [each if each is None else ops.optimization_barrier(each)[0] for each in g])
-
