@@ -59,7 +59,7 @@ def otsu(counts):
 
 def test_counting_up_to_a_loop_index():
     check(otsu, np.array([0, 3, 9, 4, 1, 0, 0, 2, 8, 7, 1], dtype=float))
-    few, many = (sum(reactant.jit(otsu).lower(np.ones(n)).operations().values()) for n in (90, 180))
+    few, many = (sum(reactant.jit(otsu).lower(np.ones(n)).operations().values()) for n in (50, 100))
     assert few == many
 
 

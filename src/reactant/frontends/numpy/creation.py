@@ -201,10 +201,10 @@ def arange(*args: object, dtype: object = None, device: object = None, like: obj
 
 def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     """Whole numbers whose count only the run knows, where its bounds are known: those of a loop's index, say."""
-    from reactant.frontends.numpy.bounded import Bounded, Range     # arrays of run-time size are made of created ones
+    from reactant.frontends.numpy.bounded import Bounded, Range  # arrays of run-time size are made of created ones
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     ends = [_interval(start), _interval(stop)]
-    if not isinstance(step, int) or step < 1 or None in ends or ends[1][1] - ends[0][0] > st.CONCRETE_ELEMENTS:
+    if type(step) is not int or step < 1 or None in ends or ends[1][1] - ends[0][0] > st.CONCRETE_ELEMENTS:
         raise ConcreteValueNeeded("np.arange", "Its bounds decide the size. Make an int argument static, or scale "
                                                "np.arange(n) instead.")
     count = max(-((ends[0][0] - ends[1][1]) // step), 0)
@@ -219,9 +219,9 @@ def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
 
 def _interval(number: object) -> tuple[int, int] | None:
     """Bounds of a whole number; None where there are none, or it is none."""
-    if isinstance(number, int):
-        return number, number
-    if type(number) is not Tensor or number.kind != PYTHON or number.dtype.kind != "i":
+    if type(number) is not Tensor:
+        return (number, number) if isinstance(number, int) else None
+    if number.kind != PYTHON or number.dtype.kind != "i":
         return None
     found = number.interval or value_facts.bounds(number.value())
     return found if found is not None and max(map(abs, found)) < 2**31 else None
