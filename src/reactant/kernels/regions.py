@@ -277,8 +277,11 @@ class Graph:
     def undefine(self, ways: list[Way]) -> None:
         """What one of these ways assigns for the place it leads to means nothing on the others: say so, or it would
         seem to be carried along from before. (A dispatching node's ways assign nothing: that was done before them.)"""
-        def parameters(way: Way) -> list[ir.Value]:
-            return self.nodes[way.target].parameters if way.target is not None and way.target >= 0 else []
+        def parameters(way: Way) -> list[Name]:
+            if way.target is None or way.target < 0:
+                return []
+            node = self.nodes[way.target]
+            return [*node.parameters, *([node.selector] if isinstance(node.selector, Variable) else [])]
         names = [n for way in ways for n, s in way.assigned
                  if s is not UNDEFINED and (isinstance(n, Variable) or n in parameters(way))]
         for way in ways:
