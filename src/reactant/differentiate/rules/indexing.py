@@ -202,6 +202,28 @@ derivative("scatter", _scatter_forward, _scatter_reverse)
 
 def _sort_forward(call: Call, tangents: Tangents) -> Tangents:
     """Positions are sorted along, and the tangents are read at them."""
+    order, dimension = _with_places(call)[-1], call.attributes["dimension"]
+    return [None if t is None else taken(t, order, dimension) for t in tangents]
+
+
+def _sort_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
+    """Each element of the cotangent goes back where it came from."""
+    order, dimension = _with_places(call)[-1], call.attributes["dimension"]
+    return [_put_back(each, order, dimension) if want and each is not None else None
+            for each, want in zip(g, wanted, strict=True)]
+
+
+def _put_back(g: ir.Value, order: ir.Value, dimension: int) -> ir.Value:
+    """The transpose of `taken`, for an order that has every position once."""
+    shape = shape_of(g)
+    others = [d for d in range(len(shape)) if d != dimension]
+    return ops.scatter(zeros(g), order, g, "second", update_window_dims=(), inserted_window_dims=(dimension,),
+                       scatter_dims_to_operand_dims=(dimension,), index_vector_dim=len(shape),
+                       input_batching_dims=others, scatter_indices_batching_dims=others, unique_indices=True)
+
+
+def _with_places(call: Call) -> list[ir.Value]:
+    """The same sort with positions as another operand."""
     dimension, block = call.attributes["dimension"], call.op.regions[0].blocks[0]
     body, returned = block_ops(block)
     shape = shape_of(call.inputs[0])
@@ -212,9 +234,8 @@ def _sort_forward(call: Call, tangents: Tangents) -> Tangents:
             modules.clone_with(op, mapping)
         return [mapping.get(v, v) for v in returned]
 
-    places = ops.iota(shape, "int64", dimension)
-    order = ops.sort([*call.operands, places], dimension, comparator, is_stable=True)[-1]
-    return [None if t is None else taken(t, order, dimension) for t in tangents]
+    places = ops.iota(shape, "int32" if shape[dimension] < 2**31 else "int64", dimension)
+    return ops.sort([*call.operands, places], dimension, comparator, is_stable=True)
 
 
 def taken(x: ir.Value, order: ir.Value, dimension: int) -> ir.Value:
@@ -226,7 +247,7 @@ def taken(x: ir.Value, order: ir.Value, dimension: int) -> ir.Value:
                       start_indices_batching_dims=others)
 
 
-derivative("sort", _sort_forward)
+derivative("sort", _sort_forward, _sort_reverse)
 
 
 def _top_forward(call: Call, tangents: Tangents) -> Tangents:
