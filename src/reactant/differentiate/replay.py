@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,17 +202,35 @@ class Replayed:
 
     def distance(self, left: ir.Value, free: ir.Value) -> ir.Value:
         """How far to run before the next state is kept: `left` turns are to be reversed with `free` more rows."""
-        table = ops.constant(schedule(self.slots))
+        reach, steps = schedule(self.slots)
         rows = ops.add(free, 1)
-        reach = row_of(table, rows)
         wide = ops.broadcast_in_dim(left, (REPETITIONS,), ())
-        repetitions = ops.reduce(ops.convert(ops.compare(reach, wide, "LT"), np.int64), 0, (0,), "add")
-        rest = row_of(row_of(table, free), ops.minimum(repetitions, REPETITIONS - 1))
+        below = ops.compare(row_of(ops.constant(reach), rows), wide, "LT")
+        repetitions = ops.minimum(ops.reduce(ops.convert(below, np.int64), 0, (0,), "add"), REPETITIONS - 1)
+        found = row_of(row_of(ops.constant(steps), rows), repetitions)
+        few, early, many, late, rest = (ops.reshape(ops.slice(found, [i], [i + 1]), ()) for i in range(5))
+        chosen = ops.select(ops.compare(left, few, "LE"), early, ops.select(
+            ops.compare(left, many, "GE"), late, ops.subtract(left, rest)))
         last = ops.subtract(left, 1)
-        chosen = ops.clamp(ops.constant(1, np.int64), ops.subtract(left, rest), last)
-        return ops.select(ops.compare(free, 0, "GT"), chosen, last)
+        return ops.select(ops.compare(free, 0, "GT"), ops.clamp(ops.constant(1, np.int64), chosen, last), last)
 
 
-def schedule(slots: int) -> np.ndarray:
-    """How many turns s rows reverse with at most r repetitions of each: (s + r)! / (s! r!), element [s, r]."""
-    return np.array([[min(math.comb(s + r, s), 2**62) for r in range(REPETITIONS)] for s in range(slots + 1)], np.int64)
+@cache
+def schedule(slots: int) -> tuple[np.ndarray, np.ndarray]:
+    """The binomial schedule as tables over the rows s (that of the first state included) and the repetitions r.
+
+    reach[s, r]: how many turns can be reversed. steps[s, r]: (few, early, many, late, rest): run `early` turns before the
+    next state is kept where at most `few` turns are left, `late` where at least `many`, else all but `rest`.
+    """
+    def over(n: int, k: int) -> int:
+        return math.comb(n, k) if 0 <= k <= n else 0
+
+    reach, steps = np.ones((slots + 1, REPETITIONS), np.int64), np.zeros((slots + 1, REPETITIONS, 5), np.int64)
+    for s in range(1, slots + 1):
+        for r in range(REPETITIONS):
+            whole, shorter, fewer, both = (over(s + r, s), over(s + r - 1, s), over(s + r - 2, s - 1),
+                                           over(s + r - 3, s - 2))
+            row = (shorter + both, over(s + r - 2, s), whole - over(s + r - 3, s - 3), shorter, fewer + both)
+            reach[s, r] = min(whole, 2**62)
+            steps[s, r] = [min(v, 2**62) for v in row]
+    return reach, steps

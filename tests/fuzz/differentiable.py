@@ -1,0 +1,118 @@
+"""Random differentiable NumPy programs as source text: arrays written in place, loops of every kind, branches on data.
+
+What is drawn decides everything, so Hypothesis can shrink a failing program. Values are kept of moderate size, and
+functions are smooth but for branches.
+"""
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+SIZE = 4
+SMOOTH = ("np.sin({})", "np.tanh({})", "np.cos({}) * 0.5", "np.exp(-{} * {})", "np.sqrt(1 + {} * {})", "{} * 0.7",
+          "1 / (1 + {} * {})", "np.arctan({})", "{}[::-1]", "np.roll({}, 1)", "np.cumsum({}) * 0.3", "np.sort({})",
+          "np.where({} > 0.4, {}, 0.5 * {})", "np.abs({})")
+JOINED = ("{} + {}", "{} * {}", "{} - 0.5 * {}", "{} / (1.5 + {} ** 2)", "np.maximum({}, {})", "np.hypot({}, 1 + {})",
+          "np.outer({}, {}).sum(axis=0) * 0.2", "np.dot({}, {}) * np.ones(4) * 0.2", "np.concatenate([{}[:2], {}[2:]])")
+WRITES = ("{a}[{i}] = {s}", "{a}[{i}] += 0.3 * {s}", "{a}[1:] = np.tanh({a}[:-1] * {b}[1:])", "{a}[:2] *= {s}",
+          "{a}[...] = np.sin({a}) * {b}", "{a}[[0, 2]] = {b}[[1, 3]] * 0.9", "{a}[{b} > 0.5] *= 0.8",
+          "{a}[1:-1] += 0.2 * ({b}[2:] - {a}[:-2])")
+TESTS = ("np.sum({}) > 0.9", "{}[0] < 0.4", "np.max(np.abs({})) < 1.1", "{}[1] * {}[2] > 0.2")
+
+_numbers = itertools.count()
+
+
+class Writer:
+    """Draws statements that assign the arrays a, b, c and the number t."""
+
+    def __init__(self, draw: Callable):
+        self.draw = draw
+
+    def pick(self, choices: Any) -> Any:
+        return self.draw(st.sampled_from(list(choices)))
+
+    def array(self) -> str:
+        return self.pick("abcx")
+
+    def written(self) -> str:
+        return self.pick("abc")
+
+    def expression(self) -> str:
+        template = self.pick(SMOOTH + JOINED)
+        if template in SMOOTH:
+            return template.replace("{}", self.array())
+        return template.format(*(self.array() for _ in range(template.count("{}"))))
+
+    def number(self, index: str) -> str:
+        return self.pick((f"{self.array()}[{index}]", f"np.sin({self.array()}[{index}] + t)", "0.6 * t",
+                          f"np.sum({self.array()}) * 0.2", f"t * {self.array()}[{index}]"))
+
+    def statement(self, index: str) -> str:
+        kind = self.draw(st.integers(0, 3))
+        if kind == 0:
+            return f"{self.written()} = {self.expression()}"
+        if kind == 1:
+            return f"t = np.tanh({self.number(index)} + 0.1 * t)"
+        return self.pick(WRITES).format(a=self.written(), b=self.array(), i=index, s=self.number(index))
+
+    def block(self, depth: int, index: str) -> list[str]:
+        lines = [self.statement(index) for _ in range(self.draw(st.integers(1, 3)))]
+        if depth and self.draw(st.integers(0, 1)):
+            lines[self.draw(st.integers(0, len(lines))):0] = self.control(depth - 1, index)
+        return lines
+
+    def test(self) -> str:
+        template = self.pick(TESTS)
+        return template.format(*(self.array() for _ in range(template.count("{}"))))
+
+    def control(self, depth: int, index: str) -> list[str]:
+        kind, name = self.draw(st.integers(0, 5)), f"i{depth}"
+        if kind == 0:
+            lines = [f"if {self.test()}:", *_indented(self.block(depth, index))]
+            return lines + (["else:", *_indented(self.block(depth, index))] if self.draw(st.booleans()) else [])
+        body = _indented(self.block(depth, f"{name} % 4"))
+        turns = self.pick((2, 5, 70))
+        if kind == 1:
+            return [f"for {name} in range({turns}):", *body]
+        if kind == 2:
+            return [f"for {name} in range({turns}):", *body, f"    if {self.test()}:", "        break"]
+        if kind == 3:
+            return [f"for {name} in reactant.checkpointed(range({turns}), {self.pick(('every=3', repr('sqrt')))}):", *body]
+        if kind == 4:
+            return [f"{name} = 0", f"while {name} < n and {self.test()}:", *body, f"    {name} += 1"]
+        return [f"for {name} in range(n):", *body]
+
+    def program(self) -> str:
+        lines = ["a = x * 0.9", "b = np.cos(x)", "c = np.zeros(4)", "t = x[0] * x[1]"]
+        for _ in range(self.draw(st.integers(1, 3))):
+            lines += self.control(2, str(self.draw(st.integers(0, 3)))) if self.draw(st.integers(0, 2)) else \
+                [self.statement("1")]
+        return "def program(x, n):\n" + "\n".join(_indented([*lines, "return np.sum(a * b + c * c) + t * t"])) + "\n"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+def function_of(source: str) -> Callable:
+    """The function, with source that tools can find."""
+    import reactant
+    filename = f"<differentiable {next(_numbers)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace: dict[str, Any] = {"np": np, "reactant": reactant}
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace["program"]
+
+
+@st.composite
+def programs(draw: Callable) -> str:
+    """The source of `program(x, n)`: x is an array of 4, n a number of turns."""
+    return Writer(draw).program()
+
+
+WAYS = ({}, {}, {"checkpoint": "sqrt"}, {"checkpoint": 4}, {"checkpoint": "binomial"}, {"memory_budget": 2000})
