@@ -90,9 +90,9 @@ def frame_of(traceback: TracebackType | None) -> UserFrame | None:
 
 
 def annotate(error: BaseException) -> None:
-    """Add the note `in file.py:12: source line` to an error, once."""
+    """Add the note `in file.py:12: source line` to an error, once, where its text does not name the line."""
     frame = frame_of(error.__traceback__)
-    if frame is None:
+    if frame is None or f"at {frame.filename}:{frame.line}," in str(error):
         return
     note = f"in {frame}"
     if note not in getattr(error, "__notes__", ()):

@@ -18,6 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ConstantWriteError, LeakError, UnsupportedError, where
+from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.trace import current_trace
@@ -228,7 +229,9 @@ class Tensor:
             raise (ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or "
                               "a.all()") if what == "bool" else TypeError("only 0-dimensional arrays can be converted "
                                                                           "to Python scalars"))
-        raise ConcreteValueNeeded(f"{what}() of a {self.dtype} value", _ADVICE.get(what, ""))
+        reason = source_map.why_not_converted() if what == "bool" else ""
+        raise ConcreteValueNeeded(f"{what}() of a {self.dtype} value",
+                                  f"This function runs as it is: {reason}." if reason else _ADVICE.get(what, ""))
 
     def __bool__(self) -> bool:
         return bool(self._concrete_scalar("bool"))
