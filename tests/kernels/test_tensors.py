@@ -358,3 +358,25 @@ def test_unknown_blocks_of_warps_are_refused():
     x[k.at()] = k.shuffle("down", x[k.at()], 1)
     with building(), pytest.raises(NotRaised, match="do not divide into warps"):
         raised(modules.parse(k.text()))
+
+
+def test_lock_that_others_release_is_refused():
+    k = Kernel(1, 8)
+    lock, x = k.array("lock", "i32", 1), k.array("x", "f32", 8)
+
+    def wait(_):
+        return [lock.atomic("assign", 0, 1)]
+    k.while_([k.value(1, "i32")], lambda taken: taken.differs(0), wait)
+    x[k.thread()] = 1.0
+    lock[0] = 0
+    with building(), pytest.raises(NotRaised, match="wait in a loop for what others do"):
+        raised(modules.parse(k.text()))
+
+
+def test_flag_that_nobody_sets_in_the_loop_is_refused():
+    k = Kernel(1, 8)
+    flag, x = k.array("flag", "i32", 1), k.array("x", "f32", 8)
+    k.while_([k.value(0, "i32")], lambda zero: (flag[0] + zero).equals(0), lambda zero: [zero])
+    x[k.thread()] = 1.0
+    with building(), pytest.raises(NotRaised, match="wait in a loop for what others do"):
+        raised(modules.parse(k.text()))

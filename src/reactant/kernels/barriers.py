@@ -21,3 +21,62 @@ def has_barrier(block: ir.Block) -> bool:
         if any(has_barrier(inner) for region in op.operation.regions for inner in region):
             return True
     return False
+
+
+WRITERS = {"memref.store": 1, "memref.atomic_rmw": 1, "memref.generic_atomic_rmw": 0}
+"""Ops that change memory: the number of the operand that is the memory."""
+
+
+def waits_for_others(loop: ir.Operation) -> bool:
+    """Whether a loop may end only by what other threads do after theirs: a lock that is not released inside, or a flag
+    that nobody sets in it. Lanes in lock step would wait for ever."""
+    inside = list(_inside(loop))
+    written = [op.operands[WRITERS[op.name]] for op in inside if op.name in WRITERS]
+    for op in inside:
+        if _takes_a_lock(op, loop) and sum(op.operands[WRITERS[op.name]] == m for m in written) < 2:
+            return True
+    return not written and _changes_nothing(loop)
+
+
+def _inside(op: ir.Operation) -> list[ir.Operation]:
+    found = []
+    for region in op.regions:
+        for block in region:
+            for inner in block.operations:
+                found += [inner.operation, *_inside(inner.operation)]
+    return found
+
+
+def _takes_a_lock(op: ir.Operation, loop: ir.Operation) -> bool:
+    """An exchange, or a compare-and-swap with a number that does not change in the loop, whose outcome is used."""
+    if op.name == "memref.atomic_rmw":
+        return ir.IntegerAttr(op.attributes["kind"]).value == 3 and any(True for _ in op.results[0].uses)
+    if op.name != "memref.generic_atomic_rmw" or not any(True for _ in op.results[0].uses):
+        return False
+    compares = [inner.operation for inner in op.regions[0].blocks[0].operations if inner.operation.name == "arith.cmpi"]
+    old = op.regions[0].blocks[0].arguments[0]
+    return any(old in compare.operands and all(v == old or not _defined_in(v, loop) for v in compare.operands)
+               for compare in compares)
+
+
+def _defined_in(value: ir.Value, loop: ir.Operation) -> bool:
+    owner = value.owner
+    op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    if not isinstance(owner, ir.Block) and op.name == "arith.constant":
+        return False
+    while op is not None:
+        if op == loop:
+            return True
+        parent = op.parent
+        op = parent.operation if parent is not None else None
+    return False
+
+
+def _changes_nothing(loop: ir.Operation) -> bool:
+    """Whether a `scf.while` goes on with the values with which it began."""
+    if loop.name != "scf.while":
+        return False
+    first, second = (region.blocks[0] for region in loop.regions)
+    passed, again = list(list(first.operations)[-1].operands)[1:], list(list(second.operations)[-1].operands)
+    known = dict(zip(second.arguments, passed, strict=True))
+    return all(known.get(value, value) == argument for value, argument in zip(again, first.arguments, strict=True))

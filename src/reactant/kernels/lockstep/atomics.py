@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
 from reactant.kernels.lockstep.accesses import Window, window_of
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.forms import Form
 from reactant.kernels.lockstep.gathering import note_read, note_write
 from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.memory import Context, Memory, OutOfRange
-from reactant.kernels.lockstep.sequences import values_before
+from reactant.kernels.lockstep.sequences import one_after_another, values_before
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def _one_each(machine: Machine, op: ir.Operation, memory: Memory, form: Form, co
     """Lanes that do not meet: read, compute, write."""
     from reactant.kernels.lockstep.gathering import combined
     if not injective(memory, form, context):
-        raise Refused("lanes meet in an atomic operation whose outcome depends on their order")
+        return one_after_another(machine, op, memory, form, context)
     type_ = op.results[0].type
     note_read(machine, memory, form, context)
     old = memory.load(form, context)
@@ -103,4 +102,4 @@ def _one_each(machine: Machine, op: ir.Operation, memory: Memory, form: Form, co
     return of_lanes(old, type_)
 
 
-__all__ = ["KINDS", "atomic", "injective", "ops"]
+__all__ = ["KINDS", "atomic", "injective"]

@@ -24,6 +24,10 @@ from reactant.kernels.lockstep.lanes import (
     select,
 )
 from reactant.kernels.lockstep.memory import INDEX, Context, Memory
+from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
+
+MOST_IN_A_ROW = 1 << 14
+"""Lanes that take their turns in a loop; more are better off as native code."""
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine
@@ -118,6 +122,41 @@ def _at_any_places(memory: Memory, form: Form, value: Lanes, context: Context, k
     else:
         memory.combine(form, value, context, kind, identity(kind, value.dtype))
     return laid_over(ops.reshape(found, shape), axes, domain)
+
+
+def one_after_another(machine: Machine, op: ir.Operation, memory: Memory, form: Form, context: Context) -> Value:
+    """Any atomic whose outcome hangs on the order: a loop over the lanes, one a turn."""
+    domain = context.domain
+    axes = live(domain, domain)
+    count = size([domain[a].count for a in axes])
+    if machine.records or count > MOST_IN_A_ROW:
+        raise Refused("lanes meet in an atomic operation whose outcome depends on their order", op)
+    memory.own_copies(set(memory.private))
+    key, factor = form, memory.elements
+    for a in reversed(memory.axes):
+        key, factor = key + of_atom(a).times(factor), factor * a.extent
+    block, type_ = op.regions[0].blocks[0], op.results[0].type
+    inside = {v for inner in block.operations for v in inner.results} | set(block.arguments)
+    captured = list(dict.fromkeys(v for inner in block.operations for v in inner.operands if v not in inside))
+    kept = {v: machine.values[v] for v in captured}
+    lanes = [form_lanes(key, INDEX, domain), condition_lanes(context.mask, domain),
+             *(as_lanes(kept[v], domain) for v in captured)]
+    lists = [ops.reshape(broadcast(x, axes, domain), (count,)) for x in lanes]
+
+    def turn(i: ir.Value, flat: ir.Value, found: ir.Value) -> list[ir.Value]:
+        place, active, *others = (ops.reshape(ops.dynamic_slice(x, [i], (1,)), ()) for x in lists)
+        old = ops.reshape(ops.dynamic_slice(flat, [place], (1,)), ())
+        machine.values[block.arguments[0]] = of_lanes(Lanes(old), type_)
+        machine.values.update({v: of_lanes(Lanes(x), v.type) for v, x in zip(captured, others, strict=True)})
+        (new,) = machine.block_of(block, Context({}, TRUE, False))
+        result = ops.select(active, as_lanes(new, {}).value, old)
+        return [ops.add(i, 1), ops.dynamic_update_slice(flat, ops.reshape(result, (1,)), [place]),
+                ops.dynamic_update_slice(found, ops.reshape(old, (1,)), [i])]
+    start = [ops.constant(0, INDEX), ops.reshape(memory.value, (factor,)), ops.constant(0, memory.dtype, (count,))]
+    _, flat, found = ops.while_(start, lambda i, *_: ops.compare(i, count, "LT"), turn)
+    machine.values.update(kept)
+    memory.value = ops.reshape(flat, shape_of(memory.value))
+    return of_lanes(laid_over(ops.reshape(found, [domain[a].count for a in axes]), axes, domain), type_)
 
 
 def _taken(flat: ir.Value, keys: ir.Value) -> ir.Value:

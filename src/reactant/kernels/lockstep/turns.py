@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of
+from reactant.kernels.barriers import waits_for_others
 from reactant.kernels.lockstep.at_once import _increment, written_memories
 from reactant.kernels.lockstep.conditions import Condition, Given, at_least, both
 from reactant.kernels.lockstep.forms import (
@@ -145,6 +146,8 @@ def _turns_of(difference: Form, stride: int, domain: Domain) -> Form:
 
 def while_of_condition(machine: Machine, op: ir.Operation, context: Context, inits: list[Value]) -> list[Value]:
     """`scf.while`: the condition's part once before the loop and at the end of each turn."""
+    if waits_for_others(op):
+        raise Refused("threads wait in a loop for what others do after it", op)
     first, second = (region.blocks[0] for region in op.regions)
     domain = context.domain
 
