@@ -29,7 +29,7 @@ from reactant.batching.raising import (
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.batching.windows import INDEX, at, moving, read_fixed, read_windows, write_last, write_windows
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, is_float, shape_of
+from reactant.ir.types import dtype_of, is_float, shape_of, size
 
 
 class Raised:
@@ -184,10 +184,28 @@ class Raised:
         neutral = NEUTRAL[role.name](dtype_of(init))
         for term in role.terms:
             zero = _nothing(init, neutral) if total is init else None
+            product = self._product(role, term)
+            if product is not None:
+                total = product if zero is not None else ops.add(total, product)
+                continue
             found = ops.reduce(self._parts(term, neutral), neutral if zero is None else zero, [0], role.name)
             total = found if zero is not None else \
                 ops.create(f"stablehlo.{role.name}", [init.type], [total, found]).result
         return total
+
+    def _product(self, role: Reduced, term: Term) -> ir.Value | None:
+        """A sum of products of numbers that are read as they are: the product of two vectors. Around it, other loops
+        make products of matrices of it."""
+        op = self.plan.owner.get(term.value)
+        while op is not None and op.name == "stablehlo.reshape":
+            op = self.plan.owner.get(op.operands[0])
+        if role.name != "add" or op is None or op.name != "stablehlo.multiply" or term.conditions or term.negated \
+                or self.mask is not None or size(shape_of(term.value)) != 1 or dtype_of(term.value).kind == "b":
+            return None
+        if any(v not in self.batcher.batched or not _is_read(self.batcher.value(v)) for v in op.operands):
+            return None
+        left, right = (ops.reshape(self.batcher.value(v), (self.count,)) for v in op.operands)
+        return ops.reshape(ops.dot_general(left, right, contracting_dims=((0,), (0,))), shape_of(term.value))
 
     def _scattered(self, role: Scattered) -> ir.Value:
         array = self.plan.inits[role.index]
@@ -266,6 +284,17 @@ class Raised:
         any_hit = ops.and_(ops.compare(turn, 0, "GE"), ops.compare(turn, self.count, "LT"))
         taken = ops.and_(any_hit, ops.compare(found, self.plan.inits[role.of], role.direction))
         return ops.select(taken, at(self.batcher.full(role.value), turn), self.plan.inits[role.index])
+
+
+def _is_read(value: ir.Value) -> bool:
+    """Whether a value is part of an array, arranged otherwise at most."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
+        value = value.owner.operands[0]
+    return isinstance(value.owner, ir.Block) or value.owner.name in READS
+
+
+VIEWS = {f"stablehlo.{n}" for n in ("reshape", "transpose", "reverse")}
+READS = {f"stablehlo.{n}" for n in ("slice", "dynamic_slice", "gather", "constant")}
 
 
 def _nothing(init: ir.Value, neutral: object) -> np.generic | None:

@@ -70,16 +70,22 @@ class _Block:
         if self.extent != self.pace:           # elements, with gaps
             block = ops.slice(block, [0] * self.rank, self.sizes,
                               [self.pace if e == d else 1 for e in range(self.rank)])
-        split = ops.reshape(block, (*self.sizes[:d], self.count, self.extent, *self.sizes[d + 1:]))
+        if self.extent == 1:
+            split, whole = block, self.window.sizes
+        else:
+            split = ops.reshape(block, (*self.sizes[:d], self.count, self.extent, *self.sizes[d + 1:]))
+            whole = ()
         if self.back:
             split = ops.reverse(split, [d])
-        return ops.transpose(split, [d, *(e for e in range(self.rank + 1) if e != d)])
+        moved = ops.transpose(split, [d, *(e for e in range(len(shape_of(split))) if e != d)])
+        return ops.reshape(moved, (self.count, *whole)) if whole else moved
 
     def joined(self, parts: ir.Value) -> ir.Value:
         """The windows side by side along d, without what lies in gaps: [..., count * extent, ...]."""
-        d = self.d
-        order = [*range(1, d + 1), 0, *range(d + 1, self.rank + 1)]
-        placed = ops.transpose(parts, order)
+        d, rank = self.d, self.rank
+        if self.extent == 1:
+            parts, rank = ops.reshape(parts, [n for e, n in enumerate(shape_of(parts)) if e != d + 1]), rank - 1
+        placed = ops.transpose(parts, [*range(1, d + 1), 0, *range(d + 1, rank + 1)])
         if self.back:
             placed = ops.reverse(placed, [d])
         return ops.reshape(placed, (*self.sizes[:d], self.count * self.extent, *self.sizes[d + 1:]))

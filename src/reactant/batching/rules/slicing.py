@@ -97,9 +97,10 @@ def _regular_slice(call: Call, sizes: Sequence[int]) -> ir.Value | None:
             found = ops.slice(found, [0] * len(shape), high, [abs(step) if e == d else 1 for e in range(len(shape))])
     if step < 0:
         found = ops.reverse(found, [d])
-    split = [*sizes[:d], call.size, extent, *sizes[d + 1:]]
-    order = [d, *(e for e in range(len(split)) if e != d)]
-    return ops.transpose(ops.reshape(found, split), order)
+    if extent > 1:
+        found = ops.reshape(found, [*sizes[:d], call.size, extent, *sizes[d + 1:]])
+    moved = ops.transpose(found, [d, *(e for e in range(len(shape_of(found))) if e != d)])
+    return ops.reshape(moved, (call.size, *sizes))
 
 
 batch("dynamic_slice", _dynamic_slice)
