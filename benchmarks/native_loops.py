@@ -320,7 +320,8 @@ PROGRAMS = {
     "azimuthal": (azimuthal, lambda: (_random(200000), _random(200000) * 3, 100)),
     "go_fast": (go_fast, lambda: (_random(1500, 1500),)),
     "crc16": (crc16, lambda: (np.random.default_rng(1).integers(0, 256, 20000).astype(np.uint8),)),
-    "compute": (compute, lambda: (*(np.random.default_rng(k).integers(0, 1000, (1500, 1500)) for k in (1, 2)), 4, 3, 9)),
+    "compute": (compute, lambda: (*(np.random.default_rng(k).integers(0, 1000, (1500, 1500)) for k in (1, 2)),
+                                  4, 3, 9)),
     "arc_distance": (arc_distance, lambda: tuple(_random(500000) for _ in range(4))),
     "softmax": (softmax, lambda: (_random(64, 16, 64, 64).astype(np.float32),)),
     "column_statistics": (column_statistics, lambda: (_random(3000, 300),)),
@@ -393,7 +394,8 @@ def main(arguments=None):
             table.add_row(name, type(error).__name__, str(error)[:60])
             continue
         here = row["compiled"]
-        table.add_row(name, *(f"{1e3 * row[k]:.2f}" if k in row else "-" for k in ("numpy", "numba", "xla", "compiled")),
+        columns = ("numpy", "numba", "xla", "compiled")
+        table.add_row(name, *(f"{1e3 * row[k]:.2f}" if k in row else "-" for k in columns),
                       *(f"{row[k] / here:.2f}" if k in row else "-" for k in ("numpy", "numba", "xla")),
                       f"{row['compiled_first']:.2f} ({row['xla_first']:.2f})", str(row["compiled_right"]))
     means = [math.exp(statistics.fmean(math.log(r[k] / r["compiled"]) for r in rows.values() if k in r))

@@ -10,7 +10,8 @@ from reactant import CompileOptions
 
 def test_defaults_are_the_documented_ones():
     assert CompileOptions() == CompileOptions(optimize=True, without=(), allow=("rounding",), finite=False,
-                                              unroll_limit=256, max_unroll=4096, check=True, donate=False, xla=())
+                                              unroll_limit=256, max_unroll=4096, check=True, donate=False, xla=(),
+                                              native="auto")
 
 
 @pytest.mark.parametrize(("wrong", "text"), [
@@ -21,6 +22,7 @@ def test_defaults_are_the_documented_ones():
     ({"unroll_limit": -1}, "unroll_limit is a non-negative int, not -1"),
     ({"max_unroll": True}, "max_unroll is a non-negative int, not True"),
     ({"check": 1}, "check is True or False, not 1"),
+    ({"native": "sometimes"}, "native='sometimes' is not one of auto, never, always"),
 ])
 def test_wrong_values(wrong, text):
     with pytest.raises((TypeError, ValueError), match=text):

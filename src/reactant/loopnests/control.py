@@ -234,6 +234,11 @@ class Compiler:
             self._if(node, destinations)
         elif node.kind == "scatter":
             self._scatter(node, destinations)
+        elif node.kind == "reduce_window":
+            from reactant.loopnests.scans import emit_scan
+            buffer = self._target(node, Root(node, "map", node.shape), destinations)
+            emit_scan(self, node, buffer)
+            self.e.storage[node] = buffer
         else:
             raise NotCompiled(f"{node.kind} has no form as loops")
 
@@ -333,18 +338,22 @@ class Compiler:
         self.learn_counters(node, slots)
         if emit_strips(self, node, slots, destinations) or emit_columns(self, node, slots, destinations):
             return
-        self._place_slots(node, slots, destinations)
         state = (dict(self.e.storage), dict(self.e.bound), {k: list(v) for k, v in self.free.items()})
-        frame_made = list(self.frames[-1].made)
+        made, taken = list(self.frames[-1].made), list(self._taken)
+        buffers = [(b, b.version, b.level, b.home) for b in set(self.e.storage.values())]
         with self.w.trial(), self.e.remembering():
-            self._write_while(node, slots, [])
+            self._place_slots(node, slots, destinations)
+            self._write_while(node, slots, [], final=False)
         self.e.storage.clear()
         self.e.storage.update(state[0])
         self.e.bound = state[1]
         self.free = state[2]
-        self.frames[-1].made = frame_made
+        self.frames[-1].made, self._taken[:] = made, taken
+        for buffer, version, level, home in buffers:    # what the trial changed
+            buffer.version, buffer.level, buffer.home = version, level, home
         self._restore_scratch()
-        self._write_while(node, slots, [s for s in slots if s.rotates])
+        self._place_slots(node, slots, destinations)
+        self._write_while(node, slots, [s for s in slots if s.rotates], final=True)
 
     def _restore_scratch(self) -> None:
         """Workspace first asked for on trial stays; its names are forgotten by the trial."""
@@ -412,6 +421,9 @@ class Compiler:
     def _place_slots(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
         """A buffer for each carried array, with its first content."""
         inner = {o for b in node.blocks for n in b.walk() for o in n.operands}
+        results = list(destinations.values())
+        for slot in slots:
+            slot.buffer = None
         for slot in slots:
             if not slot.init.shape:
                 continue
@@ -424,14 +436,18 @@ class Compiler:
                 continue
             alone = sum(s.init is slot.init for s in slots) == 1 and slot.init not in inner
             if buffer is not None and alone and destinations.get(slot.result, buffer) is buffer \
-                    and self.may_overwrite(buffer) \
-                    and not any(s.buffer is buffer for s in slots):
+                    and self.may_overwrite(buffer) and not any(s.buffer is buffer for s in slots) \
+                    and not (slot.rotates and any(r is buffer for r in results)):
                 slot.buffer = buffer
+            elif slot.rotates:
+                # a result's own memory does not change places: copied there last, it could hold another array by then
+                slot.buffer = self.scratch(slot.init.dtype, slot.init.size)
+                self.copy(slot.init, slot.buffer)
             else:
                 slot.buffer = self._target(slot.result, Root(slot.result, "map", slot.init.shape), destinations)
                 self.copy(slot.init, slot.buffer)
 
-    def _write_while(self, node: Node, slots: Sequence[Slot], rotating: Sequence[Slot]) -> None:
+    def _write_while(self, node: Node, slots: Sequence[Slot], rotating: Sequence[Slot], final: bool) -> None:
         """The loop itself. Buffers of rotating slots are carried as pointers, with spare ones."""
         condition, body = node.blocks
         w = self.w
@@ -460,7 +476,7 @@ class Compiler:
                     s.buffer.home = body
             wanted = {s.returned: s.buffer for s in reversed(slots) if s.buffer is not None and not s.invariant}
             frame = self.block(body, wanted, loop=True)
-            pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, inside)
+            pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, final)
             yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)] + pointers
             self.leave(frame, escaping=bool(rotating))
         types += spare_types
@@ -542,7 +558,7 @@ class Compiler:
             self.w.facts.upper[name] = high + (offset if offset < 0 else 0)
 
     def _rotate(self, slots: Sequence[Slot], rotating: Sequence[Slot], frame: Frame,
-                inside: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
+                final: bool) -> tuple[list[str], list[str], list[str], list[str]]:
         """After the body: which buffer each carried array is in now. Arrays outside their slot are noted on trial,
         and change places with it when written for good."""
         placed: dict[Slot, Buffer] = {}
@@ -572,9 +588,11 @@ class Compiler:
             else:
                 placed[s] = s.buffer
             self.copy(s.returned, placed[s])
-        if not rotating and rotates_now:
+        if not final:
             for s in _closed(rotates_now, placed, slots):
                 s.rotates = True
+        elif any(s not in rotating for s in rotates_now):
+            raise NotCompiled("an array moves that did not on trial")
         pointers, types, starts, names = [], [], [], []
         for s in rotating:
             pointers.append(placed[s].name)

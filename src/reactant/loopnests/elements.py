@@ -282,6 +282,10 @@ class Elements:
         return self.at(node.operands[0], tuple(number(n - 1) - i if d in turned else i
                                                for d, (i, n) in enumerate(zip(index, node.shape, strict=True))))
 
+    def _reduce_precision(self, node: Node, index: Any) -> Number:
+        """All the bits are kept (see `supported`): it only keeps XLA from rounding otherwise."""
+        return self.at(node.operands[0], index)
+
     def _iota(self, node: Node, index: Any) -> Number:
         place = self.coordinates(index, node.shape)[decoded(node, "iota_dimension")]
         if node.dtype.kind in "iu" and (found := self.a.integer(place, node.dtype)) is not None:

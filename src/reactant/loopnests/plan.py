@@ -18,7 +18,7 @@ from reactant.loopnests.graph import Block, Node, Shape, decoded
 from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE, Arithmetic, Number
 from reactant.loopnests.writer import Names, Writer
 
-OPS = {"while", "if", "case", "sort", "scatter"}
+OPS = {"while", "if", "case", "sort", "scatter", "reduce_window"}
 """Roots that are not loop nests of their own."""
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather"}
@@ -208,7 +208,7 @@ def flat_tree(node: Node, kept: Callable[[Node], bool], seen: dict[Node, bool]) 
     """Whether a value at a row-major place needs its operands at the same place only."""
     if node in seen:
         return seen[node]
-    if node.kind in ELEMENTWISE or node.kind == "reshape":
+    if node.kind in ELEMENTWISE or node.kind in ("reshape", "reduce_precision"):
         good = all(not o.shape or kept(o) or flat_tree(o, kept, seen) for o in node.operands)
     else:
         good = node.kind == "constant" and node.splat is not None or \

@@ -6,6 +6,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.loopnests import numbers
+from reactant.loopnests.scans import is_scan
 
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather", "iota", "constant", "dynamic_update_slice"}
@@ -27,10 +28,16 @@ def compiles(op: ir.Operation) -> bool:
     if kind in ("while", "if", "case"):
         return all(compiles(inner.operation) for region in op.regions for block in region for inner in block.operations
                    if inner.operation.name != "stablehlo.return")
+    if kind == "reduce_precision":
+        bits = {4: (8, 23), 8: (11, 52)}.get(dtype_of(op.results[0]).itemsize)
+        return dtype_of(op.results[0]).kind == "f" and bits == tuple(
+            attr.decode(op.attributes[n]) for n in ("exponent_bits", "mantissa_bits"))
     if kind in MOVES:
         return kind != "iota" or dtype_of(op.results[0]).kind != "c"
     if kind == "reduce":
         return _scalar_body(op)
+    if kind == "reduce_window":
+        return is_scan(op)
     if kind == "scatter":
         return len(op.results) == 1 and _scalar_body(op)
     if kind == "dot_general":

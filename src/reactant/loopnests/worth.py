@@ -20,7 +20,7 @@ LEAST_ELEMENTS = 4096
 LEAST_MOVED = 1 << 15
 """Elements from which gathers, scatters, pads and reductions are."""
 DEAR = {"stablehlo." + name for name, cost in EXPENSE.items() if cost >= 20}
-MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce")}
+MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
 PRODUCT = "stablehlo.dot_general"
 

@@ -1,0 +1,186 @@
+"""Loops and branches as native code: results against NumPy, and that nothing is copied that need not be."""
+import re
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.loopnests.graph import read_block
+from reactant.loopnests.stage import Call
+from tests.support import assert_same
+
+
+def native_text(function, *arguments):
+    """The loops of a program that becomes one call."""
+    lowered = reactant.jit(function).lower(*arguments)
+    with building():
+        module = modules.parse(lowered.report.kept)
+        from reactant import pipelines
+        pipelines.run(module, "native")
+        ops = [o.operation for o in modules.function(module).regions[0].blocks[0].operations][:-1]
+        return Call([o for o in ops if o.name != "stablehlo.constant"], "region").written.text
+
+
+def depth_of_loops(text):
+    deepest = depth = 0
+    for line in text.splitlines():
+        depth += line.endswith("{") and ("scf." in line or "do" in line) and not line.startswith("}")
+        depth -= line.startswith(("}", "scf.reduce }")) and not line.endswith("{")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def forward_substitution(a, b):
+    x = np.zeros_like(b)
+    for i in range(len(b)):
+        x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]
+    return x
+
+
+def cholesky(a):
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(i):
+            a[i, j] -= np.dot(a[i, :j], a[j, :j])
+            a[i, j] /= a[j, j]
+        a[i, i] = np.sqrt(a[i, i] - np.dot(a[i, :i], a[i, :i]))
+    return a
+
+
+def seidel(a, steps):
+    for _ in range(steps):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = (a[i - 1, j] + a[i, j - 1] + a[i, j] + a[i, j + 1] + a[i + 1, j]) / 5.0
+    return a
+
+
+def swap(a, b, steps):
+    for _ in range(steps):
+        a, b = b, 0.5 * (a + np.roll(b, 1))
+    return a, b
+
+
+def jacobi(a, steps):
+    for _ in range(steps):
+        new = a.copy()
+        new[1:-1] = 0.5 * (a[:-2] + a[2:])
+        a = new
+    return a
+
+
+def branches(a, steps):
+    total = 0.0
+    for k in range(steps):
+        if a[k % 5] > 0.5:
+            a[k % 5] -= 0.75
+            total += 1.0
+        elif a.sum() > 1.0:
+            a[:3] *= 1.5
+        else:
+            a += 0.1
+    return a, total
+
+
+def nested(a, n):
+    for i in range(n):
+        b = a.copy()
+        for _ in range(40):
+            b = 0.9 * b + 0.1 * np.flip(b)
+        a[i] += b[0]
+    return a
+
+
+def newton(a):
+    x = a.copy()
+    count = 0
+    while np.max(np.abs(x * x - a)) > 1e-12 and count < 60:
+        x = 0.5 * (x + a / x)
+        count += 1
+    return x, count
+
+
+def two_in_one_place(x, steps):
+    for k in range(steps):
+        first = x[k % 7] * 2.0
+        x[k % 7] = x[(k + 1) % 7] + 0.25
+        x[(k + 1) % 7] = 0.5 * first
+    return x
+
+
+def smith(first, second):
+    table = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
+    for i in range(1, len(first) + 1):
+        for j in range(1, len(second) + 1):
+            match = table[i - 1, j - 1] + (2 if first[i - 1] == second[j - 1] else -1)
+            table[i, j] = max(0, match, table[i - 1, j] - 1, table[i, j - 1] - 1)
+    return table
+
+
+def random(*shape):
+    return np.random.default_rng(sum(shape)).random(shape)
+
+
+def positive(n):
+    a = random(n, n)
+    return a @ a.T + n * np.eye(n)
+
+
+PROGRAMS = {
+    "forward_substitution": (forward_substitution, lambda: (random(40, 40) + 40 * np.eye(40), random(40))),
+    "cholesky": (cholesky, lambda: (positive(24),)),
+    "seidel": (seidel, lambda: (random(12, 15), 8)),
+    "swap": (swap, lambda: (random(50), random(51)[:50].copy(), 101)),
+    "jacobi": (jacobi, lambda: (random(60), 101)),
+    "branches": (branches, lambda: (random(9), 70)),
+    "nested": (nested, lambda: (random(30), 12)),
+    "newton": (newton, lambda: (random(40) + 1,)),
+    "two_in_one_place": (two_in_one_place, lambda: (random(9), 70)),
+    "smith": (smith, lambda: tuple(np.random.default_rng(k).integers(0, 4, 30) for k in (1, 2))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name):
+    function, make = PROGRAMS[name]
+    mine, plain = make(), make()
+    wanted = function(*plain)
+    compiled = reactant.jit(function, native="always")
+    assert_same(wanted, compiled(*mine), rtol=1e-10, atol=1e-12)
+    assert_same(plain, mine, rtol=1e-10, atol=1e-12)
+    assert "reactant.native" in compiled.lower(*make()).compile().as_text()
+
+
+def test_triangles_are_loop_bounds():
+    """No mask, no second buffer: what a person would write in C."""
+    text = native_text(forward_substitution, random(400, 400), random(400))
+    assert "arith.select" not in text and "arith.cmpf" not in text
+    assert not re.search(r"%tmp\d+: ", text)
+
+
+def test_element_by_element_in_place():
+    text = native_text(seidel, random(40, 40), 70)
+    assert not re.search(r"%tmp\d+: ", text) and "arith.select" not in text
+    text = native_text(cholesky, positive(60))
+    assert not re.search(r"%tmp\d+: ", text) and text.count("memref.store") <= 16
+
+
+def test_arrays_that_change_places():
+    """A stencil over a whole carried array has two buffers and no copies inside the loop."""
+    text = native_text(jacobi, random(4000), 90)
+    inside = text[text.index("^bb0"):text.index("scf.yield", text.index("^bb0"))]
+    assert inside.count("memref.store") == 3 and "memref<4000xf64>, memref<4000xf64>" in text
+
+
+def test_counters_give_bounds():
+    """Indices that a loop bounds are not clamped."""
+    assert "arith.maxsi" not in native_text(seidel, random(40, 40), 70)
+
+
+def test_read_block_keeps_order():
+    lowered = reactant.jit(jacobi).lower(random(60), 101)
+    with building():
+        block = read_block(modules.function(lowered.module).regions[0].blocks[0], {})
+    assert [n.kind for n in block.nodes].count("while") == 1 and block.returned

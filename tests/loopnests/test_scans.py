@@ -1,0 +1,48 @@
+"""Cumulative ops along any dimension, against NumPy."""
+import numpy as np
+import pytest
+
+import reactant
+from reactant.ir import ops
+from reactant.loopnests.scans import is_scan
+from tests.loopnests.running import run
+from tests.loopnests.test_numbers import module_of
+
+FUNCTIONS = {"add": np.cumsum, "multiply": np.cumprod, "maximum": np.maximum.accumulate,
+             "minimum": np.minimum.accumulate}
+
+
+def window(shape, axis, body, backwards):
+    sizes = [n if d == axis else 1 for d, n in enumerate(shape)]
+    far = shape[axis] - 1
+    padding = [((0, far) if backwards else (far, 0)) if d == axis else (0, 0) for d in range(len(shape))]
+    init = {"add": 0, "multiply": 1, "maximum": -100, "minimum": 100}[body]
+    return lambda a: ops.reduce_window(a(*shape), init, body, sizes, padding=padding)
+
+
+@pytest.mark.parametrize("body", FUNCTIONS)
+@pytest.mark.parametrize("shape, axis", [((7,), 0), ((3, 5), 0), ((3, 5), 1), ((2, 3, 4), 1), ((1, 4), 1)])
+def test_cumulative_ops(body, shape, axis):
+    x = np.random.default_rng(0).normal(size=shape)
+    for backwards in (False, True):
+        found = run(module_of(window(shape, axis, body, backwards), "float64"), [x])[0]
+        turned = np.flip(x, axis) if backwards else x
+        wanted = np.stack([FUNCTIONS[body](line) for line in np.moveaxis(turned, axis, -1).reshape(-1, shape[axis])])
+        wanted = np.moveaxis(wanted.reshape(np.moveaxis(x, axis, -1).shape), -1, axis)
+        np.testing.assert_array_equal(found, np.flip(wanted, axis) if backwards else wanted)
+
+
+def test_other_windows_are_no_scans():
+    from reactant.ir.context import building
+    from reactant.rewrite.selftest import build_module
+    with building():
+        module = build_module(lambda a: ops.reduce_window(a(9), 0, "add", (3,)), np.dtype("float64"))
+        op = next(o.operation for o in module.body.operations[0].regions[0].blocks[0] if "window" in o.operation.name)
+        assert not is_scan(op)
+
+
+def test_cumulative_sum_of_many():
+    x = np.random.default_rng(1).normal(size=100_000)
+    compiled = reactant.jit(np.cumsum)
+    assert "reactant.native" in compiled.lower(x).compile().as_text()
+    np.testing.assert_array_equal(compiled(x), np.cumsum(x))
