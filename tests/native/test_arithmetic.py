@@ -95,6 +95,20 @@ def test_integer_binary(name, kind):
         same(run(f"%r = arith.{name} %x0, %x1 : {kind}", [kind, kind], kind, a, b), INTEGER_BINARY[name](a, b))
 
 
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_shifts_are_total(kind):
+    a, width = integers(kind, 1), 8 * np.dtype(TYPES[kind]).itemsize
+    b = np.random.default_rng(2).integers(-2, width + 3, N).astype(TYPES[kind])
+    by = b.astype(np.int64) % 2**width if width < 64 else b.astype(object) % 2**64
+    table = {"shli": [x << min(int(s), width) for x, s in zip(a.tolist(), by, strict=True)],
+             "shrsi": [x >> min(int(s), width) for x, s in zip(a.tolist(), by, strict=True)],
+             "shrui": [(x % 2**width) >> min(int(s), width) for x, s in zip(a.tolist(), by, strict=True)]}
+    for name, expected in table.items():
+        result = run(f"%r = arith.{name} %x0, %x1 : {kind}", [kind, kind], kind, a, b)
+        assert [int(v) % 2**width for v in result] == [v % 2**width for v in expected]
+    same(run(f"%c = arith.constant 3 : {kind}\n%r = arith.shrsi %x0, %c : {kind}", [kind], kind, a), a >> 3)
+
+
 def _toward_zero(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     quotients, rests = [], []
     info = np.iinfo(a.dtype)

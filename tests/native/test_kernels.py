@@ -354,6 +354,27 @@ def test_block_and_grid_barriers_that_exclude_each_other():
         run(np.zeros(3, np.int32))
 
 
+@pytest.mark.parametrize("barrier", ["", "gpu.barrier"])
+@pytest.mark.parametrize("coroutines", [False, True])
+def test_checks_in_kernels(barrier, coroutines):
+    text = kernel("%a: memref<?xi32>, %n: index", f"""
+    %even = arith.remui %x, %c2 : index
+    %is_even = arith.cmpi eq, %even, %c0 : index
+    {barrier}
+    scf.if %is_even {{
+      %ok = arith.cmpi slt, %g, %n : index
+      cf.assert %ok, "kernel.py:12: index out of bounds"
+      memref.store %k1, %a[%g] : memref<?xi32>
+    }}
+    {barrier}""")
+    run = native.compile_kernel(text, "kernel", grid=(3,), block=(32,), coroutines=coroutines)
+    a = np.zeros(96, np.int32)
+    run(a, 96)
+    np.testing.assert_array_equal(a, np.arange(96) % 2 == 0)
+    with pytest.raises(native.NativeError, match="kernel.py:12: index out of bounds"):
+        run(a, 50)
+
+
 def test_what_is_refused():
     text = kernel("%a: memref<?xi32>", "gpu.barrier")
     with pytest.raises(ReactantError, match="no attribute reactant.grid and no grid was given"):

@@ -2,7 +2,7 @@
 
 Half-precision numbers are computed in single precision and rounded after every op, which gives the correctly rounded
 result of + - * / and sqrt (24 bits >= 2 * 11 + 2). Integer division is total, as XLA defines it: x/0 = -1, x%0 = x,
-and the smallest number over -1 wraps. Conversions to integers clamp; NaN becomes 0.
+and the smallest number over -1 wraps; so are shifts. Conversions to integers clamp; NaN becomes 0.
 """
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ _FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul
 _FLOAT_CHOICE = {"arith.maximumf": "maximum", "arith.minimumf": "minimum", "arith.maxnumf": "maxnum",
                  "arith.minnumf": "minnum"}
 _INTEGER_BINARY = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.andi": "and",
-                   "arith.ori": "or", "arith.xori": "xor", "arith.shli": "shl", "arith.shrsi": "ashr",
-                   "arith.shrui": "lshr"}
+                   "arith.ori": "or", "arith.xori": "xor"}
+_SHIFTS = {"arith.shli": "shl", "arith.shrsi": "ashr", "arith.shrui": "lshr"}
 _INTEGER_CHOICE = {"arith.maxsi": "smax", "arith.minsi": "smin", "arith.maxui": "umax", "arith.minui": "umin"}
 SUFFIX = {"double": "f64", "float": "f32"}
 
@@ -188,6 +188,26 @@ def emit_integer_binary(f: Function, op: ir.Operation) -> None:
     type_ = layout.scalar(op.results[0].type)
     a, b = (f.one(v) for v in op.operands)
     f.define(op.results[0], f.let(f"{_INTEGER_BINARY[op.name]} {_overflow(op)}{type_} {a}, {b}"))
+
+
+@emits(*_SHIFTS)
+def emit_shift(f: Function, op: ir.Operation) -> None:
+    """Shifts by the width or more push every bit out: 0, or the sign."""
+    type_, how = layout.scalar(op.results[0].type), _SHIFTS[op.name]
+    a, b = (f.one(v) for v in op.operands)
+    width = int(type_[1:])
+    known = _number(b)
+    if known is not None and 0 <= known < width:
+        f.define(op.results[0], f.let(f"{how} {_overflow(op)}{type_} {a}, {b}"))
+        return
+    inside = f.let(f"icmp ult {type_} {b}, {width}") if width > 1 else f.let(f"xor i1 {b}, true")
+    if how == "ashr":
+        by = f.let(f"select i1 {inside}, {type_} {b}, {type_} {width - 1 if width > 1 else 'false'}")
+        f.define(op.results[0], f.let(f"ashr {type_} {a}, {by}"))
+        return
+    made = f.let(f"{how} {type_} {a}, {b}")
+    zero = "0" if width > 1 else "false"
+    f.define(op.results[0], f.let(f"select i1 {inside}, {type_} {made}, {type_} {zero}"))
 
 
 @emits(*_INTEGER_CHOICE)

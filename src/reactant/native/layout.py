@@ -39,6 +39,8 @@ def scalar(type_: ir.Type) -> str:
 def in_memory(type_: ir.Type) -> str:
     """The LLVM type of a number in memory."""
     text = scalar(type_)
+    if text != "i1" and text not in _BYTES:
+        raise UnsupportedError(f"native code has no memory of {text} numbers.")
     return "i8" if text == "i1" else text
 
 
