@@ -507,3 +507,38 @@ def test_recursion_is_refused():
 def test_arguments_no_kernel_takes(argument, message):
     with pytest.raises(reactant.ReactantError, match=message):
         run(add_number, 1, 1, argument, 1)
+
+
+# ---- kernels with signatures -----------------------------------------------------------------------------------
+
+def test_signatures_need_no_gpu():
+    with reactant.cuda.without_gpu():
+        @cuda.jit("float32(float32)", device=True)
+        def half(x):
+            return x / 2
+
+        @cuda.jit("void(float32[:], int32, float32)")
+        def declared(x, n, factor):
+            i = cuda.grid(1)
+            if i < n:
+                x[i] = half(x[i]) * factor
+    x = np.ones(5, np.float32)
+    run(declared, 1, 8, x, 4, 3)
+    np.testing.assert_array_equal(x, [1.5, 1.5, 1.5, 1.5, 1])
+    run(declared, 1, 8, x[::2], np.int8(1), 2.0)
+    with pytest.raises(reactant.ReactantError, match="was declared for .array.float32, 1d, A., int32, float32."):
+        run(declared, 1, 8, np.ones(5), 4, 3)
+
+
+def test_linked_sources(tmp_path):
+    (tmp_path / "more.cuh").write_text("#define OFFSET 5\n")
+    (tmp_path / "functions.cu").write_text('#include "more.cuh"\nextern "C" __device__ int shifted(int *out, int x) '
+                                           "{ *out = x + OFFSET; return 0; }\n")
+    shifted = cuda.declare_device("shifted", "int32(int32)", link=str(tmp_path / "functions.cu"))
+
+    @cuda.jit
+    def kernel(x):
+        x[cuda.threadIdx.x] = shifted(x[cuda.threadIdx.x])
+    x = np.arange(4, dtype=np.int32)
+    run(kernel, 1, 4, x)
+    np.testing.assert_array_equal(x, np.arange(4) + 5)

@@ -15,6 +15,9 @@ import numpy as np
 from reactant.kernels import clang
 from reactant.kernels.launch import Launchable
 from reactant.kernels.module_source import ModuleSource, SourceKernel
+from reactant.kernels.numba_cuda import without_gpu
+
+__all__ = ["Module", "load", "without_gpu"]
 
 ARCHITECTURE = "sm_80"
 
@@ -51,9 +54,9 @@ def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping
     return module if name is None else module[name]
 
 
-def compiled(text: str, title: str) -> str:
+def compiled(text: str, title: str, include: Sequence[str | os.PathLike] = ()) -> str:
     """LLVM IR of CUDA C++ that other kernels are linked with."""
-    return _compiled(_language(None, None), text, title, None).text
+    return _compiled([*_language(None, None), *clang.definitions((), include)], text, title, None).text
 
 
 def _language(compiler: str | os.PathLike | None, toolkit: str | os.PathLike | None) -> list[str]:

@@ -139,9 +139,9 @@ def _owner(x: np.ndarray) -> np.ndarray:
     if not x.dtype.isnative:
         raise KernelArgumentError(f"Arrays of dtype {x.dtype} have the bytes of their elements swapped. Pass "
                                   f"x.astype(x.dtype.newbyteorder('=')).")
-    while isinstance(x.base, np.ndarray) and type(x.base) is np.ndarray and _is_plain(x.base.dtype):
+    while isinstance(x.base, np.ndarray) and _is_plain(x.base.dtype):
         x = x.base
-    return x
+    return x if type(x) is np.ndarray else x.view(np.ndarray)
 
 
 def _is_plain(dtype: np.dtype) -> bool:

@@ -1,7 +1,7 @@
 """Numba-CUDA kernels as a way in: their LLVM IR, from Numba's own compiler, without a GPU.
 
 Typing, inlining and device functions are Numba's. Nothing of Numba stays changed: while it compiles, under its own
-compiler lock, it believes in a device of compute capability 8.0, keeps line numbers, and prints opaque pointers.
+compiler lock, it believes in a device of compute capability 8.0 and keeps line numbers.
 """
 from __future__ import annotations
 
@@ -55,11 +55,24 @@ class NumbaKernel:
         if len(arguments) != expected and not variadic:
             raise KernelArgumentError(f"The kernel '{self.name}({', '.join(self.names)})' takes {expected} argument"
                                       f"{'s' * (expected != 1)}, {len(arguments)} given.")
-        symbol, texts = self.compiled(tuple(self.typed(a) for a in arguments))
+        types = self.declared(arguments) or tuple(self.typed(a) for a in arguments)
+        symbol, texts = self.compiled(types)
         operands.wrapper.kernel = symbol
-        for argument in arguments:
-            operands.wrapper.operands += expanded(argument, operands)
+        for argument, kind in zip(arguments, types, strict=True):
+            operands.wrapper.operands += expanded(argument, operands, kind)
         return texts
+
+    def declared(self, arguments: tuple[Argument, ...]) -> tuple | None:
+        """The types of the signature that the kernel was decorated with; None where there is none."""
+        signatures = [s for s, made in self.dispatcher.overloads.items() if isinstance(made, _Declared)]
+        for signature in signatures:
+            if len(signature) == len(arguments) and all(map(_takes, signature, map(self.typed, arguments))):
+                return signature
+        if signatures:
+            given = ", ".join(str(self.typed(a)) for a in arguments)
+            wanted = " or ".join(f"({', '.join(map(str, s))})" for s in signatures)
+            raise KernelArgumentError(f"The kernel '{self.name}' was declared for {wanted}; given are ({given}).")
+        return None
 
     def typed(self, argument: Argument) -> Any:
         """Numba's type of an argument."""
@@ -102,16 +115,18 @@ def _linkable(file: Any) -> str:
     if type(file).__name__ == "CUSource" or name.endswith(".cu"):
         text = Path(name).read_text() if content is None else content
         text = text.decode() if isinstance(text, bytes) else text
-        return _compiled_cuda(text, name)
+        from numba.cuda.core import config
+        folders = str(getattr(config, "CUDA_NVRTC_EXTRA_SEARCH_PATHS", "") or "").split(os.pathsep)
+        return _compiled_cuda(text, name, tuple(f for f in (str(Path(name).parent), *folders) if f))
     raise UnsupportedError(f"The kernel is linked with {name}: only CUDA C++ sources (.cu) and LLVM IR (.ll, .bc) "
                            f"can be "
                            f"compiled.")
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled_cuda(text: str, name: str) -> str:
+def _compiled_cuda(text: str, name: str, include: tuple[str, ...]) -> str:
     from reactant.kernels import cuda
-    return cuda.compiled(text, name)
+    return cuda.compiled(text, name, include)
 
 
 def example(argument: Argument) -> Any:
@@ -126,8 +141,16 @@ def example(argument: Argument) -> Any:
     return tuple(items) if argument.kind is tuple else argument.kind(*items)
 
 
-def expanded(argument: Argument, operands: Operands) -> list[str]:
-    """The operands that Numba's calling convention has for one argument."""
+def _takes(declared: Any, given: Any) -> bool:
+    """Whether an argument may be given for a declared type: numbers convert, arrays must be of the type."""
+    if hasattr(declared, "ndim") and hasattr(declared, "layout"):
+        return hasattr(given, "ndim") and (declared.dtype, declared.ndim) == (given.dtype, given.ndim) \
+            and declared.layout in ("A", given.layout)
+    return declared == given or (hasattr(declared, "bitwidth") and hasattr(given, "bitwidth"))
+
+
+def expanded(argument: Argument, operands: Operands, kind: Any = None) -> list[str]:
+    """The operands that Numba's calling convention has for one argument; `kind` is its Numba type."""
     if isinstance(argument, ArrayArgument):
         count = int(np.prod(argument.shape, dtype=np.int64))
         sizes = [f"i64 {n}" for n in (*argument.shape, *argument.strides)]
@@ -144,7 +167,11 @@ def expanded(argument: Argument, operands: Operands) -> list[str]:
         else:
             parts = [NumberArgument(real, scalar=argument.scalar + i) for i in (0, 1)]
         return [operands.number(p) for p in parts]
-    return [operands.number(argument)]
+    letter = {"Integer": "i", "Float": "f", "Boolean": "b"}.get(type(kind).__name__)
+    if letter == "i" and not kind.signed:
+        letter = "u"
+    wanted = None if letter is None else np.dtype(bool if letter == "b" else f"{letter}{kind.bitwidth // 8}")
+    return [operands.number(argument, wanted)]
 
 
 # ---- Numba, while it compiles for us ---------------------------------------------------------------------------
@@ -157,20 +184,40 @@ class _Device:
 @contextlib.contextmanager
 def compiling() -> Iterator[Any]:
     """numba.cuda's compiler module, ready to compile without a GPU; Numba is as before afterwards."""
-    import llvmlite.ir.types as llvm_types
     from numba.cuda import compiler, dispatcher
     from numba.cuda.core.compiler_lock import global_compiler_lock
 
     with global_compiler_lock:
-        before = dispatcher.get_current_device, dispatcher.compile_cuda, llvm_types.ir_layer_typed_pointers_enabled
+        before = dispatcher.get_current_device, dispatcher.compile_cuda
         dispatcher.get_current_device = _Device
         dispatcher.compile_cuda = functools.partial(_with_lines, before[1])
-        llvm_types.ir_layer_typed_pointers_enabled = False
         try:
             yield compiler
         finally:
-            (dispatcher.get_current_device, dispatcher.compile_cuda,
-             llvm_types.ir_layer_typed_pointers_enabled) = before
+            dispatcher.get_current_device, dispatcher.compile_cuda = before
+
+
+class _Declared:
+    """Stands in a dispatcher for the machine code of a signature that it was decorated with."""
+
+
+@contextlib.contextmanager
+def without_gpu() -> Iterator[None]:
+    """Inside, `@cuda.jit("void(float64[:], ...)")` and its kin note the signature, instead of compiling for a GPU that
+    is not there. Define or import such kernels inside; launch them as any other, inside or after."""
+    from numba.cuda import dispatcher
+    from numba.cuda.core import sigutils
+
+    def compile_later(self: Any, signature: Any) -> Any:
+        types, _ = sigutils.normalize_signature(signature)
+        return self.overloads.setdefault(tuple(types), _Declared())
+    kernels = dispatcher.CUDADispatcher
+    before = dispatcher.get_current_device, kernels.compile
+    dispatcher.get_current_device, kernels.compile = _Device, compile_later
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device, kernels.compile = before
 
 
 def _with_lines(compile_cuda: Any, function: Any, *arguments: Any, **options: Any) -> Any:

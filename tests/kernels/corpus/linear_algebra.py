@@ -384,7 +384,8 @@ extern "C" __global__ void dot(const double *x, const double *y, double *out, in
     }
     if (threadIdx.x == 0) atomicAdd(out, partial[0]);
 }
-extern "C" __global__ void axpy(double *y, const double *x, const double *top, const double *bottom, double sign, int n) {
+extern "C" __global__ void axpy(double *y, const double *x, const double *top, const double *bottom, double sign,
+                                int n) {
     I;
     if (i < n) y[i] += sign * top[0] / bottom[0] * x[i];
 }
@@ -442,7 +443,8 @@ def _systems_reference(a, b, c, d, x, low, y):
 
 
 CASES.append(Case("systems", {"tridiagonal": tridiagonal, "forward_substitution": forward_substitution}, """
-extern "C" __global__ void tridiagonal(const double *a, const double *b, double *c, double *d, double *x, int n, int systems) {
+extern "C" __global__ void tridiagonal(const double *a, const double *b, double *c, double *d, double *x, int n,
+                                       int systems) {
     int s = blockIdx.x * blockDim.x + threadIdx.x;
     if (s >= systems) return;
 #define AT(p, i) p[(i) * systems + s]

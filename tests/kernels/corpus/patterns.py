@@ -347,10 +347,12 @@ extern "C" __global__ void histogram_shared(const int *x, int *bins, int n) {
     __shared__ int local[16];
     if (threadIdx.x < 16) local[threadIdx.x] = 0;
     __syncthreads();
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) atomicAdd(&local[x[i] & 15], 1);
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x)
+        atomicAdd(&local[x[i] & 15], 1);
     __syncthreads();
     if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
-}""", lambda r: (r.random(200), np.zeros(10, np.int32), r.integers(0, 1000, 150).astype(np.int32), np.zeros(16, np.int32)),
+}""", lambda r: (r.random(200), np.zeros(10, np.int32), r.integers(0, 1000, 150).astype(np.int32),
+                 np.zeros(16, np.int32)),
     _histograms, _histograms_reference))
 
 # ---- sorting networks, compaction ------------------------------------------------------------------------------
@@ -542,7 +544,8 @@ def _pointwise_reference(counts, image, price, strike, years, call, put):
     put[:] = strike * discount * (1 - cdf(d2)) - price * (1 - cdf(d1))
 
 
-CASES.append(Case("pointwise", {"monte_carlo": monte_carlo, "mandelbrot": mandelbrot, "black_scholes": black_scholes}, """
+CASES.append(Case("pointwise", {"monte_carlo": monte_carlo, "mandelbrot": mandelbrot,
+                                "black_scholes": black_scholes}, """
 __device__ unsigned mixed(unsigned x) {
     x ^= x >> 16; x *= 0x7feb352du; x ^= x >> 15; x *= 0x846ca68bu; x ^= x >> 16;
     return x;

@@ -276,7 +276,8 @@ def _programming_arguments(r):
 
 
 CASES.append(Case("programming", {"pathfinder": pathfinder, "align": align, "floyd_warshall": floyd_warshall}, """
-extern "C" __global__ void pathfinder(const int *wall, const int *source, int *result, int columns, int start, int steps) {
+extern "C" __global__ void pathfinder(const int *wall, const int *source, int *result, int columns, int start,
+                                      int steps) {
     __shared__ int previous[32], next[32];
     int t = threadIdx.x, j = blockIdx.x * (32 - 2 * steps) - steps + t;
     previous[t] = j >= 0 && j < columns ? source[j] : 1000000;
@@ -296,7 +297,8 @@ extern "C" __global__ void pathfinder(const int *wall, const int *source, int *r
         __syncthreads();
     }
 }
-extern "C" __global__ void align(int *scores, const int *similarity, int width, int penalty, int diagonal, int blocks_x) {
+extern "C" __global__ void align(int *scores, const int *similarity, int width, int penalty, int diagonal,
+                                 int blocks_x) {
     __shared__ int tile[9][9];
     int t = threadIdx.x, bx = blockIdx.x + blocks_x, by = diagonal - bx, row = by * 8, column = bx * 8;
     tile[t + 1][0] = scores[(row + t + 1) * width + column];
@@ -379,8 +381,8 @@ def accumulate(points, membership, sums, counts, n, features):
             cuda.atomic.add(sums, (c, f), points[i, f])
 
 
-def _graphs(k, starts, edges, frontier, updating, visited, cost, again, locations, distances, points, centres, membership,
-            sums, counts):
+def _graphs(k, starts, edges, frontier, updating, visited, cost, again, locations, distances, points, centres,
+            membership, sums, counts):
     for _ in range(4):
         k.bfs_visit[1, 32](starts, edges, frontier, updating, visited, cost, 20)
         k.bfs_update[1, 32](frontier, updating, visited, again, 20)
@@ -420,8 +422,8 @@ def _graphs_arguments(r):
 CASES.append(Case("graphs", {"bfs_visit": bfs_visit, "bfs_update": bfs_update, "nearest": nearest, "assign": assign,
                              "accumulate": accumulate}, """
 #define I int i = blockIdx.x * blockDim.x + threadIdx.x
-extern "C" __global__ void bfs_visit(const int *starts, const int *edges, int *frontier, int *updating, const int *visited,
-                                     int *cost, int n) {
+extern "C" __global__ void bfs_visit(const int *starts, const int *edges, int *frontier, int *updating,
+                                     const int *visited, int *cost, int n) {
     I;
     if (i < n && frontier[i]) {
         frontier[i] = 0;
@@ -435,7 +437,8 @@ extern "C" __global__ void bfs_update(int *frontier, int *updating, int *visited
     I;
     if (i < n && updating[i]) { frontier[i] = 1; visited[i] = 1; again[0] = 1; updating[i] = 0; }
 }
-extern "C" __global__ void nearest(const double2 *locations, double *distances, double latitude, double longitude, int n) {
+extern "C" __global__ void nearest(const double2 *locations, double *distances, double latitude, double longitude,
+                                   int n) {
     I;
     if (i >= n) return;
     double2 p = locations[i];
@@ -546,5 +549,6 @@ extern "C" __global__ void bpnn_adjust_weights(const float *delta, int hidden, c
     float change = 0.3 * delta[tx + 1] * inputs[16 * by + ty + 1] + 0.3 * old[index];
     weights[index] += change;
     old[index] = change;
-}""", lambda r: (r.random(33).astype("f4"), r.random(33 * 17).astype("f4"), np.zeros(32, "f4"), r.random(17).astype("f4"),
-                 r.random(33 * 17).astype("f4"), r.random(33 * 17).astype("f4")), _network, _network_reference, rtol=1e-5))
+}""", lambda r: (r.random(33).astype("f4"), r.random(33 * 17).astype("f4"), np.zeros(32, "f4"),
+                 r.random(17).astype("f4"), r.random(33 * 17).astype("f4"), r.random(33 * 17).astype("f4")),
+    _network, _network_reference, rtol=1e-5))

@@ -263,8 +263,8 @@ CASES.append(Case("srad", {"extract": extract, "srad1": srad1, "srad2": srad2, "
 #define GRID int e = blockIdx.x * blockDim.x + threadIdx.x
 extern "C" __global__ void extract(double *image, int n) { GRID; if (e < n) image[e] = exp(image[e] / 255); }
 extern "C" __global__ void compress(double *image, int n) { GRID; if (e < n) image[e] = log(image[e]) * 255; }
-extern "C" __global__ void srad1(const double *image, double *coefficient, double *dn, double *ds, double *dw, double *de,
-                                 int rows, int cols, double q0) {
+extern "C" __global__ void srad1(const double *image, double *coefficient, double *dn, double *ds, double *dw,
+                                 double *de, int rows, int cols, double q0) {
     GRID;
     int row = e % rows, col = e / rows;
     if (e >= rows * cols) return;
@@ -564,7 +564,9 @@ extern "C" __global__ void convolve2(const double *x, const double *w, double *y
     double total = 0;
     for (int a = -1; a <= 1; ++a)
         for (int b = -1; b <= 1; ++b)
-            if (i + a >= 0 && i + a < n && j + b >= 0 && j + b < m) total += x[(i + a) * m + j + b] * w[(a + 1) * 3 + b + 1];
+            if (i + a >= 0 && i + a < n && j + b >= 0 && j + b < m)
+                total += x[(i + a) * m + j + b] * w[(a + 1) * 3 + b + 1];
     y[i * m + j] = total;
-}""", lambda r: (r.random(100).astype("f4"), np.zeros(100, "f4"), r.random((12, 14)), r.random((3, 3)), np.zeros((12, 14))),
+}""", lambda r: (r.random(100).astype("f4"), np.zeros(100, "f4"), r.random((12, 14)), r.random((3, 3)),
+                 np.zeros((12, 14))),
     _convolutions, _convolutions_reference, rtol=1e-5))
