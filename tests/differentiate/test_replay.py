@@ -78,12 +78,19 @@ def test_memory_does_not_depend_on_the_number_of_turns():
     np.testing.assert_allclose(gradient(X, 20_000), written_out(X, 20_000), rtol=1e-9, atol=1e-12)
 
 
+def root(a):
+    x = a * 1.0
+    while np.abs(x * x - a) > 1e-13:
+        x = 0.5 * (x + a / x)
+    return x
+
+
 def test_a_search_that_ends_when_it_is_near_enough():
-    def root(a):
-        x = a * 1.0
-        while np.abs(x * x - a) > 1e-13:
-            x = 0.5 * (x + a / x)
-        return x
-    assert reactant.grad(root)(2.0) == pytest.approx(0.5 / np.sqrt(2.0))
+    assert reactant.grad(reactant.jit(root, **CHEAP))(2.0) == pytest.approx(0.5 / np.sqrt(2.0))
+
+
+@pytest.mark.slow
+def test_second_derivatives_of_a_search():
     assert reactant.grad(reactant.grad(root))(2.0) == pytest.approx(-0.25 * 2.0 ** -1.5)
+    assert reactant.hessian(root)(2.0) == pytest.approx(-0.25 * 2.0 ** -1.5)
     assert reactant.check_derivatives(root, 3.0)

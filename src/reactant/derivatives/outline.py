@@ -20,10 +20,11 @@ from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.requests import Request
 from reactant.errors import UnsupportedError
 from reactant.frontends import branches, calls, source_map
+from reactant.frontends.branches import Branch
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
-from reactant.frontends.state import Variables
+from reactant.frontends.state import Keep, Variables, unify
 from reactant.frontends.trace import current_trace
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of
@@ -132,7 +133,7 @@ class _Outlining:
         self.name = getattr(function, "__name__", type(function).__name__)
         self.values: list[ir.Value] = []          # what the function returns
         self.storages: list[tuple[Storage, ir.Value]] = []      # the memory of its array arguments, in order
-        self.containers: list[tuple[Any, Any]] = []
+        self.containers: list[Any] = []
         self.seen: dict[int, Tensor] = {}
         self.result: Any = None
         self.written: list[Slot] = []
@@ -215,7 +216,7 @@ class _Outlining:
 
     def note_containers(self, tree: Any) -> None:
         if isinstance(tree, (list, dict)) or sig.is_plain_object(tree) and not isinstance(tree, tuple):
-            self.containers.append((tree, sig.contents(tree)))
+            self.containers.append(tree)
         if isinstance(tree, (list, tuple)):
             children: Any = tree
         elif isinstance(tree, dict):
@@ -226,19 +227,15 @@ class _Outlining:
             if type(child) is not Tensor:
                 self.note_containers(child)
 
-    def refuse_changed(self, branch: Any) -> None:
-        inside = {id(c) for c, _ in self.containers}
-        if any(id(change.container) not in inside for change, _ in branch.objects):
-            raise UnsupportedError(f"'{self.name}' changes lists, dicts or variables from outside while it is being "
-                                   f"differentiated. Return what it makes instead.")
-        for container, old in self.containers:
-            new = sig.contents(container)
-            same = len(old) == len(new) and (all(a is b for a, b in zip(old, new, strict=True))
-                                             if isinstance(old, list) else list(old) == list(new)
-                                             and all(old[k] is new[k] for k in old))
-            if not same:
-                raise UnsupportedError(f"'{self.name}' changes lists, dicts or objects among its arguments, which a "
-                                       f"derivative cannot follow. Return what it makes instead.")
+    def refuse_changed(self, branch: Branch) -> None:
+        inside = {id(c) for c in self.containers}
+        for change, after in branch.objects:
+            if type(unify(branches.contents_tree(change.before), after)) is Keep:
+                continue
+            what = "lists, dicts or objects among its arguments" if id(change.container) in inside \
+                else "lists, dicts or variables from outside"
+            raise UnsupportedError(f"'{self.name}' changes {what}, and its derivative is being taken. Return what it "
+                                   f"makes instead.")
 
     # -- results
 
