@@ -304,3 +304,62 @@ def test_tiny_numbers_are_numbers(count):
     ours, xla = executable([x])
     np.testing.assert_array_equal(ours, x + x)
     assert not xla.any()
+
+
+def test_settings():
+    """Each changes what it says, and nothing changes unless it is asked for."""
+    product_sum = """
+    func.func @f(%a: memref<?xf64>, %b: memref<?xf64>, %o: memref<1xf64>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0.0 : f64
+      %n = memref.dim %a, %c0 : memref<?xf64>
+      %s = scf.for %i = %c0 to %n step %c1 iter_args(%s = %zero) -> f64 {
+        %x = memref.load %a[%i] : memref<?xf64>
+        %y = memref.load %b[%i] : memref<?xf64>
+        %p = arith.mulf %x, %y : f64
+        %t = arith.addf %s, %p : f64
+        scf.yield %t : f64
+      }
+      memref.store %s, %o[%c0] : memref<1xf64>
+      return
+    }"""
+    a, b = np.random.default_rng(0).normal(size=(2, 1000))
+    plain = 0.0
+    for x, y in zip(a, b, strict=True):
+        plain += x * y
+    results = {}
+    for name in ("plain", "contract", "reassociate"):
+        out = np.zeros(1)
+        run = native.compile(product_sum, roles=("in", "in", "out"), **({} if name == "plain" else {name: True}))
+        run(a, b, out)
+        results[name] = out[0], run.as_llvm(optimized=True)
+    assert results["plain"][0] == plain
+    assert "fadd reassoc <" in results["reassociate"][1] and "fadd reassoc" not in results["plain"][1]
+    assert "fadd contract" in results["contract"][1]
+    np.testing.assert_allclose([results["contract"][0], results["reassociate"][0]], plain, rtol=1e-12)
+    assert "reactant.parallel" in native.compile(ADD_ONE).as_llvm()
+    assert "reactant.parallel" not in native.compile(ADD_ONE, threads=False).as_llvm()
+
+
+def test_hints_to_loops():
+    text = """
+    func.func @f(%a: memref<?xf64>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = memref.dim %a, %c0 : memref<?xf64>
+      scf.for %i = %c0 to %n step %c1 {
+        %x = memref.load %a[%i] : memref<?xf64>
+        %y = arith.addf %x, %x : f64
+        memref.store %y, %a[%i] : memref<?xf64>
+      } {native.vectorize, native.vector_width = 2 : i64, native.unroll = 3 : i64}
+      return
+    }"""
+    written = native.compile(text).as_llvm()
+    for hint in ('"llvm.loop.vectorize.enable", i1 true', '"llvm.loop.vectorize.width", i32 2',
+                 '"llvm.loop.unroll.count", i32 3'):
+        assert hint in written
+    assert "<2 x double>" in native.compile(text).as_llvm(optimized=True)
+    x = np.arange(11.0)
+    native.compile(text)(x)
+    np.testing.assert_array_equal(x, 2 * np.arange(11.0))

@@ -356,6 +356,36 @@ def test_block_and_grid_barriers_that_exclude_each_other():
 
 @pytest.mark.parametrize("barrier", ["", "gpu.barrier"])
 @pytest.mark.parametrize("coroutines", [False, True])
+def test_where_a_thread_is(barrier, coroutines):
+    grid, block = (3, 2, 4), (5, 4, 3)
+    names = [f"gpu.{what} {d}" for what in ("thread_id", "block_id", "block_dim", "grid_dim", "global_id")
+             for d in "xyz"]
+    names += ["gpu.lane_id", "gpu.subgroup_id : index", "gpu.subgroup_size : index", "gpu.num_subgroups : index"]
+    kind = "memref<1440x19xi32>"
+    steps = "\n".join(f"""%w{i} = {name}
+        %s{i} = arith.index_cast %w{i} : index to i32
+        %p{i} = arith.constant {i} : index
+        memref.store %s{i}, %o[%at, %p{i}] : {kind}""" for i, name in enumerate(names))
+    at, stride = "", 1
+    for d, (what, size) in enumerate([(f"thread_id {a}", s) for a, s in zip("xyz", block, strict=True)]
+                                     + [(f"block_id {a}", s) for a, s in zip("xyz", grid, strict=True)]):
+        at += (f"%q{d} = gpu.{what}\n%r{d} = arith.constant {stride} : index\n%t{d} = arith.muli %q{d}, %r{d} : index\n"
+               f"%n{d} = arith.addi {f'%n{d - 1}' if d else '%c0'}, %t{d} : index\n")
+        stride *= size
+    text = kernel(f"%o: {kind}", f"{at}%at = arith.addi %n5, %c0 : index\n{barrier}\n{steps}")
+    out = np.zeros((1440, 19), np.int32)
+    native.compile_kernel(text, "kernel", grid=grid, block=block, coroutines=coroutines)(out)
+    b, t = np.divmod(np.arange(1440), 60)
+    thread = np.stack([t % 5, t // 5 % 4, t // 20], 1)
+    place_of_block = np.stack([b % 3, b // 3 % 2, b // 6], 1)
+    ones = np.ones((1440, 1), int)
+    expected = np.concatenate([thread, place_of_block, ones * block, ones * grid, place_of_block * block + thread,
+                               (t % 32)[:, None], (t // 32)[:, None], ones * 32, ones * 2], 1)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("barrier", ["", "gpu.barrier"])
+@pytest.mark.parametrize("coroutines", [False, True])
 def test_checks_in_kernels(barrier, coroutines):
     text = kernel("%a: memref<?xi32>, %n: index", f"""
     %even = arith.remui %x, %c2 : index

@@ -138,7 +138,7 @@ def _define_thread(f: Function, launch: Launch) -> list[tuple[str, str]]:
     types, operands = flat_types(values), flat(f, values)
     names = [f"%v{i}" for i in range(len(types))]
     define_all(thread, values, names)
-    thread.place = Place(("%x", "%y", "%z"), ("%bx", "%by", "%bz"), launch)  # type: ignore[attr-defined]
+    thread.place = Place(("%x", "%y", "%z"), ("%bx", "%by", "%bz"), launch)
     thread.start("start")
     emit_blocks(thread, launch.op.regions[0])
     indices = ", ".join(f"i64 %{n}" for n in ("number", "x", "y", "z", "bx", "by", "bz"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -40,7 +41,6 @@ class Settings:
     """Let a*b+c be one rounding, as a C compiler would; results then differ from NumPy's in the last place."""
     reassociate: bool = False
     """Let sums and products be taken in another order, so that reductions vectorise."""
-    vector_width: int | None = None
 
 
 @dataclass
@@ -114,7 +114,8 @@ class Function:
         """Access groups of the parallel loops around, for loads and stores."""
         self.private: set[str] = set()
         """Pointers to memory that iterations of a parallel loop around share although each has its own in MLIR."""
-        self.location = ""
+        self.place: Any = None
+        """Where a GPU thread is in its launch (`place.Place`), in kernels."""
         self.on_stack = 0
         self._names = 0
 

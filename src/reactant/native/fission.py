@@ -97,7 +97,7 @@ class Cutter:
         """Arrays of conditions (a byte for each thread) that a thread must meet to take part, and whether they must
         hold or fail."""
         self.locals: dict[ir.Value, str] = {}
-        f.place = Place(("", "", ""), block, launch)  # type: ignore[attr-defined]
+        f.place = Place(("", "", ""), block, launch)
 
     # -- values of threads
 
@@ -193,8 +193,8 @@ class Cutter:
         f = self.f
 
         def thread(index: tuple[str, str, str]) -> None:
-            f.place = Place(index, self.block, self.launch)  # type: ignore[attr-defined]
-            number = flat_thread(f, f.place)  # type: ignore[attr-defined]
+            f.place = Place(index, self.block, self.launch)
+            number = flat_thread(f, f.place)
             if not self.masks:
                 body(number)
                 return

@@ -87,7 +87,7 @@ def allocate_shared(f: Function, launch: Launch) -> None:
 def _plain(f: Function, launch: Launch, block: tuple[str, str, str]) -> None:
     """A block whose threads never meet."""
     def thread(index: tuple[str, str, str]) -> None:
-        f.place = Place(index, block, launch)  # type: ignore[attr-defined]
+        f.place = Place(index, block, launch)
         if len(launch.op.regions[0].blocks) > 1:
             raise UnsupportedError("native code needs kernels in structured control flow.")
         f.emit_block(launch.op.regions[0].blocks[0])

@@ -91,10 +91,9 @@ def axis(op: ir.Operation) -> int:
 
 
 def place_of(f: Function, op: ir.Operation) -> Place:
-    place = getattr(f, "place", None)
-    if place is None:
+    if f.place is None:
         raise UnsupportedError(f"native code has no {op.name} outside kernels (at {op.location}).")
-    return place
+    return f.place
 
 
 @emits("gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.global_id")
