@@ -197,6 +197,14 @@ GLOBAL jumps(int* out, const int* x, int n) {
 again: v += 3; if (v > 60) goto done;
 inside: v += k; if (++k < n) goto again;
 done: out[i] = v; }
+GLOBAL ping_pong(float* a, float* b, float* c, int n) {
+  __shared__ float s[16], u[16]; float* buffers[3] = {a, b, c}; float *now = s, *next = u; int t = threadIdx.x;
+  now[t] = a[t]; __syncthreads();
+  for (int k = 0; k < n; ++k) { next[t] = now[(t + 1) & 15] + 1; __syncthreads();
+    float* other = now; now = next; next = other; }
+  buffers[t % 3][t] = now[t]; }
+GLOBAL high_halves(unsigned long long* out, const unsigned long long* x) { int i = threadIdx.x;
+  out[i] = __umul64hi(x[i], 0x9E3779B97F4A7C15ull) + __mul64hi((long long)x[i], 12345) + __mulhi((int)x[i], -77777); }
 GLOBAL nested_exits(int* out, const int* x, int n) {
   int i = threadIdx.x, s = 0;
   for (int a = 0; a < n; ++a) { for (int b = 0; b < n; ++b) { int v = x[(i + a * b) & 15]; if (v == 7) goto out_of_both;
@@ -401,7 +409,17 @@ def cases() -> list[tuple]:
     case("jumps", 1, 16, [np.zeros(16, np.int32), x, 6], {0: want})
     x = i(0, 40, 16)
     case("nested_exits", 1, 16, [np.zeros(16, np.int32), x, 5], {0: [_nested_exits(k, x, 5) for k in range(16)]})
+    x = f(16)
+    case("ping_pong", 1, 16, [x, np.zeros_like(x), np.zeros_like(x), 5],
+         {place: np.where(np.arange(16) % 3 == place, np.roll(x, -5) + 5, x if not place else 0) for place in range(3)})
+    x = r.integers(0, 2**64, 8, dtype=np.uint64)
+    case("high_halves", 1, 8, [np.zeros(8, np.uint64), x], {0: np.array([_high_halves(int(v)) for v in x], np.uint64)})
     return found
+
+
+def _high_halves(x: int) -> int:
+    signed, narrow = (x + 2**63) % 2**64 - 2**63, (x + 2**31) % 2**32 - 2**31
+    return ((x * 0x9E3779B97F4A7C15 >> 64) + (signed * 12345 >> 64) + (narrow * -77777 >> 32)) % 2**64
 
 
 def _nested_exits(thread: int, x: np.ndarray, n: int) -> int:

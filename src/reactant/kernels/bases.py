@@ -78,6 +78,7 @@ class Bases:
         self.globals = {op.attributes["sym_name"].value: op.operation for op in module.body.operations
                         if op.operation.name == "llvm.mlir.global"}
         self.by_name: dict[str, int] = {}
+        self.kept: dict[int, frozenset[int]] = {}  # base -> what the pointers stored in it point into
         self.find()
         self.accesses()
         self.choose()
@@ -136,13 +137,17 @@ class Bases:
         if name == "arith.select" and is_pointer(op.results[0]):
             return self.join(op.results[0], self.of.get(op.operands[1], frozenset())
                              | self.of.get(op.operands[2], frozenset()))
+        if name == "llvm.store" and is_pointer(op.operands[0]):
+            before = dict(self.kept)
+            for number in self.of.get(op.operands[1], frozenset()):
+                self.kept[number] = self.kept.get(number, frozenset()) | self.of.get(op.operands[0], frozenset())
+            return self.kept != before
+        if name == "llvm.load" and is_pointer(op.results[0]):
+            found = self.of.get(op.operands[0], frozenset())
+            return self.join(op.results[0], frozenset().union(*(self.kept.get(n, frozenset()) for n in found)))
         if name == "llvm.inttoptr":
             sources = self.integer_sources(op.operands[0], set())
             return self.join(op.results[0], frozenset().union(*(self.of.get(s, frozenset()) for s in sources)))
-        for result in op.results:
-            if is_pointer(result):
-                raise self.unsupported(op, "The kernel reads a pointer from memory, and what it points to cannot be "
-                                           "known when the kernel is compiled. Pass the arrays as arguments.")
         return False
 
     def integer_sources(self, value: ir.Value, seen: set[ir.Value]) -> set[ir.Value]:
@@ -211,10 +216,13 @@ class Bases:
             raise self.unsupported(op, "The kernel accesses memory through an address that it computes from numbers or "
                                        "through a null pointer.")
         value = op.operands[0] if op.name == "llvm.store" else op.operands[1] if len(op.operands) > 1 else op.results[0]
+        if op.name == "llvm.load" and is_pointer(value) and not self.of[value]:
+            raise self.unsupported(op, "The kernel reads a pointer from memory, and what it points to cannot be known "
+                                       "when the kernel is compiled. Pass the arrays as arguments.")
         align = ir.IntegerAttr(op.attributes["alignment"]).value if "alignment" in op.attributes else 16
-        size = bytes_of_type(value.type)
+        kind = "i64" if is_pointer(value) else str(value.type)  # a pointer in memory is its address
         for number in found:
-            self.bases[number].accessed.append((str(value.type), min(size, align)))
+            self.bases[number].accessed.append((kind, min(bytes_of_type(kind), align)))
             if op.name == "llvm.store" and self.bases[number].kind == "table":
                 raise self.unsupported(op, f"The kernel stores into {self.bases[number].name}, which is a constant.")
 

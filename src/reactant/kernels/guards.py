@@ -3,10 +3,12 @@
     i32: t = block * 16 + thread; t < n     index: load a[block * 16 + thread]
 
 Signed comparisons of integers become comparisons of `index` where both sides are sums and products that cannot wrap.
-`select(c, x, false)` becomes `and`, `select(c, true, x)` becomes `or`; the bits of a choice between bits become the
-choice.
+The high half of a product in twice the width becomes `mului_extended`'s. `select(c, x, false)` becomes `and`,
+`select(c, true, x)` becomes `or`; the bits of a choice between bits become the choice.
 """
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from jaxlib.mlir import ir
 
@@ -36,7 +38,40 @@ class Guards(Rewriter, Builder):
             return self.condition(op)
         if op.name == "arith.bitcast":
             return self.chosen_bits(op)
+        if op.name == "arith.trunci":
+            return self.high_half(op)
         return False
+
+    def high_half(self, op: ir.Operation) -> bool:
+        """The high half of a product computed in twice the width: the product's own high half."""
+        shifted = self.producer(self.value(op.operands[0]), "arith.shrui", "arith.shrsi")
+        product = self.producer(shifted.operands[0], "arith.muli") if shifted is not None else None
+        kind = op.results[0].type
+        width = kind.width if isinstance(kind, ir.IntegerType) else 0
+        if product is None or product.results[0].type.width != 2 * width or constant_of(shifted.operands[1]) != width:
+            return False
+        for extension, name in (("arith.extui", "arith.mului_extended"), ("arith.extsi", "arith.mulsi_extended")):
+            factors = [self.narrow(v, extension, kind) for v in product.operands]
+            if None not in factors:
+                made = ir.Operation.create(name, [kind, kind], [f() for f in factors if f is not None])
+                self.values[op.results[0]] = made.results[1]
+                return True
+        return False
+
+    def producer(self, value: ir.Value, *names: str) -> ir.Operation | None:
+        owner = value.owner
+        return owner.operation if not isinstance(owner, ir.Block) and owner.name in names else None
+
+    def narrow(self, value: ir.Value, extension: str, kind: ir.Type) -> Callable[[], ir.Value] | None:
+        """Builds the factor that was extended to twice the width; None if it was not."""
+        extended = self.producer(value, extension)
+        if extended is not None and extended.operands[0].type == kind:
+            return lambda: extended.operands[0]
+        constant, half = constant_of(value), 1 << (kind.width - 1)
+        low, high = (0, 2 * half) if extension == "arith.extui" else (-half, half)
+        if constant is None or not low <= constant < high:
+            return None
+        return lambda: self.integer(constant - 2 * half if constant >= half else constant, kind)
 
     def chosen_bits(self, op: ir.Operation) -> bool:
         """The bits of a choice between bits of this type: the choice itself."""

@@ -321,7 +321,10 @@ class Pointers(Builder):
         if choices == (NULL,) or ir.IntegerType(op.operands[0].type).width != 64:
             self.addresses[op.results[0]] = Address(NULL, (NULL,))
             return
-        value = self.values[op.operands[0]]
+        self.addresses[op.results[0]] = self.address_of_integer(self.values[op.operands[0]], choices)
+
+    def address_of_integer(self, value: ir.Value, choices: tuple[int, ...]) -> Address:
+        """The address that an i64 of `whole_address` stands for."""
         base: int | ir.Value = choices[0]
         if len(choices) > 1:
             number = self.create("arith.shrui", self.i64, value, self.integer(ADDRESS_BITS, self.i64))
@@ -329,7 +332,7 @@ class Pointers(Builder):
                 "arith.subi", self.i64, number, self.integer(1, self.i64)))
         mask = self.integer((1 << ADDRESS_BITS) - 1, self.i64)
         inside = self.create("arith.index_cast", self.index_type, self.create("arith.andi", self.i64, value, mask))
-        self.addresses[op.results[0]] = Address(base, choices, None, inside)
+        return Address(base, choices, None, inside)
 
     def at_llvm_icmp(self, op: ir.Operation) -> None:
         """Pointers are compared as distances where both have one base, else as whole addresses."""
@@ -368,11 +371,17 @@ class Pointers(Builder):
 
     def at_llvm_load(self, op: ir.Operation) -> None:
         kind = op.results[0].type
+        if is_pointer(op.results[0]):
+            value = self.through(self.address(op.operands[0]), lambda number, index: [
+                self.loaded(number, index, self.i64)], [self.i64], op)[0]
+            self.addresses[op.results[0]] = self.address_of_integer(value, self.choices(op.results[0]))
+            return
         self.values[op.results[0]] = self.through(
             self.address(op.operands[0]), lambda number, index: [self.loaded(number, index, kind)], [kind], op)[0]
 
     def at_llvm_store(self, op: ir.Operation) -> None:
-        value = self.values[op.operands[0]]
+        stored = op.operands[0]
+        value = self.whole_address(self.address(stored)) if is_pointer(stored) else self.values[stored]
 
         def access(number: int, index: ir.Value) -> list[ir.Value]:
             self.stored(number, index, value)
