@@ -25,7 +25,7 @@ def nested(x):
 
 @reactant.jit
 def descent(x, steps):
-    for i in range(steps):
+    for _i in range(steps):
         x = x - 0.1 * reactant.grad(lambda y: np.sum((y - 2.0) ** 2))(x)
     return x
 
@@ -99,7 +99,7 @@ def test_inside(name):
 
 def long_loop(x):
     t = x * 1.0
-    for i in range(300):
+    for _i in range(300):
         t = np.sin(t * x) + 0.1 * t[::-1]
     return np.sum(t * x)
 

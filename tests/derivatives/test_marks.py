@@ -152,7 +152,7 @@ def test_structures_integers_and_constants_from_outside():
 def test_in_loops_and_branches():
     def loss(rule):
         def function(x):
-            for i in range(40):
+            for _i in range(40):
                 if x[0] > 0.2:
                     x = rule(x) * 0.9
                 else:

@@ -82,7 +82,8 @@ class Writer:
         if kind == 2:
             return [f"for {name} in range({turns}):", *body, f"    if {self.test()}:", "        break"]
         if kind == 3:
-            return [f"for {name} in reactant.checkpointed(range({turns}), {self.pick(('every=3', repr('sqrt')))}):", *body]
+            way = self.pick(("every=3", "'sqrt'"))
+            return [f"for {name} in reactant.checkpointed(range({turns}), {way}):", *body]
         if kind == 4:
             return [f"{name} = 0", f"while {name} < n and {self.test()}:", *body, f"    {name} += 1"]
         return [f"for {name} in range(n):", *body]

@@ -39,7 +39,7 @@ class Derivative:
         if argnums is not None and argnames is not None:
             raise TypeError("grad takes argnums or argnames, not both.")
         self.differentiated, self.argnames = function, argnames
-        self.argnums = 0 if argnums is None and argnames is None else argnums
+        self.argnums: int | Sequence[int] = 0 if argnums is None else argnums
         self.has_aux, self.with_value, self.policy = has_aux, with_value, policy
         self.__name__ = f"grad_{name_of(function)}"
         self.__doc__ = f"Gradient of {name_of(function)}."

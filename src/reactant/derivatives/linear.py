@@ -37,7 +37,9 @@ def directions(args: tuple, numbers: Sequence[int], tangents: Sequence[Any]) -> 
         if len(wanted) != len(given):
             raise ReactantError(f"The tangent of argument {n} has {len(given)} leaves, the argument {len(wanted)}.")
         for x, t in zip(wanted, given, strict=True):
-            found.append(value_like(t, as_tensor(x).value(), f"A tangent of argument {n}", "the argument"))
+            tensor = as_tensor(x)
+            assert tensor is not None, "checked to be floats"
+            found.append(value_like(t, tensor.value(), f"A tangent of argument {n}", "the argument"))
     return found
 
 

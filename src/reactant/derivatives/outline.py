@@ -230,10 +230,11 @@ class _Outlining:
     def refuse_changed(self, branch: Branch) -> None:
         inside = {id(c) for c in self.containers}
         for change, after in branch.objects:
-            if type(unify(branches.contents_tree(change.before), after)) is Keep:
-                continue
-            what = "lists, dicts or objects among its arguments" if id(change.container) in inside \
-                else "lists, dicts or variables from outside"
+            what = "lists, dicts or objects among its arguments"
+            if id(change.container) not in inside:
+                if type(unify(branches.contents_tree(change.before), after)) is Keep:
+                    continue
+                what = "lists, dicts or variables from outside"
             raise UnsupportedError(f"'{self.name}' changes {what}, and its derivative is being taken. Return what it "
                                    f"makes instead.")
 

@@ -100,8 +100,9 @@ class Split:
             whole = lower(self.jitted.function, key[0], key[1], before)
             early, late = _divide(whole.traced, len(self._wanted.types))
             on_device = whole.on_device
-            return _Divided(*(_compiled(f"{self.jitted.__name__}_{name}", traced, options, on_device)
-                              for name, traced in (("outputs", early), ("derivative", late))), self._wanted)
+            name = self.jitted.__name__
+            return _Divided(_compiled(f"{name}_outputs", early, options, on_device),
+                            _compiled(f"{name}_derivative", late, options, on_device), self._wanted)
 
 
 def _compiled(name: str, traced: Traced, options: CompileOptions, on_device: bool) -> Compiled:

@@ -173,7 +173,7 @@ class Replayed:
 
     def advance(self, c: ir.Value, top: ir.Value, where: ir.Value, *rest: ir.Value) -> list[ir.Value]:
         """Run from turn c to where the next state is kept, and push it."""
-        slots, state = rest[:len(self.carried)], rest[len(self.carried):]
+        slots, state = list(rest[:len(self.carried)]), list(rest[len(self.carried):])
         free = ops.subtract(self.slots - 1, top)
         distance = self.distance(ops.add(ops.subtract(self.turn, c), 1), free)
         end = ops.add(c, distance)

@@ -82,7 +82,7 @@ class _Vjp:
         return active_values(self.block, [self.block.arguments[i] for i in self.arguments],
                              [returned[i] for i in self.results])
 
-    def restructure(self, policy: Policy, measured: dict[int, int]) -> None:
+    def restructure(self, policy: Policy, measured: dict[int, int] | None) -> None:
         """Give loops the form in which they are kept or run again."""
         active = self.active()
         restructure(self.function, lambda loop: any(r in active for r in loop.results), policy, measured)

@@ -85,7 +85,7 @@ class Scope:
 
     def demanded(self) -> dict[ir.Value, ir.Operation]:
         """The old values whose stand-ins are used; the others are forgotten."""
-        found = {}
+        found: dict[ir.Value, ir.Operation] = {}
         for value, made in self.wanted.items():
             current = self.aliases.of(value)
             if not used(made.result):
