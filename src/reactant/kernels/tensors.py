@@ -148,7 +148,8 @@ def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list
     parameters = parameters_of(module)
     if 0 in grid or 0 in block:
         return [v for v, p in zip(operands, parameters, strict=True) if p.written]
-    machine = Machine(grid, block, radices, tables=_tables(module), notes=notes)
+    machine = Machine(grid, block, radices, tables=_tables(module), notes=notes,
+                      meets=contains(function, ("gpu.shuffle", "func.call")))
     body = function.regions[0].blocks[0]
     buffers: list[Memory] = []
     for argument, value, parameter in zip(body.arguments, operands, parameters, strict=True):

@@ -218,7 +218,7 @@ def facts_of(condition: Condition) -> tuple[Form, ...]:
 
 # ---- narrowing -----------------------------------------------------------------------------------------------------
 
-def narrowed(domain: Domain, condition: Condition) -> tuple[dict[Axis, Span], Condition] | None:
+def narrowed(domain: Domain, condition: Condition, depth: int = 3) -> tuple[dict[Axis, Span], Condition] | None:
     """A domain and what is left of the condition on it, together the lanes of `domain` for which it holds; None where
     there are none."""
     spans = dict(domain)
@@ -239,7 +239,31 @@ def narrowed(domain: Domain, condition: Condition) -> tuple[dict[Axis, Span], Co
         if spans == before:
             break
     remaining = both(*parts).at_domain(spans)
-    return None if remaining.known is False else (spans, remaining)
+    if remaining.known is False:
+        return None
+    decided = _decided(spans, remaining) if depth else remaining
+    if decided is None:
+        return None
+    return (spans, remaining) if decided is remaining else narrowed(spans, decided, depth - 1)
+
+
+MOST_ALTERNATIVES = 6
+
+
+def _decided(spans: Domain, condition: Condition) -> Condition | None:
+    """A condition without the alternatives that the rest of it rules out; itself where there are none, None where it
+    never holds."""
+    parts = list(terms_of(condition))
+    for k, part in enumerate(parts):
+        if not isinstance(part, Several) or part.every or not part.is_static() or len(part.parts) > MOST_ALTERNATIVES:
+            continue
+        others = [other for n, other in enumerate(parts) if n != k and other.is_static()]
+        left = [way for way in part.parts if narrowed(spans, both(way, *others), 1 if len(parts) < 4 else 0) is not None]
+        if not left:
+            return None
+        if len(left) < len(part.parts):
+            return both(*parts[:k], either(*left), *parts[k + 1:])
+    return condition
 
 
 def _narrow(spans: dict[Axis, Span], part: Condition) -> Condition | None:

@@ -76,6 +76,7 @@ class Machine:
     notes: list[tuple[str, str]] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     made: int = 0
+    meets: bool = False
 
     def __post_init__(self) -> None:
         self.axes: list[Axis] = []
@@ -130,6 +131,8 @@ class Machine:
         radices = self.radices.get(dimension, [])
         if radix in radices or not 1 < radix < self.threads(dimension) or len(self.axes) >= MOST_AXES:
             return
+        if self.meets and radix < self.block[dimension] and self.block[dimension] % radix:
+            return                                   # a warp is to be made of whole axes
         if all(radix % r == 0 or r % radix == 0 for r in radices):
             raise Split(dimension, radix)
 
