@@ -10,7 +10,8 @@ import pytest
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.ir.context import building
 from reactant.kernels import form, interpret
-from reactant.kernels.llvm_text import Tokens, Type, read_module
+from reactant.kernels.llvm_text import Tokens, read_module
+from reactant.kernels.llvm_types import Type
 from reactant.kernels.record import Buffer, KernelRecord, Scalar
 from reactant.kernels.stages import run_stages
 
@@ -96,6 +97,7 @@ UNARY = [
     ("srem i32 %a, 3", lambda a: int(math.fmod(a, 3))), ("urem i32 %a, 3", lambda a: u32(a) % 3),
     ("shl i32 %a, 3", lambda a: a << 3), ("lshr i32 %a, 3", lambda a: u32(a) >> 3),
     ("ashr i32 %a, 3", lambda a: a >> 3),
+    ("call i32 @llvm.experimental.cttz.elts.i32.v3i8(<3 x i8> <i8 0, i8 7, i8 1>, i1 false)", lambda a: 1),
     ("shl i32 %a, 31", lambda a: a << 31), ("freeze i32 %a", lambda a: a),
 ]
 
