@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reactant import native
+from reactant.errors import UnsupportedError
 
 N = 203
 TYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i8": np.int8,
@@ -237,3 +238,9 @@ def test_constants_and_select(kind):
 def test_special_constants_keep_their_bits(text):
     result = run(f"%r = arith.constant {text} : f32", ["f32"], "f32", np.zeros(3, np.float32))
     assert result.view(np.uint32)[0] == int(text, 16)
+
+
+def test_other_roundings_are_refused():
+    with pytest.raises(UnsupportedError, match="native code rounds to nearest"):
+        run("%r = arith.truncf %x0 upward : f64 to f32", ["f64"], "f32", np.zeros(3))
+    assert run("%r = arith.truncf %x0 to_nearest_even : f64 to f32", ["f64"], "f32", np.ones(3)).tolist() == [1, 1, 1]

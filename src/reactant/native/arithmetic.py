@@ -319,6 +319,9 @@ def emit_select(f: Function, op: ir.Operation) -> None:
 
 @emits("arith.extf", "arith.truncf", "arith.convertf")
 def emit_float_conversion(f: Function, op: ir.Operation) -> None:
+    mode = str(op.attributes["roundingmode"]) if "roundingmode" in op.attributes else "to_nearest_even"
+    if "to_nearest_even" not in mode and not mode.startswith("0"):
+        raise UnsupportedError(f"native code rounds to nearest, not as {mode} says (at {op.location}).")
     wide, operand = widened(f, f.one(op.operands[0]), op.operands[0].type)
     f.define(op.results[0], narrowed(f, operand, wide, op.results[0].type))
 
