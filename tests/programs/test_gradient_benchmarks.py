@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -18,7 +19,7 @@ def load(name):
 
 
 gradients = load("gradients")
-QUICK = ("symmetric_product", "normalised_in_loop", "bundle_adjustment", "kan", "embedding")
+QUICK = ("symmetric_product", "normalised_in_loop", "embedding")
 
 
 @pytest.mark.parametrize("name", [
@@ -41,6 +42,14 @@ def test_driver_prints_a_table_and_writes_json(tmp_path, capsys):
     assert row["over_jax"] > 0 and row["order"] > 0
 
 
+def test_adbench_mixture_agrees_with_jax():
+    adbench = load("adbench")
+    with jax.enable_x64(True):
+        rows = adbench.gradients("mixture", adbench.mixture, adbench.mixture_jax, adbench.mixture_arguments("tiny"), 1)
+    assert len(rows) == 3 and all(row["derivative"] > 0 for row in rows)
+
+
+@pytest.mark.slow
 def test_adbench_agrees_with_jax(tmp_path, capsys):
     file = tmp_path / "figures.json"
     assert load("adbench").main(["--tiny", "--repeats", "1", "--json", str(file)]) == 0

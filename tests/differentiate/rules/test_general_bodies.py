@@ -143,3 +143,19 @@ def test_batch_normalisation(name):
     build, *shapes = NORMALISATIONS[name]
     arguments = [RNG.standard_normal(shape) for shape in shapes]
     check(module_of(build, arguments), arguments, evaluate=compiled, order=2 if name == "inference" else 1, rtol=1e-4)
+
+
+def test_constants_that_were_moved_out_of_a_body():
+    """Simplification hoists constants; rules copy bodies into another module."""
+    x = real(5)
+
+    def function(x):
+        zero, half = ops.constant(0.0), ops.constant(0.5)
+
+        def negative_first(a, b):
+            return ops.compare(ops.select(ops.compare(a, zero, "LT"), a, ops.multiply(a, half)), b, "LT")
+        found = ops.sort([x], 0, negative_first)[0]
+        return ops.reduce(ops.multiply(found, found), -np.inf, (0,),
+                          lambda a, b: ops.log(ops.add(ops.exponential(a), ops.multiply(ops.exponential(b), ops.add(
+                              half, half)))))
+    check(module_of(function, [x]), [x], evaluate=compiled, order=1)
