@@ -219,8 +219,8 @@ class Replayed:
 def schedule(slots: int) -> tuple[np.ndarray, np.ndarray]:
     """The binomial schedule as tables over the rows s (that of the first state included) and the repetitions r.
 
-    reach[s, r]: how many turns can be reversed. steps[s, r]: (few, early, many, late, rest): run `early` turns before the
-    next state is kept where at most `few` turns are left, `late` where at least `many`, else all but `rest`.
+    reach[s, r]: how many turns can be reversed. steps[s, r]: (few, early, many, late, rest): run `early` turns before
+    the next state is kept where at most `few` turns are left, `late` where at least `many`, else all but `rest`.
     """
     def over(n: int, k: int) -> int:
         return math.comb(n, k) if 0 <= k <= n else 0
