@@ -247,12 +247,14 @@ def plan(form: Form, hints: Sequence[tuple[int, ...]], elements: int, domain: Do
 def _fits(window: Window, extent: int, domain: Domain) -> bool:
     """Whether memory padded for every start that the run may choose stays of the memory's own order."""
     starts = window.starts(domain)
-    return starts is not None and max(0, -starts[0]) + max(0, starts[1] + window.width - extent) <= 2 * extent + PADDING
+    if starts is None:
+        return window.width == 1
+    return max(0, -starts[0]) + max(0, starts[1] + window.width - extent) <= 2 * extent + PADDING
 
 
 def _place(form: Form, extent: int, domain: Domain, writing: bool) -> Place:
     window = window_of(form, domain)
-    if window is not None and (window.dynamic is None or window.width == 1 or _fits(window, extent, domain)):
+    if window is not None and (window.dynamic is None or _fits(window, extent, domain)):
         return window
     pieces = None if writing or window is not None else pieces_of(form, domain)
     if pieces is not None and all(0 <= first + step * k < extent for first, step, count in pieces.runs
