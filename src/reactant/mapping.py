@@ -61,11 +61,17 @@ class Mapped:
     def __init__(self, function: Callable, in_axes: Axes, out_axes: Axes, axis_size: int | None,
                  options: CompileOptions):
         functools.update_wrapper(self, function, updated=())
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
         if not isinstance(in_axes, (int, tuple, list)) and in_axes is not None:
             raise TypeError(f"vmap: in_axes is an int, None or a tuple with an entry for each argument, not "
                             f"{in_axes!r}.")
         self.function, self.in_axes, self.out_axes, self.axis_size = function, in_axes, out_axes, axis_size
-        self.jitted = Jitted(self._in_trace, options, (), ())
+
+        def mapped(*args: Any, **kwargs: Any) -> Any:
+            return self._in_trace(*args, **kwargs)
+
+        mapped.__name__ = f"{self.__name__}_batched"
+        self.jitted = Jitted(mapped, options, (), ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._in_trace(*args, **kwargs) if is_tracing() else self.jitted(*args, **kwargs)
