@@ -52,7 +52,7 @@ def neighbours(x, steps):
 def counted(x, limit):
     turns = 0
     while turns < limit:
-        x = x * 0.99
+        x = x * 0.99 + 0.01 * np.sqrt(x)
         turns += 1
     return x, turns
 

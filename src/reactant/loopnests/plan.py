@@ -23,6 +23,8 @@ OPS = {"while", "if", "case", "sort", "scatter", "reduce_window"}
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather"}
 READS_MEMORY = {"reshape", "slice", "dynamic_slice", "gather"}
+SMALL = 4
+"""How many times smaller than an array a part of it is that is worth reading before the array changes."""
 MANY = 64
 """Ways of using a value that are told apart."""
 
@@ -236,38 +238,100 @@ class Planner:
         return is_root(node) if node.block is self.block else self.stored(node)
 
     def plan(self) -> Plan:
-        """The steps of the block. What is read of an array after a part of it is overwritten is read before, if that
-        is what lies between the array and being updated in place."""
+        """The steps of the block. What is read of an array that is overwritten is read before, where that is what lies
+        between the array and being updated in place."""
         for _ in range(3):
             made = self._planned()
-            early = {v for number, step in enumerate(made.steps) for root in step.roots
-                     if root.kind == "update" for v in self._read_too_late(root, made.steps[number + 1:])}
-            if not early - self.kept:
+            early: dict[Node, Node] = {}
+            for number, step in enumerate(made.steps):
+                for root in step.roots:
+                    if root.kind == "update":
+                        early.update({v: root.node for v in self._read_too_late(root, made.steps[number + 1:])})
+                    elif root.kind == "map":
+                        early.update({v: root.node for v in self._read_elsewhere(root)})
+            if all(v in self.kept for v in early):
                 break
-            self.kept |= early
+            for value, before in early.items():
+                self._move_before(value, before)
+            self.kept |= set(early)
         return made
 
     def _read_too_late(self, update: Root, later: list[Step]) -> Iterable[Node]:
-        """Values from before an update, computed after it from what it overwrites."""
+        """Values computed after an update from what it overwrites: small parts of the array, or values that come
+        before the update in the program."""
         operand = update.node.operands[0]
         for step in later:
             for root in step.roots:
                 if any(n is operand and not windows_apart(self.names, update, root, i) for n, i in root.reads):
-                    yield from self._before(update.node, root.node, operand)
+                    yield from self._between(root.node, operand, update.node)
 
-    def _before(self, update: Node, node: Node, operand: Node) -> Iterable[Node]:
-        """The values next to a root that are computed from an array and come before its update."""
+    def _read_elsewhere(self, root: Root) -> Iterable[Node]:
+        """Small parts of a carried array that the nest reads which makes its next content: rows, columns."""
+        owner = self.block.owner
+        if owner is None or owner.kind != "while" or self.block is not owner.blocks[1]:
+            return
+        for argument, returned in zip(self.block.arguments, self.block.returned, strict=True):
+            if returned is not root.node:
+                continue
+            found = list(self._between(root.node, argument, root.node))
+            through = {n for v in found for n in self._reached(v)}
+            elsewhere = [i for n, i in root.reads if n is argument and i is not None
+                         and (i.place if isinstance(i, Flat) else linear(i, n.shape)) != root.place]
+            if elsewhere and found and all(v.size * SMALL <= argument.size for v in found) and argument in through:
+                yield from found
+
+    def _between(self, node: Node, array: Node, before: Node) -> Iterable[Node]:
+        """The values between a root and an array that it is computed from, next to the array where they are small."""
         stack, seen = list(node.operands), set()
         while stack:
             each = stack.pop()
             if each in seen or self.is_kept(each) or each.block is not self.block or not each.shape:
                 continue
             seen.add(each)
-            if self.order[each] < self.order[update] and each.size <= operand.size:
-                if operand in self._reads_of([each]):
+            small = array in each.operands and each.kind in MOVES and each.size * SMALL <= array.size
+            if small and self._closure(each, before) is not None:
+                yield each
+            elif before is not node and self.order[each] < self.order[before] and each.size <= array.size \
+                    and not any(o in each.operands and self._smaller_inside(each, array) for o in each.operands):
+                if array in self._reads_of([each]):
                     yield each
             else:
                 stack.extend(each.operands)
+
+    def _smaller_inside(self, node: Node, array: Node) -> bool:
+        """Whether a value is computed from small parts of an array."""
+        return any(array in n.operands and n.kind in MOVES and n.size * SMALL <= array.size
+                   for n in self._reached(node) if n is not array)
+
+    def _reached(self, node: Node) -> set[Node]:
+        """A value and what it is computed from, up to what is kept."""
+        found: set[Node] = set()
+        stack = [node]
+        while stack:
+            each = stack.pop()
+            if each not in found:
+                found.add(each)
+                if not self.is_kept(each) and each.block is self.block:
+                    stack.extend(each.operands)
+        return found
+
+    def _closure(self, node: Node, before: Node) -> list[Node] | None:
+        """What has to move for a value to come before an op; None where that is not possible."""
+        found = []
+        for each in self._reached(node):
+            if each.block is self.block and self.order.get(each, -1) >= self.order[before]:
+                if each is before or is_root(each) or each in self.kept or each.kind == "result":
+                    return None
+                found.append(each)
+        return sorted(found, key=self.order.__getitem__)
+
+    def _move_before(self, value: Node, before: Node) -> None:
+        moved = self._closure(value, before) or []
+        if moved:
+            rest = [n for n in self.block.nodes if n not in set(moved)]
+            at = rest.index(before)
+            self.block.nodes = [*rest[:at], *moved, *rest[at:]]
+            self.order = {n: k for k, n in enumerate(self.block.nodes)}
 
     def _planned(self) -> Plan:
         steps: list[Step] = []
