@@ -9,6 +9,7 @@ number of turns.
 """
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
@@ -47,13 +48,14 @@ class Induction:
 
 @dataclass
 class Counted:
-    """A loop and how it counts: goes on while (variable, or its next value if `after`) `predicate` bound."""
+    """A loop and how it counts: goes on while (variable + offset, or its next value if `after`) `predicate` bound."""
 
     variable: Induction
     predicate: str
     bound: ir.Value
     after: bool
     at_bottom: bool
+    offset: int = 0
 
 
 def outside(value: ir.Value, loop: ir.Operation) -> bool:
@@ -123,7 +125,18 @@ class While:
             for candidate, is_after in ((value, False), (variable.next, True)):
                 if candidate is not None and left == candidate and self.usable(variable, predicate):
                     return Counted(variable, predicate, right, is_after, self.bottom or not self.top)
+            offset = self.offset(left, value)
+            if offset is not None and self.usable(variable, predicate) and (variable.signed or variable.unsigned):
+                return Counted(variable, predicate, right, False, self.bottom or not self.top, offset)
         return None
+
+    def offset(self, value: ir.Value, start: ir.Value) -> int | None:
+        """The constant c where value is start + c and does not wrap."""
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.name != "arith.addi" or owner.operands[0] != start:
+            return None
+        exact = isinstance(value.type, ir.IndexType) or "nsw" in str(owner.attributes["overflowFlags"])
+        return constant_of(owner.operands[1]) if exact else None
 
     def usable(self, variable: Induction, predicate: str) -> bool:
         """Whether the number of turns follows: the variable moves toward the bound and does not wrap before it."""
@@ -159,11 +172,11 @@ def course_of(loop: While) -> Course | None:
     tested: set[ir.Value] = set()
     turn = 0
     while turn <= FOLLOWED:
-        values = dict(state)
+        values: dict[ir.Value, int | None] = dict(state)
         if not followed(loop.flag, values, tested):
             return None
         going = values[loop.flag]
-        following = {v: values[n] for v, n in zip(loop.carried, loop.next, strict=True)
+        following = {v: known(values[n]) for v, n in zip(loop.carried, loop.next, strict=True)
                      if v in state and followed(n, values, set())}
         for value in list(history):
             if value in following:
@@ -173,7 +186,7 @@ def course_of(loop: While) -> Course | None:
         if not going:
             break
         state = following
-        if not tested <= set(state):
+        if not tested & set(loop.carried) <= set(state):
             return None
         turn += 1
     else:
@@ -194,26 +207,27 @@ def course_of(loop: While) -> Course | None:
     return Course(turns, steps, at_bottom) if steps else None
 
 
-def followed(value: ir.Value, values: dict[ir.Value, int], tested: set[ir.Value]) -> bool:
+def followed(value: ir.Value, values: dict[ir.Value, int | None], tested: set[ir.Value]) -> bool:
     """Compute an integer from known ones, into `values`; notes which it came from. False if it is not known."""
-    if value in values:
-        tested.add(value)
-        return True
-    constant = constant_of(value)
-    owner = value.owner
-    if constant is not None:
-        values[value] = constant
-        return True
-    if isinstance(owner, ir.Block) or not owner.name.startswith("arith.") or len(owner.results) != 1 or not len(
-            owner.operands):
+    if value not in values:
+        values[value] = None  # not known, unless it turns out to be
+        constant, owner = constant_of(value), value.owner
+        if constant is not None:
+            values[value] = constant
+        elif not isinstance(owner, ir.Block) and owner.name.startswith("arith.") and len(owner.operands) and all(
+                followed(v, values, tested) for v in owner.operands):
+            with contextlib.suppress(Unknown):
+                values[value] = computed(owner.operation, [known(values[v]) for v in owner.operands])
+    if values[value] is None:
         return False
-    if not all([followed(v, values, tested) for v in owner.operands]):
-        return False
-    try:
-        values[value] = computed(owner.operation, [values[v] for v in owner.operands])
-    except Unknown:
-        return False
+    tested.add(value)
     return True
+
+
+def known(number: int | None) -> int:
+    if number is None:
+        raise Unknown
+    return number
 
 
 class Counting(Rewriter, Builder):
@@ -274,8 +288,7 @@ class Counting(Rewriter, Builder):
     def limit(self, lower: ir.Value, bound: ir.Value, step: int, how: Counted) -> ir.Value:
         """The upper limit of a loop that counts up from `lower` by `step`."""
         upper = bound
-        if how.predicate in ("sle", "ule"):
-            upper = self.shifted(upper, 1)
+        upper = self.shifted(upper, int(how.predicate in ("sle", "ule")) - how.offset)
         if how.at_bottom != how.after:  # before the addition at the bottom: a turn more; after it at the top: less
             upper = self.shifted(upper, step if how.at_bottom else -step)
         if how.at_bottom and how.predicate != "ne":
@@ -306,8 +319,9 @@ class Counting(Rewriter, Builder):
             size: ir.Value = self.index(abs(step))
         else:
             distance, size = self.wrapless("arith.subi", upper, lower), self.extended(self.value(step), unsigned)
-        if how.predicate in ("sle", "ule", "sge", "uge"):
-            distance = self.shifted(distance, 1)
+        down = isinstance(step, int) and step < 0
+        distance = self.shifted(distance, int(how.predicate in ("sle", "ule", "sge", "uge"))
+                                + (how.offset if down else -how.offset))
         if how.predicate == "ne":
             count = distance if constant_of(size) == 1 else self.create("arith.divsi", self.index_type, distance, size)
             return self.shifted(count, more)
