@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reactant.loopnests.affine import ZERO, number, symbol
-from reactant.loopnests.control import Compiler, NotCompiled
+from reactant.loopnests.buffers import NotCompiled
+from reactant.loopnests.control import Compiler
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node
 from reactant.loopnests.numbers import INDEX
