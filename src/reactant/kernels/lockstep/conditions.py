@@ -111,6 +111,8 @@ class Compare(Condition):
                 return TRUE if self.kind == "NE" else FALSE
             if self.kind != "GE" and low == high == 0:
                 return FALSE if self.kind == "NE" else TRUE
+            if self.kind == "NE" and (low == 0 or high == 0):                # at an end of its range: an inequality
+                return Compare(form.times(1 if low == 0 else -1).plus(-1), "GE")
         return self if form == self.form else Compare(form, self.kind)
 
     def evaluated(self, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
@@ -195,6 +197,9 @@ def _joined(parts: Sequence[Condition], every: bool) -> Condition:
             continue
         inner = part.parts if isinstance(part, Several) and part.every == every else (part,)
         flat += [each for each in inner if each not in flat]
+    # p and (p or q) is p, p or (p and q) is p
+    flat = [part for part in flat if not (isinstance(part, Several) and part.every != every
+                                          and any(inner in flat for inner in part.parts))]
     if not flat:
         return TRUE if every else FALSE
     return flat[0] if len(flat) == 1 else Several(tuple(flat), every)
@@ -258,9 +263,14 @@ def _decided(spans: Domain, condition: Condition) -> Condition | None:
         if not isinstance(part, Several) or part.every or not part.is_static() or len(part.parts) > MOST_ALTERNATIVES:
             continue
         others = [other for n, other in enumerate(parts) if n != k and other.is_static()]
-        left = [way for way in part.parts if narrowed(spans, both(way, *others), 1 if len(parts) < 4 else 0) is not None]
+        depth = 1 if len(parts) < 4 else 0
+        left = [way for way in part.parts if narrowed(spans, both(way, *others), depth) is not None]
         if not left:
             return None
+        for way in list(left):                           # what another alternative covers is none of its own
+            if any(narrowed(spans, both(way, other.negated(), *others), depth) is None
+                   for other in left if other is not way):
+                left.remove(way)
         if len(left) < len(part.parts):
             return both(*parts[:k], either(*left), *parts[k + 1:])
     return condition

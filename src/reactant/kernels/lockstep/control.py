@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
@@ -97,10 +98,10 @@ def merged_value(type_: ir.Type, condition: Condition, context: Context, then: t
         raise Refused("a branch chooses between arrays")
     whole = inside.domain == context.domain == outside.domain
     if isinstance(x, Lanes) and isinstance(y, Lanes):
-        if _zero_elsewhere(inside, context, x, y):
-            return x
-        if _zero_elsewhere(outside, context, y, x):
-            return y
+        for kept, other, arm in ((x, y, inside), (y, x, outside)):
+            if _zero_elsewhere(arm, context, kept, other):
+                origin = kept.origin if kept.origin is not None and kept.origin.natural else None
+                return replace(kept, origin=origin and replace(origin, zeroed=True))
     if whole or (is_static_value(x) and is_static_value(y) and condition.is_static()):
         return chosen(condition, x, y, type_, context.domain)
     a, b = as_lanes(x, inside.domain), as_lanes(y, outside.domain)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -16,6 +17,9 @@ from reactant.ir.types import dtype_of
 from reactant.kernels.lockstep.combining import combiner, identity
 from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Known, Several
 from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
+
+if TYPE_CHECKING:
+    from reactant.kernels.lockstep.staging import Origin
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,8 @@ class Tree:
 class Lanes:
     """`value` over `spans` of `axes`. `product`: the factors it is the product of, for contractions. `zero_unless`:
     where one of these forms is negative the value is zero (reads beyond an array). `view`: what of shared memory it is.
-    `shuffled`: it is those lanes, exchanged. `tree`: where its axes are at their first place, it is a reduction."""
+    `shuffled`: it is those lanes, exchanged. `tree`: where its axes are at their first place, it is a reduction.
+    `origin`: where it was loaded. `parts`: of what, in which domains, it was put together."""
 
     value: ir.Value
     axes: tuple[Axis, ...] = ()
@@ -78,6 +83,8 @@ class Lanes:
     view: View | None = None
     shuffled: Shuffled | None = None
     tree: Tree | None = None
+    origin: Origin | None = None
+    parts: tuple[tuple[Domain, Lanes], ...] = ()
 
     @property
     def dtype(self) -> np.dtype:
@@ -114,7 +121,7 @@ def fitted(x: Lanes, domain: Domain) -> Lanes:
     kept = [(a, s) for a, s in zip(x.axes, spans, strict=True) if s.count != 1]
     value = ops.reshape(value, [s.count for _, s in kept])
     product = None if x.product is None else (fitted(x.product[0], domain), fitted(x.product[1], domain))
-    return Lanes(value, tuple(a for a, _ in kept), tuple(s for _, s in kept), product, x.zero_unless)
+    return Lanes(value, tuple(a for a, _ in kept), tuple(s for _, s in kept), product, x.zero_unless, origin=x.origin)
 
 
 def broadcast(x: Lanes, axes: Sequence[Axis], domain: Domain) -> ir.Value:

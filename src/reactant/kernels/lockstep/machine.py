@@ -299,7 +299,8 @@ def _loaded(machine: Machine, memory: Memory, form: Form, context: Context, dept
         return found
     condition, arms = cases
     parts = [(arm, _loaded(machine, memory, at_domain(form, arm.domain), arm, depth - 1)) for arm in arms]
-    return control.placed(condition, context, parts[0], parts[1])
+    whole = control.placed(condition, context, parts[0], parts[1])
+    return replace(whole, parts=tuple((arm.domain, x) for arm, x in parts))
 
 
 def _stored(machine: Machine, memory: Memory, form: Form, value: Lanes, context: Context, depth: int = 3) -> None:
@@ -308,7 +309,8 @@ def _stored(machine: Machine, memory: Memory, form: Form, value: Lanes, context:
         memory.store(form, value, context)
         return
     for arm in cases[1]:
-        _stored(machine, memory, at_domain(form, arm.domain), value, arm, depth - 1)
+        part = next((x for domain, x in value.parts if domain == arm.domain), value)
+        _stored(machine, memory, at_domain(form, arm.domain), part, arm, depth - 1)
 
 
 def _cases(machine: Machine, memory: Memory, form: Form, context: Context, depth: int,

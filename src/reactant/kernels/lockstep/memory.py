@@ -16,7 +16,19 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.kernels.lockstep.accesses import Pieces, Place, Plan, Scattered, Term, Window, apart, bounds_of, plan
+from reactant.kernels.lockstep.accesses import (
+    Pieces,
+    Place,
+    Plan,
+    Scattered,
+    Term,
+    Window,
+    apart,
+    bounds_of,
+    plan,
+    split,
+    window_of,
+)
 from reactant.kernels.lockstep.combining import IDEMPOTENT, combine, combiner
 from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, both, facts_of, terms_of
 from reactant.kernels.lockstep.forms import (
@@ -47,6 +59,7 @@ from reactant.kernels.lockstep.lanes import (
     ordered,
     select,
 )
+from reactant.kernels.lockstep.staging import Origin, Staged, composed, places_of, staged
 
 INDEX = np.dtype(np.int64)
 Combine = Callable[[ir.Value, ir.Value], ir.Value]
@@ -93,6 +106,7 @@ class Memory:
     unknown: ir.Value | None = None
     written: Written | None = None
     overlapping: set[Axis] = field(default_factory=set)
+    stages: Staged | None = None
     content: np.ndarray | None = None
 
     def flat(self) -> ir.Value:
@@ -144,13 +158,47 @@ class Memory:
         found, forms, places = self._plan(form, context, writing=False)
         self.overlapping = {a for p in places if isinstance(p, Scattered) and is_static(p.form)
                             for a in axes_of(p.form)}
+        staged = self._through_stage(form, context)
+        if staged is not None:
+            return replace(staged, view=self._view(found, places))
         lanes = self._read(found, forms, places, context.domain)
+        natural = split(form, self.shape, context.domain, facts_of(context.mask)) if is_affine(form) else None
+        if not self.scratch and self.content is None and natural is not None:
+            lanes = replace(lanes, origin=Origin(self, self.value, tuple(natural), found.shape == self.shape))
         zero = [f for part, place, n in zip(found.forms, found.places, found.shape, strict=True)
                 if isinstance(place, Window) and place.starts(context.domain) is not None
                 for f in (part, Form(n - 1) - part)]
         if size(found.shape) > self.elements:
             zero.append(Form(self.elements - 1) - form)
         return replace(lanes, zero_unless=tuple(zero))
+
+    def _through_stage(self, form: Form, context: Context) -> Lanes | None:
+        """What staging memory holds, straight from the array."""
+        known = self.stages
+        if known is None or known.rows is None or known.own != self.value or not is_affine(form):
+            return None
+        array = known.origin.memory
+        place = places_of(self, form, context.domain, facts_of(context.mask))
+        if place is None or array.value != known.origin.value:
+            return None
+        forms = [at_domain(f, context.domain) for f in composed(known.rows, place)]
+        windows = [window_of(f, context.domain) for f in forms]
+        if not all(w is not None and w.dynamic is None for w in windows) or any(
+                isinstance(p, Scattered) for p in apart([w for w in windows if w is not None], forms)):
+            return None
+        lanes = read(array.value, forms, [w for w in windows if w is not None], context.domain)
+        return replace(lanes, origin=Origin(array, array.value, tuple(forms), zeroed=known.origin.zeroed))
+
+    def _stage(self, before: ir.Value, form: Form, value: Lanes, context: Context) -> None:
+        """Note a write of what was loaded elsewhere."""
+        known = self.stages if self.stages is not None and self.stages.own == before else None
+        fresh = self.unknown is not None and self.unknown == before
+        self.stages = None
+        if value.origin is None or not self.scratch or (known is None and not fresh):
+            return
+        place = places_of(self, form, context.domain, facts_of(context.mask))
+        if place is not None:
+            self.stages = staged(known, self.value, place, value.origin, self.private, context.domain)
 
     def _read(self, found: Plan, forms: Sequence[Form], places: Sequence[Place], domain: Domain) -> Lanes:
         """What is at the places; straight from the write that put it there, where one did."""
@@ -163,19 +211,27 @@ class Memory:
         part = self._latest(shape, bounds) if inside else None
         if part is None:
             lanes = read(self._seen(found.shape), forms, places, domain)
-            part = self.value, shape, bounds
         else:
             value = _cut(ops.reshape(part[0], part[1]), part[2])
             lanes = _of_part(ops.reshape(value, [n for *_, n in bounds]), windows, domain)
-        if not (self.scratch and inside) or any(t.flipped for w in windows for t in w.terms):
-            return lanes
+        return replace(lanes, view=self._view(found, places))
+
+    def _view(self, found: Plan, places: Sequence[Place]) -> View | None:
+        """Which part of scratch memory, or of what was written into it last, an access reads."""
+        bounds = _bounds(places)
+        shape = (*(a.extent for a in self.axes), *found.shape)
+        windows = [p for p in places if isinstance(p, Window)]
+        if bounds is None or not self.scratch or any(t.flipped for w in windows for t in w.terms) \
+                or not all(0 <= s and s + (n - 1) * t < m for (s, t, n), m in zip(bounds, shape, strict=True)):
+            return None
+        part = self._latest(shape, bounds) or (self.value, shape, bounds)
         labels = tuple(tuple(t.axis for t in w.terms) for w in windows)
         flat = _flat(part[2], part[1], len(self.axes))
         if len(part[1]) == len(shape) and flat is not None:
             part = part[0], (*part[1][:len(self.axes)], size(part[1][len(self.axes):])), flat
         if len(part[1]) == len(self.axes) + 1:
             labels = (*labels[:len(self.axes)], tuple(a for label in labels[len(self.axes):] for a in label))
-        return replace(lanes, view=View(*part, labels))
+        return View(*part, labels)
 
     def _latest(self, shape: tuple[int, ...], bounds: Bounds) -> tuple[ir.Value, tuple[int, ...], Bounds] | None:
         """What was written last at the places: a tensor, the shape to see it in, and where in it; None if several
@@ -208,8 +264,11 @@ class Memory:
             places = [more.index(a) for a in self.axes]
             places += range(len(more), len(shape))
             fresh = self.unknown is not None and self.unknown == self.value
+            old = self.value
             self.value, self.axes = ops.broadcast_in_dim(self.value, shape, places), more
             self.unknown = self.value if fresh else None
+            if self.stages is not None and self.stages.own == old:
+                self.stages = replace(self.stages, own=self.value)
 
     def store(self, form: Form, value: Lanes, context: Context) -> None:
         """Write; where several lanes write one place, one of them wins."""
@@ -223,6 +282,7 @@ class Memory:
         self._check(form, context)
         domain = context.domain
         value = fitted(value, domain)
+        given = value
         found, _, _ = self._plan(form, context, writing=True)
         clips, remaining = _clipped(found, context, self.elements, form)
         fresh = self.unknown is not None and self.unknown == self.value and name is None \
@@ -232,6 +292,7 @@ class Memory:
         varying = set(value.axes) | (set(mask.axes) if mask else set())
         varying |= {a for a in axes_of(form) if domain[a].count > 1}
         self.own_copies(varying | {a for a in self.private if domain[a].count != a.extent})
+        start = self.value
         found, forms, places = self._plan(form, context, writing=True)
         if not all(isinstance(p, Window) for p in places) and not context.mask.known and not fresh:
             mask = condition_lanes(context.mask, domain)
@@ -257,6 +318,8 @@ class Memory:
         self.value = ops.reshape(whole, (*shape_of(whole)[:lead], *self.shape))
         self.written = None if entry is None else Written(
             self.value, [((*shape_of(whole)[:lead], *found.shape), *entry), *earlier][:REMEMBERED])
+        if name is None:
+            self._stage(start, form, given, context)
 
     def _reduced(self, value: Lanes, mask: Lanes | None, placed: set[Axis], context: Context, name: str,
                  identity: object) -> tuple[Lanes, Lanes | None]:

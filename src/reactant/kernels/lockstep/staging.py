@@ -1,0 +1,108 @@
+"""Shared memory that only stages loads: what it holds at place p is what an array holds at an affine function of p.
+
+`s[ty + 1][tx + 1] = u[i][j]`, and the threads at the edge of a block fetch what lies beside it: every place (p, q)
+holds `u[16 by + p - 1][16 bx + q - 1]`, whoever wrote it. A read of such memory is a read of the array.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+
+from reactant.kernels.lockstep.accesses import Facts, split
+from reactant.kernels.lockstep.forms import Axis, Domain, Form, at_domain, axes_of, is_affine
+
+if TYPE_CHECKING:
+    from reactant.kernels.lockstep.memory import Memory
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Lanes are what `memory` held (as `value`) at `forms`, one for each dimension of its shape. `natural`: it was read
+    in that shape, zero beyond its ends; `zeroed`: that these are zeros matters."""
+
+    memory: Memory
+    value: ir.Value
+    forms: tuple[Form, ...]
+    natural: bool = True
+    zeroed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """For each dimension of the array: a form (of axes with copies of their own) plus factors times the place.
+
+    `rows` is None until a write tells the factors of all dimensions; `pending` are writes at single places before that,
+    as (place, index). `own`: the value of the staging memory for which this holds."""
+
+    origin: Origin
+    own: ir.Value
+    rows: tuple[tuple[Form, tuple[int, ...]], ...] | None
+    pending: tuple[tuple[tuple[Form, ...], tuple[Form, ...]], ...] = ()
+
+
+def staged(before: Staged | None, own: ir.Value, place: Sequence[Form], origin: Origin, private: frozenset[Axis],
+           domain: Domain) -> Staged | None:
+    """What memory stages after one more write of what was loaded; None where the writes do not agree."""
+    if before is not None and (before.origin.memory is not origin.memory or before.origin.value != origin.value):
+        return None
+    index = tuple(at_domain(f, domain) for f in origin.forms)
+    place = tuple(at_domain(f, domain) for f in place)
+    if not all(is_affine(f) for f in (*index, *place)):
+        return None
+    zeroed = origin.zeroed or (before is not None and before.origin.zeroed)
+    origin = Origin(origin.memory, origin.value, (), zeroed=zeroed)
+    pending = (*(before.pending if before else ()), (place, index))
+    rows = before.rows if before is not None else None
+    if rows is None:
+        rows = _rows(place, index, private)
+        if rows is None:
+            single = all(not axes_of(f) - private for f in (*place, *index)) or any(not f.terms for f in place)
+            return Staged(origin, own, None, pending) if single and len(pending) < 8 else None
+    if not all(_agrees(rows, p, i, domain) for p, i in pending):
+        return None
+    return Staged(origin, own, rows)
+
+
+def _rows(place: Sequence[Form], index: Sequence[Form],
+          private: frozenset[Axis]) -> tuple[tuple[Form, tuple[int, ...]], ...] | None:
+    """Each index as a form of private axes and factors times the place."""
+    if any(not f.terms for f in place):
+        return None
+    rows = []
+    for form in index:
+        factors, rest = [], form
+        for p in place:
+            axis, c = p.terms[0]
+            have = form.coefficient(axis)
+            if have % c:
+                return None
+            factors.append(have // c)
+            rest = rest - p.times(have // c)
+        if axes_of(rest) - private:
+            return None
+        rows.append((rest, tuple(factors)))
+    return tuple(rows)
+
+
+def _agrees(rows: Sequence[tuple[Form, tuple[int, ...]]], place: Sequence[Form], index: Sequence[Form],
+            domain: Domain) -> bool:
+    return all(at_domain(found, domain) - form == Form() for found, form in
+               zip(composed(rows, place), index, strict=True))
+
+
+def composed(rows: Sequence[tuple[Form, tuple[int, ...]]], place: Sequence[Form]) -> list[Form]:
+    """Where in the array a place of the staging memory comes from."""
+    found = []
+    for form, factors in rows:
+        for p, factor in zip(place, factors, strict=True):
+            form = form + p.times(factor)
+        found.append(form)
+    return found
+
+
+def places_of(memory: Memory, form: Form, domain: Domain, facts: Facts) -> list[Form] | None:
+    """The place in each dimension of the staging memory's shape."""
+    return split(form, memory.shape, domain, facts)
