@@ -171,7 +171,7 @@ def _with_offsets(function: str) -> str:
 def _kept_attributes(text: str) -> str:
     text = re.sub(r'"[^"]*"(="[^"]*")?', "", text)
     words = re.sub(r"\b(noinline|optnone|inlinehint|alwaysinline|uwtable(\(\w+\))?|ssp\w*)\b", "", text)
-    return f" {words.strip()} "
+    return f" {words.strip() or 'nounwind'} "
 
 
 def _plain_definition(line: str) -> str:

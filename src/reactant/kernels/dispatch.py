@@ -15,7 +15,7 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, dtype_of, shape_of
-from reactant.kernels import checks, tensors
+from reactant.kernels import checks, costs, tensors
 from reactant.kernels.record import Buffer, KernelRecord
 from reactant.kernels.stages import run_stages
 
@@ -62,6 +62,11 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False) -> Lowe
                                    f"the CPU.") from None
         where = f"{error.line}: " if error.line else ""
         return _native(record, structured, (f"{where}{error.reason}",))
+    if path == "auto":
+        with building():
+            reason = costs.reason_for_native(record, structured, raised.module)
+        if reason is not None:
+            return _native(record, structured, (reason,))
     return _tensor(record, raised)
 
 
