@@ -29,6 +29,8 @@ class Generator:
         self.parted = parted
         """Warp operations also where some lanes are elsewhere: who is there is then for the implementation to say."""
         self.lines: list[str] = []
+        self.guarded = False
+        """Inside an early return: the thread that counts may be gone."""
         self.names = 0
 
     def let(self, text: str) -> str:
@@ -44,8 +46,9 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
     attributes {{gpu.kernel, reactant.grid = array<i64: {grid}>, reactant.block = array<i64: {sizes}>}} {{
   %shared = memref.alloca() : memref<{t}xi32, {SHARED}>
   %local = memref.alloca() : memref<4xi32>
+  %flag = memref.alloca() : memref<2xi32, {SHARED}>
 """
-        for value in (*range(9), 31, 64, t, t * self.blocks):
+        for value in (*range(9), 31, 64, t - 1, t, t * self.blocks):
             self.lines.append(f"%c{value} = arith.constant {value} : index")
         for value in (-1, *range(17), 31, 32, 77):
             self.lines.append(f"%k{value if value >= 0 else 'm'} = arith.constant {value} : i32")
@@ -60,6 +63,9 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         self.lines.append(f"%t = arith.addi {row}, %tx : index")
         base = self.let(f"arith.muli %bx, %c{t} : index")
         self.lines.append(f"%g = arith.addi {base}, %t : index")
+        first = self.let("arith.cmpi eq, %t, %c0 : index")
+        self.lines += [f"scf.if {first} {{", f"memref.store %n, %flag[%c0] : memref<2xi32, {SHARED}>",
+                       f"memref.store %k2, %flag[%c1] : memref<2xi32, {SHARED}>", "}", "gpu.barrier"]
         for i in range(4):
             self.lines.append(f"memref.store %k{i}, %local[%c{i}] : memref<4xi32>")
         number, place, block = (self.let(f"arith.index_cast {v} : index to i32") for v in ("%t", "%g", "%bx"))
@@ -76,7 +82,7 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
             if depth < 3:
                 kinds += ["for", "if", "divergent if", "loop"]
             if whole:
-                kinds += ["exchange", "exchange", "count", "while", "uniform if"]
+                kinds += ["exchange", "exchange", "count", "while", "uniform if", "flag", "flag loop", "shared value"]
                 if last and step == size - 1 and depth < 3:
                     kinds += ["guard"] * 3
             if self.warps and (whole or self.parted):
@@ -125,6 +131,40 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         made = self.let(f"memref.load %shared[{self.index(own, self.threads)}] : {kind}")
         self.lines.append("gpu.barrier")
         return made
+
+    def flag(self, own, *_):
+        """One thread writes a number that all read after a barrier."""
+        c = self.let(f"arith.cmpi eq, %t, %c{self.random.choice([0, self.threads - 1])} : index")
+        kind = f"memref<2xi32, {SHARED}>"
+        self.lines += ["gpu.barrier", f"scf.if {c} {{", f"memref.store {self.pick(own)}, %flag[%c0] : {kind}", "}",
+                       "gpu.barrier"]
+        made = self.let(f"memref.load %flag[%c0] : {kind}")
+        self.lines.append("gpu.barrier")
+        return made
+
+    def shared_value(self, own, *_):
+        """A number that one thread wrote before, or the start, decides for all where they go."""
+        return self.let(f"memref.load %flag[%c1] : memref<2xi32, {SHARED}>")
+
+    def flag_loop(self, own, whole, last, depth):
+        """As often as a number in shared memory says, which a thread counts down."""
+        if depth > 1 or self.guarded:
+            return None
+        self.names += 1
+        number, kind = self.names, f"memref<2xi32, {SHARED}>"
+        first = self.let("arith.cmpi eq, %t, %c0 : index")
+        self.lines += ["gpu.barrier", f"scf.if {first} {{",
+                       f"memref.store %k{self.random.choice([0, 1, 3])}, %flag[%c0] : {kind}", "}", "gpu.barrier",
+                       f"%v{number} = scf.while (%a{number} = {self.pick(own)}) : (i32) -> i32 {{",
+                       f"%l{number} = memref.load %flag[%c0] : {kind}",
+                       f"%m{number} = arith.cmpi sgt, %l{number}, %k0 : i32",
+                       f"scf.condition(%m{number}) %a{number} : i32", "} do {", f"^bb0(%b{number}: i32):"]
+        made = self.body([*own, f"%b{number}"], 2, False, False, depth + 1)
+        self.lines += ["gpu.barrier", f"scf.if {first} {{", f"%n{number} = memref.load %flag[%c0] : {kind}",
+                       f"%o{number} = arith.subi %n{number}, %k1 : i32",
+                       f"memref.store %o{number}, %flag[%c0] : {kind}", "}", "gpu.barrier",
+                       f"scf.yield {made} : i32", "}"]
+        return f"%v{number}"
 
     def count(self, own, *_):
         how = self.random.choice(["count", "and", "or"])
@@ -239,7 +279,9 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         """An early return: some threads do the rest, barriers included."""
         c = self.let(f"arith.cmpi slt, {self.pick(own)}, {self.pick(own)} : i32")
         self.lines.append(f"scf.if {c} {{")
+        before, self.guarded = self.guarded, True
         made = self.body(own, 4, True, True, depth + 1)
+        self.guarded = before
         self.lines += [f"memref.store {made}, %out[%g] : memref<?xi32>", "}"]
         return None
 

@@ -215,6 +215,43 @@ def test_threads_leave_a_loop_with_barriers_one_after_the_other():
     np.testing.assert_array_equal(out[::-1], np.arange(64) % 8)
 
 
+SPREAD = kernel("%a: memref<?xi32>", f"""
+%start_at = memref.load %a[%x] : memref<?xi32>
+memref.store %start_at, %s[%x] : {LINE}
+%i = arith.addi %x, %c1 : index
+%next = arith.remui %i, %c64 : index
+%first = arith.cmpi eq, %x, %c0 : index
+scf.if %first {{ memref.store %k1, %changed[%c0] : memref<1xi32, {SHARED}> }}
+gpu.barrier
+scf.while : () -> () {{
+  %flag = memref.load %changed[%c0] : memref<1xi32, {SHARED}>
+  %go = arith.cmpi ne, %flag, %k0 : i32
+  scf.condition(%go)
+}} do {{
+  gpu.barrier
+  scf.if %first {{ memref.store %k0, %changed[%c0] : memref<1xi32, {SHARED}> }}
+  %own = memref.load %s[%x] : {LINE}
+  %other = memref.load %s[%next] : {LINE}
+  %more = arith.cmpi sgt, %other, %own : i32
+  gpu.barrier
+  scf.if %more {{
+    memref.store %other, %s[%x] : {LINE}
+    memref.store %k1, %changed[%c0] : memref<1xi32, {SHARED}>
+  }}
+  gpu.barrier
+  scf.yield
+}}
+%end = memref.load %s[%x] : {LINE}
+memref.store %end, %a[%x] : memref<?xi32>""", f"""%s = memref.alloca() : {LINE}
+%changed = memref.alloca() : memref<1xi32, {SHARED}>""")
+
+
+def test_a_loop_until_a_shared_flag_says_so():
+    a = np.random.default_rng(0).integers(0, 1000, 64).astype(np.int32)
+    out = both(SPREAD, (1,), (64,), a, is_cut=True)[0]
+    np.testing.assert_array_equal(out, np.full(64, a.max()))
+
+
 WARP_SUM = kernel("%a: memref<?xf64>, %o: memref<?xf64>, %n: index", """
 %inside = arith.cmpi ult, %g, %n : index
 %v = scf.if %inside -> f64 {

@@ -71,12 +71,80 @@ def divergent_values(function: ir.Operation) -> set[ir.Value]:
             return changed | flow(handed, list(after.arguments)) | flow(handed, results)
         if not results or callee(op) in REDUCING or is_shared(op):
             return changed
+        if op.name == "memref.load" and not any(v in found for v in operands) and _loads_alike(op, found):
+            return changed
         if op.name in DIVERGENT or op.name == "func.call" or op.regions or any(v in found for v in operands):
             return changed | mark(results)
         return changed
     while visit(function):
         pass
     return found
+
+
+# -- loads that give all threads the same number
+
+def _loads_alike(op: ir.Operation, divergent: set[ir.Value]) -> bool:
+    """Whether a load from an address that is the same for all threads gives each the same number, wherever among the
+    threads' work between two barriers it happens: nobody writes that memory between the last barrier and here."""
+    memory = op.operands[0]
+    for around in _around(op):
+        if around.name == "func.func":
+            break
+        if not _holds_barrier(around) or around.name == "scf.if" and around.operands[0] in divergent:
+            return False        # part of a thread's own work, or not for all threads
+    if any(use.owner.operation.name not in _ACCESSES for use in memory.uses):
+        return False
+    writers = [use.owner.operation for use in memory.uses if use.owner.operation.name != "memref.load"]
+    if not writers:
+        return True
+    owner = memory.owner
+    return not isinstance(owner, ir.Block) and is_shared(owner.operation) and _quiet_before(op, writers)
+
+
+_ACCESSES = frozenset(("memref.load", "memref.store", "memref.atomic_rmw", "memref.generic_atomic_rmw"))
+
+
+def _around(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops around an op, inside out."""
+    while op.name != "func.func":
+        op = op.parent.operation
+        yield op
+
+
+def _is_barrier(op: ir.Operation) -> bool:
+    return op.name == "gpu.barrier" or callee(op) in REDUCING
+
+
+def _holds_barrier(op: ir.Operation) -> bool:
+    return any(_is_barrier(inner) for inner in _all(op))
+
+
+def _quiet_before(op: ir.Operation, writers: list[ir.Operation]) -> bool:
+    """Whether on every way to `op` there is a barrier after the last of the writers."""
+    parent = op.parent.operation
+    siblings = next(list(operations(r)) for r in parent.regions if any(o == op for o in operations(r)))
+    number = next(i for i, other in enumerate(siblings) if other == op)
+    settled = _settled(siblings[:number], writers)
+    if settled is not None:
+        return settled
+    if parent.name == "func.func":
+        return True
+    if parent.name == "scf.if":
+        return _quiet_before(parent, writers)
+    # a loop: from before it, or around from its end
+    ends = [_settled(list(operations(r)), writers) for r in parent.regions]
+    return all(end is not False for end in ends) and (any(end for end in ends) or not any(
+        w == inner for inner in _all(parent) for w in writers)) and _quiet_before(parent, writers)
+
+
+def _settled(ops: list[ir.Operation], writers: list[ir.Operation]) -> bool | None:
+    """Backwards through ops: True at a barrier, False at a writer, None when neither is met."""
+    for op in reversed(ops):
+        if _is_barrier(op):
+            return True
+        if any(w == inner for inner in (op, *_all(op)) for w in writers):
+            return False
+    return None
 
 
 def _once(op: ir.Operation, divergent: set[ir.Value]) -> bool:
