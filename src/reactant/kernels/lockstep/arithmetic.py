@@ -1,7 +1,7 @@
 """Integer arithmetic of a kernel on forms; what is not affine for sure becomes arithmetic on tensors."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ from reactant.kernels.lockstep.values import (
 Handler = Callable[[ir.Operation, list[Any], Domain], Value]
 
 
-def elementwise(function: Callable[..., ir.Value], op: ir.Operation, operands: list[Value], domain: Domain,
+def elementwise(function: Callable[..., ir.Value], op: ir.Operation, operands: Sequence[Value], domain: Domain,
                 bounds: Range = None) -> Value:
     """An operation done on tensors."""
     found = apply(function, [as_lanes(x, domain) for x in operands], domain)
@@ -139,8 +139,10 @@ def _divide(build: Callable[..., ir.Value]) -> Handler:
         divisor = _positive_divisor(x, y, domain)
         if divisor is not None and not _of_run(found := floor_division(x.form, divisor, domain)):
             return Integer(found, x.width)
-        bounds = range_of(x.form, domain) if divisor is not None else None
-        return elementwise(build, op, operands, domain, bounds and (bounds[0] // divisor, bounds[1] // divisor))
+        bounds = range_of(x.form, domain)
+        if divisor is None or bounds is None:
+            return elementwise(build, op, operands, domain)
+        return elementwise(build, op, operands, domain, (bounds[0] // divisor, bounds[1] // divisor))
     return handler
 
 
@@ -373,7 +375,8 @@ def chosen(condition: Condition, x: Value, y: Value, type_: ir.Type, domain: Dom
 
 
 def _select(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
-    return chosen(*operands, op.results[0].type, domain)
+    condition, x, y = operands
+    return chosen(condition, x, y, op.results[0].type, domain)
 
 
 def _extend(signed: bool) -> Handler:
@@ -432,8 +435,8 @@ def _to_float(signed: bool) -> Handler:
     def handler(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
         (x,) = operands
         dtype = dtype_of_type(op.results[0].type)
-        if known_number(x) is not None and (signed or known_number(x) >= 0):
-            number = known_number(x)
+        number = known_number(x)
+        if number is not None and (signed or number >= 0):
             number = -number if isinstance(x, Known) and signed else number
             return Lanes(ops.constant(np.asarray(number).astype(dtype)))
         if isinstance(x, Condition) and signed:

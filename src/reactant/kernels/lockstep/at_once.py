@@ -17,6 +17,7 @@ from reactant.ir.types import size
 from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.combining import combiner, identity
 from reactant.kernels.lockstep.conditions import at_least
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.contractions import contracted
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
 from reactant.kernels.lockstep.gathering import (
@@ -28,7 +29,7 @@ from reactant.kernels.lockstep.gathering import (
     machine_records,
 )
 from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, number, select
-from reactant.kernels.lockstep.memory import Context, Memory, repeated
+from reactant.kernels.lockstep.memory import Memory, repeated
 from reactant.kernels.lockstep.values import (
     Integer,
     Partial,

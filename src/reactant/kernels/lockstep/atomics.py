@@ -8,10 +8,11 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.kernels.lockstep.accesses import Window, window_of
 from reactant.kernels.lockstep.combining import identity
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Form
 from reactant.kernels.lockstep.gathering import note_read, note_write
 from reactant.kernels.lockstep.lanes import Lanes
-from reactant.kernels.lockstep.memory import Context, Memory, OutOfRange
+from reactant.kernels.lockstep.memory import Memory, OutOfRange
 from reactant.kernels.lockstep.sequences import one_after_another, values_before
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
 

@@ -13,9 +13,10 @@ from reactant.kernels.barriers import has_barrier
 from reactant.kernels.lockstep.arithmetic import chosen
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import Compare, Condition, both, terms_of
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Axis, Domain, Form
 from reactant.kernels.lockstep.lanes import Lanes, broadcast, condition_lanes, laid_over, live, relative, select
-from reactant.kernels.lockstep.memory import Context, Memory
+from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import (
     Integer,
     Partial,

@@ -14,9 +14,10 @@ from reactant.ir.types import size
 from reactant.kernels.lockstep.accesses import Window, window_of
 from reactant.kernels.lockstep.combining import combine, identity
 from reactant.kernels.lockstep.conditions import Condition, Given
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, is_static, range_of
 from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, select
-from reactant.kernels.lockstep.memory import Context, Memory
+from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Integer, Partial, Refused, Value, as_lanes
 
 if TYPE_CHECKING:

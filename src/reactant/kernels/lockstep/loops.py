@@ -7,9 +7,9 @@ from jaxlib.mlir import ir
 
 from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot
 from reactant.kernels.lockstep.conditions import Condition
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Form, range_of
 from reactant.kernels.lockstep.gathering import gathered, note_read, note_write
-from reactant.kernels.lockstep.memory import Context
 from reactant.kernels.lockstep.turns import while_of_condition, while_of_counted
 from reactant.kernels.lockstep.values import Integer, Refused, Value
 

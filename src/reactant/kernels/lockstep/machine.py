@@ -20,6 +20,7 @@ from reactant.kernels.lockstep import control, loops, meetings
 from reactant.kernels.lockstep.arithmetic import INTEGERS
 from reactant.kernels.lockstep.atomics import atomic
 from reactant.kernels.lockstep.conditions import Condition, at_least, both, narrowed
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import (
     Axis,
     Choice,
@@ -37,7 +38,7 @@ from reactant.kernels.lockstep.forms import (
 from reactant.kernels.lockstep.gathering import Record
 from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.mathematics import FLOATS, call
-from reactant.kernels.lockstep.memory import Context, Memory, OutOfRange
+from reactant.kernels.lockstep.memory import Memory, OutOfRange
 from reactant.kernels.lockstep.values import (
     Integer,
     Partial,

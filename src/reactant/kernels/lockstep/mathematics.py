@@ -37,7 +37,8 @@ def _multiply(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
 def _combining(build: Build, kind: str) -> Handler:
     """An op that may combine the halves of a tree."""
     def handler(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
-        found = tree(kind, *operands, domain)
+        x, y = operands
+        found = tree(kind, x, y, domain)
         return found if found is not None else elementwise(build, op, operands, domain)
     return handler
 

@@ -16,6 +16,7 @@ from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.kernels.lockstep.accesses import Scattered, Term, Window
 from reactant.kernels.lockstep.conditions import Given
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Run, Span, of_atom
 from reactant.kernels.lockstep.lanes import (
     Lanes,
@@ -29,7 +30,7 @@ from reactant.kernels.lockstep.lanes import (
     live,
     ordered,
 )
-from reactant.kernels.lockstep.memory import Context, read
+from reactant.kernels.lockstep.reading import read
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, known_number, of_lanes
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from reactant.ir.types import shape_of, size
 from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.combining import combine, identity
 from reactant.kernels.lockstep.conditions import TRUE
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, axes_of, of_atom
 from reactant.kernels.lockstep.lanes import (
     Lanes,
@@ -23,7 +24,8 @@ from reactant.kernels.lockstep.lanes import (
     number,
     select,
 )
-from reactant.kernels.lockstep.memory import INDEX, Context, Memory
+from reactant.kernels.lockstep.memory import Memory
+from reactant.kernels.lockstep.reading import INDEX
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
 
 MOST_IN_A_ROW = 1 << 14

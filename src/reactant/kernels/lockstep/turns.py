@@ -17,6 +17,7 @@ from reactant.ir.types import shape_of
 from reactant.kernels.barriers import waits_for_others
 from reactant.kernels.lockstep.at_once import _increment, written_memories
 from reactant.kernels.lockstep.conditions import Condition, Given, at_least, both
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import (
     Axis,
     Domain,
@@ -37,7 +38,7 @@ from reactant.kernels.lockstep.lanes import (
     live,
     select,
 )
-from reactant.kernels.lockstep.memory import Context, Memory
+from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, of_lanes
 
 if TYPE_CHECKING:
