@@ -23,6 +23,8 @@ OPS = {"while", "if", "case", "sort", "scatter", "reduce_window"}
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather"}
 READS_MEMORY = {"reshape", "slice", "dynamic_slice", "gather"}
+GATHERED = 2.0
+"""The expense of a gather without its indices."""
 SMALL = 4
 """How many times smaller than an array a part of it is that is worth reading before the array changes."""
 MANY = 64
@@ -164,7 +166,9 @@ class Keeping:
                 ways |= self._ways(node, user, kept, paths, expense)
                 if None in ways or len(ways) > MANY:
                     break
-            if None in ways or len(ways) > MANY or (len(ways) - 1) * expense[node] > 2 + len(ways):
+            # what a gather's indices cost is paid once for all its windows: whether they are kept is decided for them
+            each = GATHERED if node.kind == "gather" else expense[node]
+            if None in ways or len(ways) > MANY or (len(ways) - 1) * each > 2 + len(ways):
                 if expense[node] > 0 or None not in ways:
                     kept.add(node)
                     continue
@@ -192,8 +196,9 @@ class Keeping:
 
     def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
         """What a user adds to an index map."""
-        if user.kind not in MOVES and user.kind != "reduce":
-            return ()
+        if user.kind not in MOVES and user.kind != "reduce" or user.kind == "reshape" \
+                or user.kind == "gather" and node is not user.operands[0]:
+            return ()   # the same place in memory; a gather needs its indices where its result is
         if user.kind == "broadcast_in_dim" and expense[node] > 3 and node.size * 4 <= user.size \
                 and (not node.shape or decoded(user, "broadcast_dimensions")[-1] == len(user.shape) - 1
                      and node.shape[-1] > 1):

@@ -1,0 +1,68 @@
+"""Scatters and gathers as loops, against NumPy."""
+import numpy as np
+import pytest
+
+import reactant
+from tests.loopnests.test_control import native_text
+from tests.support import assert_same
+
+RANDOM = np.random.default_rng(0)
+FEW, MANY = RANDOM.integers(0, 50, 300), RANDOM.integers(0, 50, 70_001)
+
+
+def histogram(i):
+    return np.bincount(i, minlength=50)
+
+
+def weighted(i, w):
+    return np.bincount(i, weights=w, minlength=50)
+
+
+def add_at(x, i, y):
+    np.add.at(x, i, y)
+    return x
+
+
+def largest_at(x, i, y):
+    np.maximum.at(x, i, y)
+    return x
+
+
+def rows_at(x, i, y):
+    np.add.at(x, i, y)
+    return x
+
+
+def assigned(x, i, y):
+    x[i] = y
+    return x
+
+
+def taken(x, i):
+    return x[i] * 2.0 + x[i[::-1]]
+
+
+CASES = {
+    "histogram_few": (histogram, (FEW,)), "histogram_many": (histogram, (MANY,)),
+    "weighted": (weighted, (MANY, RANDOM.random(len(MANY)))),
+    "add_at": (add_at, (np.zeros(50), FEW, RANDOM.random(300))),
+    "integers_at": (add_at, (np.arange(50), MANY, RANDOM.integers(-5, 5, len(MANY)))),
+    "largest_at": (largest_at, (np.zeros(50), MANY, RANDOM.normal(size=len(MANY)))),
+    "rows_at": (rows_at, (np.zeros((50, 3)), FEW, RANDOM.random((300, 3)))),
+    "assigned": (assigned, (np.zeros(50), np.arange(0, 50, 7), RANDOM.random(8))),
+    "taken": (taken, (RANDOM.random(50), FEW)),
+    "taken_rows": (taken, (RANDOM.random((50, 4)), FEW)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs(name):
+    function, arguments = CASES[name]
+    mine, plain = ([a.copy() for a in arguments] for _ in range(2))
+    assert_same(function(*plain), reactant.jit(function, native="always")(*mine), rtol=1e-12)
+    assert_same(plain, mine, rtol=1e-12)
+
+
+def test_many_updates_of_a_small_result_run_on_threads():
+    assert "scf.parallel" in native_text(histogram, MANY)
+    assert "scf.parallel" not in native_text(histogram, FEW)
