@@ -6,9 +6,10 @@ from typing import Any
 
 
 class Session(threading.local):
-    """The running trace of each thread, or None."""
+    """The running trace of each thread, or None; and how many functions to be differentiated are being traced."""
 
     trace: Any = None
+    differentiating: int = 0
 
 
 SESSION = Session()

@@ -54,13 +54,15 @@ def test_other_languages(tmp_path, capsys):
 
 def test_numba(tmp_path, capsys):
     pytest.importorskip("numba.cuda", reason="needs numba-cuda")
-    (tmp_path / "kernels.py").write_text("from numba import cuda\n\n\n@cuda.jit\ndef one(x):\n    x[cuda.grid(1)] = 1\n")
+    (tmp_path / "kernels.py").write_text("from numba import cuda\n\n\n@cuda.jit\ndef one(x):\n"
+                                         "    x[cuda.grid(1)] = 1\n")
     assert main(["raise", str(tmp_path / "kernels.py"), "--block", "4", "--args", "float64[4]"]) == 0
     assert "one: raised to a tensor program" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["none.cu"], "there is no such file"), (["FILE", "--kernel", "saxpi"], "unknown kernel 'saxpi'; did you mean saxpy"),
+    (["none.cu"], "there is no such file"),
+    (["FILE", "--kernel", "saxpi"], "unknown kernel 'saxpi'; did you mean saxpy"),
     (["FILE", "--args", "flot32[3]"], "'flot32' is no dtype"), (["FILE", "--grid", "4;2"], "is no size"),
     (["FILE", "--args", "3"], "takes 4 arguments, 1 given")])
 def test_mistakes(file, capsys, arguments, message):

@@ -7,6 +7,7 @@ import pytest
 
 import reactant
 from reactant.errors import ConstantWriteError
+from reactant.kernels import tensors
 from reactant.kernels.interpret import OutOfBounds
 
 cuda = pytest.importorskip("numba.cuda", reason="needs numba-cuda")
@@ -203,7 +204,7 @@ def test_device_arrays():
 # ---- which path, and why ---------------------------------------------------------------------------------------
 
 @cuda.jit
-def first_come(x, order, ticket):
+def first_come(order, ticket):
     i = cuda.grid(1)
     seen = ticket[0]
     while True:
@@ -223,13 +224,17 @@ def test_paths():
     assert reactant.kernel(axpy, lower="native")[1, 8].explain(y, x, 1.0).startswith("axpy: compiled for the CPU")
 
 
-def test_kernels_that_are_no_tensor_programs_say_why():
-    x, order, ticket = np.zeros(8), np.zeros(8, np.int64), np.zeros(1, np.int64)
-    with pytest.raises(reactant.UnsupportedError, match=r"(?s)'first_come' is no tensor program: .*test_launch.py:\d+"):
-        reactant.kernel(first_come, lower="tensor")[1, 8](x, order, ticket)
-    said = reactant.kernel(first_come)[1, 8].explain(x, order, ticket)
-    assert said.startswith("first_come: compiled for the CPU") and "test_launch.py:" in said
-    reactant.kernel(first_come)[1, 8](x, order, ticket)
+def test_kernels_that_are_no_tensor_programs_say_why(monkeypatch):
+    def refuse(module, name="main"):
+        raise tensors.NotRaised("its lanes disagree", "somewhere.py:7")
+    monkeypatch.setattr(tensors, "raised", refuse)
+    ticket, order = np.zeros(1, np.int64), np.zeros(8, np.int64)
+    with pytest.raises(reactant.UnsupportedError, match=r"'first_come' is no tensor program: its lanes disagree. "
+                                                        r"At somewhere.py:7. With lower=\"auto\""):
+        reactant.kernel(first_come, lower="tensor")[2, 4](order, ticket)
+    said = reactant.kernel(first_come)[2, 4].explain(order, ticket)
+    assert said == "first_come: compiled for the CPU\n  somewhere.py:7: its lanes disagree"
+    reactant.kernel(first_come)[2, 4](order, ticket)
     assert ticket[0] == 255 and sorted(order) == [2**k - 1 for k in range(8)]
 
 
@@ -288,3 +293,30 @@ def test_checked_launches():
         launched(program, x, index)
     with pytest.raises(reactant.UnsupportedError, match="only as native code"):
         reactant.kernel(gather, lower="tensor", check=True)[1, 4](np.zeros(4), x, index)
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------
+
+@cuda.jit
+def gathered(values, columns, starts, x, y, n):
+    i = cuda.grid(1)
+    if i < n:
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            total += values[k] * math.sin(x[columns[k]])
+        y[i] = total
+
+
+def test_derivatives_take_tensor_programs():
+    columns, starts = rng.integers(0, 30, 90), np.arange(0, 93, 3)
+    values, x = rng.random(90), rng.random(30)
+
+    def loss(x):
+        y = np.zeros(30)
+        gathered[1, 32](values, columns, starts, x, y, 30)
+        return (y ** 2).sum()
+    gradient = reactant.grad(loss)(x)
+    y = (values * np.sin(x[columns])).reshape(30, 3).sum(1)
+    expected = np.zeros(30)
+    np.add.at(expected, columns, np.repeat(2 * y, 3) * values * np.cos(x[columns]))
+    np.testing.assert_allclose(gradient, expected)

@@ -28,6 +28,7 @@ from reactant.frontends.state import Keep, Variables, unify
 from reactant.frontends.trace import current_trace
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.session import SESSION
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ class _Outlining:
                        if self.active_leaf(leaf) and (tensor := as_tensor(leaf)) is not None]
         outer = [t.value() for t in self.active]
         scratch = branches.scratch_blocks(1)
+        SESSION.differentiating += 1
         try:
             block = scratch.regions[0].blocks.append(*(v.type for v in outer))
             branch = branches.run(block, self.body(list(block.arguments)), Variables((), (), ()), {})
@@ -161,6 +163,7 @@ class _Outlining:
             callee, operands = _as_function(trace.module, scratch, block, outer, self.name)
             types = [v.type for v in self.values]
         finally:
+            SESSION.differentiating -= 1
             scratch.erase()
         return Outlined(self.name, callee, operands, self.active, self.result, self.written, types, storages, checks)
 

@@ -40,9 +40,12 @@ class Lowering:
         return "\n".join([f"{self.name}: {what}", *(f"  {reason}" for reason in self.reasons)])
 
 
-def lower(record: KernelRecord, path: str = "auto", check: bool = False) -> Lowering:
-    """The lowering of a record. Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and
-    `OutOfBounds` for an access that the launch certainly makes outside an array."""
+def lower(record: KernelRecord, path: str = "auto", check: bool = False, differentiated: bool = False) -> Lowering:
+    """The lowering of a record; one to be differentiated is a tensor program wherever that is possible.
+
+    Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and `OutOfBounds` for an access that
+    the launch certainly makes outside an array.
+    """
     structured = run_stages(record)
     if check:
         if path == "tensor":
@@ -62,7 +65,7 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False) -> Lowe
                                    f"the CPU.") from None
         where = f"{error.line}: " if error.line else ""
         return _native(record, structured, (f"{where}{error.reason}",))
-    if path == "auto":
+    if path == "auto" and not differentiated:
         with building():
             reason = costs.reason_for_native(record, structured, raised.module)
         if reason is not None:

@@ -23,6 +23,7 @@ from reactant.kernels import dispatch
 from reactant.kernels.building import LaunchError, WayIn, build
 from reactant.kernels.memory import Binding, Memory, bind
 from reactant.kernels.record import Dim3, KernelRecord
+from reactant.session import SESSION
 
 STANDALONE: list[Callable[[WayIn, Launch, tuple], Any]] = []
 """What runs a launch outside compiled functions."""
@@ -166,11 +167,12 @@ _lowered: dict[tuple, tuple[KernelRecord, dispatch.Lowering]] = {}
 
 def lowered(way_in: WayIn, launch: Launch, binding: Binding) -> tuple[KernelRecord, dispatch.Lowering]:
     """The record of a launch and what it becomes; compiled once for each description of arguments."""
-    key = (way_in, launch, binding.arguments, binding.buffers(), tuple(binding.scalars))
+    differentiated = SESSION.differentiating > 0
+    key = (way_in, launch, binding.arguments, binding.buffers(), tuple(binding.scalars), differentiated)
     found = _lowered.get(key)
     if found is None:
         record = record_of(way_in, launch, binding)
-        found = _lowered.setdefault(key, (record, dispatch.lower(record, launch.lower, launch.check)))
+        found = _lowered.setdefault(key, (record, dispatch.lower(record, launch.lower, launch.check, differentiated)))
     return found
 
 

@@ -211,7 +211,7 @@ def without_gpu() -> Iterator[None]:
     def compile_later(self: Any, signature: Any) -> Any:
         types, _ = sigutils.normalize_signature(signature)
         return self.overloads.setdefault(tuple(types), _Declared())
-    kernels = dispatcher.CUDADispatcher
+    kernels: Any = dispatcher.CUDADispatcher
     before = dispatcher.get_current_device, kernels.compile
     dispatcher.get_current_device, kernels.compile = _Device, compile_later
     try:
