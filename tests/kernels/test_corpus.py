@@ -11,10 +11,21 @@ CASES = [case for family in FAMILIES for case in importlib.import_module(f"tests
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("frontend, lower", [("cuda", "tensor"), ("numba", "native"),
-                                             pytest.param("numba", "tensor", marks=pytest.mark.slow),
-                                             pytest.param("cuda", "native", marks=pytest.mark.slow)])
-def test_kernel(case, frontend, lower):
+def test_kernel(case):
+    case.check("cuda", "tensor")
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.name in ("stencil_chain", "hotspot", "reductions", "particles")],
+                         ids=lambda case: case.name)
+def test_numba_kernel(case):
+    case.check("numba", "native")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("frontend, lower", [("numba", "tensor"), ("numba", "native"), ("numba", "auto"),
+                                             ("cuda", "native"), ("cuda", "auto")])
+def test_every_way(case, frontend, lower):
     case.check(frontend, lower)
 
 

@@ -34,6 +34,7 @@ def examples():
                     if test.startswith("test"):
                         why = ASKS_FOR_A_GPU.get(test)
                         marks = [pytest.mark.skip(reason=why)] if why else []
+                        marks += [pytest.mark.slow] if name == "test_montecarlo" else []      # a million samples
                         yield pytest.param(case, test, id=f"{name}.{test}", marks=marks)
 
 

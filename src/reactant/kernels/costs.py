@@ -1,8 +1,8 @@
 """Which way a launch runs faster: a rough estimate, only consulted where the tensor program keeps loops.
 
 Without loops a tensor program is fused with what is around it, simplified and differentiated with it: it is taken.
-A loop of XLA's costs about a microsecond for each operation of each turn, and moves whole arrays where native code keeps
-one thread's numbers in registers.
+A loop of XLA's costs about a microsecond for each operation of each turn, and moves whole arrays where native code
+keeps one thread's numbers in registers.
 """
 from __future__ import annotations
 

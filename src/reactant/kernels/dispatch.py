@@ -43,8 +43,8 @@ class Lowering:
 def lower(record: KernelRecord, path: str = "auto", check: bool = False, differentiated: bool = False) -> Lowering:
     """The lowering of a record; one to be differentiated is a tensor program wherever that is possible.
 
-    Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and `OutOfBounds` for an access that
-    the launch certainly makes outside an array.
+    Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and `OutOfBounds` for an access
+    that the launch certainly makes outside an array.
     """
     structured = run_stages(record)
     if check:
