@@ -4,6 +4,9 @@ NumPy's order of floats is sorted as integers, whose bits are the floats'. Such 
 operand, and who turned its keys back into floats reads those. The sign of one float put on another is a choice of -|x|
 and |x|.
 
+1 / (1 + exp(-x)) becomes the logistic function, which XLA computes in the same way: its derivative y (1 - y) needs y
+alone.
+
 A solution by LU, U^-1 L^-1 P b, is marked as one of A x = P b: its derivative needs no derivative of L and U.
 
 Constants that simplification has moved out of the body of a sort or a reduction go back in: rules copy bodies.
@@ -24,6 +27,8 @@ def prepared(module: ir.Module) -> ir.Module:
         _constants_inside(op)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.custom_call"]:
         _mark_solution(op)
+    for op in [op for op in modules.walk(copy) if op.name == "stablehlo.divide"]:
+        _to_logistic(op)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.bitcast_convert"]:
         if is_float(dtype_of(op.result)) and dtype_of(op.operands[0]).itemsize == dtype_of(op.result).itemsize:
             with op.location, ir.InsertionPoint(op):
@@ -47,6 +52,19 @@ def _constants_inside(op: ir.Operation) -> None:
             for number, operand in enumerate(each.operands):
                 if operand in inside:
                     each.operands[number] = inside[operand]
+
+
+def _to_logistic(op: ir.Operation) -> None:
+    total = _made_by(op.operands[1], "add")
+    if total is None or not is_float(dtype_of(op.result)) or not _is(op.operands[0], 1):
+        return
+    for one, other in (tuple(total.operands), tuple(total.operands)[::-1]):
+        raised = _made_by(other, "exponential")
+        negated = None if raised is None else _made_by(raised.operands[0], "negate")
+        if negated is not None and _is(one, 1):
+            with op.location, ir.InsertionPoint(op):
+                op.result.replace_all_uses_with(ops.logistic(negated.operands[0]))
+            return
 
 
 SOLUTION = "reactant.solution"

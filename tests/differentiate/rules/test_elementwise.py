@@ -8,7 +8,7 @@ import pytest
 from reactant.differentiate.declare import NotDifferentiable
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.ir.context import building
 from tests.differentiate.derivative_checks import check, compiled, module_of
 from tests.differentiate.test_rules import BINARY, UNARY
@@ -143,3 +143,15 @@ def test_narrow_floats(dtype):
     tolerance = {"float32": 1e-4, "float16": 3e-2, "bfloat16": 2e-1}[np.dtype(dtype).name]
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance)
+
+
+def test_the_logistic_function_is_recognised():
+    """1 / (1 + exp(-x)): no quotient in the derivative but that of the function itself."""
+    x = np.linspace(-3, 3, 7)
+    module = module_of(lambda v: ops.divide(1.0, ops.add(ops.exponential(ops.negate(v)), 1.0)), [x])
+    with building():
+        found = modules.counts(vjp(module, [0], [0]))
+        assert found["stablehlo.divide"] == 0 and found["stablehlo.logistic"] == 1
+        y, g = compiled(vjp(module, [0], [0]), [x, np.ones(7)])
+        np.testing.assert_array_equal(y, compiled(module, [x])[0])
+        np.testing.assert_allclose(g, y * (1 - y), rtol=1e-14)
