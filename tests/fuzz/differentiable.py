@@ -76,7 +76,7 @@ class Writer:
             lines = [f"if {self.test()}:", *_indented(self.block(depth, index))]
             return lines + (["else:", *_indented(self.block(depth, index))] if self.draw(st.booleans()) else [])
         body = _indented(self.block(depth, f"{name} % 4"))
-        turns = self.pick((2, 5, 70))
+        turns = self.pick((2, 5, 12))
         if kind == 1:
             return [f"for {name} in range({turns}):", *body]
         if kind == 2:

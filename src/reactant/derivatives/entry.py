@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,9 +12,12 @@ import numpy as np
 
 from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
+from reactant.compiled import Compiled, Lowered
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.ir import modules
+from reactant.ir.context import building
 from reactant.jax_functions import JaxJitted
 
 EXTRA = "reactant_extra"
@@ -24,7 +28,49 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str, extra: bool = False) -> Jitted:
+_EXECUTABLES: OrderedDict[Any, Any] = OrderedDict()
+KEPT_EXECUTABLES = 256
+
+
+def compiled_once(lowered: Lowered) -> Compiled:
+    """The program, compiled by XLA; where the same program has been compiled before, that executable is used. A
+    derivative that is made anew in every turn of a loop (`reactant.grad(f)(x)`) is traced then, but not compiled."""
+    with building():
+        key = (modules.bytecode(lowered.module), lowered.options, lowered.on_device, jax.config.jax_default_device)
+    found = _EXECUTABLES.get(key)
+    if found is None:
+        found = _EXECUTABLES[key] = lowered.compile().executable
+        if len(_EXECUTABLES) > KEPT_EXECUTABLES:
+            _EXECUTABLES.popitem(last=False)
+    return Compiled(lowered, found)
+
+
+class Sharing(Jitted):
+    """A compiled function that shares its executables with others of the same program."""
+
+    def _compile(self, key: tuple, leaves: list) -> Compiled:
+        with self._lock:
+            return self._entries.setdefault(key, compiled_once(self._lower(key, keep=False)))
+
+
+class Retraced(Jitted):
+    """A function that is traced at every call: what it reads from outside may have changed. The program is compiled
+    once."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        key, leaves = self._sign(args, kwargs)
+        return compiled_once(self._lower(key, keep=False)).run(leaves, args, kwargs)
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether the user has compiled a function, so that what it reads from outside is constant."""
+    while hasattr(function, "differentiated"):
+        function = function.differentiated
+    return isinstance(function, Jitted)
+
+
+def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str, extra: bool = False,
+             kind: type[Jitted] = Sharing) -> Jitted:
     """`traced(args, kwargs, extra)` as a compiled function with the arguments, options and static arguments of
     `function`."""
     inner = base_of(function)
@@ -45,7 +91,7 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
             at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
             parameters.insert(at, keyword)
         entry.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return Jitted(entry, inner.options, inner._static, inner._traced)
+    return kind(entry, inner.options, inner._static, inner._traced)
 
 
 def base_of(function: Any) -> Jitted:

@@ -6,7 +6,17 @@ from typing import Any
 
 from reactant import signature as sig
 from reactant.api import Jitted
-from reactant.derivatives.entry import EXTRA, compiled, delivered, name_of, numbers_of, remembered
+from reactant.derivatives.entry import (
+    EXTRA,
+    Retraced,
+    Sharing,
+    compiled,
+    delivered,
+    is_compiled,
+    name_of,
+    numbers_of,
+    remembered,
+)
 from reactant.derivatives.gradients import Derivative, grad
 from reactant.derivatives.linear import jvp_traced, linear_traced
 from reactant.derivatives.residuals import Split
@@ -17,7 +27,7 @@ from reactant.session import is_tracing
 @remembered
 def _jvp_entry(function: Any) -> Jitted:
     return compiled(function, lambda args, kwargs, tangents: jvp_traced(function, args, tangents, kwargs),
-                    f"jvp_{name_of(function)}", extra=True)
+                    f"jvp_{name_of(function)}", True, Sharing if is_compiled(function) else Retraced)
 
 
 def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any) -> tuple[Any, Any]:

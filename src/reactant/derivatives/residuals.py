@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered, Times, lower
-from reactant.derivatives.entry import compiled, name_of
+from reactant.derivatives.entry import compiled, compiled_once, is_compiled, name_of
 from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.linear import prepared, primal_of, tangent_tree
 from reactant.derivatives.outline import Slot, filled, leaves_of
@@ -61,7 +61,7 @@ class Split:
 
     def begin(self, primals: tuple, kwargs: dict) -> tuple[Any, Callable[[Any], Any]]:
         key, leaves = self.jitted._sign(primals, kwargs)
-        made = self._programs.get(key)
+        made = self._programs.get(key) if is_compiled(self.function) else None      # else the function is traced anew
         if made is None:
             made = self._programs[key] = self._make(key)
         outputs, kept = made.early.run(leaves, primals, kwargs)
@@ -107,7 +107,7 @@ class Split:
 
 def _compiled(name: str, traced: Traced, options: CompileOptions, on_device: bool) -> Compiled:
     report = pipelines.run(traced.module, "default" if options.optimize is True else "none", options=options)
-    return Lowered(name, traced, None, report, Times(), options, on_device=on_device).compile()
+    return compiled_once(Lowered(name, traced, None, report, Times(), options, on_device=on_device))
 
 
 def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Any:

@@ -1,0 +1,41 @@
+"""How derivatives are compiled: once for each program, however often they are made; what they read may change."""
+import numpy as np
+
+import reactant
+from reactant.derivatives import entry
+
+X = np.linspace(0.2, 1.1, 5)
+scale, table = 2.0, np.ones(5)
+
+
+def scaled(x):
+    return np.sum(x * x * table) * scale
+
+
+def test_gradients_made_in_a_loop_are_compiled_once():
+    x = X.copy()
+    x -= 0.1 * reactant.grad(lambda v: np.sum(v * v) * 3)(x)
+    before = len(entry._EXECUTABLES)
+    for _ in range(3):
+        x -= 0.1 * reactant.grad(lambda v: np.sum(v * v) * 3)(x)
+    assert len(entry._EXECUTABLES) <= before + 1         # lines of source are part of a program, once
+    np.testing.assert_allclose(x, X * 0.4 ** 4)
+
+
+def test_functions_given_anew_are_read_anew():
+    global scale
+    for derive in (lambda: reactant.jvp(scaled, (X,), (np.ones(5),))[1],
+                   lambda: np.sum(reactant.vjp(scaled, X)[1](1.0)[0]),
+                   lambda: reactant.linearize(scaled, X)[1](np.ones(5)), lambda: np.sum(reactant.grad(scaled)(X))):
+        for scale in (2.0, 3.0):
+            for table[:] in (1.0, 4.0):
+                np.testing.assert_allclose(derive(), 2 * scale * table[0] * X.sum())
+
+
+def test_compiled_functions_keep_what_they_were_compiled_with():
+    global scale
+    scale = 2.0
+    compiled = reactant.jit(scaled)
+    first = reactant.jvp(compiled, (X,), (np.ones(5),))[1]
+    scale = 5.0
+    assert reactant.jvp(compiled, (X,), (np.ones(5),))[1] == first
