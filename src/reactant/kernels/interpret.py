@@ -17,6 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
+from reactant.ir import attributes as attr
 from reactant.kernels.form import kernel_of, launch_of, line_of
 from reactant.kernels.interpret_operations import EXPRESSIONS, HELPERS, rounded, unsigned, width_of, wrapped
 
@@ -307,7 +308,7 @@ class Program:
         self.meet(op, "barrier", [], [])
 
     def op_gpu_shuffle(self, op: ir.Operation) -> None:
-        mode = str(op.attributes["mode"]).rsplit(" ", 1)[-1].strip("<>#")
+        mode = attr.enumerator(op.attributes["mode"])
         self.meet(op, f"shuffle.{mode}", [self.name(v) for v in op.operands], [self.name(r) for r in op.results])
 
     def op_func_call(self, op: ir.Operation) -> None:
@@ -331,7 +332,7 @@ ROUNDED_RMW = {0, 1, 12, 13}
 
 def axis_of(op: ir.Operation) -> int:
     """0, 1, 2 of a thread or block index."""
-    return "xyz".index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
+    return "xyz".index(attr.enumerator(op.attributes["dimension"]))
 
 
 def table_values(attribute: ir.Attribute, kind: ir.MemRefType) -> list[Any]:

@@ -19,6 +19,7 @@ from reactant.loopnests import worth
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block
 from reactant.loopnests.supported import compiles
+from reactant.native import ffi
 from reactant.runtime.facts import BIG
 from reactant.runtime.lent import mark
 
@@ -44,8 +45,8 @@ class NativeForm:
 
 def native_form(module: ir.Module, mode: str = "auto") -> NativeForm | None:
     """The module with native calls where they pay ("auto") or wherever they are possible ("always"); None where there
-    are none. The module itself stays as it is."""
-    if mode == "never":
+    are none. The module itself stays as it is. With a jaxlib whose interface is not known, "auto" is "never"."""
+    if mode == "never" or mode == "auto" and not ffi.usable():
         return None
     with building():
         made = modules.clone(module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.ir import attributes as attr
 from reactant.native import engine, layout, meeting
 from reactant.native.control import define_all, emit_blocks, flat, flat_types
 from reactant.native.emission import Function, emits
@@ -19,7 +20,7 @@ def code_of(op: ir.Operation) -> int:
     if op.name == "gpu.barrier":
         return BLOCK["barrier"]
     if op.name == "gpu.shuffle":
-        return WARP["shuffle." + str(op.attributes["mode"]).rsplit(" ", 1)[-1].strip("<>#")]
+        return WARP["shuffle." + attr.enumerator(op.attributes["mode"])]
     name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value.removeprefix("reactant.")
     name = name.removesuffix(".i32").removesuffix(".i64")
     found = GRID if name == "barrier.grid" else BLOCK.get(name, WARP.get(name))

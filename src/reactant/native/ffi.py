@@ -19,8 +19,10 @@ _STRUCT = re.compile(r"^(?:typedef )?struct (XLA_FFI_\w+) \{\n(.*?)^\}", re.S | 
 _FIELD = re.compile(r"^\s*(?:const\s+)?(?:struct\s+)?([\w]+)\s*([*]*)\s*(?:const\s*)?(\w+);")
 _FUNCTION_FIELD = re.compile(r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\);")
 MAJOR = 0
-MINORS = (1, 2, 3)
-"""Versions of the interface this file knows (jaxlib 0.10 and 0.11 have 0.3)."""
+MINORS = (1, 2, 3, 4)
+"""Versions of the interface this file knows (jaxlib 0.10 has 0.3, jaxlib 0.11 has 0.4)."""
+RENAMED = {"XLA_FFI_Extension_Base": "XLA_FFI_InternalExtension"}
+"""Structs that later versions of the header call otherwise."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Header:
 
     def struct(self, name: str) -> Struct:
         """The layout of a struct, by the rules of the C ABI of 64-bit machines."""
+        name = name if name in self._bodies else RENAMED.get(name, name)
         if name not in self._made:
             if name not in self._bodies:
                 raise ReactantError(f"jaxlib {jaxlib.__version__} has no {name} in xla/ffi/api/c_api.h: native code "
@@ -76,6 +79,15 @@ class Header:
             return field, size, size
         inner = self.struct(kind)
         return field, inner.size, inner.align
+
+
+def usable() -> bool:
+    """Whether native code can be called from the programs of the installed jaxlib."""
+    try:
+        header()
+    except ReactantError:
+        return False
+    return True
 
 
 @cache

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from jaxlib.mlir import ir
 
+from reactant.ir import attributes as attr
 from reactant.native import layout
 from reactant.native.control import Phis, define_all, flat
 from reactant.native.emission import Function
@@ -431,7 +432,7 @@ class Cutter:
     def shuffle(self, waiting: list[ir.Operation], op: ir.Operation) -> None:
         """Every lane gets the value of another; one that is not there leaves it its own."""
         f, (value, offset, width) = self.f, op.operands
-        mode = str(op.attributes["mode"]).rsplit(" ", 1)[-1].strip("<>#")
+        mode = attr.enumerator(op.attributes["mode"])
         (kind, pointer), = self.gathered(waiting, value)
         for result in op.results:
             self.slot(result)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError, UnsupportedError
+from reactant.ir import attributes as attr
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, emits
 from reactant.native.memory import counted, product, total
@@ -87,7 +88,7 @@ class Place:
 
 
 def axis(op: ir.Operation) -> int:
-    return "xyz".index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
+    return "xyz".index(attr.enumerator(op.attributes["dimension"]))
 
 
 def place_of(f: Function, op: ir.Operation) -> Place:

@@ -248,7 +248,7 @@ class Machine:
 
 
 def _thread_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
-    d = DIMENSIONS.index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
+    d = DIMENSIONS.index(attr.enumerator(op.attributes["dimension"]))
     whole, size = machine.thread[d], machine.block[d]
     if machine.grid[d] == 1:
         return Integer(whole, 64)
@@ -256,7 +256,7 @@ def _thread_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
 
 
 def _block_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
-    d = DIMENSIONS.index(str(op.attributes["dimension"]).rsplit(" ", 1)[-1].strip("<>#"))
+    d = DIMENSIONS.index(attr.enumerator(op.attributes["dimension"]))
     if machine.grid[d] == 1:
         return Integer(Form(), 64)
     return Integer(floor_division(machine.thread[d], machine.block[d], machine.start.domain), 64)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.kernels.lockstep.accesses import Scattered, Term, Window
@@ -102,7 +103,7 @@ def _from_warps(value: ir.Value, others: Sequence[Axis], axes: Sequence[Axis], c
 
 def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
     """`gpu.shuffle`: (the value of another lane, whether there is one)."""
-    mode = str(op.attributes["mode"]).rsplit(" ", 1)[-1].strip("<>#")
+    mode = attr.enumerator(op.attributes["mode"])
     axes = warp_axes(machine)
     x = _lanes_of(machine, op.operands[0], context)
     offset, width = machine.integer(op.operands[1]), known_number(machine.get(op.operands[2]))
