@@ -15,8 +15,10 @@ def test_kernel(case):
     case.check("cuda", "tensor")
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.name in ("stencil_chain", "hotspot", "reductions", "particles")],
-                         ids=lambda case: case.name)
+FEW = [case for case in CASES if case.name in ("stencil_chain", "hotspot", "reductions", "particles")]
+
+
+@pytest.mark.parametrize("case", FEW, ids=lambda case: case.name)
 def test_numba_kernel(case):
     case.check("numba", "native")
 
