@@ -15,7 +15,7 @@ Values that depend on a recurrent one *stay* in a loop; the others can leave it 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
@@ -40,6 +40,7 @@ from reactant.ir.induction import Counter, Trips, counters, range_of, trips
 from reactant.ir.ops import constant_value
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
 from reactant.rewrite import pure
+from reactant.rewrite.site import REVISION
 
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 SELECT, COMPARE = "stablehlo.select", "stablehlo.compare"
@@ -174,6 +175,8 @@ class Plan:
         """Values that are known otherwise: what they are made from is not looked at."""
         self.number = {argument: i for i, argument in enumerate(self.arguments)}
         self.owner = {result: op for op in self.body for result in op.results}
+        self.read = [reads(op) for op in self.body]
+        self.behind_raw = self._dependence({})
         self.roles: dict[int, Role] = {i: self._role(i, known) for i in range(len(self.inits))}
         self.roles |= {i: role for i, role in self._latches(known).items() if not isinstance(self.roles[i], Reduced)}
         self.versions = {v: role.index for role in self.roles.values() if isinstance(role, Written)
@@ -185,6 +188,15 @@ class Plan:
 
     @staticmethod
     def of(loop: ir.Operation) -> Plan | None:
+        """The plan of a loop. Several rules ask for it one after the other: it is made once while nothing changes."""
+        revision, value, plan = _LATEST[0]
+        if revision != REVISION[0] or value is None or value != loop.results[0]:
+            plan = Plan._of(loop)
+            _LATEST[0] = REVISION[0], loop.results[0], plan
+        return plan
+
+    @staticmethod
+    def _of(loop: ir.Operation) -> Plan | None:
         known = counters(loop)
         turns = trips(loop, known)
         if turns is None or not turns.counted or turns.most < 2:
@@ -397,6 +409,8 @@ class Plan:
 
     def _leads_to(self, value: ir.Value, target: ir.Value) -> bool:
         """Whether a value is made from another."""
+        if target in self.number:
+            return bool(self.behind_raw.get(value, 0) >> self.number[target] & 1)
         work, seen = [value], set()
         while work:
             each = work.pop()
@@ -455,6 +469,17 @@ class Plan:
 
     # -- dependence
 
+    def _dependence(self, leaves: Mapping[ir.Value, Any]) -> dict[ir.Value, int]:
+        """The arguments that each value of the body is made from, as bits; none for `leaves`."""
+        found = {argument: 0 if argument in leaves else 1 << i for argument, i in self.number.items()}
+        for op, read in zip(self.body, self.read, strict=True):
+            bits = 0
+            for value in read:
+                bits |= found.get(value, 0)
+            for result in op.results:
+                found[result] = 0 if result in leaves else bits
+        return found
+
     def behind(self, values: Iterable[ir.Value]) -> tuple[list[ir.Operation], set[ir.Value]]:
         """The ops of the body that `values` need, in order, and the loop's arguments. What is read of a written array
         is what was there before the loop."""
@@ -477,7 +502,9 @@ class Plan:
 
     def _settle(self) -> None:
         """Find what needs recurrent values, to a fixed point."""
-        needs = {i: {self.number[a] for a in self.behind(role.needs)[1]} for i, role in self.roles.items()}
+        made = self._dependence(self.versions)
+        needs = {i: {j for v in role.needs for j in range(len(self.inits)) if made.get(v, 0) >> j & 1}
+                 for i, role in self.roles.items()}
         while True:
             recurrent = {i for i, role in self.roles.items() if isinstance(role, Recurrent)}
             self.staying = recurrent | {i for i, n in needs.items() if n & recurrent}
@@ -526,6 +553,9 @@ class Plan:
         return any(isinstance(r, (Reduced, Scattered)) and r.name in ("add", "multiply")
                    and (is_float(dtype_of(self.inits[r.index])) or is_complex(dtype_of(self.inits[r.index])))
                    for r in (self.roles[i] for i in self.leaving))
+
+
+_LATEST: list[tuple[int, ir.Value | None, Plan | None]] = [(-1, None, None)]
 
 
 def formula(word: str, *parts: Formula) -> Formula:

@@ -50,7 +50,7 @@ def scalar(value: ir.Value) -> int | None:
 def counters(loop: ir.Operation) -> dict[int, Counter]:
     """The counters of a while op by the index of their carried value."""
     block = loop.regions[1].blocks[0]
-    arguments, returned = list(block.arguments), list(list(block)[-1].operands)
+    arguments, returned = list(block.arguments), list(block.operations[-1].operands)
     found = {}
     for i, (argument, value) in enumerate(zip(arguments, returned, strict=True)):
         if dtype_of(argument).kind not in "iu" or shape_of(argument) or isinstance(value.owner, ir.Block):
@@ -68,7 +68,7 @@ def trips(loop: ir.Operation, known: dict[int, Counter] | None = None) -> Trips 
     known = counters(loop) if known is None else known
     block = loop.regions[0].blocks[0]
     arguments = list(block.arguments)
-    terms = _terms(list(block)[-1].operands[0])
+    terms = _terms(block.operations[-1].operands[0])
     found = [bound for term in terms if (bound := _turns(term, arguments, known, loop)) is not None]
     if not found:
         return None
@@ -189,7 +189,7 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
 def _bounds_loop(counter: Counter, loop: ir.Operation, known: dict[int, Counter]) -> bool:
     """Whether the loop goes on only while this counter stays inside its bound, which then is the only one."""
     block = loop.regions[0].blocks[0]
-    terms = _terms(list(block)[-1].operands[0])
+    terms = _terms(block.operations[-1].operands[0])
     if len(terms) != 1 or isinstance(terms[0].owner, ir.Block) or terms[0].owner.name != "stablehlo.compare":
         return False
     return any((found := _counter_of(side, list(block.arguments), known)) is not None and found[0] == counter

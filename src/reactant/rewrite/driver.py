@@ -21,7 +21,7 @@ from reactant.ir import modules, ops
 from reactant.rewrite.compile import Root, compile_rules
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
-from reactant.rewrite.site import CHANGED, Site, inside
+from reactant.rewrite.site import CHANGED, REVISION, Site, inside
 
 
 class RewriteError(ReactantError):
@@ -103,6 +103,7 @@ class _Run:
         self.recent: list[str] = []
 
     def run(self, root: ir.Operation, only: list[ir.Operation] | None = None) -> int:
+        REVISION[0] += 1
         program = [op for op in inside(root) if len(op.results)] if only is None else only
         if self.budget is None:
             self.budget = max(10_000, 50 * len(program))
@@ -273,6 +274,7 @@ class _Run:
 
     def erase(self, op: ir.Operation) -> None:
         """Erase an op whose results have no users, and look again at what it used."""
+        REVISION[0] += 1
         operands = list(op.operands)
         self.queued.pop(identity(op), None)
         if len(op.regions):
@@ -296,6 +298,7 @@ class _Run:
                     self.push(reader)
 
     def count(self, rule: Rule) -> None:
+        REVISION[0] += 1
         self.rewrites += 1
         budget = self.budget or 0
         if self.rewrites > budget - min(300, budget // 2):

@@ -17,6 +17,10 @@ CHANGED = object()
 """Returned by a general rule that changed the op in place (its regions, its operands) instead of replacing it."""
 
 
+REVISION = [0]
+"""Counts what the engine does: an analysis of an op is good as long as this stays as it is."""
+
+
 def operation(value: ir.Value) -> ir.Operation | None:
     """The op that defines a value; None for block arguments."""
     owner = value.owner
@@ -96,7 +100,7 @@ class Site:
         return [child.operation for child in self.block(region)][:-1]
 
     def terminator(self, region: int) -> ir.Operation:
-        return list(self.block(region))[-1].operation
+        return self.block(region).operations[-1].operation
 
     def returned(self, region: int) -> list[ir.Value]:
         """What a region returns."""

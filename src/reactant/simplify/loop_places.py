@@ -25,7 +25,7 @@ READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 def place_of(turns: Turns, index: int) -> tuple[Window, list[ir.Operation], list[ir.Operation]] | None:
     """The one window of carried array `index` that the turns read and write, its reads and its writes."""
     condition, block = (region.blocks[0] for region in turns.loop.regions)
-    terminator = list(block)[-1].operation
+    terminator = block.operations[-1].operation
     argument, value = block.arguments[index], terminator.operands[index]
     writes: list[ir.Operation] = []
     while value != argument:
