@@ -309,9 +309,14 @@ class Nest:
         self.e.store(value, buffer, symbol(counter))
         self.w.finish()
 
+    @property
+    def _outermost(self) -> int:
+        """The first dimension with more than one index."""
+        return next((d for d, n in enumerate(self.shape) if n > 1), 0)
+
     def _parallel_outside(self) -> bool:
         """Whether the iterations of the outermost loop that has any do not need each other."""
-        first = next((d for d, n in enumerate(self.shape) if n > 1), 0)
+        first = self._outermost
         reduced_first = any(first in s.reduced for s in self.sums)
         return self.parallel and self.work >= PARALLEL_WORK and not reduced_first
 
@@ -484,19 +489,21 @@ class Nest:
     def _in_chunks(self, pieces: list[list[Piece]], carried: list[Sum]) -> bool:
         """Whether whole reductions are summed in chunks: several threads, and shorter chains of additions."""
         return (len(carried) == len(self.sums) and all(s.identity is not None for s in carried)
-                and self._chunk_count() > 1 and all(not p.low.terms and not p.high.terms for p in pieces[0]))
+                and self._chunk_count() > 1
+                and all(not p.low.terms and not p.high.terms for p in pieces[self._outermost]))
 
     def _chunk_count(self) -> int:
-        return min(MOST_CHUNKS, size(self.shape) // CHUNK, self.shape[0])
+        return min(MOST_CHUNKS, size(self.shape) // CHUNK, self.shape[self._outermost])
 
     def _chunks(self, pieces: list[list[Piece]], carried: list[Sum]) -> dict[Root, list[Number]]:
-        count = self._chunk_count()
+        count, d = self._chunk_count(), self._outermost
+        before = (ZERO,) * d
         sums = {s.root: list(s.init) for s in carried}
-        for piece in pieces[0]:
+        for piece in pieces[d]:
             low, high = piece.low.constant, piece.high.constant
             own = min(count, high - low)
             if own <= 1:
-                sums = self._loop(0, piece, (), pieces, sums, False)
+                sums = self._loop(d, piece, before, pieces, sums, False)
                 continue
             buffers = {s.root: [self.scratch(t, own) for t in s.dtypes] for s in carried}
             length = -(-(high - low) // own)
@@ -514,7 +521,7 @@ class Nest:
             with self.e.remembering():
                 starts = {s.root: [self.a.constant(v, t) for v, t in zip(s.identity or [], s.dtypes, strict=True)]
                           for s in carried}
-                found = self._loop(0, chunk, (), pieces, starts, False)
+                found = self._loop(d, chunk, before, pieces, starts, False)
                 for root, values in found.items():
                     for value, buffer in zip(values, buffers[root], strict=True):
                         self.e.store(value, buffer, symbol(counter))
