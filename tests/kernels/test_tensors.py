@@ -380,3 +380,74 @@ def test_flag_that_nobody_sets_in_the_loop_is_refused():
     x[k.thread()] = 1.0
     with building(), pytest.raises(NotRaised, match="wait in a loop for what others do"):
         raised(modules.parse(k.text()))
+
+
+# ---- shared memory that only stages --------------------------------------------------------------------------------
+
+def halo(n, m, tile):
+    """A five-point stencil on tiles with their neighbours' edges in shared memory."""
+    k = Kernel((-(-m // tile), -(-n // tile)), (tile, tile))
+    u, v = k.array("u", "f32", (n, m)), k.array("v", "f32", (n, m))
+    width = tile + 2
+    s = k.shared("f32", width * width, (width, width))
+    tx, ty, j, i = k.thread("x"), k.thread("y"), k.at("x"), k.at("y")
+    here, mine = i * m + j, (ty + 1) * width + tx + 1
+
+    def fetch():
+        s[mine] = u[here]
+        k.if_(tx.equals(0) & (j > 0), lambda: s.__setitem__(mine - 1, u[here - 1]))
+        k.if_(tx.equals(tile - 1) & (j < m - 1), lambda: s.__setitem__(mine + 1, u[here + 1]))
+        k.if_(ty.equals(0) & (i > 0), lambda: s.__setitem__(mine - width, u[here - m]))
+        k.if_(ty.equals(tile - 1) & (i < n - 1), lambda: s.__setitem__(mine + width, u[here + m]))
+    k.if_((i < n) & (j < m), fetch)
+    k.barrier()
+    k.if_(guarded(k, i > 0, i < n - 1, j > 0, j < m - 1),
+          lambda: v.__setitem__(here, s[mine - 1] + s[mine + 1] + s[mine - width] + s[mine + width] - 4.0 * s[mine]))
+    return k.text()
+
+
+@pytest.mark.parametrize("n, m", [(27, 30), (32, 24), (17, 9)])
+def test_tiles_with_their_edges_disappear(n, m):
+    counts = check(halo(n, m, 8), [numbers(n, m), numbers(n, m)])
+    assert counts["slice"] == 5 and set(counts) <= {"slice", "add", "subtract", "multiply", "constant",
+                                                    "dynamic_update_slice"}
+
+
+def test_what_was_staged_is_kept_when_the_array_changes():
+    k = Kernel(2, 8)
+    u, s, t, i = k.array("u", "f32", 16), k.shared("f32", 8), k.thread(), k.at()
+    s[t] = u[i]
+    k.barrier()
+    u[i] = 0.0
+    k.barrier()
+    u[i] = s[(t * -1) + 7]
+    check(k.text(), [numbers(16)])
+
+
+def test_memory_that_is_staged_and_then_changed():
+    k = Kernel(2, 8)
+    u, v, s, t, i = k.array("u", "f32", 16), k.array("v", "f32", 16), k.shared("f32", 8), k.thread(), k.at()
+    s[t] = u[i]
+    k.barrier()
+    k.if_(t < 3, lambda: s.__setitem__(t, u[i + 1]))
+    k.barrier()
+    v[i] = s[(t * -1) + 7]
+    check(k.text(), [numbers(16), numbers(16)])
+
+
+def test_swap_if_equal_goes_lane_by_lane():
+    """A compare-and-swap of many lanes in few places: each sees what the ones before it left."""
+    k = Kernel(2, 8)
+    p, slots, won = k.array("p", "i32", 16), k.array("slots", "i32", 3), k.array("won", "i32", 16)
+    i = k.at()
+    place, mine = p[i].index(), i.to("i32") + 1
+    old = k.fresh()
+    zero = k.value(0, "i32")
+    k.line(f"""{old} = memref.generic_atomic_rmw {slots.name}[{place.name}] : {slots.type} {{
+^bb0(%old: i32):
+  %same = arith.cmpi eq, %old, {zero.name} : i32
+  %new = arith.select %same, {mine.name}, %old : i32
+  memref.atomic_yield %new : i32
+}}""")
+    won[i] = type(i)(k, old, "i32")
+    check(k.text(), [rng.integers(0, 3, 16).astype(np.int32), np.zeros(3, np.int32), np.zeros(16, np.int32)])

@@ -3,7 +3,8 @@
     @kernel(buffers and numbers, as the kernel's parameters) -> (the written buffers, in order)
 
 Buffers have the shapes of `reactant.shape` (flat where that does not fit). What cannot be a tensor program raises
-`NotRaised` with the reason and the kernel's line; an access that certainly leaves its buffer raises `OutOfBounds`.
+`NotRaised` with the reason and the kernel's line; an access that certainly leaves its buffer raises `OutOfBounds`. Of
+accesses that only the run can tell, a read outside gives some element or zero, and a write outside is left out.
 """
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def _cost(found: Plan, domain: Domain, excess: int, writing: bool) -> tuple[int,
         else:
             bounds = place.starts(domain)
             outside += bounds is None or bounds[0] < 0 or bounds[1] + place.width > extent
-            folded += max(0, len(place.terms) - 1) + (writing and not place.dense)
+            folded += not place.dense and max(0, len(place.terms) - 1) + writing
     if scattered:
         return 1, len(varying), scattered, excess > 0
     return 0, pieces, outside + 2 * (excess > 0) + folded

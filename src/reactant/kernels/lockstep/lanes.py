@@ -34,8 +34,10 @@ class View:
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Lanes exchanged over a power of two: `mode` "down" or "xor", among `axes` (all lanes of a warp)."""
+    """Lanes exchanged over a power of two: `mode` "down" or "xor", among `axes` (all lanes of a warp). `given` is the
+    value that was exchanged, `source` the same where it was."""
 
+    given: Lanes
     source: Lanes
     mode: str
     by: int

@@ -105,7 +105,8 @@ def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
     """`gpu.shuffle`: (the value of another lane, whether there is one)."""
     mode = attr.enumerator(op.attributes["mode"])
     axes = warp_axes(machine)
-    x = _lanes_of(machine, op.operands[0], context)
+    given = _lanes_of(machine, op.operands[0], context)
+    x = fitted(given, context.domain)
     offset, width = machine.integer(op.operands[1]), known_number(machine.get(op.operands[2]))
     if width is None or width not in (1, 2, 4, 8, 16, 32):
         raise Refused("a shuffle's width is not known now")
@@ -124,7 +125,7 @@ def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
         truth = laid_over(flags, list(axes), _whole(context.domain, axes))
         full = all(context.domain[a].count == a.extent for a in axes)
         if mode in ("down", "xor") and full and segment == lanes and by & (by - 1) == 0 and by:
-            found = replace(found, shuffled=Shuffled(x, mode, by, tuple(axes)))
+            found = replace(found, shuffled=Shuffled(given, x, mode, by, tuple(axes)))
         return [of_lanes(found, op.results[0].type), Given(truth)]
     return _looked_up(op, x, mode, offset, width, axes, context)
 
@@ -135,8 +136,8 @@ def _lanes_of(machine: Machine, value: ir.Value, context: Context) -> Lanes:
     if isinstance(found, Integer) and len(found.form.terms) == 1 and not found.form.constant:
         (atom, factor), = found.form.terms
         if isinstance(atom, Run) and factor == 1 and atom.lanes.dtype.itemsize * 8 == found.width:
-            return fitted(atom.lanes, context.domain)
-    return machine.lanes(value, context)
+            return atom.lanes
+    return found if isinstance(found, Lanes) else machine.lanes(value, context)
 
 
 def _moved(value: ir.Value, mode: str, by: int, width: int) -> tuple[ir.Value, np.ndarray]:

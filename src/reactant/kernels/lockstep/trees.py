@@ -17,13 +17,13 @@ def tree(kind: str, x: object, y: object, domain: Domain) -> Lanes | None:
     found = halves(kind, x, y, domain)
     if found is not None or not (isinstance(x, Lanes) and isinstance(y, Lanes)):
         return found
-    if x.shuffled is not None and x.shuffled.source is y:
+    if x.shuffled is not None and x.shuffled.given is y:
         x, y = y, x
-    if y.shuffled is None or y.shuffled.source is not x:
+    if y.shuffled is None or y.shuffled.given is not x:
         return None
     how, before = y.shuffled, x.tree
     if before is None or (before.kind, before.mode, before.axes) != (kind, how.mode, how.axes):
-        before = Tree(x, kind, how.mode, frozenset(), how.axes)
+        before = Tree(how.source, kind, how.mode, frozenset(), how.axes)
     if how.by in before.reached or any(domain[a].count != a.extent for a in how.axes):
         return None
     after = replace(before, reached=before.reached | {how.by})

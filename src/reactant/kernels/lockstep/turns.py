@@ -215,6 +215,7 @@ def _built(machine: Machine, context: Context, carried: list[Carried], written: 
            test: Test) -> list[Lanes]:
     domain = context.domain
     before = [(m.value, m.axes) for m in written]
+    noted = [(m.unknown, m.written, m.stages) for m in written]          # never look at values of an erased loop
     inits = [broadcast(c.init, c.axes, domain) for c in carried]
     inits += [m.value for m in written]
     types = [v.type for v in inits]
@@ -231,7 +232,8 @@ def _built(machine: Machine, context: Context, carried: list[Carried], written: 
             passed = [broadcast(v, c.axes, domain) for v, c in zip(results, carried, strict=True)]
             ops.create("stablehlo.return", [], [*passed, *(m.value for m in written)])
     except BaseException:
-        for memory, (value, axes) in zip(written, before, strict=True):
+        for memory, (value, axes), notes in zip(written, before, noted, strict=True):
+            memory.unknown, memory.written, memory.stages = notes
             if memory.axes == axes or not set(axes) <= set(memory.axes):
                 memory.value, memory.axes = value, axes
             else:
