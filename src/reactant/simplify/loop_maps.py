@@ -26,6 +26,8 @@ TURN_ELEMENTS = 32_768
 matrices: it is no longer the loop that costs."""
 BATCH_BYTES = 1 << 26
 """The largest value that all turns together may make, or four times the largest array that the loop has."""
+INDEX_BYTES = 8
+"""What each turn needs at least: its number."""
 MASKED_CARRY = 16
 """Elements that an inner loop which turns leave at different times may carry: all are selected in every turn."""
 FREE = {f"stablehlo.{n}" for n in ("constant", "iota", "reshape", "broadcast_in_dim", "convert", "transpose")}
@@ -55,7 +57,7 @@ def pays(plan: Plan, indices: Sequence[int]) -> bool:
     values = [r for op in body for r in op.results if r in raised.spread.batched]
     arrays = [v for v in (*plan.inits, *(v for op in needed for v in op.operands))]
     limit = max(BATCH_BYTES, 4 * max(map(_nbytes, arrays), default=0))
-    if any(_nbytes(v) * plan.count > limit for v in values):
+    if any(_nbytes(v) * plan.count > limit for v in values) or plan.count * INDEX_BYTES > limit:
         return False
     return all(_masks_little(op, raised.spread) for op in inner)
 
