@@ -23,6 +23,8 @@ OPS = {"while", "if", "case", "sort", "scatter", "reduce_window"}
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather"}
 READS_MEMORY = {"reshape", "slice", "dynamic_slice", "gather"}
+MOST_WINDOWS = 4
+"""Windows of an array that is put together in one nest."""
 GATHERED = 2.0
 """The expense of a gather without its indices."""
 SMALL = 4
@@ -81,9 +83,21 @@ def is_scalar_step(node: Node) -> bool:
     return node.size == 1 and node.kind in READS_MEMORY and node.operands[0].size != 1
 
 
+def is_composed(node: Node) -> bool:
+    """Whether an update belongs to an array put together of a few windows on a uniform ground, at known places: each
+    element is computed where it is used, or all of them in one nest."""
+    for _ in range(MOST_WINDOWS):
+        if node.kind != "dynamic_update_slice":
+            return node.kind == "constant" and node.splat is not None
+        if any(s.splat is None for s in node.operands[2:]) or not node.operands[1].size:
+            return False
+        node = node.operands[0]
+    return False
+
+
 def is_root(node: Node) -> bool:
     """Whether an op is always computed for its own sake."""
-    return node.kind in OPS or node.kind == "dynamic_update_slice" and bool(node.shape) \
+    return node.kind in OPS or node.kind == "dynamic_update_slice" and bool(node.shape) and not is_composed(node) \
         or node.kind == "reduce" and not reduces_inline(node) or is_scalar_step(node)
 
 
@@ -196,6 +210,8 @@ class Keeping:
 
     def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
         """What a user adds to an index map."""
+        if user.kind == "dynamic_update_slice":
+            return () if node is user.operands[0] else (user.kind, id(user))
         if user.kind not in MOVES and user.kind != "reduce" or user.kind == "reshape" \
                 or user.kind == "gather" and node is not user.operands[0]:
             return ()   # the same place in memory; a gather needs its indices where its result is
@@ -378,7 +394,7 @@ class Planner:
                 yield self._probed(Root(node, "scalar", ()))
             elif node.kind == "reduce" and not reduces_inline(node):
                 yield self._probed(Root(node, "reduce", node.operands[0].shape))
-            elif node.kind == "dynamic_update_slice" and node.shape:
+            elif node.kind == "dynamic_update_slice" and is_root(node):
                 yield self._probed(Root(node, "update", node.operands[1].shape))
             elif node in self.kept:
                 yield self._probed(Root(node, "map", node.shape))
