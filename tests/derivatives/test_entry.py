@@ -39,3 +39,19 @@ def test_compiled_functions_keep_what_they_were_compiled_with():
     first = reactant.jvp(compiled, (X,), (np.ones(5),))[1]
     scale = 5.0
     assert reactant.jvp(compiled, (X,), (np.ones(5),))[1] == first
+
+
+def test_arrays_that_loops_only_read_are_no_outputs():
+    """Control flow carries what it might write; an argument that comes out as it went in was not written."""
+    def program(x):
+        c = np.zeros(5)
+        for i in range(2):
+            for k in reactant.checkpointed(range(12), every=3):
+                c[k % 5] += 0.3 * np.sin(x[k % 5])
+                c[1:] = np.tanh(c[:-1] * x[1:])
+            if x[0] < 0.4 + i:
+                break
+        return np.sum(c * c)
+    value, moved = reactant.jvp(program, (X,), (X,))
+    np.testing.assert_allclose(value, program(X))
+    np.testing.assert_allclose(moved, reactant.grad(program)(X) @ X)

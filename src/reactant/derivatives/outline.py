@@ -185,7 +185,7 @@ class _Outlining:
             result = call_of(self.function)(*args, **kwargs)
             self.result = sig.map_tree(result, self.leaf)
             for storage, before in self.storages:
-                if storage.read() != before:            # the version moves on where a branch has put it back, too
+                if origin(storage.read()) != before:    # the version moves on where a branch has put it back, too
                     self.written.append(Slot(self.add(storage.read()), ARRAY))
         return run
 
@@ -250,6 +250,28 @@ class _Outlining:
         if type(leaf) is not Tensor:
             return leaf
         return Slot(self.add(leaf.value()), leaf.kind)
+
+
+def origin(value: ir.Value) -> ir.Value:
+    """What a value is a copy of: through loops that carry it unchanged, and choices between it and itself."""
+    while not isinstance(value.owner, ir.Block):
+        op = value.owner.operation
+        number = list(op.results).index(value)
+        if op.name == "stablehlo.while":
+            body = op.regions[1].blocks[0]
+            if origin(block_ops(body)[1][number]) != body.arguments[number]:
+                return value
+            value = op.operands[number]
+        elif op.name in ("stablehlo.if", "stablehlo.case", "stablehlo.select"):
+            sides = list(op.operands)[1:] if op.name == "stablehlo.select" else \
+                [block_ops(region.blocks[0])[1][number] for region in op.regions]
+            found = {origin(side) for side in sides}
+            if len(found) > 1:
+                return value
+            value = found.pop()
+        else:
+            return value
+    return value
 
 
 def as_floating(x: Any) -> bool:
