@@ -150,7 +150,11 @@ SECOND_ORDER = {"lu", "lu_wide", "qr", "apply_q", "svd_tall", "svd_complex", "si
 """Second derivatives of the others take long to compile: with `-m slow`."""
 
 
-@pytest.mark.parametrize("name", ROWS)
+LONG = {"exponential", "qr_stack", "qr_square_complex", "qr_full", "svd_complex_tall", "solve_complex", "lu_complex",
+        "apply_q_right", "pseudo_inverse"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in ROWS])
 def test_derivatives(name):
     function, *arguments = ROWS[name]
     check(module_of(of_jax(function), arguments), arguments, evaluate=compiled,
