@@ -120,7 +120,10 @@ def test_random_numbers_move_with_their_bounds(distribution):
     np.testing.assert_allclose(t, 1 - 0.5 * drawn if distribution == "UNIFORM" else 1 + 0.5 * drawn, rtol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float16, marks=pytest.mark.slow), ml_dtypes.bfloat16])
+HALF = pytest.param(np.float16, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, HALF, ml_dtypes.bfloat16])
 def test_narrow_floats(dtype):
     """Every elementwise rule in one program of this dtype, against float64."""
     unary = [name for name in UNARY if name not in ("erf_inv", "digamma", "lgamma")]
