@@ -18,7 +18,7 @@ FUNCTIONS = {
     "spectral_norm": (lambda a: jnp.linalg.norm(a, 2), X),
     "nuclear_norm": (lambda a: jnp.linalg.norm(a, "nuc"), X),
     "lstsq": (lambda a: (jnp.linalg.lstsq(a, jnp.ones(4))[0] ** 2).sum(), X),
-    "cond": (lambda a: jnp.linalg.cond(a), M),
+    "condition": (lambda a: jnp.linalg.cond(a), M),
     "matrix_power": (lambda a: jnp.linalg.matrix_power(a, 5).sum() * 0.0001, M),
     "matrix_power_negative": (lambda a: jnp.linalg.matrix_power(a, -3).sum(), M),
     "qr": (lambda a: (jnp.linalg.qr(a)[0] ** 3).sum(), X),
