@@ -274,8 +274,8 @@ class Kernel:
         names = [self.fresh() for _ in inits]
         first, second = [self.fresh() for _ in inits], [self.fresh() for _ in inits]
         signature = f"({', '.join(types)}) -> ({', '.join(types)})"
-        self.line(f"{', '.join(names)} = scf.while ({', '.join(f'{a} = {v.name}' for a, v in zip(first, inits, strict=True))}) : "
-                  f"{signature} {{")
+        begins = ", ".join(f"{a} = {v.name}" for a, v in zip(first, inits, strict=True))
+        self.line(f"{', '.join(names)} = scf.while ({begins}) : {signature} {{")
         given = [Value(self, a, t) for a, t in zip(first, types, strict=True)]
         going = condition(*given)
         self.line(f"scf.condition({going.name}) {', '.join(first)} : {', '.join(types)}")

@@ -1,5 +1,5 @@
-"""What other systems get wrong or slow, right: loops of JAX in 32 bits, loops on data, nested gradients, and the gain of
-differentiating after simplification."""
+"""What other systems get wrong or slow, right: loops of JAX in 32 bits, loops on data, nested gradients, and the gain
+of differentiating after simplification."""
 import importlib.util
 import sys
 from collections import Counter

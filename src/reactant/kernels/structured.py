@@ -220,7 +220,8 @@ class Structured(Builder):
         assert cases is not None
         condition = self.matches(selector, cases)
         made = ir.Operation.create("scf.if", kinds, [condition], regions=2)
-        for region, choices in zip(made.regions, ([(None, first)], rest), strict=True):
+        taken: list[tuple[list[int] | None, list[Statement]]] = [(None, first)]
+        for region, choices in zip(made.regions, (taken, rest), strict=True):
             block = ir.Block.create_at_start(region, [])
             with ir.InsertionPoint(block):
                 ir.Operation.create("scf.yield", [], self.branch(selector, choices, results, environment, live))

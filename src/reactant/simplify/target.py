@@ -80,7 +80,7 @@ def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: o
                   _reduce(2, 300, 2, dimensions=(0, 2)), _reduce(2, 600, dimensions=(0,), body="maximum"),
                   lambda a: ops.reduce(a(2, 600), a(), (0,), "add")),
          counter=(_reduce(2, 6, dimensions=(0,)), _reduce(2, 600, dimensions=(1,)),
-                  _reduce(600, 9, dimensions=(1,)), _reduce(2, 600, dimensions=(0, 1))))
+                  _reduce(600, 13, dimensions=(1,)), _reduce(2, 600, dimensions=(0, 1))))
 def reduce_of_short_dimensions(site: Site):
     """reduce(x, init) = ((init + x[0]) + x[1]) + ... over dimensions of few elements"""
     table, name = costs(), monoid(site)
