@@ -451,3 +451,17 @@ def test_swap_if_equal_goes_lane_by_lane():
 }}""")
     won[i] = type(i)(k, old, "i32")
     check(k.text(), [rng.integers(0, 3, 16).astype(np.int32), np.zeros(3, np.int32), np.zeros(16, np.int32)])
+
+
+def test_offsets_in_a_local_array_are_known():
+    """`const int shift[3] = {-1, 0, 1}` in the kernel: slices, not gathers."""
+    k = Kernel(1, 40)
+    x, y, shift = k.array("x", "f32", 42), k.array("y", "f32", 40), k.local("i32", 3)
+    i = k.thread()
+    for place in range(3):
+        shift[place] = 0
+    for place, value in ((0, -1), (2, 1)):
+        shift[place] = value
+    y[i] = k.for_(0, 3, lambda j, s: s + x[i + 1 + shift[j].index()], inits=[k.value(0, "f32")])
+    counts = check(k.text(), [numbers(42), numbers(40)])
+    assert counts["slice"] == 3 and "gather" not in counts

@@ -12,7 +12,7 @@ import numpy as np
 
 from reactant.ir.types import size
 from reactant.kernels.lockstep.forms import (
-    KNOWN_ELEMENTS,
+    KNOWN_PLACES,
     Axis,
     Domain,
     Form,
@@ -140,7 +140,7 @@ def window_of(form: Form, domain: Domain) -> Window | None:
 def pieces_of(form: Form, domain: Domain) -> Pieces | None:
     """The progressions of a form that is known now and varies along one axis."""
     axes = [a for a in axes_of(form) if domain[a].count > 1]
-    if len(axes) != 1 or not is_static(form) or domain[axes[0]].count > KNOWN_ELEMENTS:
+    if len(axes) != 1 or not is_static(form) or domain[axes[0]].count > KNOWN_PLACES:
         return None
     single = {a: domain[a] for a in axes_of(form)}
     table = content(form, single, tuple(axes_of(form))).reshape(-1)

@@ -67,14 +67,14 @@ Snapshot = list[tuple[Memory, tuple]]
 
 def snapshot(machine: Machine) -> Snapshot:
     """What memory holds."""
-    return [(m, (m.value, m.axes, m.private, m.unknown, m.written, m.stages)) for m in machine.memories]
+    return [(m, (m.value, m.axes, m.private, m.unknown, m.written, m.stages, m.numbers)) for m in machine.memories]
 
 
 def restore(machine: Machine, before: Snapshot) -> None:
     """Undo what a run did that cannot be used."""
     del machine.memories[len(before):]
     for memory, found in before:
-        memory.value, memory.axes, memory.private, memory.unknown, memory.written, memory.stages = found
+        memory.value, memory.axes, memory.private, memory.unknown, memory.written, memory.stages, memory.numbers = found
 
 
 def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,
@@ -319,7 +319,7 @@ def contains(op: ir.Operation, names: Sequence[str], calls: bool = False) -> boo
 def _keep_last(memory: Memory, axis: Axis, uneven: bool, op: ir.Operation) -> None:
     """After the loop memory holds what the last turn left."""
     memory.private = memory.private - {axis}
-    memory.stages = None
+    memory.stages = memory.numbers = None
     if axis not in memory.axes:
         return
     if uneven:

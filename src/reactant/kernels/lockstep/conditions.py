@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reactant.kernels.lockstep.forms import (
-    KNOWN_ELEMENTS,
+    KNOWN_PLACES,
     Axis,
     Domain,
     Form,
@@ -320,7 +320,7 @@ def _by_table(spans: dict[Axis, Span], part: Condition) -> Condition | None:
         return part
     (axis,) = axes
     span = spans[axis]
-    if span.count > KNOWN_ELEMENTS:
+    if span.count > KNOWN_PLACES:
         return part
     truth = np.broadcast_to(part.evaluated(spread(spans, (axis,))), (span.count,))
     found = np.flatnonzero(truth)

@@ -263,6 +263,8 @@ def choice(condition: Condition, chosen: Form, other: Form, bounds: Range = None
 
 KNOWN_ELEMENTS = 1 << 18
 """Static forms are evaluated for all their lanes up to this many."""
+KNOWN_PLACES = 1 << 22
+"""Those of one axis up to this many: what wraps around or stays at an edge is a few progressions."""
 
 
 def content(form: Form, domain: Domain, axes: tuple[Axis, ...]) -> np.ndarray:

@@ -277,6 +277,9 @@ def _load(machine: Machine, op: ir.Operation, context: Context) -> Value:
     memory, form = machine.memory(op.operands[0]), machine.access(op, op.operands[1], context)
     if memory.content is not None and form.known is not None and 0 <= form.known < memory.elements:
         return _of_table(memory.content[form.known], op.results[0].type)
+    known = memory.number_at(form.known)
+    if known is not None:
+        return known
     loops.note_read(machine, memory, form, context)
     try:
         return of_lanes(_loaded(machine, memory, form, context), op.results[0].type)
@@ -295,7 +298,8 @@ def _loaded(machine: Machine, memory: Memory, form: Form, context: Context, dept
     if cases is None:
         found = memory.load(form, context)
         for record in machine.records:
-            if record.axis in memory.overlapping or (memory.content is not None and record.axis in axes_of(form)):
+            table = memory.content is not None or (memory.numbers is not None and memory.numbers.own == memory.value)
+            if record.axis in memory.overlapping or (table and record.axis in axes_of(form)):
                 record.overlapping = True
         return found
     condition, arms = cases
@@ -332,7 +336,11 @@ def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
     value = machine.lanes(op.operands[0], context)
     loops.note_write(machine, memory, form, context, value)
     try:
+        before = memory.known_numbers()
         _stored(machine, memory, form, value, context)
+        given = machine.get(op.operands[0])
+        static = isinstance(given, Integer) and is_static(given.form) and not machine.records
+        memory.note_number(before, form.known, given if static else None, context)
     except OutOfRange as problem:
         raise _outside(op, problem, "writes") from None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -80,6 +81,14 @@ class Written:
     entries: list[tuple[tuple[int, ...], Bounds, ir.Value]]
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Integers that the compiler knows, by place, in memory that had held nothing before (None: no longer known)."""
+
+    own: ir.Value
+    by_place: dict[int, Any]
+
+
 @dataclass(eq=False)
 class Memory:
     """`value` has a dimension for each of `axes` (full extent), then those of `shape`. Scratch memory is shared or
@@ -97,6 +106,7 @@ class Memory:
     written: Written | None = None
     overlapping: set[Axis] = field(default_factory=set)
     stages: Staged | None = None
+    numbers: Numbers | None = None
     content: np.ndarray | None = None
 
     def flat(self) -> ir.Value:
@@ -111,6 +121,28 @@ class Memory:
         places: list[Place] = [window_of_axis(a, context.domain) for a in self.axes]
         forms += found.forms
         return found, forms, list(apart([*places, *found.places], forms))
+
+    def known_numbers(self) -> dict[int, Any] | None:
+        """The integers that the compiler knows; None where something else may have been written."""
+        if self.numbers is not None and self.numbers.own == self.value:
+            return self.numbers.by_place
+        return {} if self.unknown is not None and self.unknown == self.value else None
+
+    def note_number(self, known: dict[int, Any] | None, place: int | None, number: Any, context: Context) -> None:
+        """Remember an integer (None: something else) that was written at a place, and which lanes wrote it."""
+        self.numbers = None
+        if known is not None and place is not None and self.scratch:
+            same = known.get(place) is not None and known[place][1:] == (context.domain, context.mask)
+            again = place not in known or same
+            entry = (number, context.domain, context.mask) if number is not None and again else None
+            self.numbers = Numbers(self.value, {**known, place: entry})
+
+    def number_at(self, place: int | None) -> Any:
+        """The integer at a place, where it is known."""
+        if place is None or self.numbers is None or self.numbers.own != self.value:
+            return None
+        found = self.numbers.by_place.get(place)
+        return None if found is None else found[0]
 
     def simple(self, form: Form, context: Context, writing: bool) -> bool:
         """Whether an access needs no index arithmetic."""
@@ -257,6 +289,8 @@ class Memory:
             old = self.value
             self.value, self.axes = ops.broadcast_in_dim(self.value, shape, places), more
             self.unknown = self.value if fresh else None
+            if self.numbers is not None and self.numbers.own == old:
+                self.numbers = replace(self.numbers, own=self.value)
             if self.stages is not None and self.stages.own == old:
                 self.stages = replace(self.stages, own=self.value)
 

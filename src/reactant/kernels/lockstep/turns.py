@@ -215,7 +215,7 @@ def _built(machine: Machine, context: Context, carried: list[Carried], written: 
            test: Test) -> list[Lanes]:
     domain = context.domain
     before = [(m.value, m.axes) for m in written]
-    noted = [(m.unknown, m.written, m.stages) for m in written]          # never look at values of an erased loop
+    noted = [(m.unknown, m.written, m.stages, m.numbers) for m in written]    # no values of an erased loop
     inits = [broadcast(c.init, c.axes, domain) for c in carried]
     inits += [m.value for m in written]
     types = [v.type for v in inits]
@@ -233,7 +233,7 @@ def _built(machine: Machine, context: Context, carried: list[Carried], written: 
             ops.create("stablehlo.return", [], [*passed, *(m.value for m in written)])
     except BaseException:
         for memory, (value, axes), notes in zip(written, before, noted, strict=True):
-            memory.unknown, memory.written, memory.stages = notes
+            memory.unknown, memory.written, memory.stages, memory.numbers = notes
             if memory.axes == axes or not set(axes) <= set(memory.axes):
                 memory.value, memory.axes = value, axes
             else:
