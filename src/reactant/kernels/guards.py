@@ -48,7 +48,8 @@ class Guards(Rewriter, Builder):
         product = self.producer(shifted.operands[0], "arith.muli") if shifted is not None else None
         kind = op.results[0].type
         width = kind.width if isinstance(kind, ir.IntegerType) else 0
-        if shifted is None or product is None or product.results[0].type.width != 2 * width or constant_of(shifted.operands[1]) != width:
+        if shifted is None or product is None or product.results[0].type.width != 2 * width \
+                or constant_of(shifted.operands[1]) != width:
             return False
         for extension, name in (("arith.extui", "arith.mului_extended"), ("arith.extsi", "arith.mulsi_extended")):
             factors = [self.narrow(v, extension, kind) for v in product.operands]
