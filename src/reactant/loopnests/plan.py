@@ -84,11 +84,11 @@ def is_scalar_step(node: Node) -> bool:
 
 
 def is_composed(node: Node) -> bool:
-    """Whether an update belongs to an array put together of a few windows on a uniform ground, at known places: each
-    element is computed where it is used, or all of them in one nest."""
-    for _ in range(MOST_WINDOWS):
+    """Whether an update belongs to an array put together of a few windows on a ground that is computed, not in memory,
+    at known places: each element is computed where it is used, or all of them in one nest."""
+    for _ in range(MOST_WINDOWS + 1):
         if node.kind != "dynamic_update_slice":
-            return node.kind == "constant" and node.splat is not None
+            return node.kind == "constant" and node.splat is not None or node.kind in ELEMENTWISE
         if any(s.splat is None for s in node.operands[2:]) or not node.operands[1].size:
             return False
         node = node.operands[0]
@@ -206,12 +206,19 @@ class Keeping:
         extra = self._step(node, user, expense)
         if extra == (None,):
             return {None}
+        if user.kind == "slice" and set(decoded(user, "strides")) == {1}:
+            # a slice of what a window is put into, for that very window: the same place again
+            same = ("dynamic_update_slice", tuple(decoded(user, "start_indices")))
+            return {w[:-1] if w and w[-1] == same else (*w, *extra) for w in ways}
         return {(*w, *extra) for w in ways} if extra else ways
 
     def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
         """What a user adds to an index map."""
         if user.kind == "dynamic_update_slice":
-            return () if node is user.operands[0] else (user.kind, id(user))
+            starts = [s.splat for s in user.operands[2:]]
+            if node is user.operands[0] or not user.shape:
+                return ()
+            return ((user.kind, tuple(map(int, starts)) if None not in starts else id(user)),)
         if user.kind not in MOVES and user.kind != "reduce" or user.kind == "reshape" \
                 or user.kind == "gather" and node is not user.operands[0]:
             return ()   # the same place in memory; a gather needs its indices where its result is
