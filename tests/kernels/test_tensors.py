@@ -465,3 +465,12 @@ def test_offsets_in_a_local_array_are_known():
     y[i] = k.for_(0, 3, lambda j, s: s + x[i + 1 + shift[j].index()], inits=[k.value(0, "f32")])
     counts = check(k.text(), [numbers(42), numbers(40)])
     assert counts["slice"] == 3 and "gather" not in counts
+
+
+def test_wrapping_in_two_dimensions_needs_no_gather():
+    k = Kernel((2, 2), (8, 8))
+    u, v = k.array("u", "f32", (13, 11)), k.array("v", "f32", (13, 11))
+    j, i = k.at("x"), k.at("y")
+    k.if_((i < 13) & (j < 11), lambda: v.__setitem__(i * 11 + j, u[((i + 12) % 13) * 11 + (j + 1) % 11]))
+    counts = check(k.text(), [numbers(13, 11), numbers(13, 11)])
+    assert counts["concatenate"] <= 3 and "gather" not in counts

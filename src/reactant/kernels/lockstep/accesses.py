@@ -11,9 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from reactant.ir.types import size
+from reactant.kernels.lockstep.conditions import TRUE
 from reactant.kernels.lockstep.forms import (
     KNOWN_PLACES,
     Axis,
+    Choice,
+    Division,
     Domain,
     Form,
     Range,
@@ -21,6 +24,7 @@ from reactant.kernels.lockstep.forms import (
     axes_of,
     content,
     is_static,
+    of_atom,
     range_of,
 )
 
@@ -182,10 +186,24 @@ def bounds_of(form: Form, domain: Domain, facts: Facts) -> Range:
     return low, high
 
 
+def with_remainders(form: Form, domain: Domain) -> Form:
+    """The same with c x - c d floor(x / d) as c times one number from 0 to d - 1 (an index that wraps around)."""
+    for atom, c in form.terms:
+        if not isinstance(atom, Division) or c % atom.divisor:
+            continue
+        factor, inner = -c // atom.divisor, atom.form
+        if all(form.coefficient(a) == k * factor for a, k in inner.terms):
+            rest = inner - of_atom(atom).times(atom.divisor)
+            unit = of_atom(Choice(TRUE, rest, rest, (0, atom.divisor - 1)))
+            form = form - rest.times(factor) + unit.times(factor)
+    return form
+
+
 def split(form: Form, shape: Sequence[int], domain: Domain, facts: Facts = (),
           nearest: bool = False) -> list[Form] | None:
     """The index of each dimension of a row-major array; None where a form would leave its row."""
     found: list[Form] = []
+    form = with_remainders(form, domain) if len(shape) > 1 else form
     for d in range(len(shape) - 1):
         stride = size(shape[d + 1:])
         whole, rest = [], []
