@@ -12,7 +12,6 @@ from jaxlib.mlir.passmanager import PassManager
 from reactant.errors import ReactantError
 from reactant.ir import context  # noqa: F401 - registers dialects and passes
 
-
 SOURCE = "reactant.source"
 """Attribute of a module: bytecode of what it was while it still said how to differentiate it."""
 
