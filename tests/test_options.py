@@ -68,7 +68,7 @@ def test_allow_and_finite_admit_more_rules():
 def accumulate(x):
     total = np.zeros(3)
     for i in range(10):
-        total[i % 3] += x[i]
+        total[i % 3] = total[i % 3] * x[i] + np.sin(total[(i + 1) % 3])
     return total
 
 
