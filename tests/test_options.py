@@ -112,5 +112,10 @@ def test_donate_and_xla_reach_the_executable():
     compiled = reactant.jit(double, donate=True).lower(X).compile()
     assert compiled.lowered._donated() == (0,)
     assert reactant.jit(double).lower(X).compile().lowered._donated() == ()
+    given = reactant.array(X)
+    view = given[:2]
+    reactant.jit(double, donate=True)(given)        # its buffer is gone, and has been replaced
+    np.testing.assert_array_equal(given, 2 * X)
+    np.testing.assert_array_equal(view, 2 * X[:2])
     run = reactant.jit(turned_twice, xla={"xla_cpu_enable_fast_math": True}).lower(X).compile().executable
     assert run.xla_options["xla_cpu_enable_fast_math"] is True

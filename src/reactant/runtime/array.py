@@ -283,7 +283,10 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if new.shape != self.shape or new.dtype != self.dtype:
             raise ValueError(f"A {self.dtype.name}{list(self.shape)} device array cannot become "
                              f"{new.dtype.name}{list(new.shape)}.")
-        self._assign(new)
+        if self._layout is None and self._writeable:
+            self._storage.value = new       # the old buffer may have been donated to what made the new one
+        else:
+            self._assign(new)
 
     def _edit(self, change: Callable[[np.ndarray], Any]) -> None:
         """Let NumPy change a copy of the elements, then take it."""
