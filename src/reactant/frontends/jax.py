@@ -16,13 +16,14 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import jax_calls
+from reactant.frontends import jax_calls, jax_rules
 from reactant.frontends.jax_arguments import Settings, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, check_dtype
 from reactant.frontends.trace import located
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
+from reactant.session import SESSION
 
 
 class CannotImport(Exception):
@@ -48,12 +49,16 @@ def importer(jitted: Any, settings: Settings) -> Any:
                    keep_unused=True)
 
 
-def lower_call(keeping: Any, args: tuple, kwargs: dict) -> Imported:
+def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = False) -> Imported:
     """Import the module of `keeping(*args, **kwargs)`, in the user's jax settings. `keeping` comes from `importer`.
+    differentiated: the module is to be differentiated, so it says where gradients stop.
 
     Raises `CannotImport` where the program needs what only jax.jit does, and whatever the function raises.
     """
     traced = keeping.trace(*args, **kwargs)
+    if differentiated and (own := next(jax_rules.own_rules(traced.jaxpr), None)) is not None:
+        raise CannotImport(f"it has a derivative of its own ({own}), which only JAX can apply. Differentiate by JAX "
+                           f"and compile that, as in reactant.jit(jax.grad(f))")
     if traced.jaxpr.effects:
         raise CannotImport(f"the function has effects ({', '.join(sorted(map(str, traced.jaxpr.effects)))})")
     outputs = tuple(jax.tree_util.tree_leaves(traced.out_info))
@@ -64,7 +69,8 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict) -> Imported:
         if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended) and not is_key(aval.dtype):
             raise CannotImport(f"an argument or result has the dtype {aval.dtype}")
     buffer = io.BytesIO()
-    theirs = traced.lower().compiler_ir("stablehlo")
+    parameters = jax_rules.marking_parameters() if differentiated else None
+    theirs = traced.lower(_private_parameters=parameters).compiler_ir("stablehlo")
     with theirs.context:
         theirs.operation.write_bytecode(buffer)
     module = modules.parse(buffer.getvalue())
@@ -167,10 +173,11 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
 
     name = getattr(function, "__name__", "function")
     try:
-        imported = lower_call(jax.jit(with_arrays, keep_unused=True), tuple(shapes), {})
+        imported = lower_call(jax.jit(with_arrays, keep_unused=True), tuple(shapes), {}, SESSION.differentiating > 0)
     except CannotImport as refused:
-        raise UnsupportedError(f"The JAX function '{name}' cannot be part of a compiled NumPy function: {refused}. "
-                               f"Call it outside.") from None
+        purpose, advice = ("differentiated by reactant", "") if SESSION.differentiating \
+            else ("part of a compiled NumPy function", " Call it outside.")
+        raise UnsupportedError(f"The JAX function '{name}' cannot be {purpose}: {refused}.{advice}") from None
     if any(is_key(out.dtype) for out in imported.outputs):
         raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
                                f"Return jax.random.key_data(key), or keep keys inside.")
