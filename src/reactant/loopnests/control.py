@@ -129,7 +129,10 @@ class Compiler(Buffers):
     def _if(self, node: Node, destinations: dict[Node, Buffer]) -> None:
         arrays = [r for r in node.results if r.shape]
         scalars = [r for r in node.results if not r.shape]
-        places = {r: self._common_place(node, r, destinations) for r in arrays}
+        places: dict[Node, Buffer] = {}
+        for r in arrays:
+            places[r] = self._common_place(node, r, arrays, [*destinations.values(), *places.values()]) \
+                or self._target(r, Root(r, "map", r.shape), destinations)
         types = [t for r in scalars for t in self._types(r.dtype)]
         condition = self.e.at(node.operands[0], ())
         branches = [self._branch(block, node, places, scalars) for block in node.blocks]
@@ -157,17 +160,25 @@ class Compiler(Buffers):
             buffer.level = self.w.depth
             self.e.storage[r] = buffer
 
-    def _common_place(self, node: Node, result: Node, destinations: dict[Node, Buffer]) -> Buffer:
-        """A buffer for a result of a branch: that of an array which one branch hands on, if nobody reads it later."""
+    def _common_place(self, node: Node, result: Node, arrays: Sequence[Node], taken: Sequence[Buffer]) -> Buffer | None:
+        """A buffer for a result of a branch: that of an array which one branch hands on, if nobody reads it later, and
+        no branch needs its content for another result when it has something new to put there."""
         for block in node.blocks:
-            found = block.returned[result.index]
-            while found.block is not None and found.block is block and found.kind == "dynamic_update_slice":
-                found = found.operands[0]
-            buffer = self.e.storage.get(found)
-            if buffer is not None and found.block is not block and buffer.size == result.size \
-                    and buffer not in destinations.values() and self.may_overwrite(buffer):
+            buffer = self._handed_on(block, result)
+            if buffer is None or buffer.size != result.size or buffer in taken or not self.may_overwrite(buffer):
+                continue
+            others = (self._handed_on(each, r) for each in node.blocks for r in arrays if r is not result)
+            if buffer not in others and (len(arrays) == 1 or all(
+                    self._handed_on(each, result) is buffer for each in node.blocks)):
                 return buffer
-        return self._target(result, Root(result, "map", result.shape), destinations)
+        return None
+
+    def _handed_on(self, block: Block, result: Node) -> Buffer | None:
+        """The buffer of an array from outside that a branch gives for a result, updates in place included."""
+        found = block.returned[result.index]
+        while found.block is block and found.kind == "dynamic_update_slice":
+            found = found.operands[0]
+        return self.e.storage.get(found) if found.block is not block else None
 
     def _branch(self, block: Block, node: Node, places: dict[Node, Buffer], scalars: Sequence[Node]) -> list[str]:
         self.w.open()
