@@ -24,11 +24,15 @@ def test_repeated_calls_touch_no_fresh_pages():
     assert heap.LEAST <= temporaries <= heap.MOST
     for _ in range(2):
         compiled(x, 2)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(3):
-        compiled(x, 2)
-    faults = (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 3
-    assert faults * resource.getpagesize() < temporaries / 4
+
+    def faults():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(3):
+            compiled(x, 2)
+        return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 3
+
+    # the least of a few rounds: a thread that first takes part maps an arena of its own
+    assert min(faults() for _ in range(4)) * resource.getpagesize() < temporaries / 4
 
 
 def test_small_and_giant_programs_run_as_they_are():
