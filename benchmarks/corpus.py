@@ -13,6 +13,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jax
@@ -77,7 +78,8 @@ def measure(name, scale, repeats):
     before, after = general.cost(optimized=False), general.cost()
     for key in ("flops", "bytes"):
         row[key] = after[key] / before[key] if before[key] else 1.0
-    row.update(sibling("gradients").timed({"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}, repeats))
+    functions = {"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}
+    row.update(sibling("gradients").timed(functions, repeats, time.perf_counter))
     row["over_jax"] = row["jax"] / row["reactant"]
     return row
 
