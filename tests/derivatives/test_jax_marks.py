@@ -47,3 +47,13 @@ def test_rules_of_the_user_are_refused_not_ignored(loss):
             derivative(X)
     np.testing.assert_allclose(reactant.jit(loss)(X), loss(X), rtol=1e-6)
     np.testing.assert_allclose(reactant.jit(jax.grad(loss))(X), jax.grad(loss)(X), rtol=1e-6)
+
+
+def test_stops_of_jaxs_own_linear_solver():
+    """They belong to a rule of its own: alone they are none, beside the user's they are refused."""
+    def solved(x):
+        return jnp.linalg.solve(jnp.outer(x, x) + 3 * jnp.eye(4), x).sum()
+
+    np.testing.assert_allclose(reactant.grad(solved)(X), jax.grad(solved)(X), rtol=1e-4)
+    with pytest.raises(reactant.UnsupportedError, match="stops gradients, and calls a function of JAX's"):
+        reactant.grad(lambda x: solved(x) * jax.lax.stop_gradient(x).sum())(X)

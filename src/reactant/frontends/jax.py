@@ -69,7 +69,11 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
         if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended) and not is_key(aval.dtype):
             raise CannotImport(f"an argument or result has the dtype {aval.dtype}")
     buffer = io.BytesIO()
-    parameters = jax_rules.marking_parameters() if differentiated else None
+    try:
+        parameters = jax_rules.marking_parameters(traced.jaxpr) if differentiated else None
+    except jax_rules.MixedMarks:
+        raise CannotImport("it stops gradients, and calls a function of JAX's (a linear solver, say) that does so for "
+                           "its own derivative. Differentiate by JAX, as in reactant.jit(jax.grad(f))") from None
     theirs = traced.lower(_private_parameters=parameters).compiler_ir("stablehlo")
     with theirs.context:
         theirs.operation.write_bytecode(buffer)

@@ -27,21 +27,55 @@ def _mark(ctx: Any, value: ir.Value) -> list[ir.Value]:
     return list(call.results)
 
 
-def marking_parameters() -> Any:
-    """How to lower so that `stop_gradient` leaves a mark."""
+def marking_parameters(jaxpr: Any) -> Any:
+    """How to lower so that the `stop_gradient` of the user's code leaves a mark; None where there is none.
+
+    JAX's own code calls it too: where nothing depends on it (`logsumexp`), or where another rule says what the
+    derivative is (`custom_linear_solve`), which differentiating the lowered program amounts to. The latter must not be
+    marked; raises `MixedMarks` where the function has both, because lowering cannot tell them apart.
+    """
+    callers = set(_callers(jaxpr))
+    if not any(not file.startswith(_LIBRARY) for file in callers):
+        return None
+    if any(file.startswith(_LIBRARY) and not file.endswith(_HARMLESS) for file in callers):
+        raise MixedMarks
     return jax_mlir.LoweringParameters(override_lowering_rules=((stop_gradient_p, _mark),))
+
+
+class MixedMarks(Exception):
+    """A function stops gradients, and calls one of JAX's that does so for a reason of its own."""
+
+
+_HARMLESS = ("nn/functions.py", "ops/special.py")
+
+
+def _callers(jaxpr: Any) -> Iterator[str]:
+    """The file of each call of `stop_gradient`."""
+    for equation in _equations(jaxpr):
+        if equation.primitive is stop_gradient_p:
+            frames = list(equation.source_info.traceback.frames) if equation.source_info.traceback is not None else []
+            names = [frame.function_name.rpartition(".")[2] for frame in frames]
+            calls = [place for place, name in enumerate(names) if name == "stop_gradient"]     # batching calls it again
+            after = frames[calls[-1] + 1:] if calls else []
+            yield after[0].file_name if after else "unknown"
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    """Every equation of a jaxpr, those inside others included."""
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        yield equation
+        for parameter in equation.params.values():
+            for inner in parameter if isinstance(parameter, (list, tuple)) else (parameter,):
+                if hasattr(inner, "eqns") or hasattr(getattr(inner, "jaxpr", None), "eqns"):
+                    yield from _equations(inner)
 
 
 def own_rules(jaxpr: Any) -> Iterator[str]:
     """`name at file:line` of each function with a derivative of its own that is not JAX's."""
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+    for equation in _equations(jaxpr):
         if equation.primitive.name in _OWN:
             body = equation.params.get("call_jaxpr") or equation.params.get("fun_jaxpr")
             debug = getattr(getattr(body, "jaxpr", body), "debug_info", None)
             where = str(debug.func_src_info) if debug is not None and debug.func_src_info else "a function"
             if f" at {_LIBRARY}" not in where:
                 yield where
-        for parameter in equation.params.values():
-            for inner in parameter if isinstance(parameter, (list, tuple)) else (parameter,):
-                if hasattr(inner, "eqns") or hasattr(getattr(inner, "jaxpr", None), "eqns"):
-                    yield from own_rules(inner)
