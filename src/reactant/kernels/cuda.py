@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from reactant.kernels import clang
 from reactant.kernels.launch import Launchable
-from reactant.kernels.module_source import ModuleSource, SourceKernel
+from reactant.kernels.module_source import ModuleSource, NamedFunctions, SourceKernel
 from reactant.kernels.numba_cuda import without_gpu
 
 __all__ = ["Module", "load", "without_gpu"]
@@ -85,7 +83,7 @@ def _compiled(flags: list[str], text: str, title: str, compiler: str | os.PathLi
     return ModuleSource(llvm, title)
 
 
-class Module:
+class Module(NamedFunctions):
     """The kernels of one source: `module.name`, `module["space::name"]`, `module["name<float>"]`.
 
     variables: the current content of its `__constant__` and `__device__` variables, by name; write into these arrays to
@@ -93,17 +91,13 @@ class Module:
     """
 
     def __init__(self, source: ModuleSource, lower: str = "auto", check: bool = False):
-        self._source, self._lower, self._check = source, lower, check
+        self._lower, self._check = lower, check
         kernels = re.findall(r'^define [^@\n]*\bptx_kernel [^@\n]*@("[^"]+"|[\w.$-]+)\(', source.text, re.MULTILINE)
         symbols = [s.strip('"') for s in kernels]
         found = [source.functions[s] for s in symbols if s in source.functions]
         names = [f.name for f in found]
-        self._functions = {f.name if names.count(f.name) == 1 else f.symbol: f for f in found}      # overloads
+        super().__init__(source, {f.name if names.count(f.name) == 1 else f.symbol: f for f in found})   # overloads
         self._made: dict[str, Launchable] = {}
-
-    @property
-    def variables(self) -> dict[str, np.ndarray]:
-        return self._source.values
 
     def __getitem__(self, name: str) -> Launchable:
         if name not in self._made:
@@ -126,26 +120,9 @@ class Module:
                            f"asks for them.")
         return matches[0]
 
-    def __getattr__(self, name: str) -> Launchable:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(error.args[0]) from None
-
     def get_function(self, name: str) -> Launchable:
         """A kernel by name, as CuPy's `RawModule` has it."""
         return self[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._functions)
-
-    def __len__(self) -> int:
-        return len(self._functions)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._functions})
 
     def __repr__(self) -> str:
         return f"<CUDA module {self._source.name}: {', '.join(self._functions)}>"

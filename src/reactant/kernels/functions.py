@@ -1,14 +1,11 @@
 """Functions over pointers, from C or LLVM IR, called as one thread: `f(*arrays)` writes into its arrays."""
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from reactant.kernels.debug_types import CFunction
 from reactant.kernels.launch import Launchable
-from reactant.kernels.module_source import ModuleSource, SourceKernel
+from reactant.kernels.module_source import ModuleSource, NamedFunctions, SourceKernel
 from reactant.kernels.record import KernelRecord
 
 
@@ -38,7 +35,7 @@ class Function:
         return f"<function {self.way_in.function.result} {self.__name__}({wanted})>"
 
 
-class FunctionModule:
+class FunctionModule(NamedFunctions):
     """The functions of one source: `module.name` or `module["name"]`.
 
     variables: the content of its global variables, by name; they live from call to call and may be written into.
@@ -46,13 +43,9 @@ class FunctionModule:
 
     def __init__(self, source: ModuleSource, functions: dict[str, CFunction], kernels: set[str], frontend: str,
                  lower: str, check: bool):
-        self._source, self._functions, self._kernels = source, functions, kernels
-        self._frontend, self._options = frontend, (lower, check)
+        super().__init__(source, functions)
+        self._kernels, self._frontend, self._options = kernels, frontend, (lower, check)
         self._made: dict[str, Function | Launchable] = {}
-
-    @property
-    def variables(self) -> dict[str, np.ndarray]:
-        return self._source.values
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
@@ -62,23 +55,6 @@ class FunctionModule:
             way_in = SourceKernel(self._source, matches[0], self._frontend)
             self._made[name] = (Launchable if matches[0].symbol in self._kernels else Function)(way_in, *self._options)
         return self._made[name]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(error.args[0]) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._functions)
-
-    def __len__(self) -> int:
-        return len(self._functions)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._functions})
 
     def __repr__(self) -> str:
         return f"<{self._frontend} module {self._source.name}: {', '.join(self._functions)}>"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -186,3 +187,38 @@ class SourceKernel:
                                 f"{argument.dtype}{list(argument.shape)} given.")
             operands.wrapper.variables[variable.symbol] = operands.pointer(argument)
         return (self.module.text,)
+
+
+class NamedFunctions:
+    """What can be called of a source, by name: `module.name` or `module["name"]`. Kinds of modules say in
+    `__getitem__` what a name stands for.
+
+    variables: the current content of the source's variables, by name; write into these arrays to set them.
+    """
+
+    def __init__(self, source: ModuleSource, functions: dict[str, CFunction]):
+        self._source, self._functions = source, functions
+
+    @property
+    def variables(self) -> dict[str, np.ndarray]:
+        return self._source.values
+
+    def __getitem__(self, name: str) -> Any:
+        raise KeyError(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._functions})
