@@ -166,21 +166,35 @@ def _leave_block(f: Function, end: ir.Operation, blocks: list[ir.Block], labels:
 
 # -- scf
 
+Edges = list[tuple[str, tuple[str, ...]]]
+"""Where control comes from, and the values that it brings."""
+
+
+def emit_branch(f: Function, label: str, region: ir.Region, after: str) -> tuple[str, tuple[str, ...]]:
+    """A region as the block `label`, which goes on at `after`; gives the edge there."""
+    f.start(label)
+    end = f.emit_block(region.blocks[0])
+    edge = f.block, flat(f, list(end.operands))
+    f.branch(after)
+    return edge
+
+
+def join(f: Function, op: ir.Operation, after: str, edges: Edges) -> None:
+    """Begin the block `after`, with the results of `op` from its edges."""
+    f.start(after)
+    phis = Phis(f, list(op.results))
+    phis.edges = edges
+    phis.close()
+
+
 @emits("scf.if")
 def emit_if(f: Function, op: ir.Operation) -> None:
     yes, no, after = f.fresh("then"), f.fresh("else"), f.fresh("endif")
     has_else = len(op.regions[1].blocks) > 0
     f.branch_if(f.one(op.operands[0]), yes, no if has_else else after)
-    edges: list[tuple[str, tuple[str, ...]]] = [] if has_else else [(f.block, ())]
-    for label, region in [(yes, op.regions[0]), (no, op.regions[1])][:1 + has_else]:
-        f.start(label)
-        end = f.emit_block(region.blocks[0])
-        edges.append((f.block, flat(f, list(end.operands))))
-        f.branch(after)
-    f.start(after)
-    phis = Phis(f, list(op.results))
-    phis.edges = edges
-    phis.close()
+    edges: Edges = [] if has_else else [(f.block, ())]
+    regions = [(yes, op.regions[0]), (no, op.regions[1])][:1 + has_else]
+    join(f, op, after, edges + [emit_branch(f, label, region, after) for label, region in regions])
 
 
 @emits("scf.index_switch")
@@ -189,16 +203,7 @@ def emit_index_switch(f: Function, op: ir.Operation) -> None:
     labels, after = [f.fresh("case") for _ in op.regions], f.fresh("endswitch")
     listed = " ".join(f"i64 {c}, label %{label}" for c, label in zip(cases, labels[1:], strict=True))
     f.line(f"switch i64 {f.one(op.operands[0])}, label %{labels[0]} [ {listed} ]")
-    edges = []
-    for label, region in zip(labels, op.regions, strict=True):
-        f.start(label)
-        end = f.emit_block(region.blocks[0])
-        edges.append((f.block, flat(f, list(end.operands))))
-        f.branch(after)
-    f.start(after)
-    phis = Phis(f, list(op.results))
-    phis.edges = edges
-    phis.close()
+    join(f, op, after, [emit_branch(f, *each, after) for each in zip(labels, op.regions, strict=True)])
 
 
 @emits("scf.execute_region")
@@ -206,11 +211,7 @@ def emit_execute_region(f: Function, op: ir.Operation) -> None:
     inside, after = f.fresh("region"), f.fresh("endregion")
     f.branch(inside)
     f.start(inside)
-    edges = emit_blocks(f, op.regions[0], leave_to=after)
-    f.start(after)
-    phis = Phis(f, list(op.results))
-    phis.edges = edges
-    phis.close()
+    join(f, op, after, emit_blocks(f, op.regions[0], leave_to=after))
 
 
 @emits("memref.alloca_scope")
