@@ -9,9 +9,7 @@ gradients of the mixture and the LSTM and 10 for the Jacobian of bundle adjustme
 import argparse
 import json
 import math
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import jax
@@ -19,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
+from reactant.demos.measure import taking_turns
 
 SIZES = {"full": {"mixture": (1000, 20, 25), "lstm": (14, 200), "bundle": (100, 5000, 20000)},
          "tiny": {"mixture": (10, 3, 4), "lstm": (3, 4), "bundle": (3, 6, 12)}}
@@ -178,19 +178,6 @@ def bundle_arguments(size):
 
 # ---- measuring -------------------------------------------------------------------------------------------------------
 
-def timed(functions, repeats):
-    """The median seconds of each over interleaved rounds."""
-    seconds = {name: [] for name in functions}
-    for function in functions.values():
-        jax.block_until_ready(function())
-    for _ in range(repeats):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            jax.block_until_ready(function())
-            seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(each) for name, each in seconds.items()}
-
-
 def close(mine, theirs):
     for a, b in zip(jax.tree_util.tree_leaves(mine), jax.tree_util.tree_leaves(theirs), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10 * np.max(np.abs(b)))
@@ -205,7 +192,7 @@ def gradients(name, plain, in_jax, arguments, repeats):
     gradient, of_jax, by_jax = reactant.grad(plain), reactant.grad(in_jax), jax.jit(jax.grad(in_jax))
     close(gradient(*arguments), by_jax(*on_device))
     close(of_jax(*on_device), by_jax(*on_device))
-    found = timed({
+    found = taking_turns({
         "numpy": lambda: compiled(*arguments), "numpy_gradient": lambda: gradient(*arguments),
         "jax": lambda: theirs(*on_device), "ours_of_jax": lambda: of_jax(*on_device),
         "jax_gradient": lambda: by_jax(*on_device)}, repeats)
@@ -231,7 +218,7 @@ def bundle(arguments, repeats):
     by_jax, by_us = jax.jit(blocks), reactant.jit(blocks, frontend="jax")
     primal = jax.jit(jax.vmap(observation_jax))
     check_blocks(jacobian(*arguments), by_us(*parts), n, m, camera_of, point_of)
-    found = timed({
+    found = taking_turns({
         "numpy": lambda: compiled(*arguments), "sparse": lambda: jacobian(*arguments).data,
         "jax": lambda: primal(*parts), "by_us": lambda: by_us(*parts), "by_jax": lambda: by_jax(*parts)}, repeats)
     return [

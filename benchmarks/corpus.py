@@ -9,17 +9,19 @@ model's, after the first of these over before (at most 1: never worse). --peer n
 over JAX").
 """
 import argparse
+import functools
 import importlib.util
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jax
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
+from reactant.demos.measure import geometric_mean, taking_turns
 
 HERE = Path(__file__).parent
 TINY = 0.05
@@ -34,6 +36,7 @@ def sibling(name):
     return module
 
 
+@functools.cache
 def programs():
     """All programs by name: (function, make)."""
     return sibling("corpus_programs").PROGRAMS | sibling("gradient_programs").PROGRAMS
@@ -79,7 +82,7 @@ def measure(name, scale, repeats):
     for key in ("flops", "bytes"):
         row[key] = after[key] / before[key] if before[key] else 1.0
     functions = {"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}
-    row.update(sibling("gradients").timed(functions, repeats, time.perf_counter))
+    row.update(taking_turns(functions, repeats))
     row["over_jax"] = row["jax"] / row["reactant"]
     return row
 
@@ -87,14 +90,12 @@ def measure(name, scale, repeats):
 def peer_rows(python, names, scale, repeats):
     """What `corpus_peer.py` prints there: a row for each program."""
     command = [python, str(HERE / "corpus_peer.py"), str(scale), str(repeats), *names]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {row["program"]: row for row in rows}
 
 
 def show(rows, failures, console, with_peer):
-    from reactant.demos.measure import geometric_mean
-
     table = Table(title="optimiser: milliseconds (medians); over JAX: how many times faster")
     table.add_column("program")
     headings = ["JAX", "reactant", "over JAX", *["peer over JAX"] * with_peer, "ops before", "after", "here", "flops",

@@ -18,7 +18,7 @@ def sibling(name):
 
 
 def timed(functions, repeats):
-    """Median seconds of each over interleaved rounds. (`gradients.py` imports reactant, which is not here.)"""
+    """As `reactant.demos.measure.taking_turns`, which is not in the peer's environment."""
     import statistics
     import time
     seconds = {name: [] for name in functions}

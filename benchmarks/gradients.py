@@ -7,9 +7,9 @@ longer the gradient takes than the loss, each compiled by its own compiler. --or
 before simplification ("AD first").
 """
 import argparse
+import functools
 import importlib.util
 import json
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -19,9 +19,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from reactant.demos.measure import geometric_mean
+from reactant.demos.measure import geometric_mean, taking_turns
 
 
+@functools.cache
 def programs():
     """The table of `gradient_programs.py`, by its file: works from any folder."""
     path = Path(__file__).with_name("gradient_programs.py")
@@ -33,19 +34,6 @@ def programs():
 
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
-
-
-def timed(functions, repeats, clock):
-    """The median seconds of each over interleaved rounds; results are waited for."""
-    seconds = {name: [] for name in functions}
-    for function in functions.values():
-        jax.block_until_ready(function())
-    for _ in range(repeats):
-        for name, function in functions.items():
-            start = clock()
-            jax.block_until_ready(function())
-            seconds[name].append(clock() - start)
-    return {name: statistics.median(each) for name, each in seconds.items()}
 
 
 def difference(mine, theirs):
@@ -72,7 +60,7 @@ def measure(name, scale, repeats, order=False, clock="wall"):
         first = reactant.jit(gradient, frontend="jax", static_argnums=static or None)
         functions["first"] = lambda: first(*arguments)
     row = {"program": name, "difference": difference(mine(*arguments), theirs(*arguments))}
-    row.update(timed(functions, repeats, CLOCKS[clock]))
+    row.update(taking_turns(functions, repeats, CLOCKS[clock]))
     row["over_jax"] = row["jax"] / row["reactant"]
     row["jax_over_loss"], row["over_loss"] = row["jax"] / row["loss"], row["reactant"] / row["loss"]
     row["order"] = row["first"] / row["reactant"] if order else None

@@ -7,7 +7,7 @@ Columns are times of the other form over the time of `reactant.jit` of the loop,
 JAX (`jax.vmap`, or whole arrays), under `jax.jit`. No native code on either side.
 """
 import argparse
-import statistics
+import functools
 import sys
 import time
 
@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
+from reactant.demos.measure import taking_turns
 
 RULES = ("loop_maps", "loop_places", "loop_lifting", "conditional_updates")
 
@@ -191,17 +193,6 @@ def make(name="branches", scale=100):
     return PROGRAMS[name][0], PROGRAMS[name][2](scale)
 
 
-def medians(forms, arguments, repeats):
-    """CPU seconds of each form, interleaved."""
-    seconds = {name: [] for name in forms}
-    for _ in range(repeats):
-        for name, form in forms.items():
-            begun = time.process_time()
-            jax.block_until_ready(form(*arguments))
-            seconds[name].append(time.process_time() - begun)
-    return {name: statistics.median(runs) for name, runs in seconds.items()}
-
-
 def measure(name, scale, repeats):
     """Times of one program's forms; raises AssertionError where they do not agree."""
     import reactant
@@ -213,7 +204,8 @@ def measure(name, scale, repeats):
     results = [np.asarray(form(*device)) for form in forms.values()]
     for other in results[1:]:
         np.testing.assert_allclose(other, results[0], rtol=1e-9, atol=1e-12)
-    return medians(forms, device, repeats)
+    calls = {kind: functools.partial(form, *device) for kind, form in forms.items()}
+    return taking_turns(calls, repeats, time.process_time)
 
 
 def main(arguments=None):

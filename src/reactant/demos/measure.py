@@ -38,6 +38,26 @@ def interleaved(
     return {name: statistics.median(runs) for name, runs in seconds.items()}
 
 
+def taking_turns(
+    functions: Mapping[str, Callable[[], Any]],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
+    """As `interleaved` for functions that keep their arguments: no copies, results on a device are waited for, and each
+    function runs once before the clock starts."""
+    import jax
+
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for function in functions.values():
+        jax.block_until_ready(function())
+    for _ in range(repeats):
+        for name, function in functions.items():
+            start = clock()
+            jax.block_until_ready(function())
+            seconds[name].append(clock() - start)
+    return {name: statistics.median(runs) for name, runs in seconds.items()}
+
+
 def geometric_mean(ratios: Iterable[float]) -> float:
     """exp(mean(log(ratios))); nan of nothing."""
     logarithms = [math.log(ratio) for ratio in ratios]
