@@ -15,7 +15,8 @@ from jax._src.ad_util import stop_gradient_p  # private: the primitive of jax.la
 from jax._src.interpreters import mlir as jax_mlir  # private: lowering with a rule of ours, and the rule's helpers
 from jaxlib.mlir import ir
 
-STOP = "reactant.stop_gradient"
+from reactant.differentiate.requests import STOP
+
 _LIBRARY = str(Path(jax.__file__).parent)
 _OWN = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 
