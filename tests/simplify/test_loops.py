@@ -96,6 +96,35 @@ def test_masks_of_before_the_loop_are_made_again_inside():
         assert modules.counts(module)["stablehlo.iota"] == 2
 
 
+def test_only_what_is_generated_is_made_again_inside():
+    """A repeated small array goes in, what made it (here a branch with two results) does not."""
+    def build(a):
+        v, p = a(4), ops.compare(a(), 0, "LT")
+        two = ops.if_(p, lambda: [v, ops.sine(v)], lambda: [ops.sine(v), v], [v.type, v.type])
+        wide = ops.broadcast_in_dim(two[1], (N, 4), (1,))
+        return loop([ops.add(wide, a(N, 4))], lambda i, x: [ops.sine(ops.multiply(x, wide))])
+    with building():
+        module = simplified(build, (loops.sink_generators,))
+        found = inside(module)
+        assert found["stablehlo.broadcast_in_dim"] == 1 and "stablehlo.if" not in found, module
+
+
+@pytest.mark.parametrize("factor, turns, stays", [
+    (0.99, 300, False), (1.01, 300, False), (1.99, 3_000, True), (0.5, 5_000, True), (None, 300, True)])
+def test_product_of_copies_stays_a_loop_where_it_would_overflow(factor, turns, stays):
+    """1.99^3000 is infinite, where 1e-300 * 1.99 * 1.99... need not be."""
+    def build(a):
+        c = a() if factor is None else factor
+        return loop([a()], lambda i, x: [ops.multiply(x, c)], turns)
+    with building():
+        module = build_module(build, np.dtype(np.float32))
+        arguments = [np.float32(2), *([np.float32(0.999)] if factor is None else [])]
+        before, = evaluate(module, arguments)
+        pipelines.run(module, "simplify")
+        np.testing.assert_allclose(evaluate(module, arguments)[0], before, rtol=1e-4)
+        assert (the_loop(module) is not None) == stays, module
+
+
 def test_overwritten_scratch_array_is_not_carried():
     """The gradient array of a denoiser: written in every turn before it is read, its border never."""
     def build(a):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import ml_dtypes
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.batching.accesses import Turns
@@ -15,6 +17,7 @@ from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
 from reactant.batching.raising import Count, Extreme, Latch, Plan, Reduced, Scattered, Written
+from reactant.ir import ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, inside, rewrite
@@ -59,7 +62,32 @@ def pays(plan: Plan, indices: Sequence[int]) -> bool:
     limit = max(BATCH_BYTES, 4 * max(map(_nbytes, arrays), default=0))
     if any(_nbytes(v) * plan.count > limit for v in values) or plan.count * INDEX_BYTES > limit:
         return False
-    return all(_masks_little(op, raised.spread) for op in inner)
+    return all(_masks_little(op, raised.spread) for op in inner) and not any(
+        _overflows(plan.roles[i], raised.spread, plan) for i in indices)
+
+
+def _starts_with_one(plan: Plan, index: int) -> bool:
+    start = ops.constant_value(plan.inits[index])
+    return start is not None and bool((start == 1).all())
+
+
+def _overflows(role: object, spread: Spread, plan: Plan) -> bool:
+    """Whether a product of floats, made apart from what it starts with, may leave the range where the loop would not:
+    x = x c turn by turn, where c^turns is not an ordinary number."""
+    if not isinstance(role, Reduced) or role.name != "multiply" or _starts_with_one(plan, role.index):
+        return False
+    for term in role.terms:
+        if term.value in spread.batched or dtype_of(term.value).kind not in "fc":
+            continue
+        known = ops.constant_value(term.value)
+        if known is None or not plan.turns.exact or known.dtype.kind == "c" or term.conditions:
+            return True
+        with np.errstate(all="ignore"):
+            power = np.abs(np.power(np.asarray(known, np.float64), float(plan.count)))
+        limits = ml_dtypes.finfo(known.dtype)
+        if not ((power >= float(limits.tiny)) & (power <= float(limits.max))).all():
+            return True
+    return False
 
 
 def _comes_first(loop: ir.Operation) -> bool:

@@ -344,7 +344,9 @@ def _sink_into(loop: ir.Operation, region: ir.Region) -> None:
 
 
 def _copied(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
-    if value in copies or isinstance(value.owner, ir.Block) or size(shape_of(value)) == 1:
+    """A copy of a generated value; what it is generated from (a small array that it repeats) is read where it is."""
+    if value in copies or isinstance(value.owner, ir.Block) or size(shape_of(value)) == 1 \
+            or not is_generated(value.owner.operation):
         return copies.get(value, value)
     operands = [_copied(v, copies) for v in value.owner.operands]
     clone = value.owner.operation.clone()

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import is_complex, shape_of, size
-from reactant.rewrite import match, named, once, one_of, rewrite, variables
+from reactant.rewrite import match, named, once, one_of, rewrite, splat, variables
 from reactant.rewrite.pattern import Template
 from reactant.simplify.indexmaps import reshape_groups
 
@@ -147,6 +147,48 @@ def reduce_of_broadcast(b, x, e, v, d, t, result_shape, result_dtype):
     if t.body == "add":
         smaller = ops.multiply(smaller, ops.constant(count, result_dtype, tuple(narrow)))
     return ops.reduce(smaller, v, d, t.body)
+
+
+@rewrite(reduced(named("b", match.broadcast_in_dim(x, broadcast_dimensions=e))), dtypes="number", changes="rounding",
+         example=lambda a: ops.reduce(ops.broadcast_in_dim(a(3), (7, 3), (1,)), ops.constant(1, a.dtype), (0,),
+                                      "multiply"),
+         counter=lambda a: ops.reduce(ops.broadcast_in_dim(a(3), (7, 3), (1,)), a(), (0,), "multiply"))
+def product_of_copies(b, x, e, v, d, t):
+    """product of n copies of x = x^n by squarings"""
+    extents, outer = shape_of(x), shape_of(b)
+    idle = [i for i in d if i not in e or extents[e.index(i)] == 1]
+    count = math.prod(outer[i] for i in idle)
+    if t.body != "multiply" or not _is_neutral("multiply", v) or count < 2 or 0 in outer:
+        return None
+    narrow = [1 if i in idle else n for i, n in enumerate(outer)]
+    base = ops.broadcast_in_dim(x, narrow, e)
+    power = base
+    for bit in bin(count)[3:]:      # no step is greater, or smaller, than the result
+        power = ops.multiply(power, power)
+        power = ops.multiply(power, base) if bit == "1" else power
+    return ops.reduce(power, v, d, t.body)
+
+
+@rewrite(reduced(named("b", splat("c"))), dtypes="real", changes="rounding",
+         example=(lambda a: ops.reduce(ops.constant(3, a.dtype, (5, 2)), ops.constant(1, a.dtype), (0,), "multiply"),
+                  lambda a: ops.reduce(ops.constant(0.5, "float32", (9,)), ops.constant(1, "float32"), (0,),
+                                       "multiply")),
+         counter=lambda a: ops.reduce(ops.constant(3, a.dtype, (5, 2)), a(), (0,), "multiply"))
+def product_of_copies_of_constant(b, c, v, d, t, result_shape, result_dtype):
+    """product of n copies of a constant c = c^n"""
+    count = math.prod(shape_of(b)[i] for i in d)
+    if t.body != "multiply" or not _is_neutral("multiply", v) or not count:
+        return None
+    return ops.constant(power_of(c, count), result_dtype, result_shape)
+
+
+def power_of(c: np.generic, count: int) -> np.generic:
+    """c^count, as the dtype rounds or wraps it."""
+    if c.dtype.kind in "iu":
+        wrapped = pow(int(c), count, 1 << 8 * c.dtype.itemsize)
+        return np.array(wrapped, np.uint64).astype(c.dtype)[()]
+    with np.errstate(all="ignore"):
+        return np.power(np.longdouble(float(c)), np.longdouble(count)).astype(c.dtype)
 
 
 def _exactly(count: int, dtype: np.dtype) -> bool:
