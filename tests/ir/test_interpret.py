@@ -57,8 +57,11 @@ REFUSED = {
     "'stablehlo.custom_call'": '''func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
         %0 = stablehlo.custom_call @f(%a) : (tensor<2xf32>) -> tensor<2xf32>
         return %0 : tensor<2xf32> }''',
-    "'stablehlo.cholesky'": '''func.func @main(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
-        %0 = stablehlo.cholesky %a : tensor<2x2xf32>
+    "'stablehlo.cholesky'": '''func.func @main(%p: tensor<i1>, %a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+        %0 = "stablehlo.if"(%p) ({
+          %1 = stablehlo.cholesky %a : tensor<2x2xf32>
+          stablehlo.return %1 : tensor<2x2xf32>
+        }, { stablehlo.return %a : tensor<2x2xf32> }) : (tensor<i1>) -> tensor<2x2xf32>
         return %0 : tensor<2x2xf32> }''',
     "an order of complex numbers": '''func.func @main(%a: tensor<2xcomplex<f32>>) -> tensor<2xi1> {
         %0 = stablehlo.compare LT, %a, %a : (tensor<2xcomplex<f32>>, tensor<2xcomplex<f32>>) -> tensor<2xi1>

@@ -122,7 +122,28 @@ def _flops(op: ir.Operation) -> float:
     if op.name == "stablehlo.triangular_solve":
         n = shape_and_dtype(op.operands[0].type)[0][-1]
         return float(_elements(op.results) * n)
+    if op.name == "chlo.top_k":
+        return float(_elements(op.operands) * max(1.0, log2(max(attr.decode(op.attributes["k"]), 2))))
+    if op.name == "stablehlo.custom_call":
+        return _library_flops(op)
     return float(_elements(op.results))
+
+
+LAPACK = {"getrf": 2 / 3, "potrf": 1 / 3, "geqrf": 4 / 3, "orgqr": 4 / 3, "ungqr": 4 / 3, "syevd": 9, "heevd": 9,
+          "gesdd": 20, "geev": 25}
+"""Flops of LAPACK's factorizations over side^3 (rows times columns times the smaller of the two)."""
+
+
+def _library_flops(op: ir.Operation) -> float:
+    """Of a custom call: a LAPACK routine's, for others one per element made."""
+    name = ir.StringAttr(op.attributes["call_target_name"]).value
+    routine = name[len("lapack_x"):].removesuffix("_ffi") if name.startswith("lapack_") else ""
+    if routine == "trsm":
+        return float(_elements(op.results) * shape_and_dtype(op.operands[0].type)[0][-1])
+    if routine not in LAPACK:
+        return float(_elements(op.results))
+    shape = shape_and_dtype(op.operands[0].type)[0]
+    return LAPACK[routine] * size(shape) * min(shape[-2:])
 
 
 def _contracted(op: ir.Operation) -> int:

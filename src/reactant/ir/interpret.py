@@ -1,6 +1,7 @@
 """StableHLO's own reference interpreter, made safe: the meaning of a module, independent of XLA and of us.
 
-`stablehlo.eval_module` aborts the process on ops it does not know, so everything is checked against a list first.
+`stablehlo.eval_module` aborts the process on ops it does not know, so everything is checked against a list first. At
+transforms and factorizations, which it does not know either, a program is cut: NumPy does those (`library`).
 """
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
-from reactant.ir import modules, ops
+from reactant.ir import library, modules, ops
 from reactant.ir.types import dtype_of, is_complex, is_integer, shape_and_dtype
 
 
@@ -40,7 +41,7 @@ def _refusal(op: ir.Operation) -> str | None:
     if op.name == "stablehlo.rng":
         return None if "UNIFORM" in str(op.attributes["rng_distribution"]) and not shape_and_dtype(
             op.results[0].type)[0] else "'stablehlo.rng'"
-    if op.name not in KNOWN and not op.name.startswith("chlo."):
+    if op.name not in KNOWN and not op.name.startswith("chlo.") and not library.known(op):
         return f"'{op.name}'"
     if op.name == "stablehlo.compare" and is_complex(dtype_of(op.operands[0])) \
             and attr.decode(op.attributes["comparison_direction"]) not in ("EQ", "NE"):
@@ -59,6 +60,7 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
     for op in modules.walk(work):
         if (reason := _refusal(op)) is not None:
             raise NotInterpretable(f"the reference interpreter does not know {reason}.")
+    arguments = _cut_at_library(work, arguments, function)
     _guard_divisions(work)
     _fix_random_numbers(work)
     _copy_before_scatters(work)
@@ -67,6 +69,40 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
     if function != "main":
         main.attributes["sym_name"] = attr.string("main")
     return _joined(stablehlo.eval_module(work, _attributes(main, arguments)), dtypes)
+
+
+def _cut_at_library(work: ir.Module, arguments: Sequence[np.ndarray], function: str) -> Sequence[np.ndarray]:
+    """Replace what NumPy has to do by arguments, which hold its results; gives all arguments."""
+    arguments, main = list(arguments), modules.function(work, function)
+    block = main.regions[0].blocks[0]
+    if any(library.known(op.operation) for op in block.operations):
+        for name in ("arg_attrs", "res_attrs"):     # one for each, and their number changes
+            if name in main.attributes:
+                del main.attributes[name]
+    while True:
+        places = [i for i, op in enumerate(block.operations) if library.known(op.operation)]
+        if not places:
+            return arguments
+        before = modules.clone(work)
+        inner = modules.function(before, function)
+        program = [op.operation for op in inner.regions[0].blocks[0].operations]
+        op, terminator = program[places[0]], program[-1]
+        with ir.InsertionPoint(op), ir.Location.unknown():
+            ops.create("func.return", [], list(op.operands))
+        wanted = ir.FunctionType.get([a.type for a in inner.regions[0].blocks[0].arguments],
+                                     [v.type for v in op.operands])
+        terminator.erase()
+        for each in program[-2:places[0] - 1 if places[0] else None:-1]:
+            each.erase()
+        inner.attributes["function_type"] = ir.TypeAttr.get(wanted)
+        done = block.operations[places[0]].operation
+        for old, array in zip(done.results, library.results(done, evaluate(before, arguments, function)), strict=True):
+            arguments.append(array)
+            old.replace_all_uses_with(block.add_argument(old.type, ir.Location.unknown()))
+        done.erase()
+        types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+        main.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get([a.type for a in block.arguments], types.results))
 
 
 def _guard_divisions(work: ir.Module) -> None:
