@@ -79,6 +79,10 @@ def test_big_arguments_at_any_alignment():
         np.testing.assert_allclose(aligned, mine, rtol=1e-14)
 
 
+def test_big_arguments_are_read_where_they_lie():
+    assert "lent = 1 : i64" in str(lowered(lambda x: np.sin(x).sum(0), np.ones((400, 600))).native_module())
+
+
 def test_lent_and_cut_out_of_the_same_memory():
     def both(x):
         total = 0.0

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from reactant.ir.types import is_float, real_dtype, size
+from reactant.loopnests import column_sums
 from reactant.loopnests.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer, Elements, Flat
 from reactant.loopnests.graph import Node
@@ -27,8 +28,6 @@ PARALLEL_WORK = 1 << 18
 CHUNK = 1 << 13
 """Elements that a chunk of a whole reduction has at least."""
 MOST_CHUNKS = 16
-TILE = 512
-"""Columns that are summed together."""
 MOST_PIECES = 12
 """Pieces that a loop is split into at most."""
 REASSOCIATED = " fastmath<reassoc>"
@@ -324,9 +323,10 @@ class Nest:
                    accumulators: dict[Root, list[Number]], parallel: bool) -> dict[Root, list[Number]]:
         """Write the loops from dimension d on; what is carried through them goes in and comes out."""
         if d == len(self.shape):
-            return self._body(index, accumulators)
-        if not d and self._tiled():
-            return self._tiles(pieces, accumulators)
+            return self.body(index, accumulators)
+        if not d and column_sums.applies(self):
+            column_sums.ColumnSums(self, pieces).emit()
+            return accumulators
         starting = [s for s in self.sums if s.inner == d and (d or s.through_memory)]
         inside = dict(accumulators)
         for s in starting:
@@ -346,12 +346,12 @@ class Nest:
                        + (ZERO,) * sum(d not in reduced for d in range(len(index), len(self.shape))),
                        s.root.node.results[0].shape)
         if s.through_memory:
-            before = [self._accumulated(b, place) for b in s.target.buffers]
+            before = [self.accumulated(b, place) for b in s.target.buffers]
             values = self.e.combined(s.root.node.blocks[0], before, values)
         for buffer, value in zip(s.target.buffers, values, strict=True):
             self.e.store(value, buffer, place)
 
-    def _accumulated(self, buffer: Buffer, place: Affine) -> Number:
+    def accumulated(self, buffer: Buffer, place: Affine) -> Number:
         """What has been summed so far: read again at every turn."""
         at = self.w.affine(place + buffer.offset)
         if buffer.dtype.kind == "c":
@@ -372,7 +372,7 @@ class Nest:
     def _loop(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]],
               accumulators: dict[Root, list[Number]], parallel: bool) -> dict[Root, list[Number]]:
         """Write one loop over a piece of a dimension."""
-        if self._nothing_to_do(d, piece, index, pieces):
+        if self.nothing_to_do(d, piece, index, pieces):
             return accumulators
         counter = None
         if piece.range[0] == piece.range[1] and not piece.low.terms and not piece.high.terms:
@@ -385,13 +385,13 @@ class Nest:
         if parallel and not accumulators and self.work * share >= PARALLEL_WORK:
             self.w.loop(f"scf.parallel ({counter}) = ({low}) to ({high}) step ({one}) {{", (counter,))
             with self.e.remembering():
-                self._dimension(d + 1, (*index, self._counter_at(piece, counter)), pieces, {}, False)
+                self._dimension(d + 1, (*index, self.counter_at(piece, counter)), pieces, {}, False)
             self.w.finish("scf.reduce }")
             return accumulators
         self.w.loop("", (counter,))
         names = [self.w.define(self.w.fresh("a")) for _ in flat]
         with self.e.remembering():
-            inner = self._dimension(d + 1, (*index, self._counter_at(piece, counter)), pieces,
+            inner = self._dimension(d + 1, (*index, self.counter_at(piece, counter)), pieces,
                                     self._unflattened(accumulators, names), parallel and self.shape[d] == 1)
             yields = [self.a.name(n) for n in self._flattened(inner)]
         types = [type_of(n.dtype) for n in flat]
@@ -409,7 +409,7 @@ class Nest:
         outs = [self.w.define(f"{result}#{k}") for k in range(len(flat))]
         return self._unflattened(accumulators, outs)
 
-    def _counter_at(self, piece: Piece, name: str) -> Affine:
+    def counter_at(self, piece: Piece, name: str) -> Affine:
         facts = self.w.facts
         facts.ranges[name] = piece.range
         if piece.known_low is not None:
@@ -418,7 +418,7 @@ class Nest:
             facts.upper[name] = piece.known_high
         return symbol(name)
 
-    def _nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
+    def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
         """Whether everything in a piece would be stored where it is already."""
         if not all(r.kind in ("map", "update") or r in self._neutral for r in self.roots):
             return False
@@ -437,7 +437,7 @@ class Nest:
                         return False
         return True
 
-    def _body(self, index: tuple[Affine, ...], accumulators: dict[Root, list[Number]]) -> dict[Root, list[Number]]:
+    def body(self, index: tuple[Affine, ...], accumulators: dict[Root, list[Number]]) -> dict[Root, list[Number]]:
         """Write what happens at one index."""
         values = self._values(index)
         after = dict(accumulators)
@@ -528,35 +528,9 @@ class Nest:
             self.w.finish("scf.reduce }" if together else "}")
             for root in sums:
                 for k in range(own):
-                    parts = [self._accumulated(b, number(k)) for b in buffers[root]]
+                    parts = [self.accumulated(b, number(k)) for b in buffers[root]]
                     sums[root] = self.e.combined(root.node.blocks[0], sums[root], parts)
         return sums
-
-    # ---- sums over leading dimensions
-
-    def _tiled(self) -> bool:
-        """Whether columns are summed in tiles, each of which stays in the nearest cache."""
-        return (len(self.shape) == 2 and len(self.sums) > 0 and self.shape[0] > 1 and self.shape[1] > 1
-                and all(s.through_memory and s.inner == 2 for s in self.sums)
-                and (self.parallel and self.work >= PARALLEL_WORK and self.shape[1] >= 64 or self.shape[1] > 4 * TILE))
-
-    def _tiles(self, pieces: list[list[Piece]], accumulators: dict[Root, list[Number]]) -> dict[Root, list[Number]]:
-        for piece in pieces[1]:
-            low, high, counter = self.w.affine(piece.low), self.w.affine(piece.high), self.w.fresh("t")
-            tile = TILE if self.shape[1] >= 2 * TILE else -(-self.shape[1] // 16) * 8
-            step = self.w.index(tile)
-            self.w.loop(f"scf.parallel ({counter}) = ({low}) to ({high}) step ({step}) {{" if self.parallel else
-                        f"scf.for {counter} = {low} to {high} step {step} {{", (counter,))
-            self.w.facts.ranges[counter] = piece.range
-            end = self.w.affine(symbol(counter) + tile)
-            end = self.w.pure(f"arith.minsi {end}, {high} : index", (end, high), "k")
-            self.w.facts.ranges[end] = (piece.range[0], piece.range[1] + 1)
-            part = Piece(symbol(counter), symbol(end), piece.range, piece.known_low, piece.known_high)
-            with self.e.remembering():
-                for rows in pieces[0]:
-                    self._loop(0, rows, (), [pieces[0], [part]], {}, False)
-            self.w.finish("scf.reduce }" if self.parallel else "}")
-        return accumulators
 
 
 def zero_literal(dtype: np.dtype) -> str:

@@ -213,7 +213,7 @@ def _big_outputs(ops: list[ir.Operation]) -> int:
 
 def _may_be_lent(value: ir.Value) -> bool:
     """Whether a value is an argument of the program so big that copying it costs something."""
-    if not isinstance(value.owner, ir.Block) or value.owner.owner.name != "func.func":
+    if not isinstance(value.owner, ir.Block) or value.owner.owner.operation.name != "func.func":
         return False
     shape, dtype = shape_and_dtype(value.type)
     return size(shape) * dtype.itemsize >= BIG
