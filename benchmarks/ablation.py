@@ -7,43 +7,34 @@ leaves more operations, flops or bytes (by the cost model, more than 0.1 %). Rul
 times (`benchmarks/forms.py`) and are not part of this. --write puts the counts where `reactant patterns` finds them.
 """
 import argparse
-import importlib.util
 import json
 import sys
-from pathlib import Path
 
+import compile_time
+import run as numpy_programs
+import shared_programs
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-HERE = Path(__file__).parent
 PASSES = ("inline", "simplify")
 TOLERANCE = 1.001
-
-
-def sibling(name):
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", HERE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def modules(scale, only=None):
     """Every program as traced: name to (module, options of its kind)."""
     import reactant
 
-    corpus, numpy_programs, large = sibling("corpus"), sibling("run"), sibling("compile_time")
     found = {}
-    for name in corpus.programs():
+    for name in shared_programs.PROGRAMS:
         if not only or name in only:
-            function, arrays = corpus.prepared(name, scale)
+            function, arrays = shared_programs.prepared(name, scale)
             found[name] = reactant.jit(function, frontend="jax", optimize=False).lower(*arrays).original
     for name in numpy_programs.PROGRAMS:
         if not only or name in only:
             function, arguments = numpy_programs.load(name).make("tiny")
             found[name] = reactant.jit(function, optimize=False).lower(*arguments).original
-    for name, make in large.PROGRAMS.items():
+    for name, make in compile_time.PROGRAMS.items():
         if not only or name in only:
             function, arguments = make()
             found[name] = reactant.jit(function, optimize=False).lower(*arguments).original

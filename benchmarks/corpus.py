@@ -2,73 +2,35 @@
 
     python benchmarks/corpus.py [--tiny] [--only NAME ...] [--repeats N] [--json FILE] [--peer PYTHON]
 
-Medians of interleaved runs in one process. "over JAX" above 1: ours is faster. Operations are StableHLO's: as imported,
+Medians of interleaved bursts of runs. "over JAX" above 1: ours is faster. Operations are StableHLO's: as imported,
 after the rules that hold for every target, and in the forms that this target runs fastest. Flops and bytes are the cost
 model's, after the first of these over before (at most 1: never worse). --peer names the Python of an environment with
-`enzyme-ad` (pip install enzyme-ad==0.0.16): it runs the same programs in a process of its own, beside JAX there ("peer
-over JAX").
+`enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by turn with ours; its flops and
+bytes are over the same module before.
 """
 import argparse
-import functools
-import importlib.util
+import contextlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import jax
-import numpy as np
+from peer import Peer, beside
 from rich.console import Console
 from rich.table import Table
+from shared_programs import PROGRAMS, difference, prepared
 
-from reactant.demos.measure import geometric_mean, taking_turns
+from reactant.demos.measure import geometric_mean
 
-HERE = Path(__file__).parent
 TINY = 0.05
+NO_WORSE = 1.001
+"""Flops and bytes that differ by less are equal."""
+AS_FAST = 1.05
+"""Times that differ by less are equal."""
 
 
-def sibling(name):
-    """A module of this folder, by its file: works from any folder."""
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", HERE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@functools.cache
-def programs():
-    """All programs by name: (function, make)."""
-    return sibling("corpus_programs").PROGRAMS | sibling("gradient_programs").PROGRAMS
-
-
-def prepared(name, scale):
-    """A function of arrays alone, and its arguments: whole numbers are closed over."""
-    function, make = programs()[name]
-    arguments = make(scale)
-    static = {i: a for i, a in enumerate(arguments) if isinstance(a, int)}
-
-    def call(*arrays):
-        given = iter(arrays)
-        return function(*(static[i] if i in static else next(given) for i in range(len(arguments))))
-    call.__name__ = name
-    return call, tuple(a for i, a in enumerate(arguments) if i not in static)
-
-
-def difference(mine, theirs):
-    """The largest difference over the largest element, over all arrays of two trees; NaN equals NaN."""
-    found = 0.0
-    for a, b in zip(jax.tree_util.tree_leaves(mine), jax.tree_util.tree_leaves(theirs), strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        if a.dtype.kind in "biu":
-            found = max(found, float((a != b).mean()))
-            continue
-        wrong = np.abs(np.where(np.isnan(a) & np.isnan(b), 0, a - b))
-        found = max(found, float(np.max(wrong, initial=0) / (np.nanmax(np.abs(b), initial=0) + 1e-30)))
-    return found
-
-
-def measure(name, scale, repeats):
+def measure(name, scale, repeats, peer=None):
+    """The row of a program; with a `Peer`, "peer_..." says how that did, or "peer_error" why it did not."""
     import reactant
 
     function, arrays = prepared(name, scale)
@@ -79,50 +41,63 @@ def measure(name, scale, repeats):
            "before": sum(general.operations(optimized=False).values()), "after": sum(general.operations().values()),
            "here": sum(lowered.operations().values()), "notes": lowered.notes}
     before, after = general.cost(optimized=False), general.cost()
+    functions = {"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}
+    answers, seconds = beside(peer, name, scale, {"peer": "primal"} if peer else {}, functions, repeats)
+    row |= seconds | {f"peer_{key}": value for key, value in answers.get("peer", {}).items()}
     for key in ("flops", "bytes"):
         row[key] = after[key] / before[key] if before[key] else 1.0
-    functions = {"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}
-    row.update(taking_turns(functions, repeats))
+        if "peer" in row:
+            row[f"peer_{key}"] = row[f"peer_{key}"] / before[key] if before[key] else 1.0
     row["over_jax"] = row["jax"] / row["reactant"]
     return row
 
 
-def peer_rows(python, names, scale, repeats):
-    """What `corpus_peer.py` prints there: a row for each program."""
-    command = [python, str(HERE / "corpus_peer.py"), str(scale), str(repeats), *names]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {row["program"]: row for row in rows}
+def verdict(row):
+    """How ours compares with the peer in time, flops and bytes: "" where in none of them behind."""
+    if row.get("peer_error"):
+        return "peer failed"
+    if row["peer_difference"] > 1e-3:
+        return "peer wrong"
+    behind = [f"time {row['reactant'] / row['peer']:.2f}"] if row["reactant"] > AS_FAST * row["peer"] else []
+    return ", ".join(behind + [f"{key} {row[key] / max(row[f'peer_{key}'], 1e-9):.2f}" for key in ("flops", "bytes")
+                               if row[key] > NO_WORSE * row[f"peer_{key}"]])
 
 
 def show(rows, failures, console, with_peer):
     table = Table(title="optimiser: milliseconds (medians); over JAX: how many times faster")
     table.add_column("program")
-    headings = ["JAX", "reactant", "over JAX", *["peer over JAX"] * with_peer, "ops before", "after", "here", "flops",
-                "bytes", "difference"]
-    for heading in headings:
+    headings = ["JAX", "reactant", "over JAX", "ops before", "after", "here", "flops", "bytes", "difference"]
+    peers = ["peer ms", "ours over peer", "peer flops", "peer bytes", "behind the peer in"]
+    for heading in headings + peers * with_peer:
         table.add_column(heading, justify="right")
     for row in rows:
         cells = [f"{1e3 * row['jax']:.3f}", f"{1e3 * row['reactant']:.3f}", f"{row['over_jax']:.2f}"]
-        cells += [f"{row['peer']:.2f}" if row.get("peer") else "-"] if with_peer else []
         cells += [str(row[key]) for key in ("before", "after", "here")]
         cells += [f"{row['flops']:.2f}", f"{row['bytes']:.2f}", f"{row['difference']:.1e}"]
+        if with_peer:
+            figures = [f"{1e3 * row['peer']:.3f}", f"{row['peer'] / row['reactant']:.2f}", f"{row['peer_flops']:.2f}",
+                       f"{row['peer_bytes']:.2f}"] if "peer" in row else ["-"] * 4
+            cells += [*figures, verdict(row)]
         table.add_row(row["program"] + (" (left to JAX)" if row["left"] else ""), *cells)
     means = {"over_jax": geometric_mean(row["over_jax"] for row in rows)}
-    peers = [row["peer"] for row in rows if row.get("peer")]
-    if peers:
-        means["peer"] = geometric_mean(peers)
+    ran = [row for row in rows if "peer" in row]
+    if ran:
+        means["peer_over_jax"] = geometric_mean(row["jax"] / row["peer"] for row in ran)
+        means["over_peer"] = geometric_mean(row["peer"] / row["reactant"] for row in ran)
     table.add_section()
-    table.add_row(f"geometric mean of {len(rows)}", "", "", f"{means['over_jax']:.2f}",
-                  *[f"{means['peer']:.2f}" if peers else "-"] * with_peer)
+    table.add_row(f"geometric mean of {len(rows)}", "", "", f"{means['over_jax']:.2f}", *[""] * 7,
+                  *[f"{means['over_peer']:.2f}" if ran else ""] * with_peer)
     console.print(table)
+    for row in rows:
+        if row.get("peer_error"):
+            console.print(f"{row['program']}: the peer failed: {row['peer_error']}", markup=False)
     for name, error in failures.items():
         console.print(f"{name} failed: {error}", markup=False)
     return means
 
 
 def main(arguments=None):
-    names = list(programs())
+    names = list(PROGRAMS)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
@@ -130,19 +105,15 @@ def main(arguments=None):
     parser.add_argument("--peer", metavar="PYTHON", help="the Python of an environment with enzyme-ad")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
-    console = Console() if sys.stdout.isatty() else Console(width=150)
+    console = Console() if sys.stdout.isatty() else Console(width=220)
     scale = TINY if options.tiny else 1.0
     rows, failures = [], {}
-    for name in options.only:
-        try:
-            rows.append(measure(name, scale, options.repeats))
-        except Exception as error:  # one program's failure must not hide the others' figures
-            failures[name] = f"{type(error).__name__}: {error}"
-    if options.peer:
-        found = peer_rows(options.peer, options.only, scale, options.repeats)
-        for row in rows:
-            peer = found.get(row["program"], {})
-            row["peer"], row["peer_error"] = peer.get("over_jax"), peer.get("error", "")
+    with Peer(options.peer) if options.peer else contextlib.nullcontext() as peer:
+        for name in options.only:
+            try:
+                rows.append(measure(name, scale, options.repeats, peer))
+            except Exception as error:  # one program's failure must not hide the others' figures
+                failures[name] = f"{type(error).__name__}: {error}"
     means = show(rows, failures, console, bool(options.peer))
     if options.json:
         options.json.write_text(json.dumps({"programs": rows, "geometric_mean": means, "failures": failures}, indent=1))

@@ -17,7 +17,7 @@ def load(name):
 
 
 def test_there_are_enough_programs():
-    assert len(load("corpus").programs()) >= 40
+    assert len(load("corpus").PROGRAMS) >= 40
 
 
 SOME = ["symmetric_product_matrix", "normalise_in_loop", "kalman_filter", "mixture_of_experts"]

@@ -45,17 +45,40 @@ def taking_turns(
 ) -> dict[str, float]:
     """As `interleaved` for functions that keep their arguments: no copies, results on a device are waited for, and each
     function runs once before the clock starts."""
+    runs = {name: (lambda function=function: one_run(function, clock)) for name, function in functions.items()}
+    for run in runs.values():
+        run()
+    return rounds(runs, repeats)
+
+
+def one_run(function: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds until the results of `function()` are there."""
     import jax
 
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
-    for function in functions.values():
-        jax.block_until_ready(function())
+    start = clock()
+    jax.block_until_ready(function())
+    return clock() - start
+
+
+def one_burst(function: Callable[[], Any], least: float) -> float:
+    """The median seconds of runs that follow one another for `least` seconds, after one that is not counted.
+
+    For comparisons between processes: what a process's first run after a pause costs is in none of them.
+    """
+    one_run(function)
+    seconds = [one_run(function)]
+    while sum(seconds) < least:
+        seconds.append(one_run(function))
+    return statistics.median(seconds)
+
+
+def rounds(runs: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
+    """The median of what each of `runs` returns (seconds), all of them once in each of `repeats` rounds."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
-        for name, function in functions.items():
-            start = clock()
-            jax.block_until_ready(function())
-            seconds[name].append(clock() - start)
-    return {name: statistics.median(runs) for name, runs in seconds.items()}
+        for name, run in runs.items():
+            seconds[name].append(run())
+    return {name: statistics.median(each) for name, each in seconds.items()}
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:

@@ -1,0 +1,39 @@
+"""The programs of the corpus and of the gradients by name, for `corpus.py`, `gradients.py` and the peer's process.
+
+No reactant here: the peer's environment does not have it.
+"""
+import corpus_programs
+import gradient_programs
+import jax
+import numpy as np
+
+PROGRAMS = corpus_programs.PROGRAMS | gradient_programs.PROGRAMS
+"""All programs by name: (function, make)."""
+GRADIENTS = gradient_programs.PROGRAMS
+"""Those whose first argument can be differentiated: a loss."""
+
+
+def prepared(name, scale):
+    """A function of arrays alone, and its arguments: whole numbers are closed over."""
+    function, make = PROGRAMS[name]
+    arguments = make(scale)
+    static = {i: a for i, a in enumerate(arguments) if isinstance(a, int)}
+
+    def call(*arrays):
+        given = iter(arrays)
+        return function(*(static[i] if i in static else next(given) for i in range(len(arguments))))
+    call.__name__ = name
+    return call, tuple(a for i, a in enumerate(arguments) if i not in static)
+
+
+def difference(mine, theirs):
+    """The largest difference over the largest element, over all arrays of two trees; NaN equals NaN."""
+    found = 0.0
+    for a, b in zip(jax.tree_util.tree_leaves(mine), jax.tree_util.tree_leaves(theirs), strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype.kind in "biu":
+            found = max(found, float((a != b).mean()))
+            continue
+        wrong = np.abs(np.where(np.isnan(a) & np.isnan(b), 0, a - b))
+        found = max(found, float(np.max(wrong, initial=0) / (np.nanmax(np.abs(b), initial=0) + 1e-30)))
+    return found
