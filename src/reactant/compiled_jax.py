@@ -20,6 +20,7 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.rewrite import Report
+from reactant.runtime.direct import Miss
 from reactant.runtime.executable import Executable
 from reactant.tracing import Traced
 
@@ -30,9 +31,11 @@ class JaxLowered(Lowered):
     reason: str = ""
 
     def __init__(self, name: str, imported: jax_way.Imported, original: ir.Module | None, report: Report, times: Times,
-                 options: CompileOptions, settings: Settings, donated: tuple[int, ...], device: jax.Device | None):
+                 options: CompileOptions, settings: Settings, donated: tuple[int, ...], device: jax.Device | None,
+                 static: tuple):
         super().__init__(name, Traced(imported.module, None), original, report, times, options, on_device=True)
         self.imported, self.settings, self.donated, self.device = imported, settings, donated, device
+        self.static = static        # of the call, as `argument_leaves` gives it
 
     def compile(self) -> JaxCompiled:
         """Hand the program to XLA."""
@@ -58,6 +61,34 @@ class JaxCompiled(Compiled):
         self._keys_in = any(map(jax_way.is_key, self._dtypes))
         self._keys_out = {i: jax_way.key_implementation(out.dtype) for i, out in enumerate(imported.outputs)
                           if jax_way.is_key(out.dtype)}
+        positional = len(imported.in_tree.children()[0].children()) \
+            + sum(isinstance(place, int) for place, *_ in lowered.static)
+        # Which leaves may be overwritten can be said to `jax.jit` only by argument.
+        self.direct = None if lowered.options.donate else executable.direct(
+            self._leaves, self._built, lowered.settings.signature, **lowered.settings.given(positional))
+
+    def _leaves(self, args: tuple, kwargs: dict) -> list[Any] | None:
+        """The module's arguments of a call that is being traced; None where it is for another program."""
+        imported = self.lowered.imported
+        leaves, tree, static = argument_leaves(self.lowered.settings, args, kwargs)
+        if tree != imported.in_tree or static != self.lowered.static \
+                or [(x.shape, x.dtype, x.weak_type) for x in map(jax.typeof, leaves)] != \
+                [(x.shape, x.dtype, x.weak_type) for x in imported.inputs]:
+            return None
+        return [jax.random.key_data(x) if jax_way.is_key(d) else x for x, d in zip(leaves, self._dtypes, strict=True)]
+
+    def _built(self, results: list[Any]) -> Any:
+        """What the call returns."""
+        for index, implementation in self._keys_out.items():
+            results[index] = jax.random.wrap_key_data(results[index], impl=implementation)
+        return jax.tree_util.tree_unflatten(self._out_tree, results)
+
+    def prepare(self, args: tuple, kwargs: dict) -> None:
+        """Compile now what calls with such arguments run."""
+        if self.direct is None:
+            self.executable.compile(on_device=True)
+        else:
+            self.direct.compile(args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run with arguments of the signature it was lowered for, static ones included."""
@@ -69,21 +100,22 @@ class JaxCompiled(Compiled):
 
     def run(self, leaves: list[Any], args: tuple, kwargs: dict) -> Any:
         """Call with flattened run-time arguments."""
+        if self.direct is not None:
+            with contextlib.suppress(Miss):
+                return self.direct(*args, **kwargs)
         if self._keys_in:
             leaves = [jax.random.key_data(x) if jax_way.is_key(d) else x
                       for x, d in zip(leaves, self._dtypes, strict=True)]
         results = self.executable.on_device([x if isinstance(x, jax.Array) else np.asarray(x, dtype)
                                              for x, dtype in zip(leaves, self._dtypes, strict=True)])
-        for index, implementation in self._keys_out.items():
-            results[index] = jax.random.wrap_key_data(results[index], impl=implementation)
-        return jax.tree_util.tree_unflatten(self._out_tree, results)
+        return self._built(results)
 
 
 class LeftToJax(JaxCompiled):
     """A call that `jax.jit` runs as it is."""
 
     def __init__(self, jitted: Any, reason: str, lowered: Any = None):
-        self.jitted, self.reason = jitted, reason
+        self.jitted, self.reason, self.direct = jitted, reason, None
         if lowered is not None:
             self.lowered, self.executable = lowered, lowered.by_jax
 
@@ -156,7 +188,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     """
     if settings.reason:
         raise jax_way.CannotImport(settings.reason)
-    leaves, _, _ = argument_leaves(settings, args, kwargs)
+    leaves, _, static = argument_leaves(settings, args, kwargs)
     device = _device_of(leaves)
     times, begun = Times(), time.perf_counter()
     with building():
@@ -170,7 +202,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
             report = pipelines.run(imported.module, pipeline_of(options), options=options)
         times.passes = time.perf_counter() - begun
     donated = usable(imported) if options.donate else donated_leaves(settings, args, kwargs)
-    return JaxLowered(name, imported, original, report, times, options, settings, donated, device)
+    return JaxLowered(name, imported, original, report, times, options, settings, donated, device, static)
 
 
 def argument_trees(settings: Settings, args: tuple, kwargs: dict) -> Any:

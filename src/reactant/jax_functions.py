@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-from jax._src.config import trace_context  # private: the settings that a traced program depends on, as one key
 
 from reactant.api import Jitted
 from reactant.errors import ReactantError
@@ -15,10 +14,16 @@ from reactant.frontends.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
+from reactant.runtime.direct import Direct, Miss
+from reactant.runtime.jax_internals import nothing_traced, trace_context
 from reactant.session import is_tracing
 
 if TYPE_CHECKING:
     from reactant.compiled_jax import JaxCompiled, JaxLowered
+
+
+MOST_MISSED = 3
+"""Calls for other programs after which the signature is looked up first. (A miss costs a millisecond.)"""
 
 
 class JaxJitted(Jitted):
@@ -37,6 +42,8 @@ class JaxJitted(Jitted):
             jax.jit(function, **{name: value for name, value in told.items() if value})
         self.settings = settings_of(self.jitted)
         self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
+        self._direct: Direct | None = None                  # of the first program, while calls are for that one
+        self._missed = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
@@ -44,6 +51,17 @@ class JaxJitted(Jitted):
             return calls.call(self.jitted, *args, **kwargs)
         if jax.config.jax_disable_jit or jax.config.jax_debug_nans or jax.config.jax_debug_infs:
             return self.jitted(*args, **kwargs)
+        if self._direct is not None and nothing_traced():
+            try:
+                return self._direct(*args, **kwargs)
+            except (Miss, TypeError, ValueError):      # for another program, or not for any: that is told below
+                self._missed += 1
+                if self._missed >= MOST_MISSED:
+                    self._direct = None
+        return self._look_up(args, kwargs)
+
+    def _look_up(self, args: tuple, kwargs: dict) -> Any:
+        """A call by its signature."""
         leaves, tree, static = argument_leaves(self.settings, args, kwargs)
         kinds = _kinds(leaves)
         if kinds is None:
@@ -55,6 +73,8 @@ class JaxJitted(Jitted):
             return self.jitted(*args, **kwargs)
         if entry is None:
             entry = self._compile_call(key, args, kwargs)
+        if self._direct is None and self._missed < MOST_MISSED and jax.device_count() == 1:
+            self._direct = entry.direct
         return entry.run(leaves, args, kwargs)
 
     def lower(self, *args: Any, **kwargs: Any) -> JaxLowered:
@@ -99,7 +119,7 @@ class JaxJitted(Jitted):
         entry: JaxCompiled
         try:
             entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).compile()
-            entry.executable.compile(on_device=True)
+            entry.prepare(args, kwargs)
         except CannotImport as refused:
             entry = compiled_jax.LeftToJax(self.jitted, str(refused))
         except jax.errors.JaxRuntimeError as refused:
@@ -108,6 +128,11 @@ class JaxJitted(Jitted):
             entry = compiled_jax.LeftToJax(self.jitted, f"XLA refuses the simplified program: {refused}")
         with self._lock:
             return self._entries.setdefault(key, entry)
+
+    def clear_cache(self) -> None:
+        """Forget every compiled program of this function."""
+        super().clear_cache()
+        self._direct, self._missed = None, 0
 
     def _call_with(self, args: tuple, kwargs: dict, leaves: list[Any]) -> Any:
         """A call with tracers, which is JAX's, or with our device arrays, whose content is."""

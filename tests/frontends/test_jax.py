@@ -20,6 +20,7 @@ import reactant
 from reactant import compiled_jax
 from reactant.frontends import jax_recognition
 from reactant.jax_functions import JaxJitted
+from reactant.runtime import direct
 
 Pair = namedtuple("Pair", "first second")
 TABLE = jnp.arange(12.0).reshape(3, 4)
@@ -350,7 +351,7 @@ def test_failures_of_ours_are_left_to_jax(monkeypatch):
     def refusing(*_, **__):
         raise jax.errors.JaxRuntimeError("no such thing")
     with monkeypatch.context() as patch:
-        patch.setattr(compiled_jax.Executable, "compile", refusing)
+        patch.setattr(direct.Direct, "compile", refusing)
         ours = reactant.jit(helper)
         assert_same(jax.jit(helper)(X), ours(X))
         assert ours.reasons == ["XLA refuses the simplified program: no such thing"]

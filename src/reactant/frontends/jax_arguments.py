@@ -2,7 +2,8 @@
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -17,6 +18,13 @@ class Settings:
     donate_argnums: tuple[int, ...]
     donate_argnames: tuple[str, ...]
     reason: str                       # what jax.jit was told that we do not carry, or nothing
+    signature: inspect.Signature | None = field(default=None, compare=False)    # of the function, where it has one
+
+    def given(self, positional: int) -> dict[str, Any]:
+        """The same for another `jax.jit`, for calls with so many positional arguments."""
+        told = {name: getattr(self, name) for name in ("static_argnums", "static_argnames", "donate_argnames")}
+        told["donate_argnums"] = tuple(n + positional if n < 0 else n for n in self.donate_argnums)
+        return {name: value for name, value in told.items() if value}
 
 
 def settings_of(jitted: Any) -> Settings:
@@ -31,7 +39,7 @@ def settings_of(jitted: Any) -> Settings:
     told += ["compiler_options"] * bool(info.compiler_options_kvs)
     reason = f"jax.jit was given {' and '.join(told)}" if told else ""
     return Settings(tuple(info.static_argnums), tuple(info.static_argnames), tuple(info.donate_argnums),
-                    tuple(info.donate_argnames), reason)
+                    tuple(info.donate_argnames), reason, info.fun_signature)
 
 
 def argument_leaves(settings: Settings, args: tuple, kwargs: dict) -> tuple[list[Any], Any, tuple]:

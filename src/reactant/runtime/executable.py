@@ -7,8 +7,9 @@ the program an outer `jax.jit` is tracing.
 """
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ from reactant.runtime import arguments as host_arguments
 from reactant.runtime import buffers, reductions
 from reactant.runtime.compile_options import options_for
 from reactant.runtime.devices import default_device
+from reactant.runtime.direct import Direct
 from reactant.runtime.facts import BIG, facts_of
 from reactant.runtime.forms import Forms
 from reactant.runtime.jax_internals import X64, restore_x64, swap_x64, synchronous_cpu
@@ -67,6 +69,7 @@ class Executable:
         self._host_sharding = None if here is None else jax.sharding.SingleDeviceSharding(here)
         self._device_variant = Variant(donated=tuple(sorted(donate)))
         self._device_program: Program | None = None
+        self.directly: Direct | None = None       # the same program with the caller's way of taking arguments, if any
         self._lock = threading.Lock()
         self._run_small: Any = None
         self._run_device: Any = None
@@ -84,7 +87,14 @@ class Executable:
     @property
     def compile_seconds(self) -> float:
         """Seconds spent in lowering and XLA so far."""
-        return sum(program.seconds for program in [*self._forms.programs, self._device_program] if program)
+        programs = [*self._forms.programs, self._device_program, self.directly]
+        return sum(program.seconds for program in programs if program)
+
+    def direct(self, leaves_of: Callable[[tuple, dict], list[Any] | None], built: Callable[[list[Any]], Any],
+               signature: inspect.Signature | None = None, **settings: Any) -> Direct:
+        """The device way for calls with trees of arguments (`reactant.runtime.direct`)."""
+        self.directly = Direct(self._body, self.xla_options, leaves_of, built, signature, settings)
+        return self.directly
 
     def compile(self, *, on_device: bool = False) -> Executable:
         """Compile the NumPy way (or the device way) now; returns itself."""
@@ -165,16 +175,20 @@ class Executable:
 
     def as_text(self, *, on_device: bool = False) -> str:
         """XLA's HLO after its optimisations."""
-        return str(self._program(on_device).compiled.as_text())
+        return str(self._compiled(on_device).as_text())
 
     def cost_analysis(self, *, on_device: bool = False) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed, transcendentals."""
-        found = self._program(on_device).compiled.cost_analysis()
+        found = self._compiled(on_device).cost_analysis()
         return dict(found[0] if isinstance(found, list) else found or {})
 
     def memory_analysis(self, *, on_device: bool = False) -> Any:
         """XLA's sizes in bytes of arguments, results, temporaries and code."""
-        return self._program(on_device).compiled.memory_analysis()
+        return self._compiled(on_device).memory_analysis()
+
+    def _compiled(self, on_device: bool) -> Any:
+        found = self.directly.compiled if on_device and self.directly is not None else None
+        return self._program(on_device).compiled if found is None else found
 
     def _program(self, on_device: bool) -> Program:
         if not on_device:

@@ -43,10 +43,10 @@ def keeping(run: Callable[..., Any], temporaries: int) -> Callable[..., Any]:
     if mallopt is None:
         return run
 
-    def kept(*arguments: Any) -> Any:
+    def kept(*arguments: Any, **named: Any) -> Any:
         mallopt(_MMAP_MAX, 0)
         try:
-            return run(*arguments)
+            return run(*arguments, **named)
         finally:
             mallopt(_MMAP_MAX, _DEFAULT_MAPS)
 

@@ -211,12 +211,12 @@ class Program:
             lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
             self.compiled = lowered.compile(compiler_options=dict(options) or None)
-        self.run = heap.keeping(self.compiled.__call__, _temporaries(self.compiled))
+        self.run = heap.keeping(self.compiled.__call__, temporaries(self.compiled))
         self.variant = variant
         self.seconds = time.perf_counter() - begun
 
 
-def _temporaries(compiled: Any) -> int:
+def temporaries(compiled: Any) -> int:
     """Bytes of temporaries of one run on a CPU; 0 where they come from elsewhere or are not known."""
     if jax.default_backend() != "cpu":
         return 0
