@@ -24,7 +24,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, modules, types
-from reactant.runtime import heap, lent
+from reactant.runtime import heap, lent, reshaped_updates
 from reactant.runtime.jax_internals import X64
 
 ALIGNMENT = 64
@@ -92,9 +92,17 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
         if len(mains) != 1:
             raise ValueError(f"The module {name!r} has {len(mains)} functions named @main; one is run.")
         kind, source = mains[0].type, modules.take_source(module)
-        return Body(modules.bytecode(module), name, tuple(_array(t, name) for t in kind.inputs),
+        return Body(_for_xla(module), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
-                    None if native is None else modules.bytecode(native))
+                    None if native is None else _for_xla(native))
+
+
+def _for_xla(module: ir.Module) -> bytes:
+    content = modules.bytecode(module)
+    if not any(name in content for name in reshaped_updates.CONCERNED):
+        return content
+    made = reshaped_updates.separated(module)
+    return content if made is module else modules.bytecode(made)
 
 
 def _array(type_: ir.Type, name: str) -> Array:
