@@ -1,11 +1,11 @@
 """Updates of reshaped arrays, in a form that XLA gets right.
 
-`dynamic_update_slice(reshape(x), u, at)`, where `u` is computed from other places of `x`, is one fusion to XLA:CPU, which
-it lets write over `x` while it still reads it: it checks the reads of the reshaped array, not those of `x` (jax 0.10.2;
-`x.reshape(12, 2)` with rows 1: replaced by `(x[:22] + x[2:]).reshape(11, 2)` comes out wrong). So such an update is made
-on `x` itself and reshaped afterwards, where its window is one of `x`, and else chosen by a mask. Reshapes that only add
-or drop dimensions of one element are moved before an update by XLA itself: also `y[None]` of an updated `y` is wrong, and
-gets a mask. A `scatter` that sets one window is the same to XLA.
+`dynamic_update_slice(reshape(x), u, at)`, where `u` is computed from other places of `x`, is one fusion to XLA:CPU,
+which it lets write over `x` while it still reads it: it checks the reads of the reshaped array, not those of `x` (jax
+0.10.2; `x.reshape(12, 2)` with rows 1: replaced by `(x[:22] + x[2:]).reshape(11, 2)` comes out wrong). So such an
+update is made on `x` itself and reshaped afterwards, where its window is one of `x`, and else chosen by a mask.
+Reshapes that only add or drop dimensions of one element are moved before an update by XLA itself: also `y[None]` of
+an updated `y` is wrong, and gets a mask. A `scatter` that sets one window is the same to XLA.
 """
 from __future__ import annotations
 
