@@ -62,6 +62,7 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
             raise NotInterpretable(f"the reference interpreter does not know {reason}.")
     arguments = _cut_at_library(work, arguments, function)
     _guard_divisions(work)
+    _spell_out_total_orders(work)
     _fix_random_numbers(work)
     _copy_before_scatters(work)
     main = modules.function(work, function)
@@ -124,6 +125,25 @@ def _guard_divisions(work: ir.Module) -> None:
             op.results[0].replace_all_uses_with(result)
             op.erase()
     ops.record(before)
+
+
+def _spell_out_total_orders(work: ir.Module) -> None:
+    """The interpreter compares floats in total order as others; their bits, as integers, are in that order."""
+    before = ops.record(None)
+    for op in list(modules.walk(work)):
+        if op.name == "stablehlo.compare" and "TOTALORDER" in str(op.attributes.get("compare_type")):
+            with ir.InsertionPoint(op), op.location:
+                sides = [_ordered_bits(v) for v in op.operands]
+                made = ops.compare(*sides, attr.decode(op.attributes["comparison_direction"]))
+            op.results[0].replace_all_uses_with(made)
+            op.erase()
+    ops.record(before)
+
+
+def _ordered_bits(x: ir.Value) -> ir.Value:
+    bits = ops.bitcast_convert(x, f"int{8 * dtype_of(x).itemsize}")
+    sign = ops.shift_right_arithmetic(bits, 8 * dtype_of(x).itemsize - 1)
+    return ops.xor(bits, ops.shift_right_logical(sign, 1))
 
 
 def _copy_before_scatters(work: ir.Module) -> None:

@@ -135,12 +135,12 @@ def _any_value(like: ir.Value) -> ir.Value:
          counter=_example(ONE, _if(_NEGATE, _ADD) + _RETURN))
 def if_of_equal_branches(site: Site):
     """if p then a else a = a"""
-    if len(site.body(0)) > 50 or not _equal(site.op.regions[0], site.op.regions[1]):
+    if len(site.body(0)) > 50 or not equal_regions(site.op.regions[0], site.op.regions[1]):
         return None
     return site.inline(0, [])
 
 
-def _equal(left: ir.Region, right: ir.Region) -> bool:
+def equal_regions(left: ir.Region, right: ir.Region) -> bool:
     """Whether two regions of single blocks hold the same ops on the same values."""
     mapping: dict[ir.Value, ir.Value] = {}
     a, b = ([child.operation for child in region.blocks[0]] for region in (left, right))
