@@ -8,7 +8,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from reactant.ir import context
-from reactant.runtime.compile_options import FUSION_OPTION, REDUCTIONS, options_for
+from reactant.runtime.compile_options import FUSION_OPTION, options_for
 from reactant.runtime.executable import Executable
 from reactant.runtime.facts import facts_of
 
@@ -21,7 +21,7 @@ def facts(function, *arguments):
 
 
 SQUARE, VECTOR = np.ones((600, 600), np.float32), np.ones(300_000, np.float32)
-KEEPS, PRODUCTS_ALONE, WITH_REDUCTIONS = "XLA's own", "products alone", "products and reductions"
+KEEPS, PRODUCTS_ALONE = "XLA's own", "products alone"
 TABLE = {
     "element-wise": (lambda x: x + 1, KEEPS),
     "one product": (lambda x: x @ x, KEEPS),
@@ -29,9 +29,18 @@ TABLE = {
     "rows": (lambda x: x.max(1), KEEPS),
     "small leading": (lambda x: x.reshape(2, -1).sum(0), PRODUCTS_ALONE),
     "small trailing": (lambda x: x.reshape(-1, 2).sum(1), PRODUCTS_ALONE),
-    "chain of products": (lambda x: jnp.tanh(x @ x) @ x, PRODUCTS_ALONE),
-    "product, then softmax": (lambda x: jax.nn.softmax(x @ x), PRODUCTS_ALONE),
-    "sum, then product": (lambda x: x.sum(0) @ x, PRODUCTS_ALONE),
+    "chain of products": (lambda x: jnp.tanh(x @ x) @ x, KEEPS),
+    "product, then softmax": (lambda x: jax.nn.softmax(x @ x), KEEPS),
+    "chain of products, then softmax": (lambda x: jax.nn.softmax(jnp.tanh(x @ x) @ x), KEEPS),
+    "chain of few rows, then softmax": (lambda x: jax.nn.softmax(jnp.tanh(x[:32] @ x) @ x), PRODUCTS_ALONE),
+    "chain of few columns, then sum": (lambda x: (x @ jnp.tanh(x @ x[:, :8])).sum(0), PRODUCTS_ALONE),
+    "chain of few rows into few": (lambda x: jax.nn.softmax(jnp.tanh(x[:32] @ x) @ x[:, :10]), KEEPS),
+    "chain of few rows": (lambda x: jnp.tanh(x[:32] @ x) @ x, KEEPS),
+    "chain of small products, then softmax": (
+        lambda x: jax.nn.softmax(jnp.tanh(x[:32, :128] @ x[:128, :128]) @ x[:128, :128]), KEEPS),
+    "softmax and a small reduction apart": (
+        lambda x: (jax.nn.softmax(x @ x), x[:9].reshape(-1, 2).sum(1)), KEEPS),
+    "sum, then product": (lambda x: x.sum(0) @ x, KEEPS),
     "product and sum apart": (lambda x: (x @ x, x.sum()), KEEPS),
     "dot of vectors": (lambda x: x[0] @ x[1], KEEPS),
 }
@@ -42,7 +51,7 @@ def test_table(name):
     function, expected = TABLE[name]
     options = options_for(facts(function, SQUARE), "cpu")
     kinds = options.get(FUSION_OPTION)
-    found = KEEPS if kinds is None else WITH_REDUCTIONS if REDUCTIONS in kinds else PRODUCTS_ALONE
+    found = KEEPS if kinds is None else PRODUCTS_ALONE
     assert found == expected
     assert options_for(facts(function, SQUARE), "gpu") == {}
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import collections
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -34,6 +35,9 @@ ABSORBS_PRODUCERS = frozenset({"stablehlo.reduce", "stablehlo.dot_general", "sta
 """Library calls that swallow the element-wise operations before them and leave the slice out, in fresh memory of its
 own (sum((a - b)**2) of 6000x6000 f64: 158 ms instead of 9)."""
 
+
+FEW_ROWS, BIG_MATRIX = 64, 1 << 18
+"""Rows of a thin product, and elements of its matrix: see `chained`."""
 
 PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 
@@ -70,14 +74,15 @@ class Facts:
     """What the runtime decides by.
 
     sliceable[i]: argument i is big and reading it through a slice costs nothing. operations: how many of each kind.
-    products_meet: a matrix product or convolution is connected to another or to a reduction by element-wise operations
-    alone.
+    chained: a product of few rows by a big matrix goes through element-wise operations into another one, and that one
+    into a reduction. met: elements of the products that go into reductions so.
     """
 
     sliceable: tuple[bool, ...]
     operations: collections.Counter[str]
     reductions: tuple[Reduction, ...]
-    products_meet: bool
+    chained: bool
+    met: int
 
 
 def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
@@ -116,8 +121,21 @@ def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
         harmless: set[ir.Value] = set()
         sliceable = tuple(_is_big(value) and _sliceable(value, functions, calls, reductions_fuse, harmless)
                           for value in main.arguments)
-        meet = _reach(products, {*products, *others}) or _reach(others, set(products))
-    return Facts(sliceable, counts, tuple(reductions), meet)
+        reduced = [op for op in products if _reach([op], set(others))]
+        last = {op for op in reduced if _is_thin(op)}
+        chained = bool(last) and any(_reach([op], last) for op in products if _is_thin(op))
+        met = sum(types.size(types.shape_of(op.results[0])) for op in reduced)
+    return Facts(sliceable, counts, tuple(reductions), chained, met)
+
+
+def _is_thin(operation: ir.Operation) -> bool:
+    """Whether a product is one of few rows by a big matrix (or of a big matrix by few columns)."""
+    if operation.name == "stablehlo.convolution":
+        return False
+    sizes = [types.size(types.shape_of(value)) for value in (*operation.operands, *operation.results)]
+    small, big = sorted(sizes[:2])
+    depth = sqrt(small * big / sizes[2])        # where nothing is batched
+    return big >= BIG_MATRIX and small <= FEW_ROWS * depth
 
 
 def _is_big(value: ir.Value) -> bool:
