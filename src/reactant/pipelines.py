@@ -79,6 +79,7 @@ PASSES: dict[str, Any] = {
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "slicing", "dynamic_slicing",
                      "masked_updates", "indexing", "reduction", "contraction", "structured", "rerolling",
                      "sorting",
+                     "fourier",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))

@@ -2,7 +2,8 @@
 
 `TABLE` maps an op's name (a custom call's is `stablehlo.custom_call@target`) to a function of the op and its operands.
 Only for tests: `interpret.evaluate` cuts a program at these ops. LAPACK calls follow the routine's documentation: only
-the triangle it is told to read is read, and what it leaves undefined is NaN here, so that nobody gets to rely on it.
+the triangle it is told to read is read, and what it leaves undefined is NaN here, so that nobody gets to rely on it. So
+is all of a transform that meets a NaN or an infinity: algorithms differ in where they leave an infinity.
 """
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ def _fft(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
     lengths = attr.decode(op.attributes["fft_length"])
     axes = tuple(range(-len(lengths), 0))
     function = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}[kind]
-    return [function(operands[0], lengths, axes)]
+    bad = ~np.isfinite(operands[0]).all(axes, keepdims=True)
+    return [np.where(bad, np.nan + (0 if kind == "IRFFT" else 1j * np.nan), function(operands[0], lengths, axes))]
 
 
 # ---- triangles -----------------------------------------------------------------------------------------------------
