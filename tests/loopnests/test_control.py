@@ -9,6 +9,7 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.loopnests.graph import read_block
 from reactant.loopnests.stage import Call
+from tests.loopnests.running import run
 from tests.support import assert_same
 
 
@@ -184,3 +185,32 @@ def test_read_block_keeps_order():
     with building():
         block = read_block(modules.function(lowered.module).regions[0].blocks[0], {})
     assert [n.kind for n in block.nodes].count("while") == 1 and block.returned
+
+
+def test_two_updates_of_an_array_that_is_computed_where_it_is_used():
+    """Both fill their own buffers from the array below, which stays until the second has."""
+    text = """module { func.func public @main(%x: tensor<3x4x8x8xf64>, %edge: tensor<3x4x8x1xf64>,
+            %one: tensor<3x8x1x1xf64>, %mask: tensor<3x8x4x8xi1>) -> tensor<3x8x4x8xf64> {
+        %zero = stablehlo.constant dense<0> : tensor<i64>
+        %two = stablehlo.constant dense<2> : tensor<i64>
+        %seven = stablehlo.constant dense<7> : tensor<i64>
+        %a = stablehlo.dynamic_update_slice %x, %edge, %zero, %zero, %zero, %seven : (tensor<3x4x8x8xf64>,
+            tensor<3x4x8x1xf64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x4x8x8xf64>
+        %b = stablehlo.transpose %a, dims = [0, 2, 1, 3] : (tensor<3x4x8x8xf64>) -> tensor<3x8x4x8xf64>
+        %c = stablehlo.dynamic_update_slice %b, %one, %zero, %zero, %two, %two : (tensor<3x8x4x8xf64>,
+            tensor<3x8x1x1xf64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x8x4x8xf64>
+        %nothing = stablehlo.constant dense<0.0> : tensor<3x8x1x1xf64>
+        %d = stablehlo.dynamic_update_slice %b, %nothing, %zero, %zero, %two, %two : (tensor<3x8x4x8xf64>,
+            tensor<3x8x1x1xf64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x8x4x8xf64>
+        %result = stablehlo.select %mask, %d, %c : tensor<3x8x4x8xi1>, tensor<3x8x4x8xf64>
+        return %result : tensor<3x8x4x8xf64>
+    } }"""
+    x, edge, one = random(3, 4, 8, 8), random(3, 4, 8, 1), random(3, 8, 1, 1)
+    mask = random(3, 8, 4, 8) > 0.5
+    wanted = x.copy()
+    wanted[..., 7:] = edge
+    wanted = wanted.transpose(0, 2, 1, 3).copy()
+    wanted[:, :, 2:3, 2:3] = np.where(mask[:, :, 2:3, 2:3], 0.0, one)
+    with building():
+        module = modules.parse(text)
+    np.testing.assert_array_equal(run(module, [x, edge, one, mask])[0], wanted)

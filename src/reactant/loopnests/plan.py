@@ -392,6 +392,10 @@ class Planner:
                 stack.extend(node.operands)
         return found
 
+    def _in_order(self, nodes: Iterable[Node]) -> list[Node]:
+        """The same every time."""
+        return sorted(nodes, key=lambda n: (self.order.get(n, -1), n.index if n.kind == "result" else 0))
+
     def roots(self) -> Iterable[Root]:
         """The block's roots in program order, with what they read."""
         for node in self.block.nodes:
@@ -442,8 +446,8 @@ class Planner:
         if size(root.shape):
             self._compute(root, elements, index)
         root.reads = list(seen)
-        if root.kind == "update" and self.is_kept(node.operands[0]):
-            root.reads.append((node.operands[0], None))     # what the window leaves of it
+        if root.kind == "update":       # what the window leaves of the array
+            root.reads += [(each, None) for each in self._in_order(self._reads_of(node.operands[:1]))]
         root.expense = max(1.0, self.keeping.expense.get(node, 1.0))
         return root
 
