@@ -101,13 +101,6 @@ def base_of(function: Any) -> Jitted:
     return as_jitted(function)
 
 
-def delivered(function: Any, result: Any) -> Any:
-    """What a derivative gives to the caller: of a JAX function, JAX arrays."""
-    if not isinstance(base_of(function), JaxJitted):
-        return result
-    return sig.map_tree(result, lambda x: jax.numpy.asarray(x) if isinstance(x, (np.ndarray, np.generic)) else x)
-
-
 def remembered(make: Callable) -> Callable:
     """A cache by function, for entry points that are given the function at every call."""
     kept = functools.lru_cache(maxsize=256)(make)
@@ -120,6 +113,18 @@ def remembered(make: Callable) -> Callable:
                 raise
             return make(function, *rest)
     return find
+
+
+@remembered
+def _is_of_jax(function: Any) -> bool:
+    return isinstance(base_of(function), JaxJitted)
+
+
+def delivered(function: Any, result: Any) -> Any:
+    """What a derivative gives to the caller: of a JAX function, JAX arrays."""
+    if not _is_of_jax(function):
+        return result
+    return sig.map_tree(result, lambda x: jax.numpy.asarray(x) if isinstance(x, (np.ndarray, np.generic)) else x)
 
 
 # ---- arguments -----------------------------------------------------------------------------------------------------
