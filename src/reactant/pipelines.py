@@ -80,6 +80,8 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "masked_updates", "indexing", "reduction", "contraction", "structured", "rerolling",
                      "sorting",
                      "fourier",
+                     "complex_numbers",
+                     "random_bits",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))

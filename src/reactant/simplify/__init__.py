@@ -2,6 +2,7 @@
 from reactant.simplify import (
     arithmetic,
     cleanup,
+    complex_numbers,
     conditional_updates,
     contraction,
     control_flow,
@@ -19,6 +20,7 @@ from reactant.simplify import (
     loop_windows,
     loops,
     masked_updates,
+    random_bits,
     ranges,
     reduction,
     rerolling,
@@ -36,6 +38,7 @@ from reactant.simplify import (
 __all__ = [
     "arithmetic",
     "cleanup",
+    "complex_numbers",
     "conditional_updates",
     "contraction",
     "control_flow",
@@ -53,6 +56,7 @@ __all__ = [
     "loop_windows",
     "loops",
     "masked_updates",
+    "random_bits",
     "ranges",
     "reduction",
     "rerolling",
