@@ -323,8 +323,12 @@ _NVVM = {       # by the name after `llvm.nvvm.`
 
 _ATOMICS = {    # Numba's, by the name after `___numba_atomic_`
     **{f"{f}_{n}": f"%r = atomicrmw {op} ptr %0, {t} %1 seq_cst" for f, t in (("float", "float"), ("double", "double"))
-       for n, op in (("add", "fadd"), ("sub", "fsub"), ("max", "fmax"), ("min", "fmin"), ("nanmax", "fmax"),
-                     ("nanmin", "fmin"))},
+       for n, op in (("add", "fadd"), ("sub", "fsub"), ("nanmax", "fmax"), ("nanmin", "fmin"))},
+    # a NaN that is given changes nothing, one that is there stays
+    **{f"{t}_{n}": f"%u = fcmp uno {t} %1, 0.0\n%v = select i1 %u, {t} {least}, {t} %1\n"
+       f"%r = atomicrmw {op} ptr %0, {t} %v seq_cst"
+       for t in ("float", "double") for n, op, least in (("max", "fmaximum", "0xFFF0000000000000"),
+                                                         ("min", "fminimum", "0x7FF0000000000000"))},
     "u64_inc": "%r = atomicrmw uinc_wrap ptr %0, i64 %1 seq_cst",
     "u64_dec": "%r = atomicrmw udec_wrap ptr %0, i64 %1 seq_cst",
     **{f"i{w}_cas_hack": f"%x = cmpxchg ptr %0, i{w} %1, i{w} %2 seq_cst seq_cst\n"
@@ -359,7 +363,8 @@ def definition(declared: Declared, grid: Dim3, block: Dim3) -> str | None:
     if body is None or f"@{name}(" in body:
         return None
     arguments = ", ".join(f"{t} %{i}" for i, t in enumerate(declared.arguments))
-    end = "ret void" if declared.result == "void" else f"ret {declared.result} %r"
+    value = "%r" if re.search(r"^%r = ", body, re.M) else "poison"      # Numba says that `sincos` gives a pointer
+    end = "ret void" if declared.result == "void" else f"ret {declared.result} {value}"
     named = re.sub(r"%(\d+)\b", r"%a\1", f"({arguments}) alwaysinline {{\n{body}\n{end}\n}}\n")
     return f'define internal {declared.result} @"{name}"{named}'
 

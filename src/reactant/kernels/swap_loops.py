@@ -28,6 +28,11 @@ KINDS = {"arith.addf": 0, "arith.addi": 1, "arith.andi": 2, "arith.maximumf": 4,
          "arith.maxui": 7, "arith.minimumf": 8, "arith.minnumf": 9, "arith.minsi": 10, "arith.minui": 11,
          "arith.mulf": 12, "arith.muli": 13, "arith.ori": 14, "arith.xori": 15}
 """Commutative ops that `memref.atomic_rmw` has."""
+EXTREMES = {2: (4, float("-inf")), 3: (4, float("-inf")), 4: (8, float("inf")), 5: (8, float("inf"))}
+"""arith.cmpf's predicates ogt, oge, olt, ole -> the kind of `memref.atomic_rmw`, and what never changes anything."""
+MIRRORED = {2: 4, 3: 5, 4: 2, 5: 3}
+"""The predicate that holds with the operands exchanged."""
+UNORDERED = 14
 
 
 def find_swap_loops(module: ir.Module) -> ir.Module:
@@ -213,6 +218,8 @@ class Kinds(Rewriter, Builder):
         if op.name != "memref.generic_atomic_rmw":
             return False
         block = op.regions[0].blocks[0]
+        if self.extreme(op, block):
+            return True
         made = producer(list(block.operations)[-1].operation.operands[0])
         if made is None or made.name not in KINDS or made.operands[0].type != block.arguments[0].type:
             return False
@@ -223,4 +230,32 @@ class Kinds(Rewriter, Builder):
             return False
         memory, index = self.mapped(op.operands)
         self.values[op.results[0]] = atomics.atomic(self, KINDS[made.name], memory, index, self.value(right))
+        return True
+
+    def extreme(self, op: ir.Operation, block: ir.Block) -> bool:
+        """`v > old ? v : old` for floats: a NaN that is given changes nothing, one that is there stays."""
+        current = block.arguments[0]
+        chosen = producer(same_bits(list(block.operations)[-1].operation.operands[0]))
+        if chosen is None or chosen.name != "arith.select" or not isinstance(current.type, (ir.F64Type, ir.F32Type)):
+            return False
+        test, given = producer(chosen.operands[0]), same_bits(chosen.operands[1])
+        if same_bits(chosen.operands[2]) != current or given.type != current.type or not outside(given, op) \
+                or test is None or test.name != "arith.cmpf":
+            return False
+        predicate, operands = ir.IntegerAttr(test.attributes["predicate"]).value, list(test.operands)
+        if operands == [current, given]:
+            predicate = MIRRORED.get(predicate)
+        elif operands != [given, current]:
+            return False
+        if predicate not in EXTREMES:
+            return False
+        number, least = EXTREMES[predicate]
+        memory, index = self.mapped(op.operands)
+        value = self.value(given)
+        unordered = ir.Operation.create("arith.cmpf", [self.i1], [value, value], attributes={
+            "predicate": ir.IntegerAttr.get(self.i64, UNORDERED)}).results[0]
+        fill = ir.Operation.create("arith.constant", [value.type], attributes={
+            "value": ir.FloatAttr.get(value.type, least)}).results[0]
+        value = self.create("arith.select", value.type, unordered, fill, value)
+        self.values[op.results[0]] = atomics.atomic(self, number, memory, index, value)
         return True

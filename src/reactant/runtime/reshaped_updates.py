@@ -5,7 +5,8 @@ which it lets write over `x` while it still reads it: it checks the reads of the
 0.10.2; `x.reshape(12, 2)` with rows 1: replaced by `(x[:22] + x[2:]).reshape(11, 2)` comes out wrong). So such an
 update is made on `x` itself and reshaped afterwards, where its window is one of `x`, and else chosen by a mask.
 Reshapes that only add or drop dimensions of one element are moved before an update by XLA itself: also `y[None]` of
-an updated `y` is wrong, and gets a mask. A `scatter` that sets one window is the same to XLA.
+an updated `y` is wrong, and gets a mask; and so are those of an array that is computed element by element. A
+`scatter` that sets one window is the same to XLA.
 """
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def separated(module: ir.Module) -> ir.Module:
     made = modules.clone(module)
     for op in [op for op in modules.walk(made) if _concerned(op)]:
         with ir.InsertionPoint(op), op.location:
-            new = _on_the_array(op) if op.name == UPDATE and not _is_viewed(op) else None
+            view = op.operands[0]
+            plain = op.name == UPDATE and not _is_viewed(op) and _base(view)[0] != view
+            new = _on_the_array(op) if plain else None
             op.results[0].replace_all_uses_with(_chosen(op) if new is None else new)
         op.erase()
     return made
@@ -44,7 +47,15 @@ def _concerned(op: ir.Operation) -> bool:
     if op.name == SCATTER and not _sets_one_window(op) or op.name not in (UPDATE, SCATTER):
         return False
     base, view = _base(op.operands[0])
-    return (base != view or _is_viewed(op)) and _reads(op.operands[2 if op.name == SCATTER else 1], base)
+    update = op.operands[2 if op.name == SCATTER else 1]
+    return _reads(update, base) and (base != view or _is_viewed(op) or _is_moved(base, update))
+
+
+def _is_moved(base: ir.Value, update: ir.Value) -> bool:
+    """Whether an array is computed element by element and read in another shape: XLA may compute it in that one."""
+    maker = _maker(base)
+    return maker is not None and maker.name in ops.ELEMENTWISE and any(
+        use.owner.operation.name in AS_IT_LIES and _reads(update, use.owner.operation.results[0]) for use in base.uses)
 
 
 def _is_viewed(op: ir.Operation) -> bool:

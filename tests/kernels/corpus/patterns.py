@@ -140,7 +140,7 @@ extern "C" __global__ void reduce_atomic(const double *x, double *sums, double *
     atomic_extreme(extremes, x[i], true);
     atomic_extreme(extremes + 1, x[i], false);
 }""", lambda r: (r.standard_normal(150), np.zeros(3), np.zeros(3), np.zeros(1), np.zeros(1), np.array([-9.0, 9.0])),
-    _reductions, _reductions_reference, native={"reduce_atomic": "compare-and-swap loops in CUDA C++"}))
+    _reductions, _reductions_reference))
 
 # ---- scans -----------------------------------------------------------------------------------------------------
 
