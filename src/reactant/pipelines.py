@@ -76,20 +76,18 @@ PASSES: dict[str, Any] = {
     "legalize_chlo": Mlir("func.func(chlo-legalize-to-stablehlo)"),
 }
 
-SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "slicing", "dynamic_slicing",
-                     "masked_updates", "indexing", "reduction", "contraction", "structured", "rerolling",
-                     "sorting",
-                     "fourier",
-                     "complex_numbers",
+SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "chains", "slicing",
+                     "dynamic_slicing", "masked_updates", "indexing", "reduction", "contraction", "structured",
+                     "rerolling", "sorting", "fourier", "complex_numbers",
                      "random_bits",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))
 
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "loop_windows", "loop_reads",
-                   "shape", "slicing", "dynamic_slicing", "logic", "cleanup"))
+                   "shape", "chains", "slicing", "dynamic_slicing", "logic", "cleanup"))
 
-NATIVE = Fixpoint(("target", "target_windows", "arithmetic", "shape", "slicing", "logic", "cleanup"))
+NATIVE = Fixpoint(("target", "target_windows", "arithmetic", "shape", "chains", "slicing", "logic", "cleanup"))
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""
 
 # Reads go to the newest version of an array before loops decide whether they need a second buffer for it.

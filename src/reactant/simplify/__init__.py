@@ -1,6 +1,7 @@
 """The tensor rules: one module a family of root ops; importing this package declares them all."""
 from reactant.simplify import (
     arithmetic,
+    chains,
     cleanup,
     complex_numbers,
     conditional_updates,
@@ -37,6 +38,7 @@ from reactant.simplify import (
 
 __all__ = [
     "arithmetic",
+    "chains",
     "cleanup",
     "complex_numbers",
     "conditional_updates",

@@ -39,14 +39,6 @@ def reshape_to_same_shape(x, result_shape):
     return x if shape_of(x) == result_shape else None
 
 
-@rewrite(match.reshape(match.reshape(x)),
-         example=(lambda a: ops.reshape(ops.reshape(a(2, 6), (3, 4)), (12,)),
-                  lambda a: ops.reshape(ops.reshape(a(2, 6), (3, 4)), (2, 6))))
-def reshape_of_reshape(x, result_shape):
-    """reshape(reshape(x)) = reshape(x)"""
-    return ops.reshape(x, result_shape)
-
-
 @rewrite(match.reshape(named("b", match.broadcast_in_dim(x, broadcast_dimensions=d))),
          example=(lambda a: ops.reshape(ops.broadcast_in_dim(a(3), (2, 1, 3), (2,)), (2, 3)),
                   lambda a: ops.reshape(ops.broadcast_in_dim(a(3, 1), (2, 3, 1), (1, 2)), (1, 2, 3)),
@@ -96,52 +88,11 @@ def transpose_is_reshape(x, p, result_shape):
     return ops.reshape(x, result_shape) if moved == sorted(moved) else None
 
 
-@rewrite(match.transpose(once(named("b", match.reshape(x))), permutation=p),
-         example=(lambda a: ops.transpose(ops.reshape(a(6, 20), (2, 3, 4, 5)), (2, 3, 0, 1)),
-                  lambda a: ops.transpose(ops.reshape(a(6, 4, 5), (2, 3, 4, 5)), (3, 0, 1, 2))),
-         counter=lambda a: ops.transpose(ops.reshape(a(6, 20), (2, 3, 4, 5)), (0, 2, 1, 3)))
-def transpose_of_blocks(b, x, p, result_shape):
-    """transpose(reshape(x)) = reshape(transpose(x)) where what was split stays together"""
-    inner, outer = shape_of(x), shape_of(b)
-    if 0 in inner or len(inner) >= len(outer):
-        return None
-    groups = reshape_groups(inner, outer)
-    if any(len(old) != 1 or not new for old, new in groups) or len(groups) < 2:
-        return None
-    by_first = {new[0]: (old[0], new) for old, new in groups}
-    order, at = [], 0
-    while at < len(p):
-        if p[at] not in by_first:
-            return None
-        old, new = by_first[p[at]]
-        if tuple(p[at:at + len(new)]) != tuple(new):
-            return None
-        order.append(old)
-        at += len(new)
-    return ops.reshape(ops.transpose(x, order), result_shape)
-
-
-@rewrite(match.transpose(match.broadcast_in_dim(x, broadcast_dimensions=d), permutation=p),
-         example=lambda a: ops.transpose(ops.broadcast_in_dim(a(3, 4), (3, 2, 4), (0, 2)), (2, 0, 1)))
-def transpose_of_broadcast(x, d, p, result_shape):
-    """transpose(broadcast_in_dim(x, d), p) = broadcast_in_dim(x, where p puts d)"""
-    place = inverse(p)
-    return ops.broadcast_in_dim(x, result_shape, tuple(place[i] for i in d))
-
-
 @rewrite(match.transpose(match.iota(iota_dimension=d), permutation=p),
          example=lambda a: ops.transpose(ops.iota((2, 3), a.dtype, 1), (1, 0)))
 def transpose_of_iota(d, p, result_shape, result_dtype):
     """transpose(iota(d), p) = iota(where p puts d)"""
     return ops.iota(result_shape, result_dtype, inverse(p)[d])
-
-
-@rewrite(match.transpose(once(match.reverse(x, dimensions=d)), permutation=p),
-         example=lambda a: ops.transpose(ops.reverse(a(2, 3), (1,)), (1, 0)))
-def transpose_of_reverse(x, d, p):
-    """transpose(reverse(x, d), p) = reverse(transpose(x, p), where p puts d)"""
-    place = inverse(p)
-    return ops.reverse(ops.transpose(x, p), tuple(place[i] for i in d))
 
 
 @rewrite(match.transpose(once(match.dynamic_update_slice(x, y, rest("xs"))), permutation=p),
@@ -154,29 +105,6 @@ def transpose_of_update(x, y, xs, p):
     if not _absorbs(x, "stablehlo.transpose"):
         return None
     return ops.dynamic_update_slice(ops.transpose(x, p), ops.transpose(y, p), [xs[i] for i in p])
-
-
-@rewrite(match.transpose(once(match.pad(x, y, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
-                         permutation=p),
-         example=lambda a: ops.transpose(ops.pad(ops.transpose(a(2, 3), (1, 0)), a(), (1, 0), (0, 2), (1, 0)), (1, 0)),
-         counter=lambda a: ops.transpose(ops.pad(a(2, 3), a(), (1, 0), (0, 2)), (1, 0)))
-def transpose_of_pad(x, y, low, high, interior, p):
-    """transpose(pad(x, v), p) = pad(transpose(x, p), v) with permuted bounds"""
-    if not _absorbs(x, "stablehlo.transpose"):
-        return None
-    return ops.pad(ops.transpose(x, p), y, *([bound[i] for i in p] for bound in (low, high, interior)))
-
-
-@rewrite(match.reverse(once(match.pad(x, y, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
-                       dimensions=d),
-         example=lambda a: ops.reverse(ops.pad(ops.reverse(a(2, 3), (1,)), a(), (1, 0), (0, 2), (1, 0)), (1,)),
-         counter=lambda a: ops.reverse(ops.pad(a(2, 3), a(), (1, 0), (0, 2)), (1,)))
-def reverse_of_pad(x, y, low, high, interior, d):
-    """reverse(pad(x, v)) = pad(reverse(x), v) with mirrored bounds"""
-    if not _absorbs(x, "stablehlo.reverse"):
-        return None
-    ends = [(b, a) if i in d else (a, b) for i, (a, b) in enumerate(zip(low, high, strict=True))]
-    return ops.pad(ops.reverse(x, d), y, *zip(*ends, strict=True), interior)
 
 
 @rewrite(match.reverse(once(match.dynamic_update_slice(x, y, rest("xs"))), dimensions=d),
@@ -390,40 +318,6 @@ def broadcast_is_transpose(x, d, result_shape):
     return ops.reshape(ops.transpose(x, sorted(range(len(d)), key=lambda i: d[i])), result_shape)
 
 
-@rewrite(match.broadcast_in_dim(match.broadcast_in_dim(x, broadcast_dimensions=d), broadcast_dimensions=e),
-         example=lambda a: ops.broadcast_in_dim(ops.broadcast_in_dim(a(3), (2, 3), (1,)), (4, 3, 2), (2, 1)))
-def broadcast_of_broadcast(x, d, e, result_shape):
-    """broadcast_in_dim(broadcast_in_dim(x, d), e) = broadcast_in_dim(x, e[d])"""
-    return ops.broadcast_in_dim(x, result_shape, tuple(e[i] for i in d))
-
-
-@rewrite(match.broadcast_in_dim(named("b", match.reshape(x)), broadcast_dimensions=d),
-         example=(lambda a: ops.broadcast_in_dim(ops.reshape(a(3), (1, 3)), (4, 2, 3), (1, 2)),
-                  lambda a: ops.broadcast_in_dim(ops.reshape(a(1, 1), ()), (4, 2), ())),
-         counter=(lambda a: ops.broadcast_in_dim(ops.reshape(a(6), (2, 3)), (4, 2, 3), (1, 2)),
-                  lambda a: ops.broadcast_in_dim(ops.reshape(a(2, 1, 3), (2, 3)), (4, 2, 3), (1, 2))))
-def broadcast_of_reshape(b, x, d, result_shape):
-    """broadcast_in_dim(reshape(x), d) = broadcast_in_dim(x, d') where the reshape only added dimensions of extent 1"""
-    extents = shape_of(x)
-    mapping = unit_mapping(extents, shape_of(b))
-    if mapping is None or len(result_shape) < len(extents):
-        return None
-    taken = [d[mapping[i]] if i in mapping else None for i in range(len(extents))]
-    spare = iter([n for n in range(len(result_shape)) if n not in taken])
-    places = [next(spare) if n is None else n for n in taken]
-    if places != sorted(places) and list(d) == sorted(d):
-        return None  # it would need a transpose
-    return ops.broadcast_in_dim(x, result_shape, places)
-
-
-@rewrite(match.broadcast_in_dim(match.transpose(x, permutation=p), broadcast_dimensions=d),
-         example=lambda a: ops.broadcast_in_dim(ops.transpose(a(2, 3), (1, 0)), (3, 4, 2), (0, 2)))
-def broadcast_of_transpose(x, p, d, result_shape):
-    """broadcast_in_dim(transpose(x, p), d) = broadcast_in_dim(x, where d puts p)"""
-    place = inverse(p)
-    return ops.broadcast_in_dim(x, result_shape, tuple(d[place[i]] for i in range(len(p))))
-
-
 @rewrite(match.broadcast_in_dim(named("b", match.iota(iota_dimension=e)), broadcast_dimensions=d),
          example=lambda a: ops.broadcast_in_dim(ops.iota((3,), a.dtype, 0), (2, 3), (1,)),
          counter=lambda a: ops.broadcast_in_dim(ops.iota((1,), a.dtype, 0), (2, 3), (1,)))
@@ -434,13 +328,6 @@ def broadcast_of_iota(b, e, d, result_shape, result_dtype):
 
 # ---- reverse -------------------------------------------------------------------------------------------------------
 
-@rewrite(match.reverse(match.reverse(x, dimensions=d), dimensions=e),
-         example=lambda a: ops.reverse(ops.reverse(a(2, 3), (0, 1)), (1,)))
-def reverse_of_reverse(x, d, e):
-    """reverse(reverse(x, d), e) = reverse(x, d xor e)"""
-    return ops.reverse(x, tuple(set(d) ^ set(e)))
-
-
 @rewrite(match.reverse(x, dimensions=d), example=lambda a: ops.reverse(a(1, 3), (0, 1)),
          counter=lambda a: ops.reverse(a(2, 3), (0, 1)))
 def reverse_of_unit_dimension(x, d):
@@ -448,16 +335,6 @@ def reverse_of_unit_dimension(x, d):
     extents = shape_of(x)
     kept = tuple(i for i in d if extents[i] > 1)
     return ops.reverse(x, kept) if kept != d else None
-
-
-@rewrite(match.reverse(match.broadcast_in_dim(x, broadcast_dimensions=d), dimensions=e),
-         example=(lambda a: ops.reverse(ops.broadcast_in_dim(a(3), (2, 3), (1,)), (0,)),
-                  lambda a: ops.reverse(ops.broadcast_in_dim(a(3, 1), (3, 2), (0, 1)), (0, 1))))
-def reverse_of_broadcast(x, d, e, result_shape):
-    """reverse(broadcast_in_dim(x, d), e) = broadcast_in_dim(reverse(x, those of e that come from x), d)"""
-    extents = shape_of(x)
-    return ops.broadcast_in_dim(ops.reverse(x, tuple(i for i in range(len(d)) if d[i] in e and extents[i] > 1)),
-                                result_shape, d)
 
 
 @rewrite(match.reverse(once(one_of(POINTWISE, rest("xs"), template="t")), dimensions=d),

@@ -11,42 +11,38 @@ Nothing here touches IR.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
 from math import gcd
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from reactant.ir.types import size
-from reactant.simplify.indexmaps import inverse, reshape_groups
+from reactant.simplify.indexmaps import reshape_groups
 
 Step: TypeAlias = tuple
 """("slice", starts, limits, strides), ("reverse", dimensions), ("transpose", permutation), ("reshape", shape),
-("broadcast", shape, dimensions) or ("pad", low, high, interior)."""
+("broadcast", shape, dimensions), ("pad", low, high, interior) or ("fill", shape), the padding value everywhere."""
 Chain: TypeAlias = tuple[Step, ...]
 """Steps in the order in which they are applied."""
 Shape: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Axis:
-    """One dimension of a view: `extent` indices, of which first, first + period, ... (`count` of them) are inside; each
-    of these moves the place in the source by `stride`."""
+class Axis(NamedTuple):
+    """One dimension of a view: `extent` indices, of which `inside` many are inside: first, first + period, ... Each of
+    these moves the place in the source by `stride`."""
 
     extent: int
     stride: int
     first: int
     period: int
-    count: int
+    inside: int
 
     @property
     def padded(self) -> bool:
-        return self.count != self.extent
+        return self.inside != self.extent
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """Where the elements of a result come from: place `offset` + the sum of the axes' strides in the flattened source,
     or the padding value. `blank`: the padding value everywhere."""
 
@@ -64,7 +60,8 @@ def plain(extent: int, stride: int) -> Axis:
     return Axis(extent, 0 if extent == 1 else stride, 0, 1, extent)
 
 
-def identity(shape: Sequence[int]) -> View:
+@lru_cache(maxsize=4096)
+def identity(shape: Shape) -> View:
     """An array as it is. Every extent is at least 1."""
     axes, stride = [], 1
     for extent in reversed(shape):
@@ -82,13 +79,12 @@ def blank(shape: Sequence[int]) -> View:
 
 def extended(view: View, step: Step) -> View | None:
     """The view with one more step behind it; None where that is no view of the source. Results are not empty."""
-    found = STEPS[step[0]](view, *step[1:])
-    return None if found is None else blank(found.shape) if found.blank else found
+    return blank(result_shape(view.shape, step)) if view.blank else STEPS[step[0]](view, *step[1:])
 
 
 def composed(source: Sequence[int], chain: Chain) -> View | None:
     """The view that a chain makes of an array."""
-    view: View | None = identity(source)
+    view: View | None = identity(tuple(source))
     for step in chain:
         view = view if view is None else extended(view, step)
     return view
@@ -96,10 +92,9 @@ def composed(source: Sequence[int], chain: Chain) -> View | None:
 
 def _settled(axes: Sequence[Axis], offset: int) -> View:
     """A view whose axes may have nothing inside, or only one index."""
-    if any(axis.count <= 0 for axis in axes):
+    if any(axis.inside <= 0 for axis in axes):
         return blank([axis.extent for axis in axes])
-    return View(tuple(Axis(a.extent, 0 if a.count == 1 else a.stride, a.first, 1 if a.count == 1 else a.period, a.count)
-                      for a in axes), offset)
+    return View(tuple(a._replace(stride=0, period=1) if a.inside == 1 else a for a in axes), offset)
 
 
 def _window(axis: Axis, start: int, stride: int, extent: int) -> tuple[Axis, int]:
@@ -113,7 +108,7 @@ def _window(axis: Axis, start: int, stride: int, extent: int) -> tuple[Axis, int
     i = ((axis.first - start) // common * pow(step, -1, period)) % period if period > 1 else 0
     j = (start + stride * i - axis.first) // axis.period
     low = max(0, -(j // step))                                       # the first k with j0 + step k >= 0
-    high = min((extent - 1 - i) // period, (axis.count - 1 - j) // step)
+    high = min((extent - 1 - i) // period, (axis.inside - 1 - j) // step)
     return Axis(extent, axis.stride * step, i + period * low, period, high - low + 1), axis.stride * (j + step * low)
 
 
@@ -130,14 +125,14 @@ def _reverse(view: View, dimensions: Shape) -> View:
     axes, offset = list(view.axes), view.offset
     for d in dimensions:
         axis = axes[d]
-        last = axis.first + (axis.count - 1) * axis.period
-        axes[d] = replace(axis, stride=-axis.stride, first=axis.extent - 1 - last)
-        offset += axis.stride * (axis.count - 1)
-    return replace(view, axes=tuple(axes), offset=offset)
+        last = axis.first + (axis.inside - 1) * axis.period
+        axes[d] = axis._replace(stride=-axis.stride, first=axis.extent - 1 - last)
+        offset += axis.stride * (axis.inside - 1)
+    return view._replace(axes=tuple(axes), offset=offset)
 
 
 def _transpose(view: View, permutation: Shape) -> View:
-    return replace(view, axes=tuple(view.axes[p] for p in permutation))
+    return view._replace(axes=tuple(view.axes[p] for p in permutation))
 
 
 def _broadcast(view: View, shape: Shape, dimensions: Shape) -> View:
@@ -145,14 +140,14 @@ def _broadcast(view: View, shape: Shape, dimensions: Shape) -> View:
     for axis, d in zip(view.axes, dimensions, strict=True):
         if axis.extent == shape[d]:
             axes[d] = axis
-    return replace(view, axes=tuple(axes))
+    return view._replace(axes=tuple(axes))
 
 
 def _pad(view: View, low: Shape, high: Shape, interior: Shape) -> View:
     axes, offset = [], view.offset
     for axis, below, above, between in zip(view.axes, low, high, interior, strict=True):
         wide = 1 + (axis.extent - 1) * (between + 1)
-        spread = replace(axis, extent=wide, first=axis.first * (between + 1), period=axis.period * (between + 1))
+        spread = axis._replace(extent=wide, first=axis.first * (between + 1), period=axis.period * (between + 1))
         found, moved = _window(spread, -below, 1, below + wide + above)
         axes.append(found)
         offset += moved
@@ -160,8 +155,6 @@ def _pad(view: View, low: Shape, high: Shape, interior: Shape) -> View:
 
 
 def _reshape(view: View, shape: Shape) -> View | None:
-    if view.blank:
-        return blank(shape)
     axes: list[Axis] = []
     for old, new in reshape_groups(view.shape, shape):
         found = _regrouped([view.axes[d] for d in old], [shape[d] for d in new])
@@ -183,14 +176,14 @@ def _regrouped(old: list[Axis], new: list[int]) -> list[Axis] | None:
         if any(axis.padded for axis in wide[1:]) or wide[0].period != 1:
             return None
         block, unit = size([axis.extent for axis in wide[1:]]), size(targets[1:])
-        first, count = wide[0].first * block, wide[0].count * block
+        first, count = wide[0].first * block, wide[0].inside * block
         if first % unit or count % unit:
             return None
-        inside = _split([(wide[0].count, wide[0].stride), *((a.extent, a.stride) for a in wide[1:])],
+        run = _split([(wide[0].inside, wide[0].stride), *((a.extent, a.stride) for a in wide[1:])],
                         [count // unit, *targets[1:]])
-        if inside is None:
+        if run is None:
             return None
-        (extent, stride), *others = inside
+        (extent, stride), *others = run
         found = [Axis(targets[0], 0 if extent == 1 else stride, first // unit, 1, extent),
                  *(plain(*each) for each in others)]
     kept = iter(found)
@@ -229,20 +222,21 @@ def _split(dims: list[tuple[int, int]], extents: Sequence[int]) -> list[tuple[in
 
 
 STEPS = {"slice": _slice, "reverse": _reverse, "transpose": _transpose, "reshape": _reshape, "broadcast": _broadcast,
-         "pad": _pad}
+         "pad": _pad, "fill": lambda view, shape: blank(shape)}
 
 
 # ---- what chains cost ----------------------------------------------------------------------------------------------
 
-KINDS = ("reshape", "slice", "reverse", "transpose", "pad", "broadcast")
+KINDS = ("reshape", "slice", "reverse", "transpose", "pad", "broadcast", "fill")
 """From what costs least, which is also the order in which a chain that can be chosen applies them."""
-ORDER = {kind: i for i, kind in enumerate(("slice", "transpose", "reverse", "reshape", "pad", "broadcast"))}
+ORDER = {kind: i for i, kind in enumerate(("slice", "transpose", "reverse", "pad", "reshape", "broadcast",
+                                            "fill"))}
 
 
 def result_shape(shape: Sequence[int], step: Step) -> Shape:
     """The shape that a step makes of one."""
     kind = step[0]
-    if kind in ("reshape", "broadcast"):
+    if kind in ("reshape", "broadcast", "fill"):
         return tuple(step[1])
     if kind == "transpose":
         return tuple(shape[p] for p in step[1])
@@ -253,16 +247,27 @@ def result_shape(shape: Sequence[int], step: Step) -> Shape:
     return tuple(shape)
 
 
-def weight(source: Sequence[int], chain: Chain) -> tuple[int, int, int, int]:
-    """What a chain costs, to be compared: its steps, the elements they move (a reshape moves none), their kinds, and
-    how far they are from the order in which a chain is written here. Making part of a chain cheaper makes it cheaper."""
-    moved, shape = 0, tuple(source)
+def weight(source: Sequence[int], chain: Chain) -> tuple[int, ...]:
+    """What a chain costs, to be compared: its steps, the elements they move (a reshape moves none), their kinds, how
+    far they are from the order in which a chain is written here, and how they are spelt. Making part of a chain cheaper
+    makes it cheaper: so rewriting any part to something cheaper ends."""
+    moved = spelling = 0
+    steps, shape = len(chain), tuple(source)
     for step in chain:
         shape = result_shape(shape, step)
-        moved += size(shape) if step[0] != "reshape" else 0
+        if step[0] == "reshape":
+            spelling += len(step[1])
+            continue
+        moved += size(shape)
+        if step[0] == "pad":
+            steps += min((*step[1], *step[2]), default=0) < 0       # it is a slice, too
+        elif step[0] == "slice":
+            spelling += sum(step[2]) + sum(step[3])
+        elif step[0] == "broadcast":
+            spelling += sum(step[2])
     order = [ORDER[step[0]] for step in chain]
     inversions = sum(a > b for i, a in enumerate(order) for b in order[i + 1:])
-    return len(chain), moved, sum(16 ** KINDS.index(step[0]) for step in chain), inversions
+    return steps, moved, sum(16 ** KINDS.index(step[0]) for step in chain), inversions, spelling
 
 
 # ---- a view as a chain ---------------------------------------------------------------------------------------------
@@ -275,10 +280,13 @@ def shortest(source: Shape, chain: Chain) -> Chain | None:
     if view is None:
         return None
     best, cost = None, weight(source, chain)
+    seen: set[Chain] = set()
     for candidate in candidates(source, view):
-        price = weight(source, candidate)
-        if price < cost and composed(source, candidate) == view:
-            best, cost = candidate, price
+        if len(candidate) <= cost[0] and candidate not in seen:
+            seen.add(candidate)
+            price = weight(source, candidate)
+            if price < cost and composed(source, candidate) == view:
+                best, cost = candidate, price
     return best
 
 
@@ -286,10 +294,13 @@ def candidates(source: Shape, view: View) -> Iterator[Chain]:
     """Chains that may be equal to a view: the elements read from the source, in the source's order, then put in place,
     padded and repeated."""
     if view.blank:
+        yield (("fill", view.shape),)
         return
+    yield from _repeated(source, view)
     padded = any(axis.padded for axis in view.axes)
-    core = [axis.count if axis.padded or axis.stride else 1 for axis in view.axes]
-    whole = [axis.count for axis in view.axes]
+    repeats = any(axis.extent != 1 and not axis.stride for axis in view.axes)
+    core = [axis.inside if axis.padded or axis.stride else 1 for axis in view.axes]
+    whole = [axis.inside for axis in view.axes]
     strides = [axis.stride for axis in view.axes]
     low = tuple(axis.first for axis in view.axes)
     between = tuple(axis.period - 1 for axis in view.axes)
@@ -299,7 +310,7 @@ def candidates(source: Shape, view: View) -> Iterator[Chain]:
         steps: list[Step] = []
         shape = list(shape)
         if padded:
-            needed = [a.count if a.padded else n for a, n in zip(view.axes, shape, strict=True)]
+            needed = [a.inside if a.padded else n for a, n in zip(view.axes, shape, strict=True)]
             if needed != shape:
                 steps.append(("broadcast", tuple(needed), tuple(range(len(shape)))))
                 shape = needed
@@ -323,13 +334,45 @@ def candidates(source: Shape, view: View) -> Iterator[Chain]:
         shape = tuple(source)
         for step in read:
             shape = result_shape(shape, step)
+        if len(read) == 2 and size(shape) != 1 and order == sorted(order):
+            yield from _in_place(read, shape, core, tuple(sorted(reversed_)), finished)
         for placed in placings(shape, core, order, reversed_):
             now = shape
             for step in placed:
                 now = result_shape(now, step)
             yield (*read, *placed, *finished(now))
-        if not padded:
+        if not padded and repeats:
             yield from _spreadings(read, shape, view.shape, order, reversed_)
+
+
+def _repeated(source: Shape, view: View) -> Iterator[Chain]:
+    """A view of just the dimensions that are read or padded, in the result's order or the source's; then repeated."""
+    kept = [d for d, axis in enumerate(view.axes) if axis.stride or axis.padded]
+    repeats = any(axis.extent != 1 for d, axis in enumerate(view.axes) if d not in kept)
+    if not repeats and not any(axis.padded for axis in view.axes) or len(kept) == len(view.axes):
+        return
+    for order in {tuple(kept), tuple(sorted(kept, key=lambda d: -abs(view.axes[d].stride)))}:
+        inner = view._replace(axes=tuple(view.axes[d] for d in order))
+        if repeats:
+            last: Step = ("broadcast", view.shape, order)
+        elif list(order) == kept:
+            last = ("reshape", view.shape)
+        else:
+            continue
+        for chain in candidates(source, inner):
+            yield (*chain, last)
+
+
+def _in_place(read: Chain, shape: Shape, core: Sequence[int], turned: Shape,
+              finished: Callable[[Sequence[int]], Chain]) -> Iterator[Chain]:
+    """A slice of a reshaped array, reshaped so that the slice has the extents that are needed."""
+    (_, seen), (_, *bounds) = read
+    if [n for n in shape if n != 1] != [n for n in core if n != 1] or 1 in shape:
+        return
+    rows = iter(zip(seen, *bounds, strict=True))
+    whole, *cut = zip(*((1, 0, 1, 1) if n == 1 else next(rows) for n in core), strict=True)
+    mirror: Chain = (("reverse", turned),) if turned else ()
+    yield (("reshape", whole), ("slice", *cut), *mirror, *finished(core))
 
 
 def _spreadings(read: Chain, shape: Shape, result: Shape, order: list[int], reversed_: set[int]) -> Iterator[Chain]:
@@ -375,39 +418,40 @@ def readings(source: Shape, dims: Sequence[tuple[int, int]], first: int) -> Iter
 def _slice_of(shape: Shape, runs: Sequence[tuple[int, int]], first: int) -> Chain | None:
     """The slice of an array whose elements, in order, are at the places of `runs`; no step where that is all of it."""
     left = list(runs)
-    starts, limits, strides = [], [], []
+    starts: list[int] = []
+    limits: list[int] = []
+    strides: list[int] = []
     unit = 1
     for extent in reversed(shape):
         start = first // unit % extent
-        count = step = 1
+        count = pace = 1
         if left and left[-1][1] < unit * extent:
             total, stride = left.pop()
             if stride % unit:
                 return None
-            step = stride // unit
-            if start + (total - 1) * step < extent:
+            pace = stride // unit
+            if start + (total - 1) * pace < extent:
                 count = total
                 if left and left[-1][1] < unit * extent:
                     return None
             else:                                    # goes on in the dimension before
-                if extent % step or total % (extent // step) or start >= step:
+                if extent % pace or total % (extent // pace) or start >= pace:
                     return None
-                count = extent // step
+                count = extent // pace
                 left.append((total // count, unit * extent))
         starts.append(start)
-        limits.append(start + (count - 1) * step + 1)
-        strides.append(step)
+        limits.append(start + (count - 1) * pace + 1)
+        strides.append(pace)
         unit *= extent
     if left or first >= unit:
         return None
-    starts, limits, strides = (tuple(reversed(each)) for each in (starts, limits, strides))
-    everything = all(a == 0 and s == 1 and b == n for a, b, s, n in zip(starts, limits, strides, shape, strict=True))
-    return () if everything else (("slice", starts, limits, strides),)
+    step = ("slice", tuple(starts[::-1]), tuple(limits[::-1]), tuple(strides[::-1]))
+    return () if result_shape(shape, step) == tuple(shape) else (step,)
 
 
 def _other_shapes(source: Shape, dims: Sequence[tuple[int, int]], runs: Sequence[tuple[int, int]],
                   first: int) -> Iterator[Shape]:
-    """Shapes of as many elements in which the places may be a slice: each dimension or run in a dimension of its own."""
+    """Shapes of as many elements in which the places may be a slice: each dimension, or run, in one of its own."""
     total = size(source)
     source_units, unit = [], 1
     for extent in reversed(source):
@@ -442,8 +486,8 @@ def placings(shape: Shape, core: Sequence[int], order: Sequence[int], reversed_:
     if sorted_:
         reshape: Chain = (("reshape", target),) if shape != target else ()
         yield (*reshape, *mirror)
-        if same and reshape and turned:
-            yield (("reverse", tuple(here[order.index(d)] for d in turned)), *reshape)
+        if reshape and turned and (before := _reversed_before(shape, target, reversed_)) is not None:
+            yield (("reverse", before), *reshape)
         return
     if same and len(shape) == len(target):
         # dimensions of extent 1 go where they are needed
@@ -468,30 +512,39 @@ def placings(shape: Shape, core: Sequence[int], order: Sequence[int], reversed_:
     yield from _blocks(shape, core, order, turned, target)
 
 
+def _reversed_before(shape: Shape, target: Shape, turned: set[int]) -> Shape | None:
+    """The dimensions to reverse before a reshape, so that `turned` are after it."""
+    found: list[int] = []
+    for old, new in reshape_groups(shape, target):
+        wide = [d for d in new if target[d] != 1]
+        if turned & set(wide):
+            if not turned >= set(wide):
+                return None
+            found.extend(i for i in old if shape[i] != 1)
+    return tuple(found)
+
+
 def _blocks(shape: Shape, core: Sequence[int], order: Sequence[int], turned: Shape, target: Shape) -> Iterator[Chain]:
-    """Dimensions that stay beside each other are moved as one: transpose first, then reshape."""
-    groups: list[list[int]] = []
-    for d in order:
-        wide_after = [k for k in sorted(order) if groups and k > groups[-1][-1]]
-        if groups and wide_after and wide_after[0] == d:
-            groups[-1].append(d)
-        else:
-            groups.append([d])
-    if len(groups) == len(order) or len(groups) < 2:
+    """Dimensions that a reshape splits or merges, and that stay beside each other, are moved before the reshape."""
+    here = [i for i, n in enumerate(shape) if n != 1]
+    rank = {d: k for k, d in enumerate(sorted(order))}
+    groups: list[tuple[list[int], list[int]]] = []
+    for old, new in reshape_groups([shape[i] for i in here], [core[d] for d in order]):
+        dims = [order[k] for k in new]
+        if [rank[d] for d in dims] != list(range(rank[dims[0]], rank[dims[0]] + len(dims))):
+            return
+        groups.append(([here[i] for i in old], dims))
+    if all(len(old) == len(new) == 1 for old, new in groups):
         return
-    extents = [size([core[d] for d in group]) for group in groups]
-    permutation = inverse([sorted(range(len(groups)), key=lambda i: groups[i][0]).index(i) for i in range(len(groups))])
-    if [n for n in shape if n != 1] == extents and len(shape) == len(extents):
-        first: Chain = ()
-    else:
-        first = (("reshape", tuple(extents)),)
+    groups.sort(key=lambda group: group[1][0])
+    narrow = [i for i in range(len(shape)) if i not in here]
+    permutation = (*narrow, *(i for old, _ in groups for i in old))
     mirror: Chain = (("reverse", turned),) if turned else ()
-    yield (*first, ("transpose", permutation), ("reshape", target), *mirror)
-    alone = {group[0]: i for i, group in enumerate(groups) if len(group) == 1}
-    if turned and all(d in alone for d in turned):
-        where = {i: p for p, i in enumerate(permutation)}
-        yield (*first, ("transpose", permutation), ("reverse", tuple(sorted(where[alone[d]] for d in turned))),
-               ("reshape", target))
+    yield (("transpose", permutation), ("reshape", target), *mirror)
+    place = {i: at for at, i in enumerate(permutation)}
+    if turned and all(set(new) <= set(turned) or not set(new) & set(turned) for _, new in groups):
+        before = tuple(sorted(place[i] for old, new in groups if new[0] in turned for i in old))
+        yield (("transpose", permutation), ("reverse", before), ("reshape", target))
 
 
 def simplified(source: Shape, chain: Chain) -> Chain:
@@ -510,5 +563,5 @@ def simplified(source: Shape, chain: Chain) -> Chain:
             return chain
 
 
-__all__ = ["Axis", "View", "composed", "extended", "groupby", "identity", "result_shape", "shortest", "simplified",
+__all__ = ["Axis", "View", "composed", "extended", "identity", "result_shape", "shortest", "simplified",
            "weight"]
