@@ -15,9 +15,11 @@ from reactant.ir import ops
 from reactant.ir.attributes import GatherDimensions, ScatterDimensions
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, one_of, producer, rewrite, variables
+from reactant.simplify.chains import built
 from reactant.simplify.cleanup import COMPARE, EXACT_BINARY, EXACT_UNARY
 from reactant.simplify.contents import apply
 from reactant.simplify.indexmaps import inverse, without
+from reactant.simplify.views import View, plain, written
 
 x, y, i, d, n, u = variables("x y i d n u")
 KNOWN_ELEMENTS = 65_536
@@ -168,6 +170,58 @@ def _placed(part: ir.Value, axis: int, offsets: Sequence[int], result: Sequence[
     moved = ops.transpose(part, order)
     moved = ops.reshape(moved, [*(result[k] for k in batch), *(result[k] for k in offsets)])
     return ops.transpose(moved, inverse([*batch, *offsets]))
+
+
+def _affine(numbers: np.ndarray) -> tuple[int, list[int]] | None:
+    """(first, step along each dimension) of numbers that grow evenly along every dimension."""
+    steps = [int(numbers.take(1, k).flat[0]) - int(numbers.flat[0]) if n > 1 else 0
+             for k, n in enumerate(numbers.shape)]
+    found = np.full(numbers.shape, int(numbers.flat[0]), np.int64)
+    for k, (n, step) in enumerate(zip(numbers.shape, steps, strict=True)):
+        found += (np.arange(n) * step).reshape([-1 if j == k else 1 for j in range(numbers.ndim)])
+    return (int(numbers.flat[0]), steps) if np.array_equal(found, numbers) else None
+
+
+def _grid(a, *indices, shape=(5, 6), sizes=(1, 1)):
+    """Elements at grids of places, for examples."""
+    grid = np.stack(np.broadcast_arrays(*indices), -1).astype(np.int32)
+    collapsed = [k for k, n in enumerate(sizes) if n == 1]
+    offsets = range(grid.ndim - 1, grid.ndim - 1 + len(sizes) - len(collapsed))
+    return ops.gather(a(*shape), ops.constant(grid), offset_dims=offsets, collapsed_slice_dims=collapsed,
+                      start_index_map=range(grid.shape[-1]), index_vector_dim=grid.ndim - 1, slice_sizes=sizes)
+
+
+@rewrite(match.gather(x, i, dimension_numbers=d, slice_sizes=n),
+         example=(lambda a: _grid(a, np.arange(5), np.arange(5)),                                # the diagonal
+                  lambda a: _grid(a, np.arange(5)[:, None], np.arange(6)[None, ::-1]),
+                  lambda a: _grid(a, np.arange(3)[None, :], np.arange(1, 6, 2)[:, None]),
+                  lambda a: _grid(a, np.arange(2), 2 * np.arange(2) + 1, shape=(5, 6, 4), sizes=(1, 1, 4))),
+         counter=(lambda a: _grid(a, np.arange(4)[:, None], np.arange(3)[None, :] + np.arange(4)[:, None]),
+                  lambda a: _grid(a, np.array([0, 1, 3]), np.arange(3))))
+def gather_of_grid(x, i, d, n, result_shape):
+    """x at a grid of places that are affine in the grid's numbers = the slices, transposes... that read them"""
+    extents, indices = shape_of(x), shape_of(i)
+    if d.operand_batching_dims or 0 in result_shape or not result_shape:
+        return None
+    numbers = known_content(i)
+    if numbers is None:
+        return None
+    last = d.index_vector_dim
+    rows = np.moveaxis(numbers, last, -1) if last < len(indices) else numbers[..., None]
+    units = [size(extents[k + 1:]) for k in range(len(extents))]
+    strides, offset = [0] * (rows.ndim - 1), 0
+    for position, axis in enumerate(d.start_index_map):
+        found = _affine(np.clip(rows[..., position].astype(np.int64), 0, extents[axis] - n[axis]))
+        if found is None:
+            return None
+        offset += found[0] * units[axis]
+        strides = [a + b * units[axis] for a, b in zip(strides, found[1], strict=True)]
+    window = iter([units[k] for k in range(len(extents)) if k not in d.collapsed_slice_dims])
+    batch = iter(strides)
+    view = View(tuple(plain(m, next(window) if k in d.offset_dims else next(batch))
+                      for k, m in enumerate(result_shape)), offset)
+    chain = written(extents, view)
+    return None if chain is None else built(x, chain, None)
 
 
 # ---- scatter -------------------------------------------------------------------------------------------------------

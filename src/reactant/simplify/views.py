@@ -279,7 +279,21 @@ def shortest(source: Shape, chain: Chain) -> Chain | None:
     view = composed(source, chain)
     if view is None:
         return None
-    best, cost = None, weight(source, chain)
+    return _cheapest(source, view, weight(source, chain))
+
+
+@lru_cache(maxsize=4096)
+def written(source: Shape, view: View) -> Chain | None:
+    """The cheapest chain the algebra knows that makes a view; None where it knows none."""
+    return _cheapest(source, view, (LONGEST_WRITTEN + 1,))
+
+
+LONGEST_WRITTEN = 4
+
+
+def _cheapest(source: Shape, view: View, cost: tuple[int, ...]) -> Chain | None:
+    """The cheapest chain for a view that costs less than `cost`."""
+    best = None
     seen: set[Chain] = set()
     for candidate in candidates(source, view):
         if len(candidate) <= cost[0] and candidate not in seen:
@@ -563,5 +577,5 @@ def simplified(source: Shape, chain: Chain) -> Chain:
             return chain
 
 
-__all__ = ["Axis", "View", "composed", "extended", "identity", "result_shape", "shortest", "simplified",
-           "weight"]
+__all__ = ["Axis", "View", "composed", "extended", "identity", "plain", "result_shape", "shortest",
+           "simplified", "weight", "written"]
