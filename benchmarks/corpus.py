@@ -4,9 +4,10 @@
 
 Medians of interleaved bursts of runs. "over JAX" above 1: ours is faster. Operations are StableHLO's: as imported,
 after the rules that hold for every target, and in the forms that this target runs fastest. Flops and bytes are the cost
-model's, after the first of these over before (at most 1: never worse). --peer names the Python of an environment with
-`enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by turn with ours; its flops and
-bytes are over the same module before.
+model's, after the first of these over before (at most 1: never worse); bytes are those after fusion
+(`reactant.ir.traffic`), "one by one" those that the operations would move if each stored its result. --peer names the
+Python of an environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by
+turn with ours; its flops and bytes are over those of the same module before.
 """
 import argparse
 import contextlib
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 
 import jax
-from peer import Peer, beside
+from peer import Peer, beside, costs_of
 from rich.console import Console
 from rich.table import Table
 from shared_programs import PROGRAMS, difference, prepared
@@ -23,6 +24,7 @@ from shared_programs import PROGRAMS, difference, prepared
 from reactant.demos.measure import geometric_mean
 
 TINY = 0.05
+COSTS = ("flops", "bytes", "one_by_one")
 NO_WORSE = 1.001
 """Flops and bytes that differ by less are equal."""
 AS_FAST = 1.05
@@ -40,11 +42,11 @@ def measure(name, scale, repeats, peer=None):
     row = {"program": name, "difference": difference(mine(*arrays), theirs(*arrays)), "left": lowered.reason,
            "before": sum(general.operations(optimized=False).values()), "after": sum(general.operations().values()),
            "here": sum(lowered.operations().values()), "notes": lowered.notes}
-    before, after = general.cost(optimized=False), general.cost()
+    before, after = costs_of(general.original), costs_of(general.module)
     functions = {"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}
     answers, seconds = beside(peer, name, scale, {"peer": "primal"} if peer else {}, functions, repeats)
     row |= seconds | {f"peer_{key}": value for key, value in answers.get("peer", {}).items()}
-    for key in ("flops", "bytes"):
+    for key in COSTS:
         row[key] = after[key] / before[key] if before[key] else 1.0
         if "peer" in row:
             row[f"peer_{key}"] = row[f"peer_{key}"] / before[key] if before[key] else 1.0
@@ -66,17 +68,18 @@ def verdict(row):
 def show(rows, failures, console, with_peer):
     table = Table(title="optimiser: milliseconds (medians); over JAX: how many times faster")
     table.add_column("program")
-    headings = ["JAX", "reactant", "over JAX", "ops before", "after", "here", "flops", "bytes", "difference"]
-    peers = ["peer ms", "ours over peer", "peer flops", "peer bytes", "behind the peer in"]
+    headings = ["JAX", "reactant", "over JAX", "ops before", "after", "here", "flops", "bytes", "one by one",
+                "difference"]
+    peers = ["peer ms", "ours over peer", "flops", "bytes", "one by one", "behind the peer in"]
     for heading in headings + peers * with_peer:
         table.add_column(heading, justify="right")
     for row in rows:
         cells = [f"{1e3 * row['jax']:.3f}", f"{1e3 * row['reactant']:.3f}", f"{row['over_jax']:.2f}"]
         cells += [str(row[key]) for key in ("before", "after", "here")]
-        cells += [f"{row['flops']:.2f}", f"{row['bytes']:.2f}", f"{row['difference']:.1e}"]
+        cells += [*(f"{row[key]:.2f}" for key in COSTS), f"{row['difference']:.1e}"]
         if with_peer:
-            figures = [f"{1e3 * row['peer']:.3f}", f"{row['peer'] / row['reactant']:.2f}", f"{row['peer_flops']:.2f}",
-                       f"{row['peer_bytes']:.2f}"] if "peer" in row else ["-"] * 4
+            figures = [f"{1e3 * row['peer']:.3f}", f"{row['peer'] / row['reactant']:.2f}",
+                       *(f"{row[f'peer_{key}']:.2f}" for key in COSTS)] if "peer" in row else ["-"] * 5
             cells += [*figures, verdict(row)]
         table.add_row(row["program"] + (" (left to JAX)" if row["left"] else ""), *cells)
     means = {"over_jax": geometric_mean(row["over_jax"] for row in rows)}
@@ -85,7 +88,7 @@ def show(rows, failures, console, with_peer):
         means["peer_over_jax"] = geometric_mean(row["jax"] / row["peer"] for row in ran)
         means["over_peer"] = geometric_mean(row["peer"] / row["reactant"] for row in ran)
     table.add_section()
-    table.add_row(f"geometric mean of {len(rows)}", "", "", f"{means['over_jax']:.2f}", *[""] * 7,
+    table.add_row(f"geometric mean of {len(rows)}", "", "", f"{means['over_jax']:.2f}", *[""] * 8,
                   *[f"{means['over_peer']:.2f}" if ran else ""] * with_peer)
     console.print(table)
     for row in rows:
@@ -105,7 +108,7 @@ def main(arguments=None):
     parser.add_argument("--peer", metavar="PYTHON", help="the Python of an environment with enzyme-ad")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
-    console = Console() if sys.stdout.isatty() else Console(width=220)
+    console = Console() if sys.stdout.isatty() else Console(width=240)
     scale = TINY if options.tiny else 1.0
     rows, failures = [], {}
     with Peer(options.peer) if options.peer else contextlib.nullcontext() as peer:

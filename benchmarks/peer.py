@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reactant.demos.measure import one_burst, rounds
 from reactant.ir import cost as costs
-from reactant.ir import modules
+from reactant.ir import modules, traffic
 from reactant.ir.context import building
 
 BURST = 0.003
@@ -104,10 +104,17 @@ class Peer:
 
 
 def cost(text):
-    """Operations, flops and bytes of a module by our cost model."""
+    """Operations and costs of a module."""
     with building():
         module = modules.parse(text)
-        return {"operations": modules.size(module), **costs.estimate(module)}
+        return {"operations": modules.size(module), **costs_of(module)}
+
+
+def costs_of(module):
+    """Flops, bytes after fusion, and those of the operations one by one, of a module by our cost model."""
+    with building():
+        found = costs.estimate(module)
+        return {"flops": found["flops"], "bytes": traffic.estimate(module)["bytes"], "one_by_one": found["bytes"]}
 
 
 def beside(peer, program, scale, forms, functions, repeats):
