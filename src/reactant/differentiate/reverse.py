@@ -26,6 +26,7 @@ from reactant.differentiate.loops import NUMBER, BranchScope, LoopScope, extend_
 from reactant.differentiate.prepare import prepared
 from reactant.differentiate.replay import Replayed, slots_of
 from reactant.differentiate.requests import target_of
+from reactant.differentiate.updates import Term, added
 from reactant.differentiate.values import (
     Aliases,
     Here,
@@ -40,7 +41,7 @@ from reactant.differentiate.values import (
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.induction import Trips, trips
-from reactant.ir.types import tensor_type
+from reactant.ir.types import shape_of, tensor_type
 
 Adjoints = dict[ir.Value, ir.Value]
 
@@ -151,6 +152,10 @@ class Reverse:
         if target == requests.CUSTOM:
             self._custom(op, scope, adjoint)
             return
+        terms = added(op)
+        if terms is not None:
+            self._added(op, terms, scope, adjoint)
+            return
         rule = rule_of(op)
         call = Call(op, Values(op.operands, scope), Values(op.results, scope))
         cotangents = [adjoint.get(r) for r in op.results]
@@ -160,6 +165,16 @@ class Reverse:
             found = _transposed(rule, call, cotangents, wanted)
         for operand, each in zip(op.operands, found, strict=True):
             self.add(adjoint, operand, each)
+
+    def _added(self, op: ir.Operation, terms: Sequence[Term], scope: Any, adjoint: Adjoints) -> None:
+        """`x[window] += y`: the adjoint of x stays, that of y is its window."""
+        g, varied = adjoint[op.result], [t for t in terms if t.value in self.active]
+        self.add(adjoint, op.operands[0], g)
+        if varied:
+            starts = [scope.value(start) for start in list(op.operands)[2:]]
+            window = ops.dynamic_slice(g, starts, shape_of(op.operands[1]))
+            for term in varied:
+                self.add(adjoint, term.value, term.cotangent(window))
 
     # -- marks
 
