@@ -1,6 +1,8 @@
 """`arith` and `math` in native code, op by op and dtype by dtype, against NumPy."""
 from __future__ import annotations
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -244,3 +246,36 @@ def test_other_roundings_are_refused():
     with pytest.raises(UnsupportedError, match="native code rounds to nearest"):
         run("%r = arith.truncf %x0 upward : f64 to f32", ["f64"], "f32", np.zeros(3))
     assert run("%r = arith.truncf %x0 to_nearest_even : f64 to f32", ["f64"], "f32", np.ones(3)).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("kind, least", [("f32", "0xFF800000"), ("f64", "0xFFF0000000000000")])
+@pytest.mark.parametrize("name, sign", [("maximumf", 1), ("minimumf", -1)])
+def test_masked_extremes_are_vector_code(name, sign, kind, least):
+    least = least if sign > 0 else least.replace("FF", "7F", 1)
+    made = native.compile(f"""
+    func.func @f(%x: memref<500x{kind}>, %m: memref<500xi8>, %y: memref<1x{kind}>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c500 = arith.constant 500 : index
+      %least = arith.constant {least} : {kind}
+      %best = scf.for %i = %c0 to %c500 step %c1 iter_args(%a = %least) -> ({kind}) {{
+        %v = memref.load %x[%i] : memref<500x{kind}>
+        %n = memref.load %m[%i] : memref<500xi8>
+        %p = arith.trunci %n : i8 to i1
+        %s = arith.select %p, %v, %least : {kind}
+        %b = arith.{name} %a, %s : {kind}
+        scf.yield %b : {kind}
+      }}
+      memref.store %best, %y[%c0] : memref<1x{kind}>
+      return
+    }}""")
+    assert re.search(rf"llvm.{name[:-1]}.v\d+{kind}", made.as_llvm(optimized=True))
+    x = np.random.default_rng(0).standard_normal(500).astype({"f32": np.float32, "f64": np.float64}[kind])
+    mask, result = (x * sign < 0.5).astype(np.int8), np.empty(1, x.dtype)
+    made(x, mask, result)
+    assert result[0] == sign * max(sign * x[mask != 0])
+    x[7] = np.nan
+    made(x, mask | 1, result)
+    assert np.isnan(result[0])
+    made(x, mask * 0, result)
+    assert result[0] == -sign * np.inf
