@@ -80,6 +80,7 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "dynamic_slicing", "masked_updates", "indexing", "reduction", "contraction", "structured",
                      "rerolling", "sorting", "fourier", "complex_numbers",
                      "random_bits",
+                     "solving",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))

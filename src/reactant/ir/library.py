@@ -49,7 +49,7 @@ def _each(function: Callable[..., Any], *stacks: np.ndarray) -> list[np.ndarray]
     """`function` of each matrix of stacks with the same leading dimensions; one array for each of its results."""
     lead = stacks[0].shape[:-2]
     made = [function(*(s[place] for s in stacks)) for place in np.ndindex(*lead)]
-    return [np.stack([np.asarray(m[i]) for m in made]).reshape(*lead, *np.shape(made[0][i]))
+    return [np.stack([np.asarray(m[i]) for m in made]).reshape((*lead, *np.shape(made[0][i])))
             for i in range(len(made[0]))]
 
 
