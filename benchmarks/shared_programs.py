@@ -5,6 +5,7 @@ No reactant here: the peer's environment does not have it.
 import corpus_programs
 import gradient_programs
 import jax
+import micro_programs
 import numpy as np
 
 PROGRAMS = corpus_programs.PROGRAMS | gradient_programs.PROGRAMS
@@ -15,7 +16,7 @@ GRADIENTS = gradient_programs.PROGRAMS
 
 def prepared(name, scale):
     """A function of arrays alone, and its arguments: whole numbers are closed over."""
-    function, make = PROGRAMS[name]
+    function, make = (PROGRAMS | micro_programs.PROGRAMS)[name]
     arguments = make(scale)
     static = {i: a for i, a in enumerate(arguments) if isinstance(a, int)}
 
