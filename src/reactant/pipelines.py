@@ -81,6 +81,7 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "rerolling", "sorting", "fourier", "complex_numbers",
                      "random_bits",
                      "solving",
+                     "loop_branches",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))

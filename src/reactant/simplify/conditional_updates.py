@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
 from reactant.rewrite import Site, defined_in, match, one_of, rewrite, users, variables
-from reactant.simplify.control_flow import COSTLY, SPECULATABLE, _if
+from reactant.simplify.control_flow import COSTLY, SPECULATABLE, if_of
 from reactant.simplify.indexing import BODIES, _window_shape
 
 p, x, y, i, d = variables("p x y i d")
@@ -173,10 +173,10 @@ _MOVED = (f"%c = stablehlo.constant dense<1> : {I} %j = stablehlo.add %i, %c : {
 
 
 @rewrite("stablehlo.if",
-         example=tuple(f"{_HEAD}{_if(then, otherwise, A)}return %r : {A}\n}}" for then, otherwise in (
+         example=tuple(f"{_HEAD}{if_of(then, otherwise, A)}return %r : {A}\n}}" for then, otherwise in (
              (_branch("a"), _branch("b", op="cosine")), (_branch("a"), f"stablehlo.return %x : {A}"),
              (f"stablehlo.return %x : {A}", _MOVED))),
-         counter=f"{_HEAD}{_if(f'%a = stablehlo.negate %x : {A} stablehlo.return %a : {A}', _branch('b'), A)}"
+         counter=f"{_HEAD}{if_of(f'%a = stablehlo.negate %x : {A} stablehlo.return %a : {A}', _branch('b'), A)}"
                  f"return %r : {A}\n}}")
 def if_of_updates(site: Site):
     """if p then update(x, u, i) else x = update(x, if p then u else x[i], i) for a small window"""
@@ -253,7 +253,7 @@ _SCALARS = "".join(f"%a{n + 1} = stablehlo.add %a{n}, %u : {U} " for n in range(
 
 def _scalar_if(then: str) -> str:
     return (f"(%p: tensor<i1>, %x: {A}, %u: {U}, %i: {I}) -> {U} {{\n"
-            + _if(f"%a0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : ({A}, {I}) -> {U} {then}"
+            + if_of(f"%a0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : ({A}, {I}) -> {U} {then}"
                   f"stablehlo.return %a16 : {U}", f"stablehlo.return %u : {U}", U) + f"return %r : {U}\n}}")
 
 

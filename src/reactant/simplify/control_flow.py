@@ -22,11 +22,13 @@ HEAD = "(%p: tensor<i1>, %x: tensor<3xf32>, %y: tensor<3xf32>, %i: tensor<i32>) 
 ONE = "tensor<3xf32>"
 
 
-def _example(result: str, body: str) -> str:
+def example_of(result: str, body: str) -> str:
+    """MLIR text of a function of %p, %x, %y, %i, for examples."""
     return f"{HEAD}{result} {{\n{body}\n}}"
 
 
-def _if(then: str, otherwise: str, types: str = ONE, predicate: str = "%p", count: int = 1) -> str:
+def if_of(then: str, otherwise: str, types: str = ONE, predicate: str = "%p", count: int = 1) -> str:
+    """MLIR text of an if, for examples."""
     name = "%r" if count == 1 else f"%r:{count}"
     return (f'{name} = "stablehlo.if"({predicate}) ({{ {then} }}, {{ {otherwise} }}) : (tensor<i1>) -> ({types})\n')
 
@@ -37,17 +39,18 @@ _RETURN = f"return %r : {ONE}"
 
 
 @rewrite("stablehlo.if", example=(
-    _example(ONE, "%c = stablehlo.constant dense<true> : tensor<i1>\n" + _if(_NEGATE, _ADD, predicate="%c") + _RETURN),
-    _example(ONE, "%c = stablehlo.constant dense<false> : tensor<i1>\n"
-             + _if(_NEGATE, _ADD, predicate="%c") + _RETURN)),
-         counter=_example(ONE, _if(_NEGATE, _ADD) + _RETURN))
+    example_of(ONE, "%c = stablehlo.constant dense<true> : tensor<i1>\n"
+               + if_of(_NEGATE, _ADD, predicate="%c") + _RETURN),
+    example_of(ONE, "%c = stablehlo.constant dense<false> : tensor<i1>\n"
+             + if_of(_NEGATE, _ADD, predicate="%c") + _RETURN)),
+         counter=example_of(ONE, if_of(_NEGATE, _ADD) + _RETURN))
 def if_with_known_predicate(site: Site):
     """if true then a else b = a"""
     known = ops.constant_value(site.operands[0])
     return None if known is None else site.inline(0 if known else 1, [])
 
 
-@rewrite("stablehlo.case", example=_example(ONE, (
+@rewrite("stablehlo.case", example=example_of(ONE, (
     "%c = stablehlo.constant dense<7> : tensor<i32>\n"
     f'%r = "stablehlo.case"(%c) ({{ {_NEGATE} }}, {{ {_ADD} }}) : (tensor<i32>) -> {ONE}\n') + _RETURN))
 def case_with_known_index(site: Site):
@@ -59,7 +62,7 @@ def case_with_known_index(site: Site):
     return site.inline(int(known) if 0 <= int(known) <= last else last, [])
 
 
-@rewrite("stablehlo.case", example=_example(ONE, (
+@rewrite("stablehlo.case", example=example_of(ONE, (
     f'%r = "stablehlo.case"(%i) ({{ {_NEGATE} }}, {{ {_ADD} }}) : (tensor<i32>) -> {ONE}\n') + _RETURN))
 def case_of_two_is_if(site: Site):
     """case i of a, b = if i == 0 then a else b"""
@@ -72,8 +75,8 @@ def case_of_two_is_if(site: Site):
     return list(made.results)
 
 
-@rewrite("stablehlo.if", example=_example(ONE, (
-    "%n = stablehlo.not %p : tensor<i1>\n" + _if(_NEGATE, _ADD, predicate="%n")) + _RETURN))
+@rewrite("stablehlo.if", example=example_of(ONE, (
+    "%n = stablehlo.not %p : tensor<i1>\n" + if_of(_NEGATE, _ADD, predicate="%n")) + _RETURN))
 def if_not(site: Site):
     """if not p then a else b = if p then b else a"""
     made = producer(site.operands[0])
@@ -86,15 +89,15 @@ def if_not(site: Site):
 
 
 @rewrite("stablehlo.if", example=(
-    _example(ONE, _if(f"stablehlo.return %x, %y : {ONE}, {ONE}", f"stablehlo.return %y, %y : {ONE}, {ONE}",
+    example_of(ONE, if_of(f"stablehlo.return %x, %y : {ONE}, {ONE}", f"stablehlo.return %y, %y : {ONE}, {ONE}",
                       f"{ONE}, {ONE}", count=2) + f"%s = stablehlo.add %r#0, %r#1 : {ONE}\nreturn %s : {ONE}"),
-    _example(ONE, _if(f"%a = stablehlo.negate %x : {ONE} stablehlo.return %x, %a : {ONE}, {ONE}",
+    example_of(ONE, if_of(f"%a = stablehlo.negate %x : {ONE} stablehlo.return %x, %a : {ONE}, {ONE}",
                       f"stablehlo.return %y, %y : {ONE}, {ONE}", f"{ONE}, {ONE}", count=2) + f"return %r#0 : {ONE}"),
-    _example("tensor<i1>", "%t = stablehlo.constant dense<true> : tensor<i1>\n"
+    example_of("tensor<i1>", "%t = stablehlo.constant dense<true> : tensor<i1>\n"
              "%f = stablehlo.constant dense<false> : tensor<i1>\n"
-             + _if("stablehlo.return %t : tensor<i1>", "stablehlo.return %f : tensor<i1>", "tensor<i1>")
+             + if_of("stablehlo.return %t : tensor<i1>", "stablehlo.return %f : tensor<i1>", "tensor<i1>")
              + "return %r : tensor<i1>")),
-         counter=_example(ONE, _if(_NEGATE, _ADD) + _RETURN))
+         counter=example_of(ONE, if_of(_NEGATE, _ADD) + _RETURN))
 def if_result_needs_no_branch(site: Site):
     """results of an if that both branches give alike, that are the predicate itself, or that nobody reads leave it"""
     results, replacements = site.results, {}
@@ -131,8 +134,8 @@ def _any_value(like: ir.Value) -> ir.Value:
 
 
 @rewrite("stablehlo.if", example=(
-    _example(ONE, _if(_NEGATE, _NEGATE.replace("%a", "%b")) + _RETURN),),
-         counter=_example(ONE, _if(_NEGATE, _ADD) + _RETURN))
+    example_of(ONE, if_of(_NEGATE, _NEGATE.replace("%a", "%b")) + _RETURN),),
+         counter=example_of(ONE, if_of(_NEGATE, _ADD) + _RETURN))
 def if_of_equal_branches(site: Site):
     """if p then a else a = a"""
     if len(site.body(0)) > 50 or not equal_regions(site.op.regions[0], site.op.regions[1]):
@@ -167,12 +170,13 @@ def _same_attributes(x: ir.Operation, y: ir.Operation) -> bool:
 
 
 @rewrite("stablehlo.if", example=(
-    _example(ONE, _if(_NEGATE, _ADD) + _RETURN),
-    _example(ONE, _if(f"%a = stablehlo.negate %x : {ONE} stablehlo.return %x, %a : {ONE}, {ONE}",
+    example_of(ONE, if_of(_NEGATE, _ADD) + _RETURN),
+    example_of(ONE, if_of(f"%a = stablehlo.negate %x : {ONE} stablehlo.return %x, %a : {ONE}, {ONE}",
                       f"stablehlo.return %y, %y : {ONE}, {ONE}", f"{ONE}, {ONE}", count=2)
              + f"%s = stablehlo.add %r#0, %r#1 : {ONE}\nreturn %s : {ONE}")),
-         counter=_example(ONE, _if("%a = stablehlo.power %x, %x : tensor<3xf32> stablehlo.return %a : tensor<3xf32>",
-                                   _ADD).replace("3xf32", "5000xf32") + _RETURN.replace("3xf32", "5000xf32"))
+         counter=example_of(ONE, if_of("%a = stablehlo.power %x, %x : tensor<3xf32> stablehlo.return %a : "
+                                       "tensor<3xf32>", _ADD).replace("3xf32", "5000xf32")
+                             + _RETURN.replace("3xf32", "5000xf32"))
          .replace("3xf32", "5000xf32"))
 def cheap_if_is_select(site: Site):
     """if p then a else b = select(p, a, b) where computing both costs next to nothing"""
@@ -191,9 +195,9 @@ def _cheap(body: Sequence[ir.Operation]) -> bool:
         size(shape_of(child.results[0])) * (8 if child.name in COSTLY else 1) for child in working) <= CHEAP_ELEMENTS
 
 
-@rewrite("stablehlo.if", example=_example(ONE, _if(
-    _if(_NEGATE, _ADD).replace("%r", "%q") + f"stablehlo.return %q : {ONE}", _ADD.replace("%b", "%d")) + _RETURN),
-         counter=_example(ONE, _if(_NEGATE, _ADD) + _RETURN))
+@rewrite("stablehlo.if", example=example_of(ONE, if_of(
+    if_of(_NEGATE, _ADD).replace("%r", "%q") + f"stablehlo.return %q : {ONE}", _ADD.replace("%b", "%d")) + _RETURN),
+         counter=example_of(ONE, if_of(_NEGATE, _ADD) + _RETURN))
 def if_knows_its_predicate(site: Site):
     """inside the branches of if p, p is true, or false"""
     predicate = site.operands[0]
