@@ -82,6 +82,7 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "random_bits",
                      "solving",
                      "loop_branches",
+                     "loop_borders",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))
