@@ -15,9 +15,9 @@ def stored(tmp_path, monkeypatch):
     """An empty place for measured thresholds, which are used."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("REACTANT_CALIBRATION")
-    target_costs.costs.cache_clear()
+    target_costs.forget()
     yield target_costs.stored_at()
-    target_costs.costs.cache_clear()
+    target_costs.forget()
 
 
 @pytest.mark.parametrize("ratios, wanted", [
@@ -49,7 +49,7 @@ def test_what_is_stored_may_be_broken_or_from_elsewhere(stored):
     stored.parent.mkdir(parents=True)
     stored.write_text("not json")
     assert target_costs.costs() == target_costs.CPU
-    target_costs.costs.cache_clear()
+    target_costs.forget()
     stored.write_text(json.dumps({"sum_of_slices": 7, "no_such_threshold": 3}))
     assert target_costs.costs() == target_costs.replace(target_costs.CPU, sum_of_slices=7)
 
@@ -57,7 +57,7 @@ def test_what_is_stored_may_be_broken_or_from_elsewhere(stored):
 def test_the_environment_turns_it_off(stored, monkeypatch):
     calibration.store(target_costs.replace(target_costs.CPU, sum_of_slices=5))
     monkeypatch.setenv("REACTANT_CALIBRATION", "off")
-    target_costs.costs.cache_clear()
+    target_costs.forget()
     assert target_costs.costs() == target_costs.CPU
 
 

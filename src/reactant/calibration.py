@@ -162,5 +162,5 @@ def store(costs: Costs) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     values = {name: getattr(costs, name) for name in LADDERS}
     path.write_text(json.dumps(values, indent=1) + "\n")
-    target_costs.costs.cache_clear()
+    target_costs.forget()
     return str(path)

@@ -81,7 +81,7 @@ class Lowered:
         from reactant.runtime.devices import default_device
         self.notes = list(getattr(self.traced, "remarks", ()))
         platform = (device if device is not None else default_device().jax).platform
-        if platform != "cpu" or self.options.native == "never":
+        if platform != "cpu" or self.options.native == "never" or self.options.target not in (None, "cpu"):
             return None
         from reactant import loopnests
         start = time.perf_counter()

@@ -7,6 +7,7 @@ from typing import Any
 
 LEVELS = ("rounding", "association")
 NATIVE = ("auto", "never", "always")
+TARGETS = ("cpu", "gpu", "tpu")
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class CompileOptions:
     check: check array indices, divisors and shapes known only at run time, and raise after the call.
     donate: device arrays given as arguments may be overwritten.
     xla: XLA compile options by name, over those chosen for the module.
+    target: "cpu", "gpu" or "tpu": whose fastest forms the last stage chooses, also to look at them on a machine without
+        one; None: the platform it will run on (jax's default).
     native: parts of a program that XLA runs slower on a CPU than a C compiler would (loops, mostly) become native code:
         "auto" where it pays, "always" wherever it is possible, "never".
     """
@@ -37,6 +40,7 @@ class CompileOptions:
     donate: bool = False
     xla: tuple[tuple[str, Any], ...] = field(default=())
     native: str = "auto"
+    target: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("without", "allow", "optimize"):
@@ -49,6 +53,8 @@ class CompileOptions:
             raise TypeError("CompileOptions: `without` and `allow` take tuples of names, not one string.")
         if wrong := [level for level in self.allow if level not in LEVELS]:
             raise ValueError(f"CompileOptions: allow={wrong[0]!r} is not one of {', '.join(LEVELS)}.")
+        if self.target not in (None, *TARGETS):
+            raise ValueError(f"CompileOptions: target={self.target!r} is not one of {', '.join(TARGETS)}.")
         if self.native not in NATIVE:
             raise ValueError(f"CompileOptions: native={self.native!r} is not one of {', '.join(NATIVE)}.")
         if not isinstance(self.optimize, (bool, str, tuple)):

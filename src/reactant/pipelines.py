@@ -23,7 +23,7 @@ from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.rewrite import Report, RuleSet, changes, registry
 from reactant.rewrite.pattern import Rule
-from reactant.simplify import loops, target_versions
+from reactant.simplify import loops, target_costs, target_versions
 
 
 class UnknownPass(ReactantError, KeyError):
@@ -87,8 +87,8 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))
 
-TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_loops", "loop_windows", "loop_reads",
-                   "shape", "chains", "slicing", "dynamic_slicing", "logic", "cleanup"))
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_loops",
+                   "loop_windows", "loop_reads", "shape", "chains", "slicing", "dynamic_slicing", "logic", "cleanup"))
 
 NATIVE = Fixpoint(("target", "target_windows", "arithmetic", "shape", "chains", "slicing", "logic", "cleanup"))
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""
@@ -146,7 +146,7 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     """
     options = options or CompileOptions()
     report = report if report is not None else Report()
-    with building():
+    with building(), target_costs.target(options.target):
         report.operations_before = modules.size(module)
         for each in resolve(passes):
             started = perf_counter()

@@ -70,11 +70,11 @@ def test_short_reductions(case, dtype):
 
 def test_nothing_changes_on_a_target_nobody_measured(monkeypatch):
     monkeypatch.setattr(target_costs, "BY_PLATFORM", {})
-    target_costs.costs.cache_clear()
+    target_costs.forget()
     try:
         assert same(lambda a: ops.reduce(a(2, 700), 0, (0,), "add"))["stablehlo.reduce"] == 1
     finally:
-        target_costs.costs.cache_clear()
+        target_costs.forget()
 
 
 # ---- whole programs ------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from reactant.cli.usage import UsageError, parse, unknown
+from reactant.options import TARGETS
 
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
@@ -18,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline", default="default", metavar="NAME,...",
                         help="what to run, in order: pipelines, passes, rule families (elementwise), single rules "
                              "(elementwise.add_zero); default: the pipeline called default")
+    parser.add_argument("--target", choices=TARGETS, help="whose fastest forms the last stage chooses; needs no such "
+                        "device (default: jax's default platform)")
     parser.add_argument("--print-patterns", action="store_true", help="say on standard error which rules fired")
     parser.add_argument("--bisect", action="store_true",
                         help="print, instead of the module, which rewrite changes its results on random arguments")
@@ -32,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from reactant import pipelines
     from reactant.ir.context import building
+    from reactant.options import CompileOptions
 
     names = [name.strip() for name in options.pipeline.split(",") if name.strip()]
     if not names:
@@ -45,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if options.bisect or options.reduce:
         return _bisect(module, names, options) if options.bisect else _reduce(module, names, options)
     with building():
-        report = pipelines.run(module, names, verify=options.verify)
+        report = pipelines.run(module, names, CompileOptions(target=options.target), verify=options.verify)
         print(module.operation.get_asm())
     if options.print_patterns:
         print(report, file=sys.stderr)

@@ -35,6 +35,7 @@ from reactant.simplify import (
     target,
     target_buffers,
     target_loops,
+    target_stencils,
     target_updates,
     target_windows,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "target",
     "target_buffers",
     "target_loops",
+    "target_stencils",
     "target_updates",
     "target_windows",
 ]

@@ -101,6 +101,11 @@ def reduce_of_short_dimensions(site: Site):
 
 # ---- powers --------------------------------------------------------------------------------------------------------
 
+def _fixed_powers() -> bool:
+    table = costs()
+    return table is not None and table.fixed_powers
+
+
 def _at_minus_infinity(operand: ir.Value, value: float, otherwise: ir.Value) -> ir.Value:
     return ops.select(ops.compare(operand, -math.inf, "EQ"), value, otherwise)
 
@@ -108,13 +113,13 @@ def _at_minus_infinity(operand: ir.Value, value: float, otherwise: ir.Value) -> 
 @rewrite(match.power(x, 1.5), dtypes="float", changes="rounding")
 def power_three_halves_is_root(x):
     """power(x, 1.5) = x sqrt(x), and infinity at -infinity"""
-    return None if costs() is None else _at_minus_infinity(x, math.inf, ops.multiply(x, ops.sqrt(x)))
+    return None if not _fixed_powers() else _at_minus_infinity(x, math.inf, ops.multiply(x, ops.sqrt(x)))
 
 
 @rewrite(match.power(x, 2.5), dtypes="float", changes="rounding")
 def power_five_halves_is_root(x):
     """power(x, 2.5) = (x x) sqrt(x), and infinity at -infinity"""
-    if costs() is None:
+    if not _fixed_powers():
         return None
     return _at_minus_infinity(x, math.inf, ops.multiply(ops.multiply(x, x), ops.sqrt(x)))
 
@@ -122,7 +127,7 @@ def power_five_halves_is_root(x):
 @rewrite(match.power(x, -2), dtypes="float", changes="rounding")
 def power_minus_two_is_square(x):
     """power(x, -2) = (1 / x) (1 / x)"""
-    if costs() is None:
+    if not _fixed_powers():
         return None
     inverse = ops.divide(ops.splat(1, x), x)
     return ops.multiply(inverse, inverse)
@@ -131,7 +136,7 @@ def power_minus_two_is_square(x):
 @rewrite(match.power(x, -1.5), dtypes="float", changes="rounding")
 def power_minus_three_halves_is_root(x):
     """power(x, -1.5) = 1 / (x sqrt(x)), and zero at -infinity"""
-    if costs() is None:
+    if not _fixed_powers():
         return None
     return _at_minus_infinity(x, 0.0, ops.divide(ops.splat(1, x), ops.multiply(x, ops.sqrt(x))))
 
@@ -139,7 +144,7 @@ def power_minus_three_halves_is_root(x):
 @rewrite(match.power(x, -0.5), dtypes="float", changes="rounding")
 def power_minus_half_is_root(x):
     """power(x, -0.5) = 1 / |sqrt(x)| (the sign of -0 is lost), and zero at -infinity"""
-    if costs() is None:
+    if not _fixed_powers():
         return None
     return _at_minus_infinity(x, 0.0, ops.divide(ops.splat(1, x), ops.abs(ops.sqrt(x))))
 
@@ -147,13 +152,13 @@ def power_minus_half_is_root(x):
 @rewrite(match.power(x, 3), dtypes="float", changes="rounding")
 def power_three_is_product(x):
     """power(x, 3) = (x x) x"""
-    return None if costs() is None else ops.multiply(ops.multiply(x, x), x)
+    return None if not _fixed_powers() else ops.multiply(ops.multiply(x, x), x)
 
 
 @rewrite(match.power(x, 4), dtypes="float", changes="rounding")
 def power_four_is_square_of_square(x):
     """power(x, 4) = (x x) (x x)"""
-    if costs() is None:
+    if not _fixed_powers():
         return None
     square = ops.multiply(x, x)
     return ops.multiply(square, square)

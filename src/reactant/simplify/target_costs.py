@@ -1,6 +1,7 @@
 """What the target runs fastest, as numbers: thresholds read off benchmarks/forms.py, one row a target.
 
-The rules of the target stage (`target*.py`) look only here. A target without a row keeps every form as it is.
+The rules of the target stage (`target*.py`) look only here. A target without a row keeps every form as it is. Which
+target that is: the one a compilation asks for (`CompileOptions.target`), else jax's default platform.
 """
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import json
 import os
 import platform
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -41,6 +44,16 @@ class Costs:
     """Most elements of the kernel of a one-channel convolution that becomes a sum of shifted slices."""
     doubled_operations: int
     """Most ops of a loop after its body has been repeated so that arrays come back to where they were."""
+    fixed_powers: bool
+    """Whether powers of known small exponents are products and roots."""
+    stencil_as_convolution: int
+    """Least taps of a weighted sum of shifted slices that becomes a convolution; 0 for never."""
+    argmax_as_reductions: int
+    """Least elements of which the greatest and its place are found by two plain reductions rather than one of pairs."""
+    gather_as_selects: int
+    """Most rows of a table that is looked up by selecting among its rows."""
+    scan_block: int
+    """Least length of a running sum, product or extreme that is taken in blocks; 0 for never."""
 
 
 CPU = Costs(
@@ -56,16 +69,84 @@ CPU = Costs(
     window_as_slices=9,              # sums 3: 3.4x, 7: 4.7x; maxima 3: 6x, 5: 30x, 7: 22x (512x512 f64)
     convolution_as_slices=49,        # 3x3: 1.4x (f64) and 200x (f32), 7x7: 1.1x and 48x
     doubled_operations=400,          # u, before = step(u, before), u on 512x512: 2.3x, a, b = b + a / 2, a: 3.7x
+    fixed_powers=True,               # x^1.5: 11x (f32), 24x (f64)
+    stencil_as_convolution=0,        # 3x3: 1.4x to 200x slower
+    argmax_as_reductions=1_024,      # rows: 4x (f32), 1.9x (f64)
+    gather_as_selects=0,
+    scan_block=0,
 )
 """AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
 
-BY_PLATFORM = {"cpu": CPU}
+GPU = Costs(
+    sum_of_slices_trailing=4,        # a row of up to 4 leaves 7/8 of a warp of 32 without work
+    sum_of_slices=4,                 # neighbours read neighbours either way; a sum of up to 4 terms fuses with what
+                                     # follows, where a reduction ends a fusion
+    least_elements=65_536,           # 3.35 TB/s (H100) against some 4 us a launch: below, only launches count
+    select_fraction=0.5,             # a select over everything fuses; the write in place is one launch more
+    select_fraction_reading=0.25,
+    small_read=8,
+    layers=4,
+    unrolled_contraction=4,          # tensor cores work on tiles of 16x8x16: smaller products leave most of them idle
+    unrolled_free=4,
+    window_as_slices=9,              # shifted reads of one fusion come from the cache
+    convolution_as_slices=25,        # depthwise: memory-bound, 2 flops for 8 bytes; a fusion reaches the bandwidth
+    doubled_operations=400,
+    fixed_powers=True,               # a power is a call of some 30 instructions, a product is one
+    stencil_as_convolution=0,        # one channel in and out: the matrix units have nothing to contract
+    argmax_as_reductions=0,          # XLA:GPU reduces pairs in one pass over memory
+    gather_as_selects=0,
+    scan_block=0,                    # reduce_window of running sums has an implementation of its own (cub)
+)
+"""Not measured: from published figures of H100 and A100 (NVIDIA's data sheets: 3.35 and 2.0 TB/s, 67 and 19.5 Tflop/s
+of f32, 989 and 312 of bf16 on tensor cores; warps of 32) and of a launch (3 to 5 us)."""
+
+TPU = Costs(
+    sum_of_slices_trailing=0,        # the innermost dimension lies on 128 lanes: slices of it are shuffles
+    sum_of_slices=8,                 # slices of outer dimensions are whole registers of 8x128
+    least_elements=4_096,            # four registers of 8x128
+    select_fraction=0.5,             # unaligned writes rotate lanes; a select does not
+    select_fraction_reading=0.1,
+    small_read=8,
+    layers=4,
+    unrolled_contraction=4,          # the matrix unit is 128x128 (256x256 on v6e): 4x4 uses a thousandth of it
+    unrolled_free=4,
+    window_as_slices=0,              # shifts by one along lanes are rotations; windows are done by the convolution unit
+    convolution_as_slices=0,
+    doubled_operations=400,
+    fixed_powers=True,
+    stencil_as_convolution=3,        # taps become a contraction on the matrix unit: 275 Tflop/s (v4) beside 4.3
+    argmax_as_reductions=0,
+    gather_as_selects=16,            # gathers go element by element; a select is one pass over registers
+    scan_block=1_024,
+)
+"""Not measured: from the published figures of Cloud TPU (v4: 275 Tflop/s of bf16 on four 128x128 matrix units a core,
+1.2 TB/s, 8x128 vector registers; v5e: 197 and 0.82) and the performance guide of Cloud TPU (tiling, padding)."""
+
+BY_PLATFORM = {"cpu": CPU, "gpu": GPU, "tpu": TPU}
+TARGETS = tuple(BY_PLATFORM)
+
+_chosen: list[str | None] = [None]
 
 
-def shipped() -> Costs | None:
-    """The defaults of jax's default platform; None where nobody has measured them."""
+@contextmanager
+def target(name: str | None) -> Iterator[None]:
+    """Let `costs` speak of one target; None for jax's default platform. Callers hold the lock of `ir.context`."""
+    before, _chosen[0] = _chosen[0], name
+    try:
+        yield
+    finally:
+        _chosen[0] = before
+
+
+def default_platform() -> str:
+    """jax's default platform: "cpu", "gpu" or "tpu"."""
     import jax
-    return BY_PLATFORM.get(jax.default_backend())
+    return jax.default_backend()
+
+
+def shipped(name: str | None = None) -> Costs | None:
+    """The defaults of a target (of jax's default platform); None where there are none."""
+    return BY_PLATFORM.get(name or default_platform())
 
 
 def device_name() -> str:
@@ -83,12 +164,16 @@ def stored_at() -> Path:
     return folder / f"calibration-{name}.json"
 
 
-@cache
 def costs() -> Costs | None:
-    """The costs of jax's default platform: the shipped ones, with those measured on this machine in their place (not
-    with REACTANT_CALIBRATION=off in the environment). None where there are none."""
-    found = shipped()
-    if found is None or os.environ.get("REACTANT_CALIBRATION") == "off":
+    """The costs of the target in question: the shipped ones and, where it is jax's default platform, those measured on
+    this machine in their place (not with REACTANT_CALIBRATION=off in the environment). None where there are none."""
+    return _costs(_chosen[0])
+
+
+@cache
+def _costs(name: str | None) -> Costs | None:
+    found = shipped(name)
+    if found is None or name not in (None, default_platform()) or os.environ.get("REACTANT_CALIBRATION") == "off":
         return found
     try:
         measured = json.loads(stored_at().read_text())
@@ -96,3 +181,8 @@ def costs() -> Costs | None:
         return replace(found, **{name: value for name, value in measured.items() if name in known})
     except (OSError, ValueError, AttributeError):
         return found
+
+
+def forget() -> None:
+    """Read what was measured again when it is next needed."""
+    _costs.cache_clear()
