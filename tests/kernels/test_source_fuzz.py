@@ -11,7 +11,7 @@ from tests.kernels.fuzz import oracles, running  # noqa: E402
 
 @pytest.mark.parametrize("language", ["numba", "cuda"])
 def test_random_programs(language, tmp_path):
-    running.compare(running.programs(language, range(6)), tmp_path, ("together", "native"))
+    running.compare(running.programs(language, range(4)), tmp_path, ("together", "native"))
 
 
 @pytest.mark.slow
@@ -42,5 +42,6 @@ def test_the_emulation_itself(tmp_path):
     x, c = np.arange(80.0), np.zeros(2, np.int32)
     oracles.emulated({"one": EMULATED}, tmp_path)["one"].k0[(2,), (40,)](x, c, 10)
     reversed_blocks = np.arange(80.0).reshape(2, 40)[:, ::-1]
-    np.testing.assert_array_equal(x.reshape(2, 5, 8), np.repeat(reversed_blocks.reshape(2, 5, 8).sum(2)[..., None], 8, 2))
+    sums = reversed_blocks.reshape(2, 5, 8).sum(2)
+    np.testing.assert_array_equal(x.reshape(2, 5, 8), np.repeat(sums[..., None], 8, 2))
     assert list(c) == [40, 50]

@@ -114,6 +114,11 @@ class Rule:
 RULES: dict[str, Rule] = {}
 CONSTANT: set[str] = {"stablehlo.constant"}
 REFUSED: dict[str, str] = {}
+NATIVE_CALLS: dict[str, str] = {}
+"""Target of a call of native code -> what it is, and why it has no derivative."""
+NATIVE_FORMS: dict[str, Callable[[list[ir.Value]], list[ir.Value]]] = {}
+"""Target of a call of native code that was chosen for its speed -> its results from its operands as tensor operations;
+those are differentiated."""
 
 
 def full_name(name: str) -> str:
@@ -134,6 +139,9 @@ def rule_of(op: ir.Operation) -> Rule:
         name += f"@{attr.decode(op.attributes['call_target_name'])}"
     rule = RULES.get(name)
     if rule is None:
+        if op.name == "stablehlo.custom_call" and (target := attr.decode(op.attributes["call_target_name"])) \
+                in NATIVE_CALLS:
+            raise NotDifferentiable(f"{NATIVE_CALLS[target]}{line_of(op)}")
         why = REFUSED.get(name, "Rewrite the line with operations that have one, or keep differentiated values out of "
                                 "it.")
         raise NotDifferentiable(f"'{name}' has no derivative rule. {why}{line_of(op)}")

@@ -10,12 +10,16 @@ alone.
 A solution by LU, U^-1 L^-1 P b, is marked as one of A x = P b: its derivative needs no derivative of L and U.
 
 Constants that simplification has moved out of the body of a sort or a reduction go back in: rules copy bodies.
+
+Calls of native code that was chosen only for its speed become the operations that it stands for.
 """
 from __future__ import annotations
 
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.declare import NATIVE_FORMS
+from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float
 
@@ -23,6 +27,13 @@ from reactant.ir.types import dtype_of, is_float
 def prepared(module: ir.Module) -> ir.Module:
     """The copy."""
     copy = modules.clone(module)
+    for op in [op for op in modules.walk(copy) if op.name == "stablehlo.custom_call"]:
+        form = NATIVE_FORMS.get(str(attr.decode(op.attributes["call_target_name"])))
+        if form is not None:
+            with op.location, ir.InsertionPoint(op):
+                for old, new in zip(op.results, form(list(op.operands)), strict=True):
+                    old.replace_all_uses_with(new)
+            op.erase()
     for op in [op for op in modules.walk(copy) if len(op.regions) and op.name in WITH_BODIES]:
         _constants_inside(op)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.custom_call"]:

@@ -91,6 +91,9 @@ _FLOAT = {      # with T the float type and F its suffix (f32, f64)
             "%a = call T @llvm.fabs.F(T %0)\n%b = fcmp oeq T %a, INF\n%z = select i1 %b, T 0.0, T %d\n"
             "%r = call T @llvm.copysign.F(T %z, T %0)",
     "frexp": _SPLIT + "%e32 = TOI32 I %en to i32\nstore i32 %e32, ptr %1\n%r = select i1 %special, T %0, T %fraction",
+    "remquo": "%r = call T @remainder$(T %0, T %1)\n%d = fsub T %0, %r\n%q = fdiv T %d, %1\n"
+              "%n = call T @llvm.rint.F(T %q)\n%m = frem T %n, 8.0\n%ok = fcmp ord T %m, 0.0\n"
+              "%z = select i1 %ok, T %m, T 0.0\n%i = fptosi T %z to i32\nstore i32 %i, ptr %2",
     "llrint": "%f = call T @llvm.rint.F(T %0)\n%r = fptosi T %f to R",
     "llround": "%f = call T @llvm.round.F(T %0)\n%r = fptosi T %f to R",
     "add": "%r = fadd T %0, %1", "sub": "%r = fsub T %0, %1", "mul": "%r = fmul T %0, %1", "div": "%r = fdiv T %0, %1",

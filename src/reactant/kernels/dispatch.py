@@ -11,6 +11,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import native
+from reactant.differentiate.declare import NATIVE_CALLS, NATIVE_FORMS
 from reactant.errors import UnsupportedError
 from reactant.ir import modules, ops
 from reactant.ir.context import building
@@ -52,9 +53,9 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
             raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "
                                    f"lower=\"tensor\" or check=True. Tensor programs are checked when they are "
                                    f"compiled.")
-        return _native(record, checks.add_bounds_checks(structured, record.name), ("accesses are checked",))
+        return _native(record, checks.add_bounds_checks(structured, record.name), ("check=True asks for it",))
     if path == "native":
-        return _native(record, structured, ("asked for",))
+        return _native(record, structured, ('lower="native" asks for it',))
     try:
         raised = tensors.raised(structured)
     except tensors.NotRaised as error:
@@ -69,7 +70,7 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
         with building():
             reason = costs.reason_for_native(record, structured, raised.module)
         if reason is not None:
-            return _native(record, structured, (reason,))
+            return _native(record, structured, (reason,), _tensor(record, raised).emit)
     return _tensor(record, raised)
 
 
@@ -112,8 +113,17 @@ def seen_as(value: ir.Value, dtype: np.dtype, shape: Shape) -> ir.Value:
 
 # ---- native ----------------------------------------------------------------------------------------------------
 
-def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...]) -> Lowering:
+def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...],
+            form: Callable[[list[ir.Value]], list[ir.Value]] | None = None) -> Lowering:
+    """Native code; `form` is the same as tensors, where it could be that as well."""
     with building():
         roles = ["inout" if isinstance(p, Buffer) and p.written else "in" for p in record.parameters]
         compiled = native.compile_kernel(module, "kernel", roles=roles)
+    where = f" (at {record.source}:{record.line})" if record.source and record.line else ""
+    NATIVE_CALLS[compiled.target] = (
+        f"The kernel '{record.name}'{where} is native code in this program ({'; '.join(reasons)}), and native code has "
+        f"no derivative: leave lower= and check= out, change what keeps it from being a tensor program, or give its "
+        f"derivative with reactant.custom_derivative.")
+    if form is not None:
+        NATIVE_FORMS[compiled.target] = form
     return Lowering(record.name, "native", lambda values: compiled.custom_call(values), reasons)
