@@ -244,6 +244,23 @@ def used_before_assignment(x):
     return last
 
 
+def raise_below_any_handler(x):
+    try:
+        if x[0] > 0:
+            raise KeyError("positive")
+    except (TypeError, ValueError):     # the refusal is a TypeError, too
+        x = x * 0
+    return x
+
+
+def refusal_below_any_handler(x):
+    try:
+        y = np.vectorize(lambda v: v)(x)
+    except Exception:
+        y = x
+    return y
+
+
 def next_in_branch(x):
     it = iter([1.0, 2.0])
     if x[0] > 0:
@@ -272,6 +289,8 @@ REFUSED = {
     new_attribute_in_loop: "changes an object of type State in a way that a loop cannot carry",
     shape_changes_in_loop: r"'y' changes its type in a loop .* shape \(3,\) and a float64 array of shape \(6,\)",
     raise_in_try: "This `raise` depends on a value known only at run time, and stands inside a `try` with handlers",
+    raise_below_any_handler: "This `raise` depends on a value known only at run time, and stands inside a `try`",
+    refusal_below_any_handler: "calls a Python function for each element",
     rebound_and_written: r"'x' is bound to another array in a loop .* Start from a copy: x = x.copy\(\)",
     bound_to_an_outer_array_and_written: "'b' may be bound to an array from outside of the loop",
     used_before_assignment: "'last' is read in a loop that runs inside compiled code before it is assigned there",
@@ -288,6 +307,20 @@ def test_refused(program):
     place = str(caught.value).split(f"at {__file__}:")[1]
     assert lines[0] <= int(place.split(",")[0]) <= lines[1]
     assert f"in {program.__name__}" in place
+
+
+def test_handlers_that_name_our_errors_see_them():
+    def f(x):
+        try:
+            y = np.vectorize(lambda v: v)(x)
+        except reactant.ReactantError:
+            y = x * 3
+        try:
+            z = {}["missing"]
+        except KeyError:
+            z = y + 1
+        return z
+    np.testing.assert_array_equal(reactant.jit(f)(UP), UP * 3 + 1)
 
 
 def test_a_loop_that_needs_its_index_is_unrolled_up_to_a_limit():

@@ -71,7 +71,7 @@ def _directories() -> tuple[tuple[str, ...], tuple[str, ...]]:
     paths = sysconfig.get_paths()
     packages = [str(Path(m.__file__).resolve().parent) for m in (numpy, jax, jaxlib)]
     excluded = {*packages, str(_PACKAGE), paths["stdlib"], paths["platstdlib"], os.path.realpath(paths["stdlib"])}
-    included = {paths["purelib"], paths["platlib"], str(_PACKAGE / "demos")}
+    included = {paths["purelib"], paths["platlib"], str(_PACKAGE / "demos"), str(Path(packages[0]) / "polynomial")}
     return tuple(p + os.sep for p in sorted(excluded)), tuple(p + os.sep for p in sorted(included))
 
 

@@ -7,6 +7,7 @@ Sub-expressions are evaluated once and in Python's order. An expression that ass
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterable, Iterator
 
 from reactant.frontends.jumps import at_location, name, operator_call
@@ -178,12 +179,16 @@ class ExpressionConversion(ast.NodeTransformer):
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Where handlers follow, operators are told: a run-time check cannot be caught."""
+        """Where handlers follow, operators are told: a run-time check cannot be caught. What compiled code refuses is
+        no exception of the program, so handlers do not see it."""
         node.body = self.block(node.body)
         if node.handlers:
             item = ast.withitem(at_location(operator_call("catching"), node.body[0]))
             node.body = [at_location(ast.With([item], node.body), node.body[0])]
-        for handler in node.handlers:
+            kinds = [_thunk(self.visit(copy.deepcopy(h.type))) for h in node.handlers if h.type]
+            passed_on = ast.ExceptHandler(operator_call("refusals", *kinds), None, [ast.Raise()])
+            node.handlers.insert(0, at_location(passed_on, node.handlers[0]))
+        for handler in node.handlers[1:]:
             handler.type = handler.type and self.visit(handler.type)
             handler.body = self.block(handler.body)
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
@@ -247,11 +252,29 @@ class ExpressionConversion(ast.NodeTransformer):
         return self.visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
-            return at_location(operator_call("not_", operand), node)
-        node.operand = operand
+            return at_location(operator_call("not_", self.visit(node.operand)), node)
+        return self._made(self._arithmetic(node))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        return self._made(self._arithmetic(node))
+
+    def _arithmetic(self, node: ast.expr) -> ast.expr:
+        """An operand; only the outermost operator of an expression tells of the array that it made."""
+        match node:
+            case ast.BinOp():
+                node.left, node.right = self._arithmetic(node.left), self._arithmetic(node.right)
+            case ast.UnaryOp() if not isinstance(node.op, ast.Not):
+                node.operand = self._arithmetic(node.operand)
+            case _:
+                return self.visit(node)
         return node
+
+    @staticmethod
+    def _made(node: ast.expr) -> ast.expr:
+        known = all(isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop))
+                    for n in ast.walk(node))
+        return node if known else at_location(operator_call("made", node), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         movable = _movable(node.values[1:])
@@ -280,7 +303,8 @@ class ExpressionConversion(ast.NodeTransformer):
             if isinstance(node.ops[0], (ast.In, ast.NotIn)):
                 call = at_location(operator_call("contains", left, right[0]), node)
                 return call if isinstance(node.ops[0], ast.In) else at_location(operator_call("not_", call), node)
-            return ast.copy_location(ast.Compare(left, node.ops, right), node)
+            compared = ast.copy_location(ast.Compare(left, node.ops, right), node)
+            return compared if isinstance(node.ops[0], (ast.Is, ast.IsNot)) else self._made(compared)
         if not movable:
             return ast.copy_location(ast.Compare(left, node.ops, right), node)
         steps: list[ast.expr] = [ast.Constant(type(node.ops[0]).__name__), right[0]]

@@ -198,6 +198,16 @@ def catching() -> Iterator[None]:
     yield
 
 
+def made(result: Any) -> Any:
+    """The result of an arithmetic operator or a comparison."""
+    return result
+
+
+def refusals(*kinds: Callable[[], Any]) -> Any:
+    """The exceptions that handlers of `kinds` must not see."""
+    return ()
+
+
 def foreign_call(arguments: tuple, keywords: dict) -> None:
     """Code that is not converted is about to receive these arguments, and may change them."""
 
@@ -214,6 +224,7 @@ class Operators:
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
         self.assert_stmt, self.raised = assert_stmt, raised
         self.touch, self.catching, self.foreign_call = touch, catching, foreign_call
+        self.made, self.refusals = made, refusals
         self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice
 
 

@@ -134,6 +134,8 @@ def _is_thin(operation: ir.Operation) -> bool:
         return False
     sizes = [types.size(types.shape_of(value)) for value in (*operation.operands, *operation.results)]
     small, big = sorted(sizes[:2])
+    if 0 in sizes:
+        return False
     depth = sqrt(small * big / sizes[2])        # where nothing is batched
     return big >= BIG_MATRIX and small <= FEW_ROWS * depth
 

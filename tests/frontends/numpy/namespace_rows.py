@@ -230,6 +230,7 @@ FUNCTIONS = {
     "where": lambda x, m, i, z: np.where(m > 0, m, -1.0),
     "zeros": lambda x, m, i, z: np.zeros(8, np.int8) + x,
     "zeros_like": lambda x, m, i, z: np.zeros_like(m) + 1,
+    "lib.stride_tricks.as_strided": lambda x, m, i, z: np.lib.stride_tricks.as_strided(x, (3, 2), (16, 8)) + 0,
     "lib.stride_tricks.sliding_window_view": lambda x, m, i, z: np.lib.stride_tricks.sliding_window_view(x, 3) + 0,
     "linalg.cholesky": lambda x, m, i, z: np.linalg.cholesky(np.dot(m, m.T) + np.eye(3)),
     "linalg.cond": lambda x, m, i, z: np.linalg.cond(m[:, :3], 1),
@@ -362,6 +363,7 @@ WHILE_TRACING = {
     "ndindex": lambda x, m, i, z: sum(m[k] * k[1] for k in np.ndindex(3, 4)),
     "promote_types": lambda x, m, i, z: x.astype(np.promote_types(np.int8, np.float32)),
     "typename": lambda x, m, i, z: x * len(np.typename("f")),
+    "seterr": lambda x, m, i, z: x * len(np.seterr(all="ignore")),
     "geterr": lambda x, m, i, z: x * len(np.geterr()),
     "getbufsize": lambda x, m, i, z: x * np.getbufsize(),
 }

@@ -96,6 +96,13 @@ def test_flat_iterates_in_row_major_order():
     check(walk, X[:2, :2, 0].copy())
 
 
+def test_flat_stands_for_a_copy_where_an_array_is_wanted():
+    def f(x):
+        return (np.interp(x.T.flat, [0.0, 5.0, 9.0], [0.0, 1.0, 3.0]), np.sum(x.flat), np.asarray(x.T.flat) * 2,
+                np.sqrt(x.flat), x.T.flat > 2, np.add(x.flat, 1))
+    check(f, np.arange(6.0).reshape(2, 3))
+
+
 def write_flat(x, values):
     x.flat[::2] = values
     x.flat[1] = 7

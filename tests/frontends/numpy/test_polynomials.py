@@ -38,3 +38,33 @@ def test_against_numpy(f, args):
 def test_what_depends_on_values_is_refused(f, text):
     with pytest.raises(reactant.errors.UnsupportedError, match=text):
         reactant.jit(f)(P)
+
+
+# ---- np.polynomial: the functions that run as the Python code they are ------------------------------------------
+
+KINDS = {"polynomial": "poly", "chebyshev": "cheb", "legendre": "leg", "laguerre": "lag", "hermite": "herm",
+         "hermite_e": "herme"}
+C, C2, C3 = np.array([0.5, 0.3, -0.2, 0.1]), np.arange(12.0).reshape(3, 4) / 10, np.arange(24.0).reshape(2, 3, 4) / 9
+T = np.linspace(0.1, 0.9, 7)
+FOLLOWED = {"val": lambda f: (f, T, C), "val2d": lambda f: (f, T, T[::-1].copy(), C2),
+            "val3d": lambda f: (f, T, T[::-1].copy(), T * T, C3), "grid2d": lambda f: (f, T, T[:3], C2),
+            "grid3d": lambda f: (f, T, T[:3], T[:2], C3), "der": lambda f: (lambda c: f(c, 2), C),
+            "int": lambda f: (lambda c: f(c, 2, k=[1, 2]), C), "fit": lambda f: (lambda x, y: f(x, y, 2), T, T**3),
+            "vander": lambda f: (lambda x: f(x, 3), T), "vander2d": lambda f: (lambda x, y: f(x, y, [2, 1]), T, T * T),
+            "vander3d": lambda f: (lambda x, y, z: f(x, y, z, [1, 2, 1]), T, T * T, T + 1)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numpy_polynomial(kind):
+    module = getattr(np.polynomial, kind)
+    for name, of in FOLLOWED.items():
+        check(*of(getattr(module, KINDS[kind] + name)), rtol=1e-8, atol=1e-11)
+    if kind != "polynomial":
+        check(getattr(module, KINDS[kind] + "weight"), T)
+        check(lambda x: x * getattr(module, KINDS[kind] + "gauss")(7)[0], T)
+
+
+@pytest.mark.parametrize("f", [np.polynomial.polynomial.polyadd, np.polynomial.chebyshev.chebmul])
+def test_functions_that_drop_coefficients_are_refused(f):
+    with pytest.raises(reactant.errors.UnsupportedError, match="polyval"):
+        reactant.jit(lambda p: f(p, p))(P)

@@ -132,10 +132,15 @@ def _minimum_rank(made: Tensor, ndmin: int) -> Tensor:
     return np.reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
 
 
+_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+"""What `np.asarray(copy=...)` of older NumPy and array-API wrappers hand down."""
+
+
 @implements(np.array, creation=True)
 def array(object: object, dtype: object = None, copy: bool | None = True, order: str = "K", subok: bool = False,
           ndmin: int = 0, ndmax: int = 0, like: object = None) -> Tensor:
     made = as_tensor(object, dtype)
+    copy = _COPY_MODES.get(copy, copy)
     rearranged = (order == "F" and not made.flags.f_contiguous) or (order == "C" and not made.flags.c_contiguous)
     if rearranged and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -191,12 +196,32 @@ def copy(a: object, order: str = "K", subok: bool = False) -> Tensor:
     return Tensor.of_value(a.value(), ARRAY, strides=strides)
 
 
+_ARANGE = ("start", "stop", "step", "dtype")
+
+
 @implements(np.arange, creation=True)
-def arange(*args: object, dtype: object = None, device: object = None, like: object = None) -> Tensor:
+def arange(*args: object, device: object = None, like: object = None, **named: object) -> Tensor:
+    args, dtype = _arange_arguments(args, named)
     if any(type(a) is Tensor and not a.is_concrete() for a in args):
         return _arange_of_run_time_size(args, dtype)
     numbers = [a.numpy()[()] if type(a) is Tensor else a for a in args]
     return Tensor.of_array(np.arange(*numbers, dtype=dtype))
+
+
+def _arange_arguments(args: tuple, named: dict) -> tuple[tuple, object]:
+    """(start, stop, step) and the dtype, however they were given."""
+    given = dict(zip(_ARANGE, args, strict=False))
+    if unknown := [n for n in named if n not in _ARANGE]:
+        raise TypeError(f"arange() got an unexpected keyword argument '{unknown[0]}'")
+    if twice := [n for n in named if n in given]:
+        raise TypeError(f"argument for arange() given by name ('{twice[0]}') and position ({_ARANGE.index(twice[0])})")
+    given |= named
+    start, stop, step, dtype = (given.get(n) for n in _ARANGE)
+    if stop is None and (not args or start is None):
+        raise TypeError("arange() requires stop to be specified.")
+    start, stop = (0, start) if stop is None else (0 if start is None else start, stop)
+    return ((stop,) if type(start) is int and start == 0 and step is None else
+            (start, stop, 1 if step is None else step)), dtype
 
 
 def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:

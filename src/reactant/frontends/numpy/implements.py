@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends import calls
+from reactant.frontends.numpy.storage import CONCRETE_ELEMENTS
+from reactant.frontends.numpy.tensor import ARRAY, Tensor, supported
 from reactant.frontends.trace import located
 
 TABLE: dict[Callable, Callable] = {}
@@ -104,13 +106,34 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
         raise UnsupportedError(REFUSED[function])
     if function not in NOT_FOLDED and kwargs.get("out") is None and (found := list(tensors(args, kwargs))) \
             and all(t.is_concrete() for t in found):
-        return of_concrete(function(*concretely(args), **concretely(kwargs)))
+        result = function(*concretely(args), **concretely(kwargs))
+        if type(result) is not np.ndarray or not any(np.may_share_memory(result, t.storage.data) for t in found):
+            return of_concrete(result, any(t.size > CONCRETE_ELEMENTS for t in found))
+    if function in WRITING and written_while_tracing(function, args, kwargs):
+        return None
     if function in REFUSED:
         raise UnsupportedError(REFUSED[function])
     ours = TABLE.get(function)
+    if ours is None and calls.convertible(python := getattr(function, "_implementation", None)):
+        return calls.call(python, *args, **kwargs)
     if ours is None:
         raise UnsupportedError(f"{name_of(function)} is not supported in compiled code.")
     return ours(*args, **kwargs)
+
+
+WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+"""Functions that write into their first argument and give nothing."""
+
+
+def written_while_tracing(function: Callable, args: tuple, kwargs: dict) -> bool:
+    """Run `function`, which writes into its first argument, when all is known and the content may change now."""
+    target = args[0] if args else None
+    if type(target) is not Tensor or not all(t.is_concrete() for t in tensors(args, kwargs)) or \
+            not target.storage.writable_in_place() or not target.writeable or target.storage.constant:
+        return False
+    function(*concretely(args), **concretely(kwargs))
+    target.storage.version += 1
+    return True
 
 
 def tensors(*trees: object) -> Any:
@@ -141,12 +164,36 @@ def concretely(tree: Any) -> Any:
     return tree
 
 
-def of_concrete(result: Any) -> Any:
-    """NumPy's result as tensors where it holds arrays; numbers stay numbers."""
+def of_concrete(result: Any, known: bool = False) -> Any:
+    """NumPy's result as tensors where it holds arrays; numbers stay numbers. `known`: big ones stay known as well."""
     if isinstance(result, np.ndarray):
-        return Tensor.of_array(result)
+        return Tensor.of_known(result.copy(order="K")) if known and supported(result.dtype) else Tensor.of_array(result)
     if type(result) in (list, tuple):
-        return type(result)(of_concrete(r) for r in result)
+        return type(result)(of_concrete(r, known) for r in result)
     if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*(of_concrete(r) for r in result))
+        return type(result)(*(of_concrete(r, known) for r in result))
     return result
+
+
+def made_here(result: Any, *sources: Any) -> Any:
+    """What NumPy made of known `sources` while tracing, as tensors: code may write into it. Views of arrays from
+    outside stay what they are (writing into one raises)."""
+    if type(result) is np.ndarray:
+        fresh = supported(result.dtype) and result.flags.writeable and not any(
+            np.may_share_memory(result, a) for a in plain_arrays(sources))
+        return Tensor.of_known(result) if fresh else result
+    if isinstance(result, (list, tuple)) and any(type(r) is np.ndarray for r in result):
+        apart = [made_here(r, *sources, *(a for a in result if a is not r)) for r in result]
+        return type(result)(*apart) if hasattr(result, "_fields") else type(result)(apart)
+    return result
+
+
+def plain_arrays(tree: Any) -> Any:
+    """The arrays that are not traced, in nested lists, tuples and dicts."""
+    if isinstance(tree, np.ndarray) and type(tree) is not Tensor:
+        yield tree
+    elif type(tree) in (list, tuple):
+        for branch in tree:
+            yield from plain_arrays(branch)
+    elif type(tree) is dict:
+        yield from plain_arrays(list(tree.values()))

@@ -5,7 +5,7 @@ known interval already proves them in range.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
-from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.trace import current_trace, located
 from reactant.ir import ops
 from reactant.ir.types import Shape
@@ -275,6 +275,8 @@ def scalar(view: Tensor) -> Any:
 class FlatIterator:
     """`ndarray.flat`: row-major reads and writes of the array's elements through its view chain."""
 
+    stands_for_copy = True      # where an array is wanted
+
     def __init__(self, tensor: Tensor):
         self.base = tensor
 
@@ -310,3 +312,22 @@ class FlatIterator:
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         return self.copy().__array__(dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
+        return getattr(ufunc, method)(*_without_iterators(inputs), **kwargs)
+
+    def __array_function__(self, function: Callable, types: object, args: tuple, kwargs: dict) -> Any:
+        return function(*_without_iterators(args), **_without_iterators(kwargs))
+
+
+def _without_iterators(tree: Any) -> Any:
+    """`x.flat` as what it reads: a flat copy."""
+    if type(tree) is FlatIterator:
+        return tree.copy()
+    if type(tree) in (list, tuple):
+        return type(tree)(_without_iterators(t) for t in tree)
+    return {k: _without_iterators(v) for k, v in tree.items()} if type(tree) is dict else tree
+
+
+for _name, _ufunc in COMPARISONS.items():
+    setattr(FlatIterator, f"__{_name}__", lambda self, other, ufunc=_ufunc: ufunc(self.copy(), other))

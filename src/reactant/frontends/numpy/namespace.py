@@ -31,8 +31,8 @@ class Entry:
 
 RUNS_WHILE_TRACING = """
     broadcast_shapes dtype errstate finfo get_include get_printoptions getbufsize geterr geterrcall iinfo info isdtype
-    isscalar issubdtype iterable mintypecode ndindex printoptions promote_types row_stack show_config show_runtime test
-    typename ufunc""".split()
+    isscalar issubdtype iterable mintypecode ndindex printoptions promote_types row_stack seterr show_config
+    show_runtime test typename ufunc""".split()
 """Functions of dtypes, shapes and settings, and Python wrappers around compiled functions: called as they are."""
 
 DIFFERENCES = {
@@ -47,7 +47,8 @@ DIFFERENCES = {
         "tracing; otherwise an error says so. `a[mask]` and `np.extract` may be reduced.",
     "np.power of complex numbers": "Through logarithms: integer exponents are not exact to the last place.",
     "np.may_share_memory": "True for any two views of one array.",
-    "np.errstate, warnings": "Compiled code does not warn about overflow, division by zero or invalid values.",
+    "np.errstate, np.seterr, warnings": "Compiled code does not warn about overflow, division by zero or invalid "
+        "values, nor where a warning depends on run-time values. `np.seterr(all='raise')` is refused.",
     "Python integers known at run time": "64 bits wide; results outside wrap around.",
 }
 
@@ -150,8 +151,11 @@ def _other_modules() -> Iterator[Entry]:
         for name, found in refused.of_module(module):
             if found in implements.TABLE:
                 continue
-            missing = "" if found in implements.REFUSED else name
-            yield Entry("Other modules", f"np.{name}", "" if missing else REFUSED, reason.format(name=f"np.{module}"))
+            if refused.FOLLOWED.fullmatch(name):
+                yield Entry(f"np.{module}", f"np.{name}", COMPILED)
+            else:
+                yield Entry("Other modules", f"np.{name}", REFUSED if found in implements.REFUSED else "",
+                            reason.format(name=f"np.{module}"))
 
 
 # ---- the page --------------------------------------------------------------------------------------------------

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
+import warnings
 from collections.abc import Callable
+from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -16,14 +19,15 @@ import numpy as np
 from reactant import errors
 from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, operators, source_map
-from reactant.frontends.numpy import creation, families, implements, python_numbers
+from reactant.frontends.numpy import creation, families, implements, ordering, python_numbers
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
-from reactant.frontends.trace import is_tracing, located
+from reactant.frontends.trace import current_trace, is_tracing, located
 from reactant.ir import ops
 
-_MUTATING_METHODS = {"fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap", "setflags"}
+_MUTATING_METHODS = {"fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap", "setflags",
+                     "__setitem__", "__delitem__", *(f"__i{name}__" for name in OPERATORS)}
 
 
 def install() -> None:
@@ -34,22 +38,56 @@ def install() -> None:
     for function in implements.REFUSED:
         calls.REPLACEMENTS[function] = _refuser(function)
     operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
-                      involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
+                      made=_made, involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     errors.find_frames_with(source_map.user_frame)
     calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _with_lists
+    calls.KINDS[MethodDescriptorType] = calls.KINDS[WrapperDescriptorType] = _unbound
 
 
 def _with_lists(function: Callable, arguments: tuple, keywords: dict) -> Any:
     """Call a NumPy function. NumPy does not see traced arrays in lists that stand for one array (`np.sum([x, y])`): it
     tries to make the array, which needs known values, and then gets it made."""
+    if is_tracing():
+        if function.__name__ == "at" and arguments and _is_outside(arguments[0]):
+            raise ConstantWriteError()      # ufunc.at does not ask whether it may write
+        arguments, keywords = _read_only(arguments), _read_only(keywords)
     try:
-        return function(*arguments, **keywords)
+        result = _refusing_writes(function, arguments, keywords)
+        return implements.made_here(result, arguments, keywords) if is_tracing() else result
     except errors.ConcreteValueNeeded:
         made = [_as_one(a) for a in arguments]
         named = {name: _as_one(a) for name, a in keywords.items()}
         if all(a is b for a, b in zip((*made, *named.values()), (*arguments, *keywords.values()), strict=True)):
             raise
-    return function(*made, **named)
+    return _refusing_writes(function, made, named)
+
+
+def _read_only(tree: Any) -> Any:
+    """Arrays from outside as read-only views, so that NumPy cannot write into them while tracing."""
+    if type(tree) is np.ndarray and tree.flags.writeable:
+        view = tree.view()
+        view.flags.writeable = False
+        return view
+    if type(tree) in (list, tuple):
+        return type(tree)(_read_only(t) for t in tree)
+    return {k: _read_only(t) for k, t in tree.items()} if type(tree) is dict else tree
+
+
+def _refusing_writes(function: Callable, arguments: Any, keywords: dict) -> Any:
+    try:
+        return function(*arguments, **keywords)
+    except ValueError as error:
+        if "read-only" in str(error) and is_tracing() and any(
+                not a.flags.writeable for a in implements.plain_arrays((arguments, keywords))):
+            raise ConstantWriteError() from None
+        raise
+
+
+def _unbound(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """`np.ndarray.sort(x)`."""
+    if arguments and _is_outside(arguments[0]) and hasattr(arguments[0], function.__name__):
+        return _call_bound(getattr(arguments[0], function.__name__), *arguments, **keywords)
+    return function(*arguments, **keywords)
 
 
 def _as_one(x: Any) -> Any:
@@ -76,7 +114,12 @@ def _refuser(function: Callable) -> Callable:
 # ---- plain arrays in converted code ----------------------------------------------------------------------------
 
 def _is_outside(x: Any) -> bool:
-    return issubclass(type(x), np.ndarray)  # traced arrays only say that they are ndarrays
+    return issubclass(type(x), (np.ndarray, np.flatiter))  # traced arrays only say that they are ndarrays
+
+
+def _made(result: Any) -> Any:
+    """Arithmetic on arrays from outside gives a new array, which the code may write into."""
+    return implements.made_here(result) if type(result) is np.ndarray and is_tracing() else result
 
 
 def _has_traced(index: Any) -> bool:
@@ -88,7 +131,10 @@ def _has_traced(index: Any) -> bool:
 def _get_item(container: Any, index: Any) -> Any:
     if is_tracing() and _is_outside(container) and _has_traced(index):
         return wrap(container)[index]
-    return calls.get_item(container, index)
+    found = calls.get_item(container, index)
+    if type(found) is np.ndarray and type(container) is np.ndarray and is_tracing():
+        return implements.made_here(found, container)       # what index arrays select is a copy
+    return found
 
 
 def _set_item(value: Any, container: Any, index: Any) -> None:
@@ -107,8 +153,14 @@ def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
     if is_tracing() and _is_outside(owner):
         if function.__name__ in _MUTATING_METHODS:
             raise ConstantWriteError()
+        args, kwargs = _read_only(args), _read_only(kwargs)
         if implements.has_tensors(args, kwargs):
             return getattr(wrap(owner), function.__name__)(*args, **kwargs)
+        made = _refusing_writes(lambda *a, **k: calls.call_bound(function, owner, *a, **k), args, kwargs)
+        return implements.made_here(made, owner, args, kwargs)
+    if type(owner) is list and function.__name__ == "sort" and is_tracing():
+        owner[:] = ordering.in_order(owner, **kwargs)
+        return None
     return calls.call_bound(function, owner, *args, **kwargs)
 
 
@@ -216,6 +268,51 @@ for _function, _ufunc in _ROUNDING.items():
     _rounding_function(_function, _ufunc)
 
 
+def _operator_functions() -> None:
+    """`operator.iadd(x, y)` and the others, as the operators of the language."""
+    for kind, function in operators.INPLACE.items():
+        calls.replace(function)(lambda x, y, /, kind=kind: operators.ag__.inplace(kind, x, y))
+    calls.replace(operator.setitem)(lambda x, i, v, /: operators.ag__.set_item(v, x, i))
+    calls.replace(operator.getitem)(lambda x, i, /: operators.ag__.get_item(x, i))
+
+
+_operator_functions()
+
+
+@calls.replace(np.errstate)
+def _errstate(**settings: Any) -> np.errstate:
+    _require_quiet("np.errstate", settings)
+    return np.errstate(**settings)
+
+
+@calls.replace(np.seterr)
+def _seterr(all: str | None = None, divide: str | None = None, over: str | None = None,  # noqa: A002
+            under: str | None = None, invalid: str | None = None) -> dict[str, str]:
+    """Compiled code never warns, so there is nothing to change."""
+    settings = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
+    _require_quiet("np.seterr", settings)
+    return np.geterr() if is_tracing() else np.seterr(**settings)
+
+
+def _require_quiet(name: str, settings: dict[str, Any]) -> None:
+    if is_tracing() and (loud := {s for s in settings.values() if s in ("raise", "call", "print", "log")}):
+        raise errors.UnsupportedError(f"{name}: '{min(loud)}' needs to see each operation, which compiled code does "
+                                      "not show. Check the results with np.isfinite instead.")
+
+
+@calls.replace(warnings.warn)
+def _warn(*args: Any, **kwargs: Any) -> None:
+    """What is warned of under a run-time condition may not have happened."""
+    if not (is_tracing() and current_trace().region.parent is not None):
+        warnings.warn(*args, **{"stacklevel": 2, **kwargs})
+
+
+@calls.replace(type)
+def _type(x: Any, *definition: Any, **keywords: Any) -> type:
+    """The type of what a traced value stands for, so that `type(x) is np.ndarray` holds."""
+    return x.__class__ if type(x) is Tensor else type(x, *definition, **keywords)
+
+
 @calls.replace(len)
 def _len(x: Any, /) -> Any:
     return x.shape[0] if getattr(type(x), "partial", False) else len(x)
@@ -253,7 +350,11 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
     @calls.replace(original)
     def choose(*args: Any, **kwargs: Any) -> Any:
         items = list(args[0]) if len(args) == 1 and not isinstance(args[0], dict) else list(args)
-        if not any(type(i) is Tensor for i in items) or kwargs.get("key") is not None:
+        if (key := kwargs.get("key")) is not None and items and is_tracing():
+            keys = [calls.call(key, item) for item in items]
+            if ordering.depends(keys):
+                return ordering.best(items, keys, original is max)
+        if not any(type(i) is Tensor for i in items) or key is not None:
             return python(*([items] if len(args) == 1 else args), **kwargs)
         best = items[0]
         for item in items[1:]:
@@ -276,6 +377,11 @@ def _pick(condition: Any, x: Any, y: Any) -> Any:
 
 _fold_numbers(min, lambda a, b: a < b)
 _fold_numbers(max, lambda a, b: a > b)
+
+
+@calls.replace(sorted)
+def _sorted(items: Any, /, *, key: Any = None, reverse: bool = False) -> list:
+    return ordering.in_order(items, key, reverse) if is_tracing() else sorted(items, key=key, reverse=reverse)
 
 
 def _fold_truth(original: Callable, combine: np.ufunc) -> None:

@@ -5,6 +5,7 @@ global state, hidden random state). The others are refused for traced arguments 
 """
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -30,8 +31,8 @@ DATES = "{name} works on dates, which have no tensor type. Convert them with .as
 MASKED = "{name}: masked arrays cannot be compiled. Pass data and mask as two arrays and use np.where."
 MATRIX = "{name}: the matrix class cannot be compiled. Use 2-d arrays and the @ operator."
 RECORDS = "{name}: record arrays cannot be compiled. Pass the fields as separate arrays."
-POLYNOMIALS = ("{name}: polynomial objects cannot be compiled. Use np.polyval(coefficients, x) and the other functions "
-               "on coefficient arrays.")
+POLYNOMIALS = ("{name}: polynomial objects cannot be compiled, nor functions that drop leading coefficients which are "
+               "zero. Use functions on coefficient arrays whose sizes are known: polyval, polyder, polyint, polyfit...")
 ROOTS = ("{name}: how many results there are depends on which coefficients are zero. Use np.linalg.eigvals of the "
          "companion matrix.")
 DIVISION = "{name}: the size of the remainder depends on the values. Divide before the call."
@@ -49,7 +50,7 @@ IN_PLACE_SHAPE = "{name} changes the size of an array in place. Make a new one w
 
 ALWAYS = {
     FILES: "load loadtxt genfromtxt fromfile fromregex save savetxt savez savez_compressed memmap",
-    GLOBAL_STATE: "seterr seterrcall setbufsize set_printoptions",
+    GLOBAL_STATE: "seterrcall setbufsize set_printoptions",
     PER_ELEMENT: "vectorize frompyfunc",
     LEGACY_RANDOM: " ".join("random." + name for name in """
         seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice
@@ -74,7 +75,7 @@ WITH_TRACED_ARGUMENTS = {
     ROOTS: "roots",
     DIVISION: "polydiv",
     ITERATORS: "nditer nested_iters broadcast flatiter lib.Arrayterator",
-    MEMORY: "shares_memory frombuffer from_dlpack lib.stride_tricks.as_strided lib.array_utils.byte_bounds",
+    MEMORY: "shares_memory frombuffer from_dlpack lib.array_utils.byte_bounds",
     VALUE_DTYPE: "real_if_close min_scalar_type",
     DOMAIN: " ".join("emath." + n for n in ("sqrt", "log", "log2", "logn", "log10", "power", "arccos", "arcsin",
                                             "arctanh")),
@@ -83,6 +84,10 @@ WITH_TRACED_ARGUMENTS = {
 MODULES = {"char": STRINGS, "strings": STRINGS, "ma": MASKED, "rec": RECORDS, "testing": TESTS, "ctypeslib": FOREIGN,
            "polynomial": POLYNOMIALS}
 """Submodules of which everything is refused."""
+
+FOLLOWED = re.compile(r"ma(\.core)?\.(isMA|isMaskedArray|isarray)|polynomial\.\w+\."
+                      r"[a-z]+?_?e?(val|val2d|val3d|grid2d|grid3d|der|int|fit|vander|vander2d|vander3d|weight|gauss|pts1|pts2)")
+"""Functions of those modules that run as the Python code they are: with known sizes, and nothing of a class."""
 
 METHODS = {
     PICKLES: "dump dumps tobytes tofile",
@@ -139,7 +144,7 @@ def _register() -> None:
             refuse(OUTSIDE_GENERATOR, found, always=True)
     for module, reason in MODULES.items():
         for name, found in of_module(module):
-            if found not in REFUSED:
+            if found not in REFUSED and not FOLLOWED.fullmatch(name):
                 refuse(reason.format(name=f"np.{name}"), found)
 
 

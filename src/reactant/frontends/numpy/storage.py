@@ -27,8 +27,8 @@ CONCRETE_ELEMENTS = 256
 class Storage:
     """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
 
-    __slots__ = ("__weakref__", "argument", "constant", "data", "dtype", "layout", "region", "shape", "value",
-                 "version")
+    __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "layout", "region", "shape",
+                 "value", "version")
 
     def __init__(self, shape: Shape, dtype: np.dtype, *, value: ir.Value | None = None, data: np.ndarray | None = None,
                  argument: int | None = None, constant: bool = False):
@@ -37,6 +37,7 @@ class Storage:
         self.argument = argument      # position among main's arguments, for write-back
         self.constant = constant      # made outside the trace: writing raises
         self.version = 0
+        self.captured: tuple[int, ir.Value] | None = None     # what known content was last read as
         self.layout: Shape | None = None     # element strides where the base array is not row-major
         self.region: Region = current_trace().region
 
@@ -44,9 +45,11 @@ class Storage:
         """The current content as a value usable here."""
         if self.region.closed:
             raise LeakError()
-        if self.data is not None:
-            return current_trace().capture(self.data.copy())
-        return self.value
+        if self.data is None:
+            return self.value
+        if self.captured is None or self.captured[0] != self.version:
+            self.captured = self.version, current_trace().capture(self.data.copy())
+        return self.captured[1]
 
     def write(self, value: ir.Value) -> None:
         """Replace the content; remembers the state an enclosing region must restore."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,12 @@ class Tensor:
                           writeable=True)
         value = current_trace().capture(array)
         return Tensor(st.Storage(array.shape, array.dtype, value=value, constant=constant), strides=strides)
+
+    @staticmethod
+    def of_known(array: np.ndarray) -> Tensor:
+        """A new array whose content stays known while tracing, of any size. Takes `array` over."""
+        strides = tuple(s // array.itemsize for s in array.strides)
+        return Tensor(st.Storage(array.shape, array.dtype, data=array), strides=strides)
 
     def view(self, step: Any = None, dtype: np.dtype | None = None, type: object = None) -> Tensor:
         """A view through one more step; `ndarray.view(dtype)` for users."""
@@ -378,7 +385,7 @@ class Tensor:
 
     def setflags(self, write: bool | None = None, align: object = None, uic: object = None) -> None:
         if write is not None:
-            self.writeable = bool(write)
+            self.flags.writeable = bool(write)
 
     def transpose(self, *axes: object) -> Tensor:
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
@@ -482,21 +489,48 @@ Tensor.__floor__ = lambda self: np.floor(self)
 Tensor.__ceil__ = lambda self: np.ceil(self)
 
 
+_FLAG_LETTERS = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
+                 "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray"}
+
+
 class _Flags:
     """What `ndarray.flags` would say."""
 
     def __init__(self, tensor: Tensor):
-        self.writeable = tensor.writeable
+        self._tensor = tensor
         self.c_contiguous = tensor.size <= 1 or _contiguous(tensor.shape, tensor.strides_)
         self.f_contiguous = tensor.size <= 1 or _contiguous(tensor.shape[::-1], tensor.strides_[::-1])
         self.contiguous = self.c_contiguous
         self.fnc = self.f_contiguous and not self.c_contiguous
         self.forc = self.f_contiguous or self.c_contiguous
+        self.fortran, self.behaved, self.writebackifcopy = self.fnc, tensor.writeable, False
+        self.carray, self.farray = self.c_contiguous and tensor.writeable, True
         self.owndata = not tensor.steps
         self.aligned = True
 
+    @property
+    def writeable(self) -> bool:
+        return self._tensor.writeable
+
+    @writeable.setter
+    def writeable(self, write: bool) -> None:
+        """NumPy hands out some views read-only (diagonals) that may be made writeable; broadcast ones may not."""
+        tensor = self._tensor
+        repeated = any(s == 0 and n > 1 for s, n in zip(tensor.strides_, tensor.shape, strict=True))
+        if write and (repeated or not all(s.writable or isinstance(s, st.DiagonalStep) for s in tensor.steps)):
+            raise UnsupportedError("Making a broadcast or overlapping view writeable is not supported in compiled "
+                                   "code. Write into a copy.")
+        tensor.steps = tuple(replace(s, writable=True) if write and isinstance(s, st.DiagonalStep) else s
+                             for s in tensor.steps)
+        tensor.writeable = bool(write)
+
     def __getitem__(self, name: str) -> bool:
-        return getattr(self, name.lower())
+        return getattr(self, _FLAG_LETTERS.get(name, name).lower())
+
+    def __setitem__(self, name: str, value: bool) -> None:
+        if _FLAG_LETTERS.get(name, name).lower() != "writeable":
+            raise KeyError("Unknown flag")
+        self.writeable = value
 
 
 def _contiguous(shape: Shape, strides: Shape) -> bool:
@@ -535,6 +569,8 @@ def wrap(x: object) -> Tensor:
     if isinstance(x, (list, tuple, range)):
         from reactant.frontends.numpy.creation import array_of
         return array_of(x)
+    if getattr(type(x), "stands_for_copy", False):
+        return x.copy()
     converted = np.asarray(x)
     if converted.dtype == object:
         raise UnsupportedError(f"A {type(x).__name__} cannot be used as an array in compiled code.")

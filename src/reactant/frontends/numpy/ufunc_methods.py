@@ -16,7 +16,7 @@ from reactant.errors import ConstantWriteError, UnsupportedError
 from reactant.frontends.numpy import advanced
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.elementwise import checked, is_nan, loop
-from reactant.frontends.numpy.implements import concretely, of_concrete, tensors
+from reactant.frontends.numpy.implements import concretely, of_concrete, tensors, written_while_tracing
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast
@@ -436,7 +436,8 @@ def at(ufunc: np.ufunc, array: Tensor, indices: object, *operand: object) -> Non
     if len(operand) != ufunc.nin - 1:
         raise ValueError("second operand needed for ufunc" if ufunc.nin == 2 else
                          "second operand provided when ufunc is unary")
-    advanced.at(ufunc, array, indices, *operand)
+    if not written_while_tracing(ufunc.at, (array, indices, *operand), {}):
+        advanced.at(ufunc, array, indices, *operand)
 
 
 METHODS: dict[str, Callable] = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer,

@@ -138,7 +138,10 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     if all(o is None for o in outs) and where is True and all(
             t.is_concrete() for t in operands if type(t) is Tensor):
         from reactant.frontends.numpy.implements import concretely, of_concrete
-        return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype))
+        return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype),
+                           any(t.size > st.CONCRETE_ELEMENTS for t in operands if type(t) is Tensor))
+    if _known_in_place(operands, outs, where):
+        return _write_known(ufunc, operands, outs, {"where": where, "casting": casting, "dtype": dtype})
     types = (*(weak_type(x) for x in operands), *(None if o is None else o.dtype for o in outs))
     dtypes = loop_dtypes(ufunc, types, casting, None if dtype is None else np.dtype(dtype))
     shape = np.broadcast_shapes(*(x.shape if type(x) is Tensor else () for x in (*operands, where)))
@@ -146,6 +149,28 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     kind = result_kind([*operands, where])
     strides = result_strides(operands, shape) if kind == ARRAY else None
     finished = tuple(_finish(r, o, where, kind, strides) for r, o in zip(results, outs, strict=True))
+    return finished[0] if len(finished) == 1 else finished
+
+
+def _known_in_place(operands: list, outs: tuple, where: object) -> bool:
+    """Whether everything is known, and the outputs may be written while tracing."""
+    given = [o for o in outs if o is not None]
+    return all(type(o) is Tensor and o.is_concrete() and o.storage.writable_in_place() and not o.storage.constant
+               for o in given) and all(t.is_concrete() for t in (*operands, where) if type(t) is Tensor)
+
+
+def _write_known(ufunc: np.ufunc, operands: list, outs: tuple, options: dict) -> Any:
+    from reactant.frontends.numpy.implements import concretely, of_concrete
+    for o in outs:
+        if o is not None and not o.writeable:
+            raise ValueError("output array is read-only")
+    out = tuple(None if o is None else o.numpy() for o in outs)
+    made = ufunc(*concretely(operands), out=out, **concretely(options))
+    for o in outs:
+        if o is not None:
+            o.storage.version += 1
+    results = made if isinstance(made, tuple) else (made,)
+    finished = tuple(of_concrete(r) if o is None else o for r, o in zip(results, outs, strict=True))
     return finished[0] if len(finished) == 1 else finished
 
 

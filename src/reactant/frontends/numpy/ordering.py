@@ -1,0 +1,96 @@
+"""`sorted`, `list.sort`, and `min` and `max` with a key, where the order is known at run time only.
+
+The keys become arrays, which are sorted (stably, as Python does); the items are gathered in that order. Keys that are
+NaN come last, where Python leaves the order of the whole list open.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.frontends import calls
+from reactant.frontends.numpy.creation import as_tensor
+from reactant.frontends.numpy.python_numbers import is_python
+from reactant.frontends.numpy.tensor import PYTHON, Tensor, wrap
+
+ADVICE = "Sort an array of keys with np.argsort and index arrays with the result."
+
+
+def in_order(items: Any, key: Callable | None = None, reverse: bool = False) -> list:
+    """Python's `sorted`. Keys are numbers or tuples of numbers; items are numbers, arrays of one shape, or tuples and
+    lists of such. Raises `UnsupportedError` for others when the order depends on run-time values."""
+    items = list(items)
+    keys = items if key is None else [calls.call(key, item) for item in items]
+    if not depends(keys):
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
+        return [items[k] for k in order]
+    return _taken(items, _order(keys, bool(reverse)))
+
+
+def best(items: list, keys: list, largest: bool) -> Any:
+    """The first item whose key is the smallest (largest) one."""
+    if any(type(k) in (tuple, list) for k in keys):
+        # equal keys: Python keeps the first, and a reversed sort that is stable does as well
+        return _taken(items, _order(keys, largest)[:1])[0]
+    column = _column(keys)
+    return _taken(items, (np.argmax if largest else np.argmin)(column)[None])[0]
+
+
+def depends(keys: list) -> bool:
+    """Whether a key is known at run time only."""
+    return any((type(k) is Tensor and not k.is_concrete()) or (type(k) in (tuple, list) and depends(k)) for k in keys)
+
+
+def _order(keys: list, reverse: bool) -> Any:
+    """Positions in ascending (descending) order of the keys; equal ones keep theirs."""
+    if type(keys[0]) in (tuple, list):
+        if any(type(k) not in (tuple, list) or len(k) != len(keys[0]) for k in keys):
+            raise UnsupportedError("Sorting by tuples of different lengths is not supported where the order depends on "
+                                   f"run-time values. {ADVICE}")
+        columns = [_column([k[c] for k in keys]) for c in range(len(keys[0]))]
+    else:
+        columns = [_column(keys)]
+    if reverse:
+        columns = [c[::-1] for c in columns]
+    order = np.lexsort(tuple(columns[::-1])) if len(columns) > 1 else np.argsort(columns[0], kind="stable")
+    return len(keys) - 1 - order[::-1] if reverse else order
+
+
+def _column(keys: list) -> Any:
+    """Numbers as one array."""
+    if not all(_is_number(k) for k in keys):
+        raise UnsupportedError("Sorting by what is neither a number nor a tuple of numbers is not supported where the "
+                               f"order depends on run-time values. {ADVICE}")
+    return np.stack([np.reshape(as_tensor(k), ()) for k in keys])
+
+
+def _is_number(x: Any) -> bool:
+    return x.size == 1 if type(x) is Tensor else isinstance(x, (bool, int, float, np.number, np.bool_))
+
+
+def _taken(items: list, order: Any) -> list:
+    """The items at run-time positions."""
+    first = items[0]
+    if type(first) in (tuple, list):
+        if any(type(i) is not type(first) or len(i) != len(first) for i in items):
+            raise _mixed()
+        columns = [_taken([i[c] for i in items], order) for c in range(len(first))]
+        return [type(first)(parts) for parts in zip(*columns, strict=True)] if columns else [first] * len(items)
+    if not all(type(i) is Tensor or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
+        raise _mixed()
+    tensors = [wrap(i) for i in items]
+    if len({(t.shape, t.dtype, t.kind) for t in tensors}) != 1:
+        raise _mixed()
+    chosen = np.stack([as_tensor(t) for t in tensors])[order]
+    made = [chosen[k] for k in range(chosen.shape[0])]
+    if is_python(first):
+        return [Tensor.of_value(wrap(m).value(), PYTHON) for m in made]
+    return made
+
+
+def _mixed() -> UnsupportedError:
+    return UnsupportedError("Sorting items that are not alike (numbers of one type, arrays of one shape, or tuples of "
+                            f"such) is not supported where the order depends on run-time values. {ADVICE}")

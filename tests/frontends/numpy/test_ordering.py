@@ -1,0 +1,48 @@
+"""sorted, list.sort, min and max where the order is known at run time only."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import UnsupportedError
+from tests.support import check
+
+ARRAYS = [np.array([3.0, 1.0, 2.0, 1.0, 5.0]), np.array([3, 1, 2, 1, 5]), np.array([2, 2, 2], np.int8)]
+
+
+def sorted_list(x):
+    values = [(x[k], k) for k in range(len(x))]
+    values.sort(key=lambda pair: pair[0])
+    return [k for _, k in values], values
+
+
+def numbers(x):
+    values = [float(v) for v in x]
+    values.sort(reverse=True)
+    return values[0] * 2, values
+
+
+FUNCTIONS = [
+    lambda x: (sorted(x), sorted(x, reverse=True)), lambda x: np.array(sorted(x[k] for k in range(len(x)))),
+    sorted_list, numbers, lambda x: sorted([(x[k], float(-k)) for k in range(len(x))]),
+    lambda x: sorted([(x[k] > 2, k) for k in range(len(x))], reverse=True),
+    lambda x: (min(range(len(x)), key=lambda k: x[k]), max([(x[k], k) for k in range(len(x))], key=lambda t: t[0])),
+    lambda x: max(range(len(x)), key=lambda k: (x[k], -k)), lambda x: min(x, key=lambda v: abs(v - 2)),
+    lambda x: sorted([x[:2] * k for k in (3, 1, 2)], key=lambda row: row.sum() * x[0]),
+    lambda x: sorted(x, key=lambda v: -v)[:2] + sorted([3, 1, 2]) + sorted({"b": 1, "a": 2}.values()),
+    lambda x: [name for name in sorted("hello")].index("l") + x,
+]
+
+
+@pytest.mark.parametrize("x", ARRAYS, ids=lambda a: str(a.dtype))
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_against_python(f, x):
+    check(f, x)
+
+
+@pytest.mark.parametrize("f", [lambda x: sorted([x[0], 1, 2.5]), lambda x: sorted(["a", "b"], key=lambda s: x[len(s)]),
+                               lambda x: sorted([x, x]), lambda x: sorted([(x[0], 1), (x[1],)])])
+def test_what_is_refused(f):
+    with pytest.raises((UnsupportedError, ValueError)):
+        reactant.jit(f)(np.array([3.0, 1.0, 2.0]))
