@@ -1,10 +1,13 @@
 """What a loop keeps for the reverse sweep: shapes of the buffers, by hand-made bodies."""
 import numpy as np
 import pytest
+from jaxlib.mlir import ir
 
 from reactant.differentiate.reverse import vjp
 from reactant.ir import modules, ops
 from reactant.ir.context import building
+from reactant.ir.interpret import evaluate
+from reactant.ir.types import shape_and_dtype
 from tests.differentiate.derivative_checks import check, module_of
 from tests.differentiate.test_control_flow import counted
 
@@ -98,3 +101,28 @@ def test_constant_parts_of_a_loop_cost_nothing():
     assert buffers(made) == []
     with building():
         assert modules.counts(made)["stablehlo.cosine"] == 0
+
+
+def stopping(x, w):
+    """Up to nine turns: some rows are never written."""
+    def going(i, v):
+        return ops.and_(ops.compare(i, 9, "LT"), ops.compare(ops.reduce(v, 0, (0,), "add"), 1.2, "GT"))
+    return ops.while_([ops.constant(0, np.int64), x], going,
+                      lambda i, v: [ops.add(i, 1), ops.multiply(ops.sine(v), w)])[1]
+
+
+@pytest.mark.parametrize("function, other", [(squares, W), (narrow, W), (recurrent, M), (two_states, W), (stopping, W)],
+                         ids=lambda x: getattr(x, "__name__", ""))
+def test_no_row_is_read_before_it_is_written(function, other):
+    with building():
+        made = vjp(module_of(function, [X, other]), [0], [0])
+        arguments = [X, other, np.ones(4)]
+        expected = evaluate(made, arguments)
+        marked = [op for op in modules.walk(made) if modules.UNSET in op.attributes]
+        assert marked
+        for op in marked:
+            shape, dtype = shape_and_dtype(op.result.type)
+            with op.location, ir.InsertionPoint(op):
+                op.result.replace_all_uses_with(ops.constant(np.nan, dtype, shape))
+        for mine, wanted in zip(evaluate(made, arguments), expected, strict=True):
+            np.testing.assert_array_equal(mine, wanted)

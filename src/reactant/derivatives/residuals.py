@@ -6,7 +6,7 @@ goes into a first program, whose results are the outputs and the values that the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from reactant.derivatives.linear import prepared, primal_of, tangent_tree
 from reactant.derivatives.outline import Slot, filled, leaves_of
 from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.division import divided
 from reactant.differentiate.forward import finish, new_function
 from reactant.errors import ReactantError
 from reactant.frontends.numpy.tensor import ARRAY
@@ -76,18 +77,19 @@ class Split:
         """(outputs, derivative), where tangents or cotangents are arguments of the program after all others."""
         made = prepared(self.function, args, kwargs, self.numbers)
         varying = made.varying(made.outputs())
-        results, link = primal_of(made)
         types = [made.types[i] for i in varying] if self.mode == "reverse" else [t.value().type for t in made.active]
         shapes = [shape_and_dtype(t) for t in types]
         extra = [current_trace().add_argument(shape, dtype) for shape, dtype in shapes]
         if self.mode == "reverse":
+            results, link = primal_of(made)
             found = made.request(requests.REVERSE, varying, extra, link=link)[1]
             left = iter(found)
             derivative: Any = tuple(gradients_like(args[n], left) for n in self.numbers)
             template = made.outputs()
             self._wanted = Wanted(shapes, lambda given: _cotangents(template, varying, shapes, made.name, given))
         else:
-            found = made.request(requests.FORWARD, varying, extra)[1]
+            results, found = made.request(requests.FORWARD, varying, extra)
+            made.take_effect(results)
             derivative = tangent_tree(made.outputs(), dict(zip(varying, found, strict=True)), made.types)
             counts = [len(leaves_of(args[n])) for n in self.numbers]
             self._wanted = Wanted(shapes, lambda given: _tangents(counts, self.numbers, given))
@@ -98,7 +100,10 @@ class Split:
         before = options if options.optimize is not True else options.with_(optimize="differentiated")
         with building():
             whole = lower(self.jitted.function, key[0], key[1], before)
-            early, late = _divide(whole.traced, len(self._wanted.types))
+            traced, extra = whole.traced, len(self._wanted.types)
+            if self.mode == "forward":
+                traced = replace(traced, module=divided(traced.module, extra))
+            early, late = _divide(traced, extra)
             on_device = whole.on_device
             name = self.jitted.__name__
             return _Divided(_compiled(f"{name}_outputs", early, options, on_device),

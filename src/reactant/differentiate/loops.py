@@ -82,9 +82,10 @@ def extend(loop: ir.Operation, rows: int, kept: Sequence[Kept], aliases: Aliases
 
 def _empty(rows: int, kept: Kept, inits: Sequence[ir.Value]) -> ir.Value:
     shape, dtype = shape_and_dtype(kept.value.type)
+    buffer = ops.constant(0, dtype, (rows + (kept.carried is not None), *shape))
+    buffer.owner.attributes[modules.UNSET] = ir.UnitAttr.get()
     if kept.carried is None:
-        return ops.constant(0, dtype, (rows, *shape))
-    buffer = ops.constant(0, dtype, (rows + 1, *shape))
+        return buffer
     return put(buffer, inits[kept.carried], ops.constant(0, np.int64))
 
 

@@ -16,6 +16,8 @@ SOURCE = "reactant.source"
 """Attribute of a module: bytecode of what it was while it still said how to differentiate it."""
 
 
+UNSET = "reactant.unset"
+"""Attribute of a constant of which no element is read before it has been written: it may hold anything."""
 LOOP_POLICY = "reactant.loops"
 """Attribute of a loop: how reverse mode keeps it, where the user says."""
 

@@ -135,6 +135,15 @@ class Buffers:
             return wanted
         return self.scratch(node.dtype, node.size)
 
+    def apart(self, node: Node, read: set[Buffer], destinations: dict[Node, Buffer]) -> Buffer:
+        """A buffer for a value that is written while some others are read: its destination, or workspace."""
+        wanted = destinations.get(node)
+        if wanted is not None and wanted not in read and wanted.size == node.size and self.may_overwrite(wanted) \
+                and not any(t is wanted for t in self._taken):
+            self._taken.append(wanted)
+            return wanted
+        return self.scratch(node.dtype, node.size)
+
     @property
     def _taken(self) -> list[Buffer]:
         """Destinations that a value has gone to already."""

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from reactant.loopnests.affine import ZERO
+from reactant.loopnests.affine import ZERO, linear
 from reactant.loopnests.buffers import Buffers, Frame, NotCompiled
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node, decoded
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import Planner, Root, Step, results_of
+from reactant.loopnests.tiles import chain_at, emit_chain
 from reactant.loopnests.writer import type_of
 
 
@@ -52,11 +53,16 @@ class Compiler(Buffers):
         frame = Frame(block, planner.plan(), loop)
         self.frames.append(frame)
         _hand_back(block, destinations)
-        for number, step in enumerate(frame.plan.steps):
-            frame.position = number
-            self._step(step, destinations)
+        steps = frame.plan.steps
+        while frame.position < len(steps):
+            chain = chain_at(self, frame.plan, frame.position)
+            if chain:
+                frame.position += len(chain) - 1
+                emit_chain(self, chain, destinations)
+            else:
+                self._step(steps[frame.position], destinations)
             self._release(frame)
-        frame.position = len(frame.plan.steps)
+            frame.position += 1
         return frame
 
     def _step(self, step: Step, destinations: dict[Node, Buffer]) -> None:
@@ -324,10 +330,22 @@ class Compiler(Buffers):
             elif slot.rotates:
                 # a result's own memory does not change places: copied there last, it could hold another array by then
                 slot.buffer = self.scratch(slot.init.dtype, slot.init.size)
-                self.copy(slot.init, slot.buffer)
+                self._begin(slot.init, slot.buffer)
             else:
                 slot.buffer = self._target(slot.result, Root(slot.result, "map", slot.init.shape), destinations)
-                self.copy(slot.init, slot.buffer)
+                self._begin(slot.init, slot.buffer)
+
+    def _begin(self, init: Node, buffer: Buffer) -> None:
+        """Give a carried array its first content; what is not read before it is written is left out."""
+        if init.unset:
+            return
+        if init.kind == "dynamic_update_slice" and init.operands[0].unset and init not in self.e.storage:
+            root = Root(init, "update", init.operands[1].shape)
+            starts = self.e.starts(init, init.operands[0], root.shape, 2)
+            target = Target([buffer], linear(tuple(starts), init.shape), init.shape)
+            Nest(self.e, root.shape, [root], {root: target}, self.scratch, self.parallel).emit()
+        else:
+            self.copy(init, buffer)
 
     def _write_while(self, node: Node, slots: Sequence[Slot], rotating: Sequence[Slot], final: bool) -> None:
         """The loop itself. Buffers of rotating slots are carried as pointers, with spare ones."""

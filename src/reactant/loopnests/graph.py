@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype, size
 
 Shape = tuple[int, ...]
@@ -51,6 +51,11 @@ class Node:
         if value is None or not value.size or value.ndim and any(value.strides) and value.size > 1:
             return None
         return value.reshape(-1)[0] if value.ndim == 0 or value.size == 1 else value[(0,) * value.ndim]
+
+    @property
+    def unset(self) -> bool:
+        """Whether no element is read before it has been written."""
+        return self.kind == "constant" and modules.UNSET in self.attributes
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.dtype}{list(self.shape)}>"
@@ -107,8 +112,9 @@ def read_operation(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -
     if op.name == "stablehlo.dot_general":
         known[op.results[0]] = made = product(op, known, into)
         return made
+    names = [a for a in op.attributes if op.name != "stablehlo.constant" or a == modules.UNSET]
     node = Node(op.name.removeprefix("stablehlo."), [known[v] for v in op.operands],
-                attributes={} if op.name == "stablehlo.constant" else {a: op.attributes[a] for a in op.attributes})
+                attributes={a: op.attributes[a] for a in names})
     node.block = into
     into.nodes.append(node)
     if node.kind == "constant":

@@ -1,0 +1,86 @@
+"""Chains of nests in tiles: the same numbers as the reference interpreter, bit for bit."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from reactant import pipelines
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.ir.interpret import evaluate
+from reactant.loopnests import control, tiles
+from tests.loopnests.running import run, written
+
+
+def moved(a, rows, columns):
+    """`a` moved down and right, zeros in what becomes free."""
+    n, m = a.shape
+    padded = jnp.pad(a, ((max(rows, 0), max(-rows, 0)), (max(columns, 0), max(-columns, 0))))
+    return padded[max(-rows, 0):max(-rows, 0) + n, max(-columns, 0):max(-columns, 0) + m]
+
+
+def program(seed):
+    """A loop whose turn is a chain of stencils of random shape."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(3, 7))
+    steps = [(*map(int, rng.integers(0, k + 2, 2)), *map(int, rng.integers(-2, 3, 2))) for k in range(count)]
+    other = int(rng.integers(count))
+
+    def turn(x, y):
+        made = [x, y]
+        for a, b, r, c in steps:
+            edge = jnp.sqrt(1.0 + moved(made[a], r, c) ** 2) * made[b] + moved(made[b], -r, 0)
+            made.append(0.3 * (moved(edge, 1, 0) - moved(edge, -1, 0)) + 0.5 * edge)
+        return made[-1] + 0.1 * made[other], made[-2]
+
+    def repeated(x, y):
+        return jax.lax.fori_loop(0, 5, lambda _, state: turn(*state), (x, y))
+    return repeated
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Tiles of eight rows, for arrays of any size; the chains that were found."""
+    found = []
+
+    def chain_at(*arguments):
+        found.append(tiles.chain_at(*arguments))
+        return found[-1]
+    monkeypatch.setattr(tiles, "LEAST_BYTES", 0)
+    monkeypatch.setattr(tiles, "LEAST_ROWS", 12)
+    monkeypatch.setattr(tiles, "TILE_BYTES", 0)
+    monkeypatch.setattr(tiles, "OVERLAP", 0)
+    monkeypatch.setattr(control, "chain_at", chain_at)
+    return found
+
+
+def module_of(seed, arguments):
+    with building():
+        module = modules.parse(jax.jit(program(seed)).lower(*arguments).as_text())
+        pipelines.run(module, ("inline", "simplify"))
+        return module
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tiles_compute_the_same(small, seed):
+    rng = np.random.default_rng(seed)
+    arguments = list(rng.standard_normal((2, int(rng.integers(12, 45)), 9)).astype("float32"))
+    module = module_of(seed, arguments)
+    found = run(module, arguments)
+    assert any(len(chain) > 1 for chain in small)
+    with building():
+        exact = evaluate(module, arguments)
+    for mine, expected in zip(found, exact, strict=True):
+        np.testing.assert_array_equal(mine, expected)
+
+
+def test_what_a_chain_makes_for_itself_is_memory_of_the_tile(small):
+    made = written(module_of(1, np.ones((2, 40, 9), "float32")))
+    assert "memref.alloca" in made.text and len(made.workspace) < 6
+
+
+def test_arrays_that_are_small_stay(monkeypatch):
+    found = []
+    monkeypatch.setattr(control, "chain_at", lambda *a: found.append(tiles.chain_at(*a)) or found[-1])
+    written(module_of(2, np.ones((2, 70, 9), "float32")))
+    assert found and not any(found)
