@@ -83,6 +83,7 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "solving",
                      "loop_branches",
                      "loop_borders",
+                     "products",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_lifting"))
