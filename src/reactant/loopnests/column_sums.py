@@ -15,6 +15,7 @@ from reactant.loopnests.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import Root
+from reactant.loopnests.writer import parallel_end
 
 if TYPE_CHECKING:
     from reactant.loopnests.nests import Nest, Piece, Sum
@@ -100,7 +101,7 @@ class ColumnSums:
             for s in self.sums:
                 self._start(s)
             self._in_tiles(Piece(first, last, piece.range), False)
-        self.w.finish("scf.reduce }" if parallel else "}")
+        self.w.finish(parallel_end(self.n.work / count) if parallel else "}")
         partial, self.partial, self.chunk = self.partial, {}, ZERO
         self._combine(partial, count)
 
@@ -151,7 +152,8 @@ class ColumnSums:
             part = Piece(symbol(counter), symbol(end), piece.range, piece.known_low, piece.known_high)
             with self.e.remembering():
                 self._leading(0, rows, (), [self.pieces[0], [part]])
-            self.w.finish("scf.reduce }" if parallel else "}")
+            tiles = -(-self.columns[0] // tile)
+            self.w.finish(parallel_end(self.n.work / tiles) if parallel else "}")
 
     # ---- rows
 

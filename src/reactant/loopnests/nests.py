@@ -21,7 +21,7 @@ from reactant.loopnests.elements import Buffer, Elements, Flat
 from reactant.loopnests.graph import Node
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import Root, results_of
-from reactant.loopnests.writer import literal, type_of
+from reactant.loopnests.writer import literal, parallel_end, type_of
 
 PARALLEL_WORK = 1 << 18
 """Operations from which a nest is worth two threads."""
@@ -525,7 +525,7 @@ class Nest:
                 for root, values in found.items():
                     for value, buffer in zip(values, buffers[root], strict=True):
                         self.e.store(value, buffer, symbol(counter))
-            self.w.finish("scf.reduce }" if together else "}")
+            self.w.finish(parallel_end(self.work / own) if together else "}")
             for root in sums:
                 for k in range(own):
                     parts = [self.accumulated(b, number(k)) for b in buffers[root]]

@@ -14,6 +14,7 @@ from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
 from reactant.loopnests.nests import identity_of, monoid
 from reactant.loopnests.numbers import BOOL, Number
+from reactant.loopnests.writer import parallel_end
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler
@@ -70,7 +71,7 @@ def _in_chunks(compiler: Compiler, node: Node, buffer: Buffer, identity: object)
         w.finish()
         low = symbol(chunk).times(length)
         _updates(compiler, node, copies, base, 0, (low, e.clamped(low + length, 0, count)))
-    w.finish("scf.reduce }" if compiler.parallel else "}")
+    w.finish(parallel_end(8 * node.operands[2].size / chunks) if compiler.parallel else "}")
     with e.remembering():
         place = _counter(compiler, ZERO, number(node.size), (0, node.size - 1))
         total = current(compiler, buffer, place)

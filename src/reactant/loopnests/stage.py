@@ -15,7 +15,7 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, size, tensor_type
-from reactant.loopnests import worth
+from reactant.loopnests import sorting, worth
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block
 from reactant.loopnests.supported import compiles
@@ -64,6 +64,7 @@ class Stage:
 
     def block(self, block: ir.Block) -> None:
         """Replace the groups of a block that pay, and look into loops that stay."""
+        self._sorts(block)
         ops = [op.operation for op in block.operations]
         terminator = ops.pop()
         own = [op for op in ops if op.name not in GENERATORS]
@@ -80,6 +81,11 @@ class Stage:
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if written:
             _rebuild(ops, own, possible, terminator, written)
+
+    def _sorts(self, block: ir.Block) -> None:
+        for op in [op.operation for op in block.operations if op.operation.name == "stablehlo.sort"]:
+            if sorting.possible(op) and (self.mode == "always" or sorting.pays(op)):
+                self.notes.append(sorting.replaced(op))
 
     def _written(self, group: Group) -> Call | None:
         try:

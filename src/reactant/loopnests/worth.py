@@ -5,6 +5,18 @@ XLA fuses in place) to 90 (element by element); sine times cosine 20, powers and
 softmax of rows of 512 4; sums of rows or columns of an argument 6 to 10; scatter-add 6; gather 1.4 to 8; distances and
 their least 5. As fast either way: sums, products and selects of whole arrays, stencils, transposes (XLA fuses them
 well), so groups of those alone stay. Slower by ours: products of matrices from about 32 x 32 x 32.
+
+ns an element, XLA's and ours, one core, 131072 elements:
+
+| | exp | log | tanh | sin, cos | logistic | log1p | expm1 | tan | cbrt | power | atan2 | softmax of rows of 256 |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| float32 | 0.3 0.2 | 0.5 0.3 | 0.3 0.9 | 4 1 | 0.4 0.2 | 0.6 1.0 | 0.6 0.6 | 8 1 | 10 3 | 3 2.5 | 9 1.3 | 0.4 0.5 |
+| float64 | 0.5 0.5 | 4.3 0.9 | 0.4 0.7 | 8 1 | 1.2 0.6 | 3.4 0.8 | 1.0 0.5 | 8 1 | 11 3 | 8 3.6 | 10 1.1 | 0.8 0.8 |
+
+A group that is fed by a product which stays with XLA has to win more: XLA makes its reductions, and what is between,
+part of the product, and a call of ours costs 5 us there. Products of benchmarks/corpus.py with such groups (softmax,
+layer norms, log-likelihoods), XLA alone and with calls: 278 us and 290 (masked_attention), 320 and 399 (small_decoder),
+192 and 315 (training_step), 357 and 412 (gaussian_mixture), 152 and 188 (classification).
 """
 from __future__ import annotations
 
@@ -12,14 +24,22 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from reactant.ir.types import shape_of, size
+from reactant.ir.types import dtype_of, shape_of, size
 from reactant.loopnests.numbers import EXPENSE
 
 LEAST_ELEMENTS = 4096
 """Elements of the biggest array from which a group without loops is worth a call."""
 LEAST_MOVED = 1 << 15
 """Elements from which gathers, scatters, pads and reductions are."""
+LEAST_AFTER_PRODUCT = 1 << 19
+"""Elements from which what XLA computes as fast as we do is, after a product: memory decides then."""
 DEAR = {"stablehlo." + name for name, cost in EXPENSE.items() if cost >= 20}
+AS_DEAR_FOR_US = {4: {"stablehlo." + n for n in ("exponential", "tanh", "log", "log_plus_one", "exponential_minus_one",
+                                                 "logistic")},
+                  8: {"stablehlo.exponential", "stablehlo.tanh"}}
+"""By bytes of a number: ops that XLA has as fast, or faster."""
+SLOWER_BY_US = {4: {"stablehlo.tanh", "stablehlo.log_plus_one", "stablehlo.exponential_minus_one"},
+                8: {"stablehlo.tanh"}}
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
 PRODUCT = "stablehlo.dot_general"
@@ -30,6 +50,24 @@ def _elements(op: ir.Operation) -> int:
     return max((size(shape_of(v)) for v in values), default=0)
 
 
+def _is_dear(op: ir.Operation, but: dict[int, set[str]]) -> bool:
+    return op.name in DEAR and op.name not in but.get(dtype_of(op.results[0]).itemsize, ())
+
+
+def _fetched(op: ir.Operation) -> int:
+    """Elements that are moved to other places, or gone through one after the other."""
+    word = op.name.removeprefix("stablehlo.")
+    moved = {"gather": op.results, "scatter": op.operands, "reduce_window": op.operands}.get(word, ())
+    return size(shape_of(moved[-1 if word == "scatter" else 0])) if len(moved) else 0
+
+
+def fed_by_product(ops: Sequence[ir.Operation]) -> bool:
+    """Whether a group reads a product that is not part of it."""
+    own = {result for op in ops for result in op.results}
+    return any(not isinstance(value.owner, ir.Block) and value.owner.name == PRODUCT
+               for op in ops for value in op.operands if value not in own)
+
+
 def pays(ops: Sequence[ir.Operation], outputs: int) -> bool:
     """Whether a group is worth a native call; `outputs`: big arrays that leave it."""
     if any(op.name == "stablehlo.while" for op in ops):
@@ -37,8 +75,11 @@ def pays(ops: Sequence[ir.Operation], outputs: int) -> bool:
     biggest = max((_elements(op) for op in ops), default=0)
     if biggest < LEAST_ELEMENTS:
         return False
-    if any(op.name in DEAR and _elements(op) >= LEAST_ELEMENTS for op in ops):
+    fed = fed_by_product(ops) and biggest < LEAST_AFTER_PRODUCT
+    if any(_is_dear(op, AS_DEAR_FOR_US if fed else SLOWER_BY_US) and _elements(op) >= LEAST_ELEMENTS for op in ops):
         return True
+    if fed:
+        return any(_fetched(op) >= LEAST_MOVED for op in ops)
     if biggest < LEAST_MOVED:
         return False
     if any(op.name in MOVED or op.name == PRODUCT for op in ops if _elements(op) >= LEAST_MOVED):

@@ -58,6 +58,11 @@ class Names:
         return self.known[text]
 
 
+def parallel_end(work: float) -> str:
+    """The end of a parallel loop, with the operations of one iteration: bounds inside may hide them."""
+    return f"scf.reduce }} {{reactant.work = {max(int(work), 1)} : i64}}"
+
+
 class Writer:
     """Text of one function. `facts` holds what is known of the index symbols in scope."""
 

@@ -24,6 +24,8 @@ MANY = 16
 """Rows of a parallel loop below which the rows are cut."""
 UNKNOWN_TRIPS = 16
 """Taken for a loop whose number of iterations is not known."""
+TOLD = "reactant.work"
+"""Attribute: the operations of one iteration, where they cannot be seen (bounds known at run time)."""
 _CHEAP = frozenset(("arith.constant", "scf.yield", "scf.reduce", "scf.reduce.return", "scf.condition"))
 
 
@@ -186,7 +188,8 @@ def captured(f: Function, op: ir.Operation) -> list[ir.Value]:
 def spread(f: Function, op: ir.Operation, ranges: Ranges) -> None:
     """Outline the loop, and run it here or on several threads, as its work asks."""
     values = list(dict.fromkeys([*list(op.operands)[:3 * ranges.rank], *captured(f, op)]))
-    each = str(work(op.regions[0]))
+    told = op.attributes[TOLD] if TOLD in op.attributes else None
+    each = str(work(op.regions[0]) if told is None else ir.IntegerAttr(told).value)
     if ranges.rank > 1:
         each = product(f, each, ranges.count(f, ranges.rank - 1))
         if (cuts := _cuts(f, ranges)) > 1:
