@@ -40,9 +40,10 @@ _numbers = itertools.count()
 
 @dataclass
 class Program:
-    """Source lines, and the arrays as they are at this point of the example run."""
+    """Source lines, the arguments of an example run, and arrays that the program finds outside."""
 
     arguments: dict[str, np.ndarray]
+    outside: dict[str, np.ndarray] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
@@ -54,7 +55,7 @@ class Program:
         """The function, with source that tools can find."""
         filename = f"<program {next(_numbers)}>"
         linecache.cache[filename] = (len(self.source), None, self.source.splitlines(True), filename)
-        namespace: dict[str, Any] = {"np": np}
+        namespace: dict[str, Any] = {"np": np, **{n: a.copy() for n, a in self.outside.items()}}
         exec(compile(self.source, filename, "exec"), namespace)
         return namespace["program"]
 
@@ -65,6 +66,9 @@ class Writer:
     def __init__(self, draw: Callable, program: Program):
         self.draw, self.program = draw, program
         self.space: dict[str, Any] = {"np": np, **{n: a.copy() for n, a in program.arguments.items()}}
+        for name, array in program.outside.items():
+            self.space[name] = array.copy()
+            self.space[name].flags.writeable = False        # compiled code refuses to write there
 
     def pick(self, choices: Any) -> Any:
         return self.draw(st.sampled_from(list(choices)))
@@ -133,7 +137,9 @@ class Writer:
         """Two or three arrays of one type pass their names on."""
         first = self.array()
         kind = self.space[first]
-        others = [n for n, v in self.space.items() if n != first and type(v) is type(kind) and v.shape == kind.shape
+        if first in self.program.outside:       # assigning to the name would make it local
+            return []
+        others = [n for n, v in self.space.items() if n not in (first, *self.program.outside) and type(v) is type(kind) and v.shape == kind.shape
                   and v.dtype == kind.dtype]
         names = [first, *others[:self.draw(st.integers(1, 2))]]
         return [f"{', '.join(names)} = {', '.join([*names[1:], first])}"] if others else []
@@ -169,6 +175,8 @@ def _copied(array: np.ndarray, bases: dict[int, np.ndarray]) -> np.ndarray:
     base = array
     while isinstance(base.base, np.ndarray):
         base = base.base
+    if not base.flags.writeable:
+        return array                      # from outside: nothing changes it
     copy = bases.setdefault(id(base), base.copy(order="K"))
     if base is array:
         return copy
@@ -198,7 +206,9 @@ def programs(draw: Callable, statements: int = 8, control: bool = True) -> Progr
     count = draw(st.integers(1, 3))
     arguments = {f"a{i}": np.asarray(_example(draw, draw(st.sampled_from(SHAPES)), draw(st.sampled_from(DTYPES))))
                  for i in range(count)}
-    program = Program(arguments)
+    outside = {f"OUTSIDE{i}": np.asarray(_example(draw, draw(st.sampled_from(SHAPES)), draw(st.sampled_from(DTYPES))))
+               for i in range(draw(st.integers(0, 2)))}
+    program = Program(arguments, outside)
     writer = Writer(draw, program)
     for _ in range(draw(st.integers(1, statements))):
         lines = writer.control() if control and draw(st.integers(0, 3)) == 0 else writer.simple()
