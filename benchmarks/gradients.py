@@ -1,4 +1,4 @@
-"""Times gradients: `jax.grad` under `jax.jit` against `reactant.grad`, and both against the loss itself.
+"""Times gradients: `jax.grad` under `jax.jit` against `reactant.grad` under `reactant.jit`, and the loss itself.
 
     python benchmarks/gradients.py [--tiny] [--only NAME ...] [--repeats N] [--json FILE] [--order] [--clock cpu]
                                    [--peer PYTHON]
@@ -38,7 +38,7 @@ def measure(name, scale, repeats, order=False, clock="wall", peer=None):
     arguments = make(scale)
     static = tuple(i for i, a in enumerate(arguments) if isinstance(a, int))
     theirs, plain = jax.jit(jax.grad(loss), static_argnums=static), jax.jit(loss, static_argnums=static)
-    mine = reactant.grad(loss)
+    mine = reactant.jit(reactant.grad(loss), static_argnums=static or None)
     functions = {"jax": lambda: theirs(*arguments), "reactant": lambda: mine(*arguments),
                  "loss": lambda: plain(*arguments)}
     if order:
