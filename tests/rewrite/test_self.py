@@ -5,7 +5,7 @@ import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.rewrite import registry, selftest
 from reactant.simplify import target_costs
 
-ON = {"target_stencils": "tpu"}
+ON = {"target_stencils": "tpu", "loop_scans": "tpu"}
 """Families that only one target chooses."""
 
 

@@ -21,11 +21,13 @@ from reactant.batching.raising import (
     Plan,
     Reduced,
     Role,
+    Scanned,
     Scattered,
     Shifted,
     Term,
     Written,
 )
+from reactant.batching.recurrences import running
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.batching.windows import INDEX, at, moving, read_fixed, read_windows, write_last, write_windows
 from reactant.ir import ops
@@ -44,7 +46,7 @@ class Raised:
         plan.leaves = set(self.given)
         self.needs = [*(v for i in indices for v in plan.roles[i].needs), *others]
         self.shifted = self._shifted_needed(plan.behind(self.needs)[1])
-        needed = plan.behind([*self.needs, *(plan.returned[i] for i in self.shifted)])[0]
+        needed = plan.behind([*self.needs, *(v for i in self.shifted for v in plan.roles[i].needs)])[0]
         counted = [plan.arguments[r.index] for r in plan.roles.values() if isinstance(r, Count)]
         self.spread = Spread([*counted, *(plan.arguments[i] for i in self.shifted), *self.given])
         self.spread.run(needed, masked=not plan.turns.exact)
@@ -52,6 +54,8 @@ class Raised:
         self.done: set[ir.Value] = set()
         self.mask: ir.Value | None = None
         self.turns_made: ir.Value | None = None
+        self.scanned: dict[int, ir.Value] = {}
+        """The values of recurrences after every turn."""
 
     def _shifted_needed(self, arguments: set[ir.Value]) -> list[int]:
         """The shifted values that are read, in an order in which they can be made."""
@@ -59,7 +63,7 @@ class Raised:
         wanted = {plan.number[a] for a in arguments}
         while True:
             reached = {plan.number[a] for a in plan.behind(
-                [plan.returned[i] for i in plan.order if i in wanted])[1]} | wanted
+                [v for i in plan.order if i in wanted for v in plan.roles[i].needs])[1]} | wanted
             if reached == wanted:
                 return [i for i in plan.order if i in wanted]
             wanted = reached
@@ -78,8 +82,13 @@ class Raised:
         if not plan.turns.exact:
             self._set_mask()
         for index in self.shifted:
-            self._emit([plan.returned[index]])
-            before = batcher.full(plan.returned[index])
+            role = plan.roles[index]
+            self._emit(role.needs)
+            if isinstance(role, Scanned):
+                before = running(role.recurrence, plan.inits[index], batcher.full, self.count)
+                self.scanned[index] = before
+            else:
+                before = batcher.full(plan.returned[index])
             first = ops.reshape(plan.inits[index], (1, *shape_of(plan.inits[index])))
             kept = ops.slice(before, [0] * len(shape_of(before)), [self.count - 1, *shape_of(before)[1:]])
             batcher.values[plan.arguments[index]] = ops.concatenate([first, kept], 0)
@@ -132,8 +141,15 @@ class Raised:
     def _final(self, role: Role) -> ir.Value:
         builders: dict[type, Any] = {Written: self._written, Reduced: self._reduced, Extreme: self._extreme,
                                      Scattered: self._scattered, Latch: self._latch, Last: self._last,
-                                     Shifted: self._last, Count: self._end}
+                                     Shifted: self._last, Scanned: self._of_scan, Count: self._end}
         return builders[type(role)](role)
+
+    def _of_scan(self, role: Scanned) -> ir.Value:
+        if role.index not in self.scanned:
+            self._emit(role.needs)
+            self.scanned[role.index] = running(role.recurrence, self.plan.inits[role.index], self.batcher.full,
+                                               self.count)
+        return at(self.scanned[role.index], self.count - 1)
 
     def _end(self, role: Count) -> ir.Value:
         init = self.plan.inits[role.index]

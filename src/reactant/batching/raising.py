@@ -9,6 +9,7 @@ A carried value has one of these *roles*:
     Extreme     the greatest (least) element so far, and what goes with it: its index
     Last        what the last turn makes, or the last turn for which a condition holds
     Shifted     what the turn before made, read by the next
+    Scanned     x = a x + b, running sums and the like, where a plan is asked for them (`scans`)
     Recurrent   anything else: each turn needs the one before
 
 Values that depend on a recurrent one *stay* in a loop; the others can leave it (`Plan.leaving`).
@@ -34,6 +35,7 @@ from reactant.batching.accesses import (
     window_of,
 )
 from reactant.batching.analysis import block_ops, reads
+from reactant.batching.recurrences import Recurrence, recurrence_of
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.ir import attributes as attr
 from reactant.ir.induction import Counter, Trips, counters, range_of, trips
@@ -157,6 +159,17 @@ class Shifted(Role):
 
 
 @dataclass
+class Scanned(Shifted):
+    """What a recurrence makes that can be done for all turns in a few steps, at the price of another order."""
+
+    recurrence: Recurrence
+
+    @property
+    def needs(self) -> list[ir.Value]:
+        return self.recurrence.needs
+
+
+@dataclass
 class Recurrent(Role):
     pass
 
@@ -164,8 +177,8 @@ class Recurrent(Role):
 class Plan:
     """The roles of a loop's carried values. `Plan.of` gives None where the turns cannot be counted."""
 
-    def __init__(self, loop: ir.Operation, known: dict[int, Counter], turns: Trips):
-        self.loop, self.turns, self.count = loop, turns, turns.most
+    def __init__(self, loop: ir.Operation, known: dict[int, Counter], turns: Trips, scans: bool = False):
+        self.loop, self.turns, self.count, self.scans = loop, turns, turns.most, scans
         self.inits = list(loop.operands)
         self.arguments = list(loop.regions[1].blocks[0].arguments)
         self.body, self.returned = block_ops(loop.regions[1].blocks[0])
@@ -187,6 +200,11 @@ class Plan:
         self._settle()
 
     @staticmethod
+    def with_scans(loop: ir.Operation) -> Plan | None:
+        """The plan of a loop in which recurrences that can be are `Scanned`."""
+        return Plan._of(loop, scans=True)
+
+    @staticmethod
     def of(loop: ir.Operation) -> Plan | None:
         """The plan of a loop. Several rules ask for it one after the other: it is made once while nothing changes."""
         revision, value, plan = _LATEST[0]
@@ -196,7 +214,7 @@ class Plan:
         return plan
 
     @staticmethod
-    def _of(loop: ir.Operation) -> Plan | None:
+    def _of(loop: ir.Operation, scans: bool = False) -> Plan | None:
         known = counters(loop)
         turns = trips(loop, known)
         if turns is None or not turns.counted or turns.most < 2:
@@ -204,7 +222,7 @@ class Plan:
         delayed = [c for c in known.values() if c.start is None]
         if not turns.exact and delayed and len(known) > 1:
             return None
-        return Plan(loop, known, turns)
+        return Plan(loop, known, turns, scans)
 
     def _starts(self, known: dict[int, Counter]) -> dict[int, Counter]:
         """Counters whose start is only bounded count from the first place they may have: turns before their start are
@@ -229,7 +247,14 @@ class Plan:
             return found
         # with a start known only at run time, the turn before the first is not the one counted before it
         delayed = not self.turns.exact and any(c.start is None for c in known.values())
-        return Recurrent(index) if delayed else Shifted(index, self.returned[index])
+        return Recurrent(index) if delayed else self._scanned(index) or Shifted(index, self.returned[index])
+
+    def _scanned(self, index: int) -> Scanned | None:
+        if not self.scans or not self.turns.exact or self._uses_in_condition(index):
+            return None
+        found = recurrence_of(self.arguments[index], self.returned[index], self.owner.get,
+                              lambda v: bool(self.behind_raw.get(v, 0) >> index & 1))
+        return None if found is None else Scanned(index, self.returned[index], found)
 
     def _uses(self, value: ir.Value) -> list[tuple[ir.Operation, int]]:
         return [(use.owner.operation, use.operand_number) for use in value.uses]

@@ -52,8 +52,8 @@ class Costs:
     """Least elements of which the greatest and its place are found by two plain reductions rather than one of pairs."""
     gather_as_selects: int
     """Most rows of a table that is looked up by selecting among its rows."""
-    scan_block: int
-    """Least length of a running sum, product or extreme that is taken in blocks; 0 for never."""
+    scan_turns: int
+    """Least turns of a loop that carries a recurrence for which it becomes an associative scan; 0 for never."""
 
 
 CPU = Costs(
@@ -73,7 +73,7 @@ CPU = Costs(
     stencil_as_convolution=0,        # 3x3: 1.4x to 200x slower
     argmax_as_reductions=1_024,      # rows: 4x (f32), 1.9x (f64)
     gather_as_selects=0,
-    scan_block=0,
+    scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
 )
 """AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
 
@@ -95,7 +95,7 @@ GPU = Costs(
     stencil_as_convolution=0,        # one channel in and out: the matrix units have nothing to contract
     argmax_as_reductions=0,          # XLA:GPU reduces pairs in one pass over memory
     gather_as_selects=0,
-    scan_block=0,                    # reduce_window of running sums has an implementation of its own (cub)
+    scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
 )
 """Not measured: from published figures of H100 and A100 (NVIDIA's data sheets: 3.35 and 2.0 TB/s, 67 and 19.5 Tflop/s
 of f32, 989 and 312 of bf16 on tensor cores; warps of 32) and of a launch (3 to 5 us)."""
@@ -117,7 +117,7 @@ TPU = Costs(
     stencil_as_convolution=3,        # taps become a contraction on the matrix unit: 275 Tflop/s (v4) beside 4.3
     argmax_as_reductions=0,
     gather_as_selects=16,            # gathers go element by element; a select is one pass over registers
-    scan_block=1_024,
+    scan_turns=32,                   # a turn is a kernel or more of about a microsecond
 )
 """Not measured: from the published figures of Cloud TPU (v4: 275 Tflop/s of bf16 on four 128x128 matrix units a core,
 1.2 TB/s, 8x128 vector registers; v5e: 197 and 0.82) and the performance guide of Cloud TPU (tiling, padding)."""
