@@ -60,7 +60,7 @@ def _fft(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
     lengths = attr.decode(op.attributes["fft_length"])
     axes = tuple(range(-len(lengths), 0))
     function = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}[kind]
-    bad = ~np.isfinite(operands[0]).all(axes, keepdims=True)
+    bad = ~np.isfinite(operands[0]).all(axes, keepdims=True) & (np.prod(lengths) > 1)
     return [np.where(bad, np.nan + (0 if kind == "IRFFT" else 1j * np.nan), function(operands[0], lengths, axes))]
 
 

@@ -5,6 +5,7 @@ factor is real, one. `real(x y)` is written as XLA itself computes it, so the va
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 from reactant.rewrite import match, named, once, one_of, producer, rewrite, splat, variables
+from reactant.simplify.contents import is_splat
 
 x, y, u, v, t = variables("x y u v t")
 
@@ -233,9 +235,33 @@ def _scaled(x: ir.Value, wave: ir.Value) -> ir.Value:
     return wave if known is not None and not known.any() else ops.multiply(ops.exponential(x), wave)
 
 
-@rewrite(match.exponential(match.complex(0.0, y)), changes="rounding",
-         example=lambda a: ops.exponential(ops.complex(ops.constant(0.0, np.float32, (6,)), a(6, dtype="float32"))),
+@rewrite(match.exponential(x), dtypes="complex", changes="rounding",
+         example=(lambda a: ops.exponential(ops.complex(ops.constant(0.0, np.float32, (6,)), a(6, dtype="float32"))),
+                  lambda a: ops.exponential(ops.multiply(ops.convert(a(6, dtype="float32"), np.complex64),
+                                                         ops.constant(2j, np.complex64, (6,))))),
          counter=lambda a: ops.exponential(_c(a)))
-def exponential_of_imaginary(y):
+def exponential_of_imaginary(x):
     """exp(i y) = complex(cos(y), sin(y))"""
-    return ops.complex(ops.cosine(y), ops.sine(y))
+    y = _imaginary(x)
+    return None if y is None else ops.complex(ops.cosine(y := y()), ops.sine(y))
+
+
+def _imaginary(value: ir.Value) -> Callable[[], ir.Value] | None:
+    """What builds y, where a complex value is i y (or NaN + i y, where y is not finite)."""
+    made = producer(value)
+    if made is not None and made.name == "stablehlo.complex":
+        known = ops.constant_value(made.operands[0])
+        y = made.operands[1]
+        return (lambda: y) if known is not None and known.size and not known.any() else None
+    if made is None or made.name != "stablehlo.multiply":
+        return None
+    factor, inner = ops.constant_value(made.operands[1]), producer(made.operands[0])
+    if factor is None or not factor.size or factor.real.any() or not is_splat(factor) and factor.size > 1 \
+            or inner is None or inner.name != "stablehlo.convert" or dtype_of(inner.operands[0]).kind != "f":
+        return None
+    number = factor.imag.reshape(-1)[0]
+    part = np.dtype(np.float32 if dtype_of(value) == np.complex64 else np.float64)
+    if not np.isfinite(number) or number == 0:
+        return None
+    source = inner.operands[0]
+    return lambda: ops.multiply(ops.convert(source, part), float(number)) if number != 1 else ops.convert(source, part)

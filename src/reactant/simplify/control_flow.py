@@ -8,11 +8,13 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import CHANGED, Site, defined_in, inside, producer, pure, rewrite
+from reactant.rewrite import CHANGED, Site, defined_in, inside, producer, pure, rewrite, users
 
 CHEAP_OPERATIONS = 12
 CHEAP_ELEMENTS = 4_096
 """An if becomes selects where all of its branches together have at most this many ops and computed elements."""
+UNSWITCHED_OPERATIONS = 24
+"""A loop is written twice, once for each outcome of an if inside, where it has at most so many ops."""
 SPECULATABLE = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
     "constant", "iota", "reshape", "transpose", "broadcast_in_dim", "reverse", "slice", "pad", "concatenate",
     "dynamic_slice", "dynamic_update_slice", "optimization_barrier")}
@@ -174,21 +176,30 @@ def _same_attributes(x: ir.Operation, y: ir.Operation) -> bool:
     example_of(ONE, if_of(f"%a = stablehlo.negate %x : {ONE} stablehlo.return %x, %a : {ONE}, {ONE}",
                       f"stablehlo.return %y, %y : {ONE}, {ONE}", f"{ONE}, {ONE}", count=2)
              + f"%s = stablehlo.add %r#0, %r#1 : {ONE}\nreturn %s : {ONE}")),
-         counter=example_of(ONE, if_of("%a = stablehlo.power %x, %x : tensor<3xf32> stablehlo.return %a : "
-                                       "tensor<3xf32>", _ADD).replace("3xf32", "5000xf32")
+         counter=example_of(ONE, if_of("%a = stablehlo.power %x, %x : tensor<3xf32> "
+                                       "stablehlo.return %a : tensor<3xf32>", _ADD).replace("3xf32", "5000xf32")
                              + _RETURN.replace("3xf32", "5000xf32"))
          .replace("3xf32", "5000xf32"))
 def cheap_if_is_select(site: Site):
     """if p then a else b = select(p, a, b) where computing both costs next to nothing"""
     both = [child for region in (0, 1) for child in site.body(region)]
-    if not _cheap(both) or sum(size(shape_of(r)) for r in site.results) > CHEAP_ELEMENTS:
+    if not is_cheap(both) or _waits_to_be_unswitched(site, both) \
+            or sum(size(shape_of(r)) for r in site.results) > CHEAP_ELEMENTS:
         return None
     predicate = site.operands[0]
     then, otherwise = site.inline(0, []), site.inline(1, [])
     return [a if a == b else ops.select(predicate, a, b) for a, b in zip(then, otherwise, strict=True)]
 
 
-def _cheap(body: Sequence[ir.Operation]) -> bool:
+def _waits_to_be_unswitched(site: Site, both: Sequence[ir.Operation]) -> bool:
+    """Whether an if with something costly stands in a loop in which its condition stays the same: it will leave it."""
+    around = site.op.parent
+    return around is not None and around.operation.name == "stablehlo.while" and not defined_in(
+        site.operands[0], around.operation) and any(child.name in COSTLY for child in both) \
+        and sum(1 for _ in inside(around.operation)) <= UNSWITCHED_OPERATIONS
+
+
+def is_cheap(body: Sequence[ir.Operation]) -> bool:
     """Whether ops may run although nobody asked for them, and take no time to speak of."""
     working = [child for child in body if child.name != "stablehlo.constant"]
     return len(working) <= CHEAP_OPERATIONS and all(child.name in SPECULATABLE for child in body) and sum(
@@ -201,6 +212,8 @@ def _cheap(body: Sequence[ir.Operation]) -> bool:
 def if_knows_its_predicate(site: Site):
     """inside the branches of if p, p is true, or false"""
     predicate = site.operands[0]
+    if users(predicate) == 1:       # by the if itself
+        return None
     found = [[child for child in inside_region(site.op, region) if predicate in list(child.operands)]
              for region in (0, 1)]
     if not any(found):

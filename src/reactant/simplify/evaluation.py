@@ -23,7 +23,7 @@ EXACT: dict[str, Callable[..., Any]] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "negate": np.negative, "maximum": np.maximum,
     "minimum": np.minimum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.bitwise_not,
     "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt, "real": np.real, "imag": np.imag,
-    "select": np.where, "complex": lambda a, b: a + 1j * b,
+    "remainder": np.fmod, "select": np.where, "complex": lambda a, b: a + 1j * b,
 }
 ROUNDED: dict[str, Callable[..., Any]] = {
     "sine": np.sin, "cosine": np.cos, "exponential": np.exp, "log": np.log, "power": np.power, "tan": np.tan,
@@ -61,7 +61,8 @@ class _Reader:
             line = np.arange(shape[along]).astype(dtype)
             return np.broadcast_to(line.reshape([-1 if k == along else 1 for k in range(len(shape))]), shape)
         function = EXACT.get(word) or (None if self.exact else ROUNDED.get(word))
-        if function is None and word not in ("compare", "convert", *MOVES) or word == "divide" and dtype.kind in "iu":
+        if function is None and word not in ("compare", "convert", *MOVES) or dtype.kind in "iu" and word in (
+                "divide", "remainder"):
             return None
         operands = [self.read(v, depth - 1) for v in made.operands]
         if any(v is None for v in operands):

@@ -233,16 +233,21 @@ def first_of_transform_is_sum(x, k, n, t, start, limit, strides, result_dtype):
     return ops.slice(ops.reshape(total, (*shape[:-1], 1)), start, limit, strides)
 
 
-@rewrite(match.real(once(transform(once(match.multiply(once(transform(x, j, m, "s")), h))))), changes="rounding",
+FILTERS = ("stablehlo.multiply", "stablehlo.divide")
+
+
+@rewrite(match.real(once(transform(once(one_of(FILTERS, once(transform(x, j, m, "s")), h, template="o"))))),
+         changes="rounding",
          example=(lambda a: _filtered(a, (6,), 8), lambda a: _filtered(a, (), 7), lambda a: _filtered(a, (4,), 6, 2)),
          counter=lambda a: _filtered(a, (6,), 8, weights=np.arange(8.0)))
-def filter_of_real(x, j, m, s, h, k, n, t):
-    """real(ifft(fft(x) h)) = irfft(rfft(x) h), for real x and weights h that are those of a real filter"""
+def filter_of_real(x, j, m, s, h, k, n, t, o):
+    """real(ifft(fft(x) h)) = irfft(rfft(x) h), for real x and weights h of a real filter; likewise fft(x) / h"""
     if (_kind(k), _kind(j)) != ("IFFT", "FFT") or tuple(n) != tuple(m) or not is_real(x) or not _hermitian(h, len(n)):
         return None
     rank, half = len(shape_of(h)), n[-1] // 2 + 1
     part = ops.slice(h, [0] * rank, [*shape_of(h)[:-1], half])
-    return ops.fft(ops.multiply(ops.fft(as_real(x), "RFFT", n), part), "IRFFT", n)
+    half_spectrum = ops.fft(as_real(x), "RFFT", n)
+    return ops.fft(o.build((half_spectrum, part), shape_of(half_spectrum)), "IRFFT", n)
 
 
 def _filtered(a: Any, lead: tuple[int, ...], length: int, rank: int = 1, weights: np.ndarray | None = None) -> ir.Value:

@@ -11,12 +11,16 @@ from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, pure, rewrite, users
 from reactant.rewrite.site import operation, readers
-from reactant.simplify.control_flow import ONE, equal_regions, example_of, if_of
+from reactant.simplify.control_flow import (
+    COSTLY,
+    ONE,
+    UNSWITCHED_OPERATIONS,
+    equal_regions,
+    example_of,
+    if_of,
+    is_cheap,
+)
 from reactant.simplify.loops import BODY, CONDITION, V, counted, is_generated
-
-UNSWITCHED_OPERATIONS = 24
-"""A loop is written twice, once for each outcome, where it has at most so many ops."""
-
 
 # ---- equal loops and branches --------------------------------------------------------------------------------------
 
@@ -250,7 +254,7 @@ _VARYING_IF = _INVARIANT_IF.replace('"stablehlo.if"(%flag)', '"stablehlo.if"(%ow
 def loop_is_unswitched(site: Site):
     """while c: if p then f else g = if p then while c: f else while c: g, for p that does not change"""
     branch = next((op for op in site.body(BODY) if op.name == "stablehlo.if" and len(op.results)
-                   and not defined_in(op.operands[0], site.op)), None)
+                   and not defined_in(op.operands[0], site.op) and _costs(op)), None)
     if branch is None or not pure(site.op) or sum(1 for _ in inside(site.op)) > UNSWITCHED_OPERATIONS:
         return None
     predicate, inits = branch.operands[0], site.operands
@@ -272,6 +276,12 @@ def loop_is_unswitched(site: Site):
                     ops.create("stablehlo.return", [], [mapping.get(v, v) for v in site.returned(region)])
             ops.create("stablehlo.return", [], list(loop.results))
     return list(made.results)
+
+
+def _costs(branch: ir.Operation) -> bool:
+    """Whether an if is not going to be a select."""
+    both = [op for region in branch.regions for op in [each.operation for each in region.blocks[0].operations][:-1]]
+    return not is_cheap(both) or any(op.name in COSTLY for op in both)
 
 
 def _take(site: Site, branch: ir.Operation, choice: int, mapping: dict[ir.Value, ir.Value]) -> None:

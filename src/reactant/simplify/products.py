@@ -23,6 +23,8 @@ LEAST = 16
 """Smallest side of a matrix for which bands are used."""
 BANDS = 9
 """Most diagonals of a banded matrix."""
+COVERED = 16
+"""A banded matrix must have so many times the elements of what it multiplies: else reading it costs little."""
 
 
 def _plain(d: DotDimensions, x: ir.Value, y: ir.Value) -> bool:
@@ -381,20 +383,21 @@ def _combined(values: ir.Value, bands: Sequence[tuple[int, np.ndarray]], rows: i
     return total
 
 
-def _tridiagonal(side: int = 16) -> np.ndarray:
+def _tridiagonal(side: int) -> np.ndarray:
     return (2 * np.eye(side) - np.eye(side, k=1) - np.eye(side, k=-1)).astype(np.float32)
 
 
 @rewrite(dot(x, y), dtypes="float", changes="rounding",
-         example=(lambda a: ops.dot_general(ops.constant(_tridiagonal()), a(16, 3, dtype="float32"),
+         example=(lambda a: ops.dot_general(ops.constant(_tridiagonal(32)), a(32, 2, dtype="float32"),
                                             contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(ops.constant(np.diag(np.arange(1, 17, dtype=np.float32), 1)),
-                                            a(17, 3, dtype="float32"), contracting_dims=((1,), (0,)))),
+                                            a(17, dtype="float32"), contracting_dims=((1,), (0,)))),
          counter=lambda a: ops.dot_general(a(16, 16, dtype="float32"), a(16, 3, dtype="float32"),
                                            contracting_dims=((1,), (0,))))
 def banded_times_matrix(x, y, d, t, result_shape, result_dtype):
     """a known matrix of few diagonals @ y = shifted rows of y times the diagonals; NaN as the zeros would make it"""
-    if not _plain(d, x, y) or dtype_of(y) != result_dtype or len(shape_of(x)) != 2 or len(shape_of(y)) != 2:
+    if not _plain(d, x, y) or dtype_of(y) != result_dtype or len(shape_of(x)) != 2 \
+            or size(shape_of(x)) < COVERED * size(shape_of(y)):
         return None
     content = content_of(x, exact=True)
     if content is None or not np.isfinite(content).all():
@@ -404,12 +407,14 @@ def banded_times_matrix(x, y, d, t, result_shape, result_dtype):
     if offsets is None:
         return None
     matrix = y if d.contracting_dims[1] == (0,) else ops.transpose(y, (1, 0))
+    matrix = matrix if len(shape_of(y)) == 2 else ops.reshape(y, (*shape_of(y), 1))
+    shape = (content.shape[0], shape_of(matrix)[1])
     bands = [(k, _band(content, k).astype(result_dtype)) for k in offsets]
     bad = ops.convert(ops.not_(ops.is_finite(matrix)), np.int32)
     clean = [(k, (line != 0).astype(np.int32)) for k, line in bands]
     met = _combined(bad, clean, content.shape[0])
-    counted = ops.broadcast_in_dim(ops.reduce(bad, ops.constant(0, np.int32), (0,), "add"), result_shape, (1,))
-    return _poisoned(_combined(matrix, bands, content.shape[0]), counted, met)
+    counted = ops.broadcast_in_dim(ops.reduce(bad, ops.constant(0, np.int32), (0,), "add"), shape, (1,))
+    return ops.reshape(_poisoned(_combined(matrix, bands, content.shape[0]), counted, met), result_shape)
 
 
 # ---- blocks --------------------------------------------------------------------------------------------------------
