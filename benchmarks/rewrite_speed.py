@@ -77,7 +77,7 @@ def mlir_at_rest(layers: int) -> dict[str, float]:
     from jaxlib.mlir._mlir_libs._mlir import rewrite as private  # private to jaxlib; only this measurement uses it
 
     from reactant.rewrite import RuleSet, registry
-    from reactant.rewrite.driver import _Run
+    from reactant.rewrite.driver import _Run, identity
     from reactant.rewrite.report import Report
     with building():
         module = module_of(layers)
@@ -89,7 +89,7 @@ def mlir_at_rest(layers: int) -> dict[str, float]:
         run = _Run(rules.table, Report(), None, False, False)
 
         def callback(op: ir.OpView, _: object) -> bool:
-            run.visit(op.operation, rules.table[op.operation.name], [])
+            run.visit(op.operation, identity(op.operation), rules.table[op.operation.name], [])
             return True
         patterns = private.RewritePatternSet()
         for name in {op.name for op in modules.walk(module)} & set(rules.table):

@@ -167,8 +167,8 @@ def test_only_rules_that_can_match_are_tried():
         build_module(lambda a: a(3), np.dtype(np.float32))
         from reactant.rewrite.pattern import dialect_ops
         negate, absolute = dialect_ops()["stablehlo.negate"], dialect_ops()["stablehlo.abs"]
-        assert {rule.name for rule, _ in table.select((negate, negate))} == {"one"}
-        assert {rule.name for rule, _ in table.select((absolute, negate))} == {"two"}
+        assert {rule.name for rule, *_ in table.select((negate, negate))} == {"one"}
+        assert {rule.name for rule, *_ in table.select((absolute, negate))} == {"two"}
         assert table.select((negate, object)) == ()
 
 

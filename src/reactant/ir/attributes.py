@@ -80,6 +80,16 @@ def _uniform(array: np.ndarray) -> bool:
     return True
 
 
+def full(shape: Sequence[int], number: np.ndarray) -> ir.Attribute:
+    """A DenseElementsAttr of `shape` whose elements all are the 0-d array `number`."""
+    if number.dtype.kind == "c" or not all(shape):
+        return dense(np.broadcast_to(number, shape))
+    return _splat_cached(tensor_type(tuple(shape), number.dtype), number.tobytes())
+
+
+_FLOATS = {"float16", "float32", "float64"}
+
+
 @cache
 def _splat_cached(type_: ir.Type, raw: bytes) -> ir.Attribute:
     shape, dtype = shape_and_dtype(type_)
@@ -90,9 +100,9 @@ def _splat_cached(type_: ir.Type, raw: bytes) -> ir.Attribute:
         # the binding takes a signed 64-bit number: the upper half of uint64 goes in by its bit pattern
         number = int(value.view(np.int64)) if dtype == np.uint64 else int(value)
         element = ir.IntegerAttr.get(element_type(dtype), number)
-    else:
-        bits = np.frombuffer(raw, f"uint{8 * dtype.itemsize}")[0]
-        return ir.Attribute.parse(f"dense<0x{int(bits):0{2 * dtype.itemsize}X}> : {type_}")
+    else:       # by its bits, for NaNs and for floats that NumPy does not know
+        bits = np.frombuffer(raw, dtype if dtype.kind == "f" and dtype.name in _FLOATS else f"uint{8 * dtype.itemsize}")
+        return ir.DenseElementsAttr.get(bits, type=element_type(dtype), shape=list(shape))
     return ir.DenseElementsAttr.get_splat(type_, element)
 
 
@@ -108,7 +118,7 @@ def read(attribute: ir.Attribute) -> np.ndarray:
     if dtype.kind not in "biuf" or dtype.name in _TEXT_ONLY:
         return elements_of_text(str(attribute))
     value = ir.DenseElementsAttr(attribute)
-    if value.is_splat and len(shape):
+    if value.is_splat and len(shape) and dtype.kind == "b":
         scalar = ir.DenseElementsAttr(_scalar_of_splat(attribute, dtype))
         return np.broadcast_to(_read(scalar, (), dtype), shape)
     array = _read(value, shape, dtype)
@@ -255,7 +265,12 @@ def _list(values: Sequence[int]) -> list[int]:
 def dot_dimension_numbers(batch: tuple[Sequence[int], Sequence[int]],
                           contract: tuple[Sequence[int], Sequence[int]]) -> ir.Attribute:
     """`#stablehlo.dot`: pairs (left, right) of batching and of contracting dimensions."""
-    return stablehlo.DotDimensionNumbers.get(_list(batch[0]), _list(batch[1]), _list(contract[0]), _list(contract[1]))
+    return _dot_numbers(tuple(batch[0]), tuple(batch[1]), tuple(contract[0]), tuple(contract[1]))
+
+
+@cache
+def _dot_numbers(*numbers: tuple[int, ...]) -> ir.Attribute:
+    return stablehlo.DotDimensionNumbers.get(*map(_list, numbers))
 
 
 def enumerator(attribute: ir.Attribute) -> str:

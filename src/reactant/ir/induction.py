@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 DEPTH = 14
 """How many ops behind a value are looked at for its range."""
@@ -50,26 +51,47 @@ def scalar(value: ir.Value) -> int | None:
 def counters(loop: ir.Operation) -> dict[int, Counter]:
     """The counters of a while op by the index of their carried value."""
     block = loop.regions[1].blocks[0]
-    arguments, returned = list(block.arguments), list(block.operations[-1].operands)
-    found = {}
-    for i, (argument, value) in enumerate(zip(arguments, returned, strict=True)):
-        if dtype_of(argument).kind not in "iu" or shape_of(argument) or isinstance(value.owner, ir.Block):
-            continue
-        made = value.owner
-        if made.name in ("stablehlo.add", "stablehlo.subtract") and made.operands[0] == argument:
-            step = scalar(made.operands[1])
-            if step:
-                found[i] = Counter(i, scalar(loop.operands[i]), -step if made.name.endswith("subtract") else step)
-    return found
+    pairs = zip(block.arguments, block.operations[-1].operands, strict=True)
+    found = (_counter(loop, i, argument, value) for i, (argument, value) in enumerate(pairs))
+    return {counter.index: counter for counter in found if counter is not None}
 
 
-def trips(loop: ir.Operation, known: dict[int, Counter] | None = None) -> Trips | None:
+def _counter(loop: ir.Operation, index: int, argument: ir.Value, value: ir.Value) -> Counter | None:
+    """The counter that the carried value `index` is, of which the body makes `value` out of `argument`."""
+    if argument.type not in _scalar_integers():
+        return None
+    made = value.owner
+    if isinstance(made, ir.Block) or made.name not in ("stablehlo.add", "stablehlo.subtract") \
+            or made.operands[0] != argument:
+        return None
+    step = scalar(made.operands[1])
+    return Counter(index, scalar(loop.operands[index]), -step if made.name.endswith("subtract") else step) \
+        if step else None
+
+
+@cache
+def _scalar_integers() -> frozenset[ir.Type]:
+    return frozenset(tensor_type((), np.dtype(f"{kind}{bits}")) for kind in ("int", "uint") for bits in (8, 16, 32, 64))
+
+
+class _Counters(dict[int, Counter | None]):
+    """The counters of a loop, each found when it is asked for."""
+
+    def __init__(self, loop: ir.Operation):
+        self.loop, self.block = loop, loop.regions[1].blocks[0]
+
+    def __missing__(self, index: int) -> Counter | None:
+        self[index] = found = _counter(self.loop, index, self.block.arguments[index],
+                                       self.block.operations[-1].operands[index])
+        return found
+
+
+def trips(loop: ir.Operation, known: dict[int, Any] | None = None) -> Trips | None:
     """How often a while op turns; None where nothing bounds it."""
-    known = counters(loop) if known is None else known
+    known = _Counters(loop) if known is None else known
     block = loop.regions[0].blocks[0]
-    arguments = list(block.arguments)
     terms = _terms(block.operations[-1].operands[0])
-    found = [bound for term in terms if (bound := _turns(term, arguments, known, loop)) is not None]
+    found = [bound for term in terms if (bound := _turns(term, block, known, loop)) is not None]
     if not found:
         return None
     counted = len(terms) == len(found)
@@ -86,16 +108,17 @@ def _terms(value: ir.Value) -> list[ir.Value]:
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 
 
-def _turns(term: ir.Value, arguments: list[ir.Value], known: dict[int, Counter], loop: ir.Operation) -> Trips | None:
+def _turns(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Operation) -> Trips | None:
     """After how many turns a comparison of a counter becomes false: exact for numbers, at most so many for a counter
     of step 1 or -1 that starts, or a bound that lies, in a known range."""
     if isinstance(term.owner, ir.Block) or term.owner.name != "stablehlo.compare":
         return None
     left, right = term.owner.operands
     direction = attr.decode(term.owner.attributes["comparison_direction"])
-    if _counter_of(left, arguments, known) is None:
+    found = _counter_of(left, block, known)
+    if found is None:
         left, right, direction = right, left, _FLIPPED.get(direction, "EQ")
-    found = _counter_of(left, arguments, known)
+        found = _counter_of(left, block, known)
     if found is None:
         return None
     counter, offset = found
@@ -127,13 +150,18 @@ def _turns(term: ir.Value, arguments: list[ir.Value], known: dict[int, Counter],
     return Trips(turns, exact) if limits.min <= min(reached) and max(reached) <= limits.max else None
 
 
-def _counter_of(value: ir.Value, arguments: list[ir.Value], known: dict[int, Counter]) -> tuple[Counter, int] | None:
-    """The counter that a value is, and the number that is added to it."""
+def _counter_of(value: ir.Value, block: ir.Block, known: dict[int, Any]) -> tuple[Counter, int] | None:
+    """The counter that a value of a loop's condition is, and the number that is added to it."""
     offset: int | None = 0
-    if not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.add":
-        value, offset = value.owner.operands[0], scalar(value.owner.operands[1])
-    counter = known.get(arguments.index(value)) if value in arguments else None
-    return None if counter is None or offset is None else (counter, offset)
+    owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.name == "stablehlo.add":
+        value, offset = owner.operands[0], scalar(owner.operands[1])
+        owner = value.owner
+    if offset is None or not isinstance(owner, ir.Block) or owner != block:
+        return None
+    index = value.arg_number
+    counter = known[index] if index in known or isinstance(known, _Counters) else None
+    return None if counter is None else (counter, offset)
 
 
 def _in_loop(value: ir.Value, loop: ir.Operation) -> bool:
@@ -172,8 +200,8 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
     loop = block.owner.operation
     if loop.name != "stablehlo.while" or shape_of(value):
         return None
-    known = counters(loop)
-    counter = known.get(value.arg_number)
+    known = _Counters(loop)
+    counter = known[value.arg_number]
     if counter is None or (turns := trips(loop, known)) is None:
         return None
     in_body = block == loop.regions[1].blocks[0]
@@ -186,13 +214,13 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
     return min(reached), max(reached)
 
 
-def _bounds_loop(counter: Counter, loop: ir.Operation, known: dict[int, Counter]) -> bool:
+def _bounds_loop(counter: Counter, loop: ir.Operation, known: dict[int, Any]) -> bool:
     """Whether the loop goes on only while this counter stays inside its bound, which then is the only one."""
     block = loop.regions[0].blocks[0]
     terms = _terms(block.operations[-1].operands[0])
     if len(terms) != 1 or isinstance(terms[0].owner, ir.Block) or terms[0].owner.name != "stablehlo.compare":
         return False
-    return any((found := _counter_of(side, list(block.arguments), known)) is not None and found[0] == counter
+    return any((found := _counter_of(side, block, known)) is not None and found[0] == counter
                for side in terms[0].owner.operands)
 
 

@@ -56,7 +56,7 @@ def clone(module: ir.Module) -> ir.Module:
     return ir.Module.parse(bytecode(module))
 
 
-def bytecode(module: ir.Module) -> bytes:
+def bytecode(module: ir.Module | ir.Operation) -> bytes:
     """MLIR bytecode: several times faster to write and read than text."""
     stream = io.BytesIO()
     module.operation.write_bytecode(stream)
@@ -111,7 +111,7 @@ def _manager(pipeline: str) -> PassManager:
     return manager
 
 
-def run_passes(module: ir.Module, pipeline: str) -> None:
+def run_passes(module: ir.Module | ir.Operation, pipeline: str) -> None:
     """Run MLIR's own passes, for instance "func.func(cse)" or "inline". Raises `InvalidModule` with MLIR's message."""
     try:
         _manager(pipeline).run(module.operation)

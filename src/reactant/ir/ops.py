@@ -23,10 +23,14 @@ Body: TypeAlias = str | Callable[..., "ir.Value | Sequence[ir.Value]"]
 
 _operation_create = ir.Operation.create
 _created: list[ir.Operation] | None = None
+_place: ir.Operation | None = None
+_entered: list[ir.InsertionPoint | ir.Location] = []
 
 
 def _create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
             attributes: dict[str, ir.Attribute] | None = None, regions: int = 0) -> ir.Operation:
+    if _place is not None:
+        enter()
     op = _operation_create(name, results=results, operands=operands, attributes=attributes, regions=regions)
     if _created is not None:
         _created.append(op.operation)
@@ -39,6 +43,31 @@ def record(into: list[ir.Operation] | None) -> list[ir.Operation] | None:
     global _created
     before, _created = _created, into
     return before
+
+
+def build_before(op: ir.Operation) -> None:
+    """Build in front of `op`, with its location, until `leave`. The place is entered with the first op built: a rule
+    that declines, as nearly all do that are asked, costs nothing."""
+    global _place
+    _place = op
+
+
+def enter() -> None:
+    """Make the place of `build_before` current now, for who builds by other means than this module."""
+    global _place
+    op, _place = _place, None
+    if op is not None:
+        for each in (ir.InsertionPoint(op), op.location):
+            each.__enter__()
+            _entered.append(each)
+
+
+def leave() -> None:
+    """Undo `build_before`."""
+    global _place
+    _place = None
+    while _entered:
+        _entered.pop().__exit__(None, None, None)
 
 
 def note(op: ir.Operation) -> None:
@@ -58,9 +87,10 @@ def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
 def constant(value: object, dtype: object = None, shape: Shape | None = None) -> ir.Value:
     """A constant with the content of `value` (number or array); with `shape`, a splat of that shape."""
     array = np.asarray(value, dtype)
-    if shape is not None:
-        array = np.broadcast_to(array, shape)
-    attribute = attr.dense(array)
+    if shape is None or array.ndim:
+        attribute = attr.dense(array if shape is None else np.broadcast_to(array, shape))
+    else:
+        attribute = attr.full(shape, array)
     return _create("stablehlo.constant", results=[attribute.type], operands=[], attributes={"value": attribute}).result
 
 
@@ -79,11 +109,13 @@ def iota(shape: Shape, dtype: object, dimension: int) -> ir.Value:
 def constant_value(value: ir.Value) -> np.ndarray | None:
     """The array of a `stablehlo.constant` result, else None."""
     owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
+    if type(owner) is not stablehlo.ConstantOp:
         return None
-    if dtype_of(value).kind == "c":
-        return attr.complex_elements(owner.get_asm())
-    return attr.elements(owner.attributes["value"])
+    try:
+        attribute = owner.attributes["value"]
+    except (TypeError, ValueError):     # complex: the bindings cannot cast it. In local scope nothing is numbered
+        return attr.complex_elements(owner.get_asm(use_local_scope=True))
+    return attr.elements(attribute)
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------

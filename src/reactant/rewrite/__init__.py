@@ -30,7 +30,7 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
 * Every rule is tested by tests/rewrite/test_self.py from `example=` (equations need none; MLIR text is fine too): it
   must fire, verify, and agree bit for bit on ordinary and special values. `counter=` is an instance that must not fire.
 """
-from reactant.rewrite.driver import NotConverged, NotConvergedWarning, RewriteError, RuleSet, pure
+from reactant.rewrite.driver import Memory, NotConverged, NotConvergedWarning, RewriteError, RuleSet, pure
 from reactant.rewrite.pattern import constant, equations, match, named, once, one_of, rest, rewrite, splat, variables
 from reactant.rewrite.report import Report
 from reactant.rewrite.site import (
@@ -46,6 +46,6 @@ from reactant.rewrite.site import (
     users,
 )
 
-__all__ = ["CHANGED", "NotConverged", "NotConvergedWarning", "Producer", "Report", "RewriteError", "RuleSet", "Site",
-           "captures", "consumers", "constant", "defined_in", "equations", "inside", "match", "named", "once", "one_of",
-           "producer", "pure", "readers", "rest", "rewrite", "splat", "users", "variables"]
+__all__ = ["CHANGED", "Memory", "NotConverged", "NotConvergedWarning", "Producer", "Report", "RewriteError", "RuleSet",
+           "Site", "captures", "consumers", "constant", "defined_in", "equations", "inside", "match", "named", "once",
+           "one_of", "producer", "pure", "readers", "rest", "rewrite", "splat", "users", "variables"]

@@ -9,10 +9,28 @@ from collections.abc import Iterator
 
 from jaxlib.mlir import ir
 
+from reactant.ir import modules
+from reactant.rewrite.driver import Memory
 from reactant.rewrite.site import inside
 
 Uses = dict[int, tuple[int, ...]]
 """By the address of an op's first result: the addresses of what it uses, those of its regions' terminators included."""
+
+
+MERGE = "func.func(cse)"
+
+
+def merge_equal(module: ir.Module, memory: Memory) -> list[ir.Operation]:
+    """Merge equal ops and drop dead ones; gives the ops to look at again."""
+    copy = module.operation.clone()
+    before = modules.bytecode(copy)
+    modules.run_passes(copy, MERGE)
+    if modules.bytecode(copy) == before:    # as nearly always: then the ops need not be looked through
+        return []
+    using = uses(module.operation)
+    modules.run_passes(module, MERGE)
+    memory.clear()
+    return touched(module.operation, using)
 
 
 def uses(root: ir.Operation) -> Uses:
@@ -34,12 +52,14 @@ def touched(root: ir.Operation, before: Uses) -> list[ir.Operation]:
     changed: dict[int, ir.Operation] = {}
     left = dict(before)
     for op in inside(root):
-        if not len(op.results):
+        results = list(op.results)
+        if not results:
             continue
-        key = hash(op.results[0])
+        key = hash(results[0])
         if left.pop(key, None) != _used_by(op):
             changed[key] = op
-        live.update((hash(result), result) for result in op.results)
+        for result in results:
+            live[hash(result)] = result
     for op in list(changed.values()):
         changed.update(_readers(op, 2))
     for used in {value for erased in left.values() for value in erased if value in live}:

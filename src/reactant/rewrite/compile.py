@@ -1,15 +1,16 @@
 """From patterns to flat Python matchers, grouped by root op and dispatched on the kinds of the operands' owners.
 
-For every root op there is one table keyed by the classes of the ops that define its first operands; its rows (the
-rules that can match there at all) are made when a key is first met. So the cost of an op does not grow with the number
-of rules, and a matcher checks only what the key has not proved.
+For every root op there is one table keyed by the classes of the ops that define its first operands and, where rules
+ask for numbers, by which of these a constant holds; its rows (the rules that can match there at all) are made when a
+key is first met. So the cost of an op does not grow with the number of rules, and a matcher checks only what the key
+has not proved.
 """
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -34,23 +35,42 @@ from reactant.rewrite.pattern import (
     dialect_ops,
 )
 
-Matcher = Callable[[ir.OpView, list[ir.Value], list[Any]], "tuple | None"]
-Row = tuple[Rule, "Matcher | None"]
+Matcher = Callable[[ir.Operation, list[ir.Value], list[Any], dict[str, Any]], "tuple | None"]
+"""Of the root op, its operands, what is known of the first operands' owners, and a place to keep what is decoded of the
+root; gives the values of the rule's parameters."""
+
+
+class Row(NamedTuple):
+    """A rule that may match. `settles`: an operand's owner matters to the match only by its kind, so that where it
+    fails, it fails as long as the op has these operands; `declines`: and so does the rule's function, see `rewrite`."""
+    rule: Rule
+    matcher: Matcher | None
+    settles: bool = False
+    declines: bool = False
+
+
 MAX_WIDTH = 3
 
 
 class Root:
-    """The rules of one root op. `width`: how many operands' owners the dispatch looks at."""
+    """The rules of one root op. `width`: how many operands' owners the dispatch looks at; `exact`: for each of these,
+    whether a rule asks for a certain number there."""
 
     def __init__(self, name: str, candidates: list[tuple[Rule, Op | None]]):
         self.name = name
         self.candidates = candidates
         self.width = min(MAX_WIDTH, max((_width(pattern) for _, pattern in candidates), default=0))
+        patterns = [pattern.operands for _, pattern in candidates if pattern is not None]
+        self.exact = [any(i < len(each) and isinstance(_inner(each[i]), (Literal, Splat)) for each in patterns)
+                      for i in range(self.width)]
         self.rows: dict[tuple, tuple[Row, ...]] = {}
+        for _, each in candidates:
+            if each is not None:
+                _learn_numbers(each)
 
     def select(self, key: tuple) -> tuple[Row, ...]:
         """The rules that can match when the first operands are defined by ops of the classes `key`."""
-        found = tuple((rule, None if pattern is None else _compiled(rule, pattern)) for rule, pattern in self.candidates
+        found = tuple(Row(rule, None) if pattern is None else _row(rule, pattern) for rule, pattern in self.candidates
                       if pattern is None or all(map(_possible, pattern.operands, key)))
         self.rows[key] = found
         return found
@@ -96,9 +116,15 @@ def _order_matters(left: Pattern, right: Pattern, repeated: frozenset[str]) -> b
 
 
 def _is_constant(pattern: Pattern) -> bool:
-    inner = pattern.inner if isinstance(pattern, (Named, Once)) else pattern
+    inner = _inner(pattern)
     return isinstance(inner, (Literal, Constant, Splat)) or (
         isinstance(inner, Op) and inner.names == ("stablehlo.constant",))
+
+
+def _inner(pattern: Pattern) -> Pattern:
+    while isinstance(pattern, (Named, Once)):
+        pattern = pattern.inner
+    return pattern
 
 
 def _width(pattern: Op | None) -> int:
@@ -108,17 +134,76 @@ def _width(pattern: Op | None) -> int:
     return wanted[-1] + 1 if wanted else 0
 
 
-def _possible(pattern: Pattern, kind: type) -> bool:
-    if isinstance(pattern, (Once, Named)):
-        return _possible(pattern.inner, kind)
+def _possible(pattern: Pattern, kind: Any) -> bool:
+    pattern = _inner(pattern)
+    content = kind if isinstance(kind, Content) else None
+    if content is not None:
+        kind = CONSTANT
     if isinstance(pattern, Op):
         return any(dialect_ops()[name] is kind for name in pattern.names)
-    if isinstance(pattern, (Literal, Constant, Splat)):
-        return kind is _CONSTANT
-    return True
+    if isinstance(pattern, Literal):
+        return kind is CONSTANT and (content is None or repr(pattern.value) in content.numbers)
+    if isinstance(pattern, Splat):
+        return kind is CONSTANT and (content is None or content.uniform)
+    return kind is CONSTANT or not isinstance(pattern, Constant)
 
 
-_CONSTANT = dialect_ops()["stablehlo.constant"]
+CONSTANT = dialect_ops()["stablehlo.constant"]
+
+
+# ---- kinds of constants --------------------------------------------------------------------------------------------
+
+class Content(NamedTuple):
+    """What a key says of a constant: whether its elements are all the same, and which of the numbers that stand in
+    patterns they are (by `repr`, for 0.0 == -0.0)."""
+    uniform: bool
+    numbers: frozenset[str]
+
+
+_numbers: dict[str, int | float | complex | bool] = {}
+"""The numbers that stand in patterns."""
+
+
+def _learn_numbers(pattern: Pattern) -> None:
+    pattern = _inner(pattern)
+    if isinstance(pattern, Op):
+        for operand in pattern.operands:
+            _learn_numbers(operand)
+    elif isinstance(pattern, Literal) and repr(pattern.value) not in _numbers:
+        _numbers[repr(pattern.value)] = pattern.value
+        _numbers_by_content.cache_clear()
+        _content_of.cache_clear()
+
+
+def content_kind(op: ir.OpView) -> Content:
+    """The kind of a constant op's content."""
+    try:
+        attribute = op.attributes["value"]
+    except (TypeError, ValueError):  # complex contents: the bindings cannot cast the attribute
+        return _content_kind(_uniform(_content(op)))
+    return _content_of(attribute)
+
+
+@cache
+def _content_of(attribute: ir.Attribute) -> Content:
+    return _content_kind(_splat_of(attribute))
+
+
+def _content_kind(scalar: np.generic | None) -> Content:
+    if scalar is None:
+        return Content(False, frozenset())
+    return Content(True, _numbers_by_content(scalar.dtype).get(scalar.tobytes(), frozenset()))
+
+
+@cache
+def _numbers_by_content(dtype: np.dtype) -> dict[bytes | None, frozenset[str]]:
+    """The numbers in patterns by what elements of a dtype that are equal to them look like."""
+    found: dict[bytes | None, frozenset[str]] = {}
+    for text, number in _numbers.items():
+        raw = _bytes_of(number, dtype)
+        if raw is not None:
+            found[raw] = found.get(raw, frozenset()) | {text}
+    return found
 
 
 # ---- run-time helpers of the generated code ------------------------------------------------------------------------
@@ -148,33 +233,20 @@ def _scalar(op: ir.OpView) -> np.generic | None:
     return _splat_of(attribute)
 
 
-def _is_number(scalar: np.generic | None, number: object) -> bool:
-    """Bit equality of a scalar with a Python number in the scalar's dtype."""
-    return scalar is not None and scalar.tobytes() == _bytes_of(number, scalar.dtype)
-
-
 def _bytes_of(number: Any, dtype: np.dtype) -> bytes | None:
-    key = (repr(number), dtype)
-    if key not in _number_bytes:
-        if dtype.kind == "b" and number not in (0, 1):
-            raw = None
-        elif dtype.kind in "iu" and (number != int(number.real) or not _fits(int(number.real), dtype)):
-            raw = None
-        elif dtype.kind == "u" and number == -1:
-            raw = None
-        else:
-            raw = np.asarray(number).astype(dtype).tobytes()
-        _number_bytes[key] = raw
-    return _number_bytes[key]
+    """What an element of this dtype that is this number looks like; None where no element is."""
+    if dtype.kind == "b" and number not in (0, 1):
+        return None
+    if dtype.kind in "iu" and (not np.isfinite(number) or number != int(number.real)
+                               or not _fits(int(number.real), dtype)):
+        return None
+    return np.asarray(number).astype(dtype).tobytes()
 
 
 def _fits(number: int, dtype: np.dtype) -> bool:
     bits = 4 if dtype.name in ("int4", "uint4") else 8 * dtype.itemsize
     low, high = (0, 2**bits - 1) if dtype.kind == "u" or dtype.name == "uint4" else (-2**(bits - 1), 2**(bits - 1) - 1)
     return low <= number <= high
-
-
-_number_bytes: dict[tuple[str, np.dtype], bytes | None] = {}
 
 
 def _one_user(value: ir.Value) -> bool:
@@ -193,6 +265,18 @@ def _one_user(value: ir.Value) -> bool:
 def _attribute(op: ir.OpView, name: str) -> object:
     attributes = op.attributes
     return attr.decode(attributes[name]) if name in attributes else None
+
+
+def _root_attribute(op: ir.Operation, decoded: dict[str, Any], name: str) -> object:
+    if name not in decoded:
+        decoded[name] = _attribute(op, name)
+    return decoded[name]
+
+
+def _root_kind(values: list[ir.Value], decoded: dict[str, Any]) -> str:
+    if "" not in decoded:
+        decoded[""] = kind_letter(values[0].type)
+    return decoded[""]
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -234,10 +318,11 @@ def kind_letter(type_: ir.Type) -> str:
 
 
 _HELPERS: dict[str, Any] = {
-    "content": _content, "scalar": _scalar, "is_number": _is_number, "one_user": _one_user, "attribute": _attribute,
+    "content": _content, "scalar": _scalar, "content_kind": content_kind, "one_user": _one_user,
+    "attribute": _attribute,
     "same": _same, "template": _template,
     "same_turn": _same_turn, "shape": _shape, "dtype": _dtype, "kind_letter": kind_letter,
-    "constant_class": _CONSTANT,
+    "root_attribute": _root_attribute, "root_kind": _root_kind,
 }
 
 
@@ -286,16 +371,17 @@ class _Writer:
             case Op():
                 self.op(pattern, *self.owner(value, owner, [dialect_ops()[n] for n in pattern.names]))
             case Literal(number):
-                owner, _ = self.owner(value, owner, [_CONSTANT])
-                self.require(f"is_number(scalar({owner}), {self.capture(number)})")
+                if owner is None:       # else the key has proved the number too
+                    owner, _ = self.owner(value, None, [CONSTANT])
+                    self.require(f"{repr(number)!r} in content_kind({owner}).numbers")
             case Splat(name):
-                owner, _ = self.owner(value, owner, [_CONSTANT])
+                owner, _ = self.owner(value, owner, [CONSTANT])
                 scalar = self.fresh()
                 self.lines.append(f"{scalar} = scalar({owner})")
                 self.require(f"{scalar} is not None")
                 self.bind(name, scalar, "same({0}, {1})")
             case Constant(name):
-                owner, _ = self.owner(value, owner, [_CONSTANT])
+                owner, _ = self.owner(value, owner, [CONSTANT])
                 self.bind(name, f"content({owner})", "same({0}, {1})")
             case _:
                 raise TypeError(f"rule '{self.rule.name}': {type(pattern).__name__} cannot stand here.")
@@ -325,10 +411,11 @@ class _Writer:
             self.lines.append(f"{name} = {operands}[{i}]")
             self.value(pattern.operands[i], name, f"{owners}[{i}]" if owners and i < width else None)
         for key, wanted in pattern.attributes:
+            found = f"root_attribute(op, decoded, {key!r})" if owner == "op" else f"attribute({owner}, {key!r})"
             if isinstance(wanted, Variable):
-                self.bind(wanted.name, f"attribute({owner}, {key!r})", "same({0}, {1})")
+                self.bind(wanted.name, found, "same({0}, {1})")
             else:
-                self.require(f"attribute({owner}, {key!r}) == {self.capture(wanted)}")
+                self.require(f"{found} == {self.capture(wanted)}")
         if pattern.template:
             if owner != "op":  # what is built again must not come to run more often
                 self.require(f"same_turn({owner}, op)")
@@ -340,7 +427,7 @@ class _Writer:
                    "result_dtype": "dtype(op.results[0].type)"}
         values = [self.bound.get(name) or special[name] for name in self.rule.parameters]
         self.lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
-        source = "def matcher(op, values, owners):\n    " + "\n    ".join(self.lines)
+        source = "def matcher(op, values, owners, decoded):\n    " + "\n    ".join(self.lines)
         exec(compile(source, f"<matcher of {self.rule.qualified}>", "exec"), self.globals)
         matcher = self.globals["matcher"]
         matcher.source = source
@@ -348,9 +435,15 @@ class _Writer:
 
 
 @cache
+def _row(rule: Rule, pattern: Op) -> Row:
+    settles = not any(isinstance(each, (Op, Once, Named)) for each in pattern.operands)
+    return Row(rule, _compiled(rule, pattern), settles, settles and rule.by_types)
+
+
+@cache
 def _compiled(rule: Rule, pattern: Op) -> Matcher:
     writer = _Writer(rule)
     if rule.kinds:
-        writer.require(f"kind_letter(values[0].type) in {rule.kinds!r}")
+        writer.require(f"root_kind(values, decoded) in {rule.kinds!r}")
     writer.op(pattern, "op", "values", "owners", min(MAX_WIDTH, _width(pattern)))
     return writer.finish()

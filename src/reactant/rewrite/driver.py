@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.ir import modules, ops
-from reactant.rewrite.compile import Root, compile_rules
+from reactant.rewrite.compile import CONSTANT, Content, Root, Row, compile_rules, content_kind
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
 from reactant.rewrite.site import CHANGED, REVISION, Site, inside
@@ -58,6 +58,9 @@ def pure(op: ir.Operation | ir.OpView) -> bool:
 _HOLDS_OPS = {"stablehlo.while", "stablehlo.if", "stablehlo.case"}
 
 
+LEAST_BUDGET, REWRITES_AN_OP = 10_000, 10
+"""How many rewrites are too many. Big programs need less than one an op."""
+
 READERS = 8
 """When a value loses a reader, the others are looked at again if there are no more than so many."""
 
@@ -65,6 +68,40 @@ READERS = 8
 def identity(op: ir.Operation) -> int:
     """What tells an op from every other live op: the address of its first result."""
     return hash(op.results[0])
+
+
+class Memory:
+    """What is known of the ops of a module, by the address of a value (for an op, of its first result): so that looking
+    at an op again costs little. Whoever changes or erases an op forgets it here; whoever may have changed anything
+    forgets everything."""
+
+    def __init__(self) -> None:
+        self.owners: dict[int, ir.OpView | ir.Block] = {}
+        """What defines a value."""
+        self.contents: dict[int, Content] = {}
+        """Of constants."""
+        self.decoded: dict[int, dict[str, Any]] = {}
+        """What matchers have decoded of an op's attributes."""
+        self.seen: dict[int, tuple[Root, tuple[Row, ...], list[ir.Value], list[Any], dict[str, Any]]] = {}
+        """The rows that were tried on an op, and what its matchers are given."""
+        self.names: set[str] = set()
+        """Of all ops with results, when the last run over a whole module began."""
+
+    def clear(self) -> None:
+        """Forget everything: any op may have changed."""
+        for each in (self.owners, self.contents, self.decoded, self.seen):
+            each.clear()
+
+    def changed(self, address: int) -> None:
+        """Forget the operands of an op."""
+        self.seen.pop(address, None)
+
+    def erased(self, address: int) -> None:
+        """Forget a value that is about to go, or has gone."""
+        self.owners.pop(address, None)
+        self.contents.pop(address, None)
+        self.decoded.pop(address, None)
+        self.seen.pop(address, None)
 
 
 class RuleSet:
@@ -75,57 +112,64 @@ class RuleSet:
         self.table: dict[str, Root] = compile_rules(rules)
 
     def apply(self, root: ir.Operation, report: Report | None = None, *, budget: int | None = None,
-              strict: bool = False, verify: bool = False, only: list[ir.Operation] | None = None) -> int:
+              strict: bool = False, verify: bool = False, only: list[ir.Operation] | None = None,
+              settled: bool = False, memory: Memory | None = None) -> int:
         """Rewrite everything inside `root` until nothing fires, or just `only` some ops and what that leads to; gives
         the number of rewrites.
 
-        The budget (by default 50 rewrites an op, at least 10,000) stops rules that undo one another: then a
+        The budget (by default 10 rewrites an op, at least 10,000) stops rules that undo one another: then a
         `NotConvergedWarning` (with `strict`, a `NotConverged` error) names those that were firing. `verify` checks
-        every op a rule builds and every op that uses one.
+        every op a rule builds and every op that uses one. `memory`: what other runs have found out about this
+        module; `settled`: no op in it is dead.
         """
         report = Report() if report is None else report
         if report.full:
             return 0
-        return _Run(self.table, report, budget, strict, verify).run(root, only)
+        return _Run(self.table, report, budget, strict, verify, memory or Memory()).run(root, only, settled)
 
 
 class _Run:
     """One application: the worklist and what the rules may not touch."""
 
-    def __init__(self, table: dict[str, Root], report: Report, budget: int | None, strict: bool, verify: bool):
+    def __init__(self, table: dict[str, Root], report: Report, budget: int | None, strict: bool, verify: bool,
+                 memory: Memory):
         self.table, self.report, self.budget = table, report, budget
         self.strict, self.verify = strict, verify
         self.stack: list[int] = []
         self.queued: dict[int, ir.Operation] = {}
         """By `identity`: two Python objects may stand for one op, and the hash of an op depends on its contents."""
         self.created: list[ir.Operation] = []
+        self.memory = memory
         self.rewrites = 0
         self.recent: list[str] = []
 
-    def run(self, root: ir.Operation, only: list[ir.Operation] | None = None) -> int:
+    def run(self, root: ir.Operation, only: list[ir.Operation] | None = None, settled: bool = False) -> int:
         REVISION[0] += 1
-        program = [op for op in inside(root) if len(op.results)] if only is None else only
-        if self.budget is None:
-            self.budget = max(10_000, 50 * len(program))
-        self.queued = {identity(op): op for op in program}
+        self.queued = self.listed(root, settled) if only is None else {identity(op): op for op in only}
         self.stack = list(self.queued)[::-1]
+        if self.budget is None:
+            self.budget = max(LEAST_BUDGET, REWRITES_AN_OP * len(self.stack))
         stack, queued, table = self.stack, self.queued, self.table
         created = self.created
-        del program
         visited = 0
         before = None
         try:
             before = ops.record(created)
             while stack:
-                op = queued.pop(stack.pop(), None)
+                key = stack.pop()
+                op = queued.pop(key, None)
                 if op is None:
                     continue
                 visited += 1
-                if self.dead(op):
-                    self.erase(op)
-                    continue
+                for result in op.results:
+                    if next(iter(result.uses), None) is not None:
+                        break
+                else:
+                    if pure(op):
+                        self.erase(op)
+                        continue
                 entry = table.get(op.name)
-                if entry is not None and self.visit(op, entry, created):
+                if entry is not None and self.visit(op, key, entry, created):
                     if self.report.full:
                         break
                     if self.rewrites > self.budget:
@@ -136,49 +180,102 @@ class _Run:
             self.report.visited += visited
         return self.rewrites
 
-    def dead(self, op: ir.Operation) -> bool:
-        for result in op.results:
-            for _ in result.uses:
-                return False
-        return pure(op)
+    def listed(self, root: ir.Operation, settled: bool) -> dict[int, ir.Operation]:
+        """The ops in `root` that have results, by their addresses, in program order; of a settled module those that
+        have rules."""
+        found: dict[int, ir.Operation] = {}
+        owners, names, table = self.memory.owners, self.memory.names, self.table
+        names.clear()
 
-    def visit(self, op: ir.Operation, entry: Root, created: list[ir.Operation]) -> bool:
-        values = list(op.operands)
-        if entry.width:
-            owners: list[Any] = [value.owner for value in values[:entry.width]]
-            key = tuple(map(type, owners))
-        else:
-            owners, key = [], ()
-        rows = entry.rows.get(key)
-        if rows is None:
-            rows = entry.select(key)
-        for rule, matcher in rows:
+        def look(op: ir.Operation) -> None:
+            for region in op.regions:
+                for block in region:
+                    for child in block:
+                        inner = child.operation
+                        results = inner.results
+                        if len(results):
+                            name = inner.name
+                            names.add(name)
+                            if not settled or name in table:
+                                address = hash(results[0])
+                                found[address] = inner
+                                owners[address] = child
+                        if len(inner.regions):
+                            look(inner)
+        look(root)
+        return found
+
+    def visit(self, op: ir.Operation, address: int, entry: Root, created: list[ir.Operation]) -> bool:
+        """Try the rules that can match; gives whether one fired."""
+        seen = self.memory.seen.get(address)
+        if seen is None or seen[0] is not entry:
+            seen = self.look(op, address, entry, seen)
+        _, rows, values, owners, decoded = seen
+        again = []
+        for row in rows:
+            rule, matcher, settles, declines = row
             if matcher is None:
                 if self.general(op, rule, created):
                     return True
-                continue
-            found = matcher(op, values, owners)
-            if found is not None and self.attempt(op, rule, found, created):
-                return True
+            else:
+                found = matcher(op, values, owners, decoded)
+                if found is None:
+                    if settles:
+                        continue
+                elif self.attempt(op, rule, found, created):
+                    return True
+                elif declines:
+                    continue
+            again.append(row)
+        if len(again) < len(rows):
+            self.memory.seen[address] = (entry, tuple(again), values, owners, decoded)
         return False
+
+    def look(self, op: ir.Operation, address: int, entry: Root, before: tuple | None) -> tuple:
+        """Which rules can match an op, and what their matchers are given."""
+        memory = self.memory
+        values = list(op.operands) if before is None else before[2]
+        owners, key = [], []
+        for value, exact in zip(values, entry.exact, strict=False):
+            place = hash(value)
+            owner = memory.owners.get(place)
+            if owner is None:
+                owner = memory.owners[place] = value.owner
+            kind: Any = type(owner)
+            if exact and kind is CONSTANT:
+                kind = memory.contents.get(place)
+                if kind is None:
+                    kind = memory.contents[place] = content_kind(owner)
+            owners.append(owner)
+            key.append(kind)
+        rows = entry.rows.get(tuple(key))
+        if rows is None:
+            rows = entry.select(tuple(key))
+        decoded = memory.decoded.get(address)
+        if decoded is None:
+            decoded = memory.decoded[address] = {}
+        found = memory.seen[address] = (entry, rows, values, owners, decoded)
+        return found
 
     def attempt(self, op: ir.Operation, rule: Rule, found: tuple, created: list[ir.Operation]) -> bool:
         """Call a rule's body; replace the op by what it returns."""
         started = perf_counter()
-        location = op.location
+        ops.build_before(op)
         try:
-            with ir.InsertionPoint(op), location:
-                value = rule.body(*found)
-                if value is not None and not isinstance(value, ir.Value):
-                    value = self.as_values(value, op)
+            value = rule.body(*found)
+            if value is not None and not isinstance(value, ir.Value):
+                value = self.as_values(value, op)
         except Exception as error:
             raise self.blame(rule, op, f"raised {type(error).__name__}: {error}") from error
+        finally:
+            ops.leave()
         if value is None:
             if created:
                 raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
             return False
         if self.report.last_allowed:
             self.note(op, rule, op.get_asm(), created)
+        location = op.location
         self.replace(op, rule, [value] if isinstance(value, ir.Value) else value, created)
         self.report.add(rule.name, perf_counter() - started, location)
         self.count(rule)
@@ -198,6 +295,7 @@ class _Run:
             if created or site._touched:
                 raise self.blame(rule, op, "changed the program and then declined; a rule decides first.")
             return False
+        self.memory.clear()     # a general rule may have changed any op
         for each in site._touched:
             self.push(each)
         if self.report.last_allowed:
@@ -232,6 +330,9 @@ class _Run:
             if old == value:
                 raise self.blame(rule, op, "gave the value itself as its replacement.")
         touched = [use.owner.operation for old in results for use in old.uses]
+        for user in touched:
+            if len(user.results):
+                self.memory.changed(identity(user))
         if modules.LOOP_POLICY in op.attributes:      # what the user says of a loop holds for what becomes of it
             for each in created:
                 if each.name == op.name and each.block == op.block:
@@ -260,9 +361,21 @@ class _Run:
 
     def forget(self, op: ir.Operation) -> None:
         """Drop every reference to an op that is about to be erased: looking at it afterwards would crash."""
-        if len(op.results):
-            self.queued.pop(identity(op), None)
+        self.forget_results(op)
         self.created[:] = [each for each in self.created if each != op]
+
+    def forget_results(self, op: ir.Operation) -> None:
+        """Drop what is known of an op that is about to be erased, and take it off the list."""
+        erased = self.memory.erased
+        for number, result in enumerate(op.results):
+            address = hash(result)
+            erased(address)
+            if not number:
+                self.queued.pop(address, None)
+        for region in op.regions:
+            for block in region:
+                for argument in block.arguments:
+                    erased(hash(argument))
 
     def push(self, op: ir.Operation) -> None:
         if not len(op.results):
@@ -276,15 +389,14 @@ class _Run:
         """Erase an op whose results have no users, and look again at what it used."""
         REVISION[0] += 1
         operands = list(op.operands)
-        self.queued.pop(identity(op), None)
+        self.forget_results(op)
         if len(op.regions):
             nested = list(inside(op))
             for child in nested:
                 operands.extend(child.operands)
             operands = [v for v in dict.fromkeys(operands) if not _within(v, op)]
             for child in nested:
-                if len(child.results):
-                    self.queued.pop(identity(child), None)
+                self.forget_results(child)
         op.erase()
         for value in operands:
             owner = value.owner

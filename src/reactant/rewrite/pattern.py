@@ -251,6 +251,7 @@ class Rule:
     counter: Any = None
     line: int = 0
     kinds: str = field(default="")
+    by_types: bool = False
 
     @property
     def qualified(self) -> str:
@@ -268,7 +269,8 @@ def _check(rule: Rule, *, assumes: str | None, changes: str | None, dtypes: str 
 
 
 def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
-            example: Any = None, counter: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+            example: Any = None, counter: Any = None, by_types: bool = False,
+            ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a rule whose right side is computed.
 
     The function's parameters are the names the pattern binds (or `SPECIAL` ones); it returns the replacement (a value,
@@ -277,6 +279,8 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
 
     assumes: "finite" if only right where no value is NaN or infinite.
     changes: "rounding" if as accurate but not bit-equal, "association" if it may lose accuracy.
+    by_types: the function decides by types, attributes and constants alone, so that it is not asked again about the
+        same operands.
     dtypes:  only where the root's first operand is "integer", "float", "real", "bool", "discrete", "complex", ...
     example, counter: MLIR text or a callable that builds an instance that must fire / must not, given a function
         `a(*shape, dtype=None)` that adds an argument; a tuple holds several. Equations find their own examples.
@@ -300,7 +304,7 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
         roots = pattern.names if isinstance(pattern, Op) else (pattern,)
         rule = Rule(body.__name__, family, roots, doc.splitlines()[0],
                     pattern if isinstance(pattern, Op) else None, parameters, body, assumes, changes, dtypes, example,
-                    counter, body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""))
+                    counter, body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""), by_types)
         _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
         registry.add(rule)
         return body

@@ -56,10 +56,20 @@ def defined_in(value: ir.Value, op: ir.Operation) -> bool:
 def captures(op: ir.Operation) -> list[ir.Value]:
     """Values from outside that the regions of `op` use, each once."""
     found: dict[ir.Value, None] = {}
-    for child in inside(op):
-        for operand in child.operands:
-            if operand not in found and not defined_in(operand, op):
-                found[operand] = None
+    own: set[ir.Value] = set()
+
+    def look(regions: ir.RegionSequence) -> None:
+        for region in regions:
+            for block in region:
+                own.update(block.arguments)
+                for child in block:
+                    for operand in child.operands:
+                        if operand not in own:
+                            found[operand] = None
+                    if len(child.regions):
+                        look(child.regions)
+                    own.update(child.results)
+    look(op.regions)
     return list(found)
 
 

@@ -149,7 +149,8 @@ def negate_of_divide_by_constant(x, c):
 
 
 @rewrite(match.divide(x, c), dtypes="float", example=lambda a: ops.divide(a(4), ops.constant([2, .5, -4, 8.], a.dtype)),
-         counter=(lambda a: ops.divide(a(4), 3), lambda a: ops.divide(a(4), 2.0**-126 / 8 if a.dtype == "f4" else 0)))
+         counter=(lambda a: ops.divide(a(4), 3), lambda a: ops.divide(a(4), 2.0**-126 / 8 if a.dtype == "f4" else 0)),
+         by_types=True)
 def divide_by_power_of_two(x, c):
     """x / 2**k = x * 2**-k, where both are normal numbers"""
     if c.dtype.kind != "f" or not every(_is_power_of_two, c):

@@ -294,7 +294,7 @@ def fold_concatenate(xs, d, result_shape, result_dtype):
 
 
 @rewrite(match.iota(iota_dimension=d), example=lambda a: ops.iota((1, 3), a.dtype, 0),
-         counter=lambda a: ops.iota((3,), a.dtype, 0), dtypes=None)
+         counter=lambda a: ops.iota((3,), a.dtype, 0), dtypes=None, by_types=True)
 def iota_of_extent_one(d, result_shape):
     """iota along a dimension of extent 1 = 0"""
     return 0 if result_shape[d] <= 1 else None

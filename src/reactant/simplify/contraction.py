@@ -69,11 +69,15 @@ def dot_of_negates(x, y, t, d, result_shape):
          example=(lambda a: ops.dot_general(a(4), a(3), contracting_dims=((), ())),
                   lambda a: ops.dot_general(a(4, 1), a(1, 3), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(a(5, 4), a(5), contracting_dims=((), ()), batching_dims=((0,), (0,)))),
-         counter=lambda a: ops.dot_general(a(4, 2), a(2, 3), contracting_dims=((1,), (0,))))
+         counter=lambda a: ops.dot_general(a(4, 2), a(2, 3), contracting_dims=((1,), (0,))), by_types=True)
 def dot_over_nothing_is_product(x, y, d, t, result_shape, result_dtype):
     """dot_general(x, y) that sums over one term = broadcast(x) broadcast(y)"""
-    shapes = shape_of(x), shape_of(y)
-    if any(shapes[0][i] != 1 for i in d.contracting_dims[0]) or ops.dtype_of(x) != result_dtype \
+    left = shape_of(x)
+    for i in d.contracting_dims[0]:
+        if left[i] != 1:
+            return None
+    shapes = left, shape_of(y)
+    if ops.dtype_of(x) != result_dtype \
             or ops.dtype_of(y) != result_dtype or any(key == "algorithm" for key, _ in t.attributes):
         return None
     batch = len(d.batching_dims[0])
@@ -122,9 +126,11 @@ def transpose_of_dot_general(x, y, d, t, p, result_shape):
     batch = len(d.batching_dims[0])
     left, right = (len(free_dimensions(d, side, len(shape_of(v)))) for side, v in ((0, x), (1, y)))
     swapped = (*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left))
+    if p != swapped:
+        return None
     attributes = dict(t.attributes)
     precision = attributes.get("precision_config")
-    if p != swapped or "algorithm" in attributes or precision is not None and len(set(precision)) > 1:
+    if "algorithm" in attributes or precision is not None and len(set(precision)) > 1:
         return None
     return t.build((y, x), result_shape, dot_dimension_numbers=dot_dimension_numbers(
         d.batching_dims[::-1], d.contracting_dims[::-1]))

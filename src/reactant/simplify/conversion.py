@@ -49,7 +49,7 @@ def _is_integer(dtype: np.dtype) -> bool:
 
 
 @rewrite(match.convert(x), example=lambda a: ops.create("stablehlo.convert", [(v := a(3)).type], [v]).result,
-         counter=lambda a: ops.convert(a(3), "float16"))
+         counter=lambda a: ops.convert(a(3), "float16"), by_types=True)
 def convert_to_same_dtype(x, result_dtype):
     """convert(x, dtype of x) = x"""
     return x if dtype_of(x) == result_dtype else None
@@ -75,7 +75,7 @@ def convert_of_convert(v, x, result_dtype):
 
 @rewrite(match.bitcast_convert(x),
          example=lambda a: ops.create("stablehlo.bitcast_convert", [(v := a(3)).type], [v]).result,
-         counter=lambda a: ops.bitcast_convert(a(3, dtype="float32"), "int32"))
+         counter=lambda a: ops.bitcast_convert(a(3, dtype="float32"), "int32"), by_types=True)
 def bitcast_to_same_dtype(x, result_dtype):
     """bitcast_convert(x, dtype of x) = x"""
     return x if dtype_of(x) == result_dtype else None

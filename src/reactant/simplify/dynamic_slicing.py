@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import consumers, match, named, once, one_of, producer, rest, rewrite, users, variables
+from reactant.rewrite import match, named, once, one_of, rest, rewrite, users, variables
 
 x, y, u, v, n, s, t, e, d, p, _x = variables("x y u v n s t e d p _x")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
@@ -27,7 +27,10 @@ def known_starts(starts: Sequence[ir.Value], shape: Sequence[int], sizes: Sequen
     """Constant starts after clamping; None where one is known only at run time (and matters)."""
     found = []
     for start, whole, extent in zip(starts, shape, sizes, strict=True):
-        known = np.int64(0) if whole == extent else ops.constant_value(start)
+        if whole == extent:
+            found.append(0)
+            continue
+        known = ops.constant_value(start)
         if known is None:
             return None
         found.append(min(max(int(known), 0), whole - extent))
@@ -36,12 +39,13 @@ def known_starts(starts: Sequence[ir.Value], shape: Sequence[int], sizes: Sequen
 
 def update_window(update: ir.Value) -> Window | None:
     """The window that a dynamic_update_slice with constant starts writes; None for anything else."""
-    made = producer(update)
-    if made is None or made.name != "stablehlo.dynamic_update_slice":
+    owner = update.owner
+    if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
         return None
-    array, content, *starts = made.operands
-    low = known_starts(starts, shape_of(array), shape_of(content))
-    return None if low is None else (low, tuple(a + k for a, k in zip(low, shape_of(content), strict=True)))
+    array, content, *starts = owner.operands
+    window = shape_of(content)
+    low = known_starts(starts, shape_of(array), window)
+    return None if low is None else (low, tuple([a + k for a, k in zip(low, window, strict=True)]))
 
 
 def disjoint(one: Window, other: Window) -> bool:
@@ -50,7 +54,10 @@ def disjoint(one: Window, other: Window) -> bool:
 
 def covers(one: Window, other: Window) -> bool:
     """Whether `other` lies inside `one`."""
-    return all(a <= c and d <= b for a, b, c, d in zip(*one, *other, strict=True))
+    for a, b, c, d in zip(*one, *other, strict=True):
+        if c < a or b < d:
+            return False
+    return True
 
 
 def places(*numbers: int) -> list[ir.Value]:
@@ -71,15 +78,15 @@ def dynamic_slice_at_constant(x, starts, n):
 
 @rewrite(match.dynamic_update_slice(x, u, rest("_starts")),
          example=lambda a: ops.dynamic_update_slice(a(4), a(4), [a(dtype="int32")]),
-         counter=lambda a: ops.dynamic_update_slice(a(4), a(3), [a(dtype="int32")]))
+         counter=lambda a: ops.dynamic_update_slice(a(4), a(3), [a(dtype="int32")]), by_types=True)
 def update_of_everything(x, u):
     """an update of the size of the array = the update"""
-    return u if shape_of(u) == shape_of(x) else None
+    return u if u.type == x.type else None
 
 
 @rewrite(match.dynamic_update_slice(x, u, rest("_starts")),
          example=lambda a: ops.dynamic_update_slice(a(4), a(0), [a(dtype="int32")]),
-         counter=lambda a: ops.dynamic_update_slice(a(4), a(1), [a(dtype="int32")]))
+         counter=lambda a: ops.dynamic_update_slice(a(4), a(1), [a(dtype="int32")]), by_types=True)
 def update_of_nothing(x, u):
     """an update without elements = the array"""
     return x if not size(shape_of(u)) else None
@@ -134,6 +141,26 @@ def update_of_same_window(x, v, others, u, starts):
     return ops.dynamic_update_slice(x, u, starts) if others == starts and shape_of(u) == shape_of(v) else None
 
 
+class _Windows:
+    """Windows by their extents: two of the same extents cover one another only if they are one."""
+
+    def __init__(self) -> None:
+        self.of: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+
+    def add(self, low: tuple[int, ...], extents: tuple[int, ...]) -> None:
+        self.of.setdefault(extents, set()).add(low)
+
+    def cover(self, low: tuple[int, ...], extents: tuple[int, ...]) -> bool:
+        """Whether one of them has this window inside."""
+        if low in self.of.get(extents, ()):
+            return True
+        high = [a + k for a, k in zip(low, extents, strict=True)]
+        return any(all(a <= b and d <= a + k for a, k, b, d in zip(start, whole, low, high, strict=True))
+                   for whole, starts in self.of.items()
+                   if whole != extents and all(k >= m for k, m in zip(whole, extents, strict=True))
+                   for start in starts)
+
+
 @rewrite(match.dynamic_update_slice(x, u, rest("starts")),
          example=(lambda a: _chain(a, ((1, 0), (3, 4)), ((3, 1), (6, 3)), ((0, 0), (3, 4))),
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((1, 1), (2, 2)), ((5, 0), (6, 1)), ((1, 0), (3, 4)))),
@@ -144,19 +171,24 @@ def update_buries_earlier_ones(result, x, u, starts):
     low = None if _continued(result, None) else known_starts(starts, shape_of(x), shape_of(u))
     if low is None:
         return None
-    windows = [(low, tuple(a + k for a, k in zip(low, shape_of(u), strict=True)))]
+    windows = _Windows()
+    windows.add(low, shape_of(u))
     kept: list[tuple[ir.Value, tuple[int, ...]]] = []
     base, above, array = None, [], x
     for _ in range(LONGEST_CHAIN):
-        other = update_window(array)
+        owner = array.owner
+        if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
+            break
+        below, content, *places_ = owner.operands
+        window = shape_of(content)
+        other = known_starts(places_, shape_of(array), window)
         if other is None:
             break
-        below, content, *_ = producer(array).operands
-        if any(covers(window, other) for window in windows):
+        if windows.cover(other, window):
             base, above = below, list(kept)
         elif users(array) == 1:
-            kept.append((content, other[0]))
-            windows.append(other)
+            kept.append((content, other))
+            windows.add(other, window)
         else:
             break
         array = below
@@ -174,25 +206,31 @@ def update_buries_earlier_ones(result, x, u, starts):
                   lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 3)))))
 def updates_side_by_side(result, x, u, starts):
     """updates that together cover the array, side by side in one dimension, are a concatenation"""
-    shape = shape_of(x)
-    if _continued(result, shape_of(u)):
+    shape, extents = shape_of(x), shape_of(u)
+    split = [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole]
+    if len(split) != 1 or not size(shape) or _continued(result, extents):
         return None
-    low = known_starts(starts, shape, shape_of(u))
-    if low is None or not size(shape):
+    low = known_starts(starts, shape, extents)
+    if low is None:
         return None
-    split = [d for d, (k, whole) in enumerate(zip(shape_of(u), shape, strict=True)) if k != whole]
-    if len(split) != 1:
-        return None
-    parts, array = {low[split[0]]: u}, x
+    parts, array, covered = {low[split[0]]: u}, x, extents[split[0]]
     for _ in range(LONGEST_CHAIN):
-        window = update_window(array)
-        if window is None or sum(shape_of(part)[split[0]] for part in parts.values()) >= shape[split[0]]:
+        owner = array.owner
+        if covered >= shape[split[0]]:
             break
-        content = producer(array).operands[1]
-        if [d for d, (k, whole) in enumerate(zip(shape_of(content), shape, strict=True)) if k != whole] != split:
+        if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
             return None
-        parts.setdefault(window[0][split[0]], content)
-        array = producer(array).operands[0]
+        below, content, *places_ = owner.operands
+        extents = shape_of(content)
+        if [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole] != split:
+            return None
+        low = known_starts(places_, shape, extents)
+        if low is None:
+            return None
+        if low[split[0]] not in parts:
+            parts[low[split[0]]] = content
+            covered += extents[split[0]]
+        array = below
     ordered = sorted(parts)
     ends = [a + shape_of(parts[a])[split[0]] for a in ordered]
     if ordered != [0, *ends[:-1]] or ends[-1] != shape[split[0]]:
@@ -203,11 +241,13 @@ def updates_side_by_side(result, x, u, starts):
 def _continued(result: ir.Value, window: Sequence[int] | None) -> bool:
     """Whether the next thing that happens to an updated array is another update (of that shape): then that one looks
     at the whole series, and a long series does not cost its square."""
-    readers = consumers(result)
-    if len(readers) != 1 or readers[0].name != "stablehlo.dynamic_update_slice":
+    uses = iter(result.uses)
+    first = next(uses, None)
+    if first is None or next(uses, None) is not None or first.operand_number:
         return False
-    array, content, *_ = readers[0].operands
-    return array == result and (window is None or shape_of(content) == tuple(window))
+    reader = first.owner
+    return reader.name == "stablehlo.dynamic_update_slice" \
+        and (window is None or shape_of(reader.operands[1]) == tuple(window))
 
 
 @rewrite(match.dynamic_update_slice(x, match.dynamic_slice(x, rest("others")), rest("starts")),

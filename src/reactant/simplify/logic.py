@@ -114,7 +114,7 @@ def compare_of_sum_with_constant(x, c, z, d):
          example=(lambda a: ops.compare(a(6, dtype="uint8"), 0, "GE"),
                   lambda a: ops.compare(a(6, dtype="int8"), 127, "GT"),
                   lambda a: ops.compare(a(6, dtype="int8"), -128, "LT")),
-         counter=lambda a: ops.compare(a(6), 3, "GE"))
+         counter=lambda a: ops.compare(a(6), 3, "GE"), by_types=True)
 def compare_with_extreme(x, k, d, result_shape):
     """x >= smallest is true, x > largest is false"""
     if k.dtype.kind not in "iu":

@@ -234,9 +234,8 @@ def while_of_few_turns(site: Site):
     turns = trips(site.op)
     if turns is None:
         return None
-    operations = sum(1 for _ in inside(site.op))
-    if turns.most and not (turns.exact and (turns.most == 1 or turns.most <= UNROLLED_TRIPS
-                                            and turns.most * operations <= UNROLLED_OPERATIONS)):
+    if turns.most and not (turns.exact and (turns.most == 1 or turns.most <= UNROLLED_TRIPS and turns.most
+                                            * sum(1 for _ in inside(site.op)) <= UNROLLED_OPERATIONS)):
         return None
     values = site.operands
     for _ in range(turns.most):
@@ -270,12 +269,14 @@ def while_counter_ends_known(site: Site):
                                   f"%b = stablehlo.add %a, %j : {V}", "%r#1")))
 def while_body_invariant(site: Site):
     """what the body computes from values of outside alone is computed before the loop"""
-    outside: set[ir.Value] = set()
+    own = set(site.arguments(BODY))     # what the turns make themselves
     moved = []
     for child in site.body(BODY):
-        if pure(child) and all(v in outside or not defined_in(v, site.op) for v in (*child.operands, *captures(child))):
-            outside.update(child.results)
+        if own.isdisjoint(child.operands) and (not len(child.regions) or own.isdisjoint(captures(child))) \
+                and pure(child):
             moved.append(child)
+        else:
+            own.update(child.results)
     worth = [child for child in moved if not is_generated(child)]
     if not worth:
         return None

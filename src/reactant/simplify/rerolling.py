@@ -216,8 +216,8 @@ def _sum_of_products(a: Any, count: int = 8, first: bool = False) -> ir.Value:
                              *[sum_ := ops.add(sum_, ops.slice(u, (i,), (i + 3,))) for i in range(1, 10)]][-1]))
 def sum_of_equal_computations(x, y, result, result_dtype):
     """f(x[0]) + f(x[1]) + ... = reduce(f of all parts at once)"""
-    if any(reader.name == "stablehlo.add" for reader in readers(result)):
-        return None         # not the last one
+    if not _is_long_sum(x) or any(reader.name == "stablehlo.add" for reader in readers(result)):
+        return None         # or not the last one
     every = _terms(x, y)
     numbers = [t for t in every if ops.constant_value(t) is not None]       # `sum` begins with 0
     terms = [t for t in every if t not in numbers]
@@ -233,6 +233,16 @@ def sum_of_equal_computations(x, y, result, result_dtype):
                 total = ops.add(total, other)
             return total
     return None
+
+
+def _is_long_sum(x: ir.Value) -> bool:
+    """Whether x + y may have as many terms as are worth it."""
+    for _ in range(FEWEST_TERMS - 2):
+        owner = x.owner
+        if isinstance(owner, ir.Block) or owner.name != "stablehlo.add":
+            return False
+        x = owner.operands[0]
+    return True
 
 
 def _terms(x: ir.Value, y: ir.Value) -> list[ir.Value]:

@@ -33,10 +33,10 @@ def _same_type(name: str, v: ir.Value, **attributes: ir.Attribute) -> ir.Value:
 
 
 @rewrite(match.reshape(x), example=lambda a: _same_type("stablehlo.reshape", a(2, 3)),
-         counter=lambda a: ops.reshape(a(2, 3), (3, 2)))
-def reshape_to_same_shape(x, result_shape):
+         counter=lambda a: ops.reshape(a(2, 3), (3, 2)), by_types=True)
+def reshape_to_same_shape(x, result_type):
     """reshape(x, shape of x) = x"""
-    return x if shape_of(x) == result_shape else None
+    return x if x.type == result_type else None
 
 
 @rewrite(match.reshape(named("b", match.broadcast_in_dim(x, broadcast_dimensions=d))),
@@ -80,7 +80,7 @@ def transpose_of_transpose(x, p, q):
 @rewrite(match.transpose(x, permutation=p),
          example=(lambda a: ops.transpose(a(1, 3), (1, 0)), lambda a: ops.transpose(a(2, 1, 3), (1, 0, 2)),
                   lambda a: _same_type("stablehlo.transpose", a(2, 3), permutation=ops.attr.integers((0, 1)))),
-         counter=lambda a: ops.transpose(a(2, 3), (1, 0)))
+         counter=lambda a: ops.transpose(a(2, 3), (1, 0)), by_types=True)
 def transpose_is_reshape(x, p, result_shape):
     """transpose(x) = reshape(x) where only dimensions of extent 1 change places"""
     extents = shape_of(x)
@@ -301,7 +301,7 @@ def pointwise_of_splat_and_broadcast(c, x, d, t, result_shape):
                   lambda a: _same_type("stablehlo.broadcast_in_dim", a(2, 3),
                                        broadcast_dimensions=ops.attr.integers((0, 1)))),
          counter=(lambda a: ops.broadcast_in_dim(a(3), (2, 3), (1,)),
-                  lambda a: ops.broadcast_in_dim(a(3, 3), (3, 3), (1, 0))))
+                  lambda a: ops.broadcast_in_dim(a(3, 3), (3, 3), (1, 0))), by_types=True)
 def broadcast_is_reshape(x, d, result_shape):
     """broadcast_in_dim(x, d) = reshape(x) where nothing is repeated or moved"""
     same = size(shape_of(x)) == size(result_shape) and list(d) == sorted(d)
@@ -310,7 +310,7 @@ def broadcast_is_reshape(x, d, result_shape):
 
 @rewrite(match.broadcast_in_dim(x, broadcast_dimensions=d),
          example=lambda a: ops.broadcast_in_dim(a(3, 2), (2, 1, 3), (2, 0)),
-         counter=lambda a: ops.broadcast_in_dim(a(3, 1), (2, 3), (1, 0)))
+         counter=lambda a: ops.broadcast_in_dim(a(3, 1), (2, 3), (1, 0)), by_types=True)
 def broadcast_is_transpose(x, d, result_shape):
     """broadcast_in_dim(x, d) = reshape(transpose(x)) where nothing is repeated"""
     if size(shape_of(x)) != size(result_shape) or list(d) == sorted(d):

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import match, named, once, one_of, producer, readers, rest, rewrite, users, variables
+from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, variables
 from reactant.simplify.chains import is_computed
 from reactant.simplify.contents import constant_starts, is_splat
 from reactant.simplify.indexmaps import replaced, reshape_groups
@@ -48,10 +48,11 @@ def _only_read_in_pieces(value: ir.Value) -> bool:
     """Whether all uses of a value are slices which together have no more elements than it: then slicing before
     computing computes no more."""
     left = size(shape_of(value))
-    for count, reader in enumerate(readers(value)):
+    for count, use in enumerate(value.uses):
+        reader = use.owner
         if reader.name != "stablehlo.slice":
             return count == 0 and users(value) == 1
-        left -= size(shape_of(reader.results[0]))
+        left -= size(shape_of(reader.result))
         if left < 0:
             return False
     return True
@@ -59,13 +60,13 @@ def _only_read_in_pieces(value: ir.Value) -> bool:
 
 # ---- slice ---------------------------------------------------------------------------------------------------------
 
-@rewrite(sliced(x), example=lambda a: ops.create("stablehlo.slice", [(v := a(2, 3)).type], [v], {
+@rewrite(match.slice(x), example=lambda a: ops.create("stablehlo.slice", [(v := a(2, 3)).type], [v], {
             "start_indices": ops.attr.integers((0, 0)), "limit_indices": ops.attr.integers((2, 3)),
             "strides": ops.attr.integers((1, 1))}).result,
-         counter=lambda a: ops.slice(a(2, 3), (0, 0), (2, 2)))
-def slice_of_everything(x, starts, limits, strides, result_shape):
+         counter=lambda a: ops.slice(a(2, 3), (0, 0), (2, 2)), by_types=True)
+def slice_of_everything(x, result_type):
     """slice(x, all of it) = x"""
-    return x if shape_of(x) == result_shape else None
+    return x if x.type == result_type else None
 
 
 @rewrite(sliced(match.broadcast_in_dim(x, broadcast_dimensions=d)),
@@ -264,7 +265,7 @@ def slice_of_reduce(x, v, d, t, starts, limits, strides):
 @rewrite(padded(x, v), example=lambda a: ops.create("stablehlo.pad", [(w := a(2, 3)).type], [w, a()], {
             name: ops.attr.integers((0, 0)) for name in ("edge_padding_low", "edge_padding_high",
                                                          "interior_padding")}).result,
-         counter=lambda a: ops.pad(a(3), a(), (1,), (0,)))
+         counter=lambda a: ops.pad(a(3), a(), (1,), (0,)), by_types=True)
 def pad_by_nothing(x, v, low, high, interior, result_shape):
     """pad(x, 0) = x"""
     idle = not any(low) and not any(high) and result_shape == shape_of(x)
@@ -273,7 +274,8 @@ def pad_by_nothing(x, v, low, high, interior, result_shape):
 
 @rewrite(padded(x, v), example=(lambda a: ops.pad(a(5, 3), a(), (-1, 1), (2, -1)),
                                 lambda a: ops.pad(a(5, 3), a(), (-1, 0), (-2, 0))),
-         counter=(lambda a: ops.pad(a(3), a(), (1,), (0,)), lambda a: ops.pad(a(3), a(), (-1,), (0,), (1,))))
+         counter=(lambda a: ops.pad(a(3), a(), (1,), (0,)), lambda a: ops.pad(a(3), a(), (-1,), (0,), (1,))),
+         by_types=True)
 def pad_by_negative_is_slice(x, v, low, high, interior):
     """pad(x, -n) = slice(x)"""
     extents = shape_of(x)
@@ -292,7 +294,7 @@ def pad_of_its_own_value(v, result_shape):
     return ops.broadcast_in_dim(v, result_shape, ())
 
 
-@rewrite(padded(x, v), example=lambda a: ops.pad(a(0, 3), a(), (1, 0), (1, 0)))
+@rewrite(padded(x, v), example=lambda a: ops.pad(a(0, 3), a(), (1, 0), (1, 0)), by_types=True)
 def pad_of_nothing(x, v, low, high, interior, result_shape):
     """pad(empty, v) = broadcast_in_dim(v)"""
     return ops.broadcast_in_dim(v, result_shape, ()) if 0 in shape_of(x) else None
@@ -304,7 +306,7 @@ def pad_of_nothing(x, v, low, high, interior, result_shape):
          example=(lambda a: ops.create("stablehlo.concatenate", [(v := a(3)).type], [v],
                                        {"dimension": ops.attr.integer(0)}).result,
                   lambda a: ops.concatenate([a(2, 3), a(2, 0)], 1), lambda a: ops.concatenate([a(0), a(0)], 0)),
-         counter=lambda a: ops.concatenate([a(2, 3), a(2, 1)], 1))
+         counter=lambda a: ops.concatenate([a(2, 3), a(2, 1)], 1), by_types=True)
 def concatenate_drops_empty_operands(xs, d):
     """concatenate(x, empty) = x"""
     kept = [v for v in xs if shape_of(v)[d]]

@@ -83,14 +83,17 @@ def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: o
                   _reduce(600, 13, dimensions=(1,)), _reduce(2, 600, dimensions=(0, 1))))
 def reduce_of_short_dimensions(site: Site):
     """reduce(x, init) = ((init + x[0]) + x[1]) + ... over dimensions of few elements"""
-    table, name = costs(), monoid(site)
-    if table is None or name is None or len(site.results) != 1:
+    table = costs()
+    if table is None or len(site.op.results) != 1:
         return None
     operand, init = site.operands
     extents, dimensions, result = shape_of(operand), site.attribute("dimensions"), shape_of(site.results[0])
     count = size([extents[d] for d in dimensions])
     most = table.sum_of_slices_trailing if len(extents) - 1 in dimensions else table.sum_of_slices
     if not 1 < count <= most or size(extents) < table.least_elements or size(result) < count:
+        return None
+    name = monoid(site)
+    if name is None:
         return None
     total = None if is_identity(name, init) else ops.broadcast_in_dim(init, result, ())
     for index in product(*(range(extents[d]) for d in dimensions)):
@@ -221,13 +224,15 @@ def _dot(left: tuple[int, ...], right: tuple[int, ...], contracting: tuple, batc
          example=(_dot((300, 4, 4), (300, 4, 4), ((2,), (1,)), ((0,), (0,))), _dot((500, 3), (3, 3), ((1,), (0,))),
                   _dot((500, 3), (3,), ((1,), (0,))), _dot((3, 400, 4), (4, 3, 2), ((2,), (0,)), ((0,), (1,)))),
          counter=(_dot((500, 8), (8, 3), ((1,), (0,))), _dot((30, 3), (3, 3), ((1,), (0,))),
-                  _dot((50, 4), (4, 50), ((1,), (0,)))))
+                  _dot((50, 4), (4, 50), ((1,), (0,)))), by_types=True)
 def small_product_is_sum(x, y, numbers, result_shape, result_dtype):
     """x . y = x[0] y[0] + x[1] y[1] + ... for a short contraction of many rows by few columns, or of many batches"""
     table = costs()
     if table is None or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype:
         return None
     (cx, cy), (bx, by) = numbers.contracting_dims, numbers.batching_dims
+    if not 1 < size([shape_of(x)[d] for d in cx]) <= table.unrolled_contraction:
+        return None
     free_x = [d for d in range(len(shape_of(x))) if d not in (*cx, *bx)]
     free_y = [d for d in range(len(shape_of(y))) if d not in (*cy, *by)]
     columns = size([shape_of(y)[d] for d in free_y])

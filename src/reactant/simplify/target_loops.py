@@ -39,13 +39,13 @@ _RUN_TIME = _loop([("%a", "%x", "%b"), ("%c", "%y", "%a")], _ROTATE).replace("LT
 def while_hands_arrays_on(site: Site):
     """while c: body = while c and c after one turn: body; body, then what is left, if a turn moves big arrays around"""
     table = costs()
-    if table is None or sum(1 for _ in inside(site.op)) * 2 > table.doubled_operations:
+    times = None if table is None else _turns_until_home(site, table.least_elements)
+    if times is None or sum(1 for _ in inside(site.op)) * 2 > table.doubled_operations:
         return None
-    times = _turns_until_home(site, table.least_elements)
     known = counters(site.op)
     decided_by = reached(site.returned(CONDITION), site.op)
     arguments = site.arguments(CONDITION)
-    if times is None or any(arguments.index(argument) not in known for argument in decided_by):
+    if any(arguments.index(argument) not in known for argument in decided_by):
         return None
     turns = trips(site.op, known)
     exact = turns.most if turns is not None and turns.exact else None

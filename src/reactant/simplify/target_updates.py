@@ -12,6 +12,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import match, named, one_of, producer, rest, rewrite, users, variables
+from reactant.simplify.contents import constant_starts
 from reactant.simplify.dynamic_slicing import covers, disjoint
 from reactant.simplify.indexmaps import replaced
 from reactant.simplify.target_costs import Costs, costs
@@ -25,11 +26,8 @@ LOOK_BACK = 40
 
 def fixed_starts(operand: ir.Value, update: ir.Value, starts: tuple[ir.Value, ...]) -> tuple[int, ...] | None:
     """Where a window with constant starts lies, after clamping; None where the starts are known only at run time."""
-    known = [ops.constant_value(start) for start in starts]
-    if any(start is None for start in known):
-        return None
-    return tuple(min(max(int(start), 0), n - k)
-                 for start, n, k in zip(known, shape_of(operand), shape_of(update), strict=True))
+    found = constant_starts(starts, shape_of(operand), shape_of(update))
+    return None if found is None else tuple(found)
 
 
 def region_mask(shape: tuple[int, ...], low: tuple[int, ...], window: tuple[int, ...]) -> ir.Value:
@@ -54,8 +52,11 @@ def region_mask(shape: tuple[int, ...], low: tuple[int, ...], window: tuple[int,
                                                     [a(dtype="int64")] * 2))
 def update_of_splat_is_pad(x, u, starts):
     """a splat of c with a window overwritten by u = pad(u, c)"""
-    known, low = ops.constant_value(x), fixed_starts(x, u, starts)
-    if costs() is None or known is None or not known.size or any(known.strides) or low is None:
+    known = ops.constant_value(x)
+    if costs() is None or known is None or not known.size or any(known.strides):
+        return None
+    low = fixed_starts(x, u, starts)
+    if low is None:
         return None
     fill = ops.constant(known[(0,) * known.ndim])
     return ops.pad(u, fill, low, [n - a - k for n, a, k in zip(shape_of(x), low, shape_of(u), strict=True)])
@@ -72,13 +73,15 @@ def _slab(k: int, in_place: bool = False):
          counter=(_slab(9), _slab(2, in_place=True)))
 def update_of_layer_is_concatenated(x, u, starts):
     """x with x[i, a:b] = u is concatenate(x[:i], x[i] with [a:b] = u, x[i + 1:]) for few layers x[i]"""
-    table, low = costs(), fixed_starts(x, u, starts)
-    shape, window = shape_of(x), shape_of(u)
-    if table is None or low is None or size(shape) < table.least_elements:
+    table, shape, window = costs(), shape_of(x), shape_of(u)
+    if table is None or size(shape) < table.least_elements:
         return None
     partial = [d for d in range(len(shape)) if window[d] != shape[d]]
     d = partial[0] if partial else 0
     if not partial or size(shape[:d]) != 1 or window[d] != 1 or shape[d] > table.layers or not _is_computed(x):
+        return None
+    low = fixed_starts(x, u, starts)
+    if low is None:
         return None
     at, unit = low[d], tuple(0 if e == d else n for e, n in enumerate(low))
     layer = _layers(x, d, at, at + 1)
@@ -160,11 +163,11 @@ def _in_place(a):
              lambda a: ops.dynamic_update_slice(ops.multiply(a(40, 40), 2), a(39, 40), [a(dtype="int64")] * 2)))
 def update_is_select(x, u, starts):
     """x with x[a:b] = u is select(a <= place < b, pad(u), x) where that saves storing or copying x"""
-    table, low = costs(), fixed_starts(x, u, starts)
-    shape, window = shape_of(x), shape_of(u)
-    if table is None or low is None or shape == window or not size(window) or size(shape) < table.least_elements:
+    table, shape, window = costs(), shape_of(x), shape_of(u)
+    if table is None or shape == window or not size(window) or size(shape) < table.least_elements:
         return None
-    if not _select_is_faster(table, x, u, low):
+    low = fixed_starts(x, u, starts)
+    if low is None or not _select_is_faster(table, x, u, low):
         return None
     spread = ops.pad(u, 0, low, [n - a - k for n, a, k in zip(shape, low, window, strict=True)])
     return ops.select(region_mask(shape, low, window), spread, x)
@@ -172,6 +175,8 @@ def update_is_select(x, u, starts):
 
 def _select_is_faster(table: Costs, x: ir.Value, u: ir.Value, low: tuple[int, ...]) -> bool:
     fraction = size(shape_of(u)) / size(shape_of(x))
+    if fraction < min(table.select_fraction_reading, table.select_fraction):
+        return False
     if _reads_elsewhere(u, x, low, shape_of(u)):
         return fraction >= table.select_fraction_reading
     return _is_computed(x) and fraction >= table.select_fraction
