@@ -7,7 +7,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from time import perf_counter
@@ -19,9 +19,9 @@ import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
 from reactant.errors import ReactantError
 from reactant.ir import modules
-from reactant.ir.context import building
+from reactant.ir.context import building, collecting_later
 from reactant.options import CompileOptions
-from reactant.rewrite import Report, RuleSet, changes, registry
+from reactant.rewrite import Memory, Report, RuleSet, changes, registry
 from reactant.rewrite.pattern import Rule
 from reactant.simplify import loops, target_costs, target_versions
 
@@ -67,6 +67,13 @@ class Keep:
     """Note the module as it is: native code is made from it, not from the forms that suit XLA."""
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function of the module, for programs that have an op of one of these names."""
+    function: Callable[[ir.Module], None]
+    names: tuple[str, ...]
+
+
 Pass = "str | Fixpoint | Mlir | Differentiate | Callable[[ir.Module], Any]"
 
 PASSES: dict[str, Any] = {
@@ -95,7 +102,8 @@ NATIVE = Fixpoint(("target", "target_windows", "arithmetic", "shape", "chains", 
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""
 
 # Reads go to the newest version of an array before loops decide whether they need a second buffer for it.
-LAST = (target_versions.read_newest_version, Fixpoint(("target_buffers",)), loops.sink_generators)
+LAST = (Function(target_versions.read_newest_version, ("stablehlo.dynamic_update_slice",)),
+        Fixpoint(("target_buffers",)), Function(loops.sink_generators, ("stablehlo.while",)))
 
 PIPELINES: dict[str, tuple[Any, ...]] = {
     "none": (),
@@ -130,7 +138,7 @@ def resolve(passes: Any) -> tuple[Any, ...]:
             raise UnknownPass(f"no pipeline, family, rule or pass is called '{passes}'; "
                               f"pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
                               ) from None
-    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Keep, Rule)) or callable(passes):
+    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Keep, Function, Rule)) or callable(passes):
         return (passes,)
     if isinstance(passes, Iterable):
         return tuple(each for one in passes for each in resolve(one))
@@ -147,11 +155,12 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     """
     options = options or CompileOptions()
     report = report if report is not None else Report()
-    with building(), target_costs.target(options.target):
+    with building(), collecting_later(), target_costs.target(options.target):
         report.operations_before = modules.size(module)
+        state = _State(module, options, report, verify)
         for each in resolve(passes):
             started = perf_counter()
-            _run_pass(module, each, options, report, verify)
+            _run_pass(state, each)
             report.passes.append((pass_name(each), perf_counter() - started))
             if verify:
                 _verify_after(module, each)
@@ -168,47 +177,97 @@ def pass_name(each: Any) -> str:
         return each.pipeline
     if isinstance(each, (Differentiate, Keep)):
         return type(each).__name__.lower()
+    if isinstance(each, Function):
+        return each.function.__name__
     return str(getattr(each, "name", None) or getattr(each, "__name__", repr(each)))
 
 
-def _run_pass(module: ir.Module, each: Any, options: CompileOptions, report: Report, verify: bool) -> None:
-    if isinstance(each, Mlir):
-        modules.run_passes(module, each.pipeline)
-    elif isinstance(each, Keep):
-        report.kept = modules.bytecode(module) if options.native != "never" else None
-    elif isinstance(each, Differentiate):
-        if requests.present(module):
-            modules.inline_calls(module)
-        while requests.expand_innermost(module, report.derivatives):
-            for inner in each.between:
-                _run_pass(module, inner, options, report, verify)
-        requests.strip(module)
-    elif isinstance(each, Rule):
-        _rule_set((each,)).apply(module.operation, report, verify=verify)
+@dataclass
+class _State:
+    """What is going on, and what is known of the module between two passes."""
+    module: ir.Module
+    options: CompileOptions
+    report: Report
+    verify: bool
+    memory: Memory = field(default_factory=Memory)
+    names: set[str] | None = None
+    """The names of all ops, where known: then no op is dead and no two ops are equal."""
+
+    def changed(self) -> None:
+        """Something has happened to the module that is not on record."""
+        self.memory.clear()
+        self.names = None
+
+    def lacks(self, names: Iterable[str]) -> bool:
+        """Whether the module certainly has none of these ops."""
+        return self.names is not None and self.names.isdisjoint(names)
+
+
+def _run_pass(state: _State, each: Any) -> None:
+    module, report = state.module, state.report
+    if isinstance(each, Keep):
+        report.kept = modules.bytecode(module) if state.options.native != "never" else None
     elif isinstance(each, Fixpoint):
-        _run_fixpoint(module, each, options, report, verify)
+        _run_fixpoint(state, each)
+    elif isinstance(each, Function):
+        if not state.lacks(each.names):
+            each.function(module)
+            state.changed()
+    elif isinstance(each, Differentiate):
+        if not state.lacks(("stablehlo.custom_call", "func.call")):
+            _differentiate(state, each)
     else:
-        each(module)
+        state.changed()
+        if isinstance(each, Mlir):
+            modules.run_passes(module, each.pipeline)
+        elif isinstance(each, Rule):
+            _rule_set((each,)).apply(module.operation, report, verify=state.verify)
+        else:
+            each(module)
 
 
-def _run_fixpoint(module: ir.Module, each: Fixpoint, options: CompileOptions, report: Report, verify: bool) -> None:
+def _differentiate(state: _State, each: Differentiate) -> None:
+    state.changed()
+    if requests.present(state.module):
+        modules.inline_calls(state.module)
+    while requests.expand_innermost(state.module, state.report.derivatives):
+        state.changed()
+        for inner in each.between:
+            _run_pass(state, inner)
+    requests.strip(state.module)
+    state.changed()
+
+
+def _run_fixpoint(state: _State, each: Fixpoint) -> None:
     """Whole rounds until nothing fires; after each, small ones over what merging equal ops has touched."""
-    rules = _rule_set(_rules_of(each.families, options, len(registry.rules())))
-    late = _rule_set(_rules_of(each.late, options, len(registry.rules())))
-    root = module.operation
-    modules.run_passes(module, PASSES["cse"].pipeline)
-    for _ in range(each.rounds):
+    report, root = state.report, state.module.operation
+    rules = _rule_set(_rules_of(each.families, state.options, len(registry.rules())))
+    late = _rule_set(_rules_of(each.late, state.options, len(registry.rules())))
+    if state.lacks((*rules.table, *late.table)):
+        return
+    if state.names is None:
+        modules.run_passes(state.module, PASSES["cse"].pipeline)
+    settled, state.names = state.names is not None, None
+
+    def apply(rules: RuleSet, only: list[ir.Operation] | None = None, settled: bool = False) -> int:
+        return rules.apply(root, report, verify=state.verify, only=only, settled=settled, memory=state.memory)
+
+    for number in range(each.rounds):
         before = dict(report.counts())
-        fired = rules.apply(root, report, verify=verify)
+        fired = apply(rules, settled=settled and not number)
         whole = fired
         for _ in range(each.rounds):
             if not fired or report.not_converged:
                 break
-            uses = changes.uses(root)
-            modules.run_passes(module, PASSES["cse"].pipeline)
-            fired = rules.apply(root, report, verify=verify, only=changes.touched(root, uses))
-        if report.not_converged or not whole and not (each.late and late.apply(root, report, verify=verify)):
+            touched = changes.merge_equal(state.module, state.memory)
+            fired = apply(rules, touched) if touched else 0
+        if report.not_converged:
             return
+        if not whole:
+            names = set(state.memory.names)
+            if names.isdisjoint(late.table) or not apply(late, settled=True):
+                state.names = names
+                return
     # The module is right; what still changed in the last round is on record.
     report.not_converged = [name for name, count in report.counts() if count != before.get(name)]
 
