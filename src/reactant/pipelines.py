@@ -93,7 +93,7 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "products",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
-                    late=("loop_maps", "loop_scans", "loop_lifting"))
+                    late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting"))
 
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_loops",
                    "loop_windows", "loop_reads", "shape", "chains", "slicing", "dynamic_slicing", "logic", "cleanup"))

@@ -1,12 +1,14 @@
 """Every declared rule, tested from its declaration: it fires, settles, verifies and keeps the values."""
+from dataclasses import replace
+
 import pytest
 
 import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.rewrite import registry, selftest
 from reactant.simplify import target_costs
 
-ON = {"target_stencils": "tpu", "loop_scans": "tpu"}
-"""Families that only one target chooses."""
+ON = {"target_stencils": "tpu", "loop_scans": "tpu", "loop_chunks": replace(target_costs.TPU, chunk_bytes=1 << 13)}
+"""Families that only some targets choose."""
 
 
 @pytest.mark.parametrize("name", [rule.name for rule in registry.rules()])

@@ -44,8 +44,9 @@ REDUCTIONS = (Reduced, Scattered, Latch, Extreme)
 
 # ---- what pays -----------------------------------------------------------------------------------------------------
 
-def pays(plan: Plan, indices: Sequence[int]) -> bool:
-    """Whether all turns at once are faster than one after the other, for these carried values."""
+def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
+    """Whether all turns at once (or so many `turns`) are faster than one after the other, for these carried values."""
+    count = plan.count if turns is None else turns
     raised = Raised(plan, indices)
     needed = plan.behind([*raised.needs, *(plan.returned[i] for i in raised.shifted)])[0]
     body = [child for op in needed for child in (op, *inside(op)) if child.name not in FREE]
@@ -60,7 +61,7 @@ def pays(plan: Plan, indices: Sequence[int]) -> bool:
     values = [r for op in body for r in op.results if r in raised.spread.batched]
     arrays = [v for v in (*plan.inits, *(v for op in needed for v in op.operands))]
     limit = max(BATCH_BYTES, 4 * max(map(_nbytes, arrays), default=0))
-    if any(_nbytes(v) * plan.count > limit for v in values) or plan.count * INDEX_BYTES > limit:
+    if any(_nbytes(v) * count > limit for v in values) or count * INDEX_BYTES > limit:
         return False
     return all(_masks_little(op, raised.spread) for op in inner) and not any(
         _overflows(plan.roles[i], raised.spread, plan) for i in indices)

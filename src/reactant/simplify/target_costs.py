@@ -52,6 +52,8 @@ class Costs:
     """Least elements of which the greatest and its place are found by two plain reductions rather than one of pairs."""
     gather_as_selects: int
     """Most rows of a table that is looked up by selecting among its rows."""
+    chunk_bytes: int
+    """What a batch of turns may make, where all turns of a loop make too much; 0: such a loop stays as it is."""
     scan_turns: int
     """Least turns of a loop that carries a recurrence for which it becomes an associative scan; 0 for never."""
 
@@ -73,6 +75,7 @@ CPU = Costs(
     stencil_as_convolution=0,        # 3x3: 1.4x to 200x slower
     argmax_as_reductions=1_024,      # rows: 4x (f32), 1.9x (f64)
     gather_as_selects=0,
+    chunk_bytes=0,                   # the loop is native code, and its turns stay in the cache
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
 )
 """AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
@@ -95,6 +98,7 @@ GPU = Costs(
     stencil_as_convolution=0,        # one channel in and out: the matrix units have nothing to contract
     argmax_as_reductions=0,          # XLA:GPU reduces pairs in one pass over memory
     gather_as_selects=0,
+    chunk_bytes=1 << 26,             # the L2 cache (50 MB of H100, 40 of A100) holds most of it
     scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
 )
 """Not measured: from published figures of H100 and A100 (NVIDIA's data sheets: 3.35 and 2.0 TB/s, 67 and 19.5 Tflop/s
@@ -117,6 +121,7 @@ TPU = Costs(
     stencil_as_convolution=3,        # taps become a contraction on the matrix unit: 275 Tflop/s (v4) beside 4.3
     argmax_as_reductions=0,
     gather_as_selects=16,            # gathers go element by element; a select is one pass over registers
+    chunk_bytes=1 << 26,             # VMEM has 16 to 128 MB; a chunk is far above a launch
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
 )
 """Not measured: from the published figures of Cloud TPU (v4: 275 Tflop/s of bf16 on four 128x128 matrix units a core,
@@ -125,12 +130,13 @@ TPU = Costs(
 BY_PLATFORM = {"cpu": CPU, "gpu": GPU, "tpu": TPU}
 TARGETS = tuple(BY_PLATFORM)
 
-_chosen: list[str | None] = [None]
+_chosen: list[str | Costs | None] = [None]
 
 
 @contextmanager
-def target(name: str | None) -> Iterator[None]:
-    """Let `costs` speak of one target; None for jax's default platform. Callers hold the lock of `ir.context`."""
+def target(name: str | Costs | None) -> Iterator[None]:
+    """Let `costs` speak of one target; None for jax's default platform. Callers hold the lock of `ir.context`. Numbers
+    of one's own are a target, too."""
     before, _chosen[0] = _chosen[0], name
     try:
         yield
@@ -167,7 +173,8 @@ def stored_at() -> Path:
 def costs() -> Costs | None:
     """The costs of the target in question: the shipped ones and, where it is jax's default platform, those measured on
     this machine in their place (not with REACTANT_CALIBRATION=off in the environment). None where there are none."""
-    return _costs(_chosen[0])
+    chosen = _chosen[0]
+    return chosen if isinstance(chosen, Costs) else _costs(chosen)
 
 
 @cache
