@@ -214,3 +214,29 @@ def test_two_updates_of_an_array_that_is_computed_where_it_is_used():
     with building():
         module = modules.parse(text)
     np.testing.assert_array_equal(run(module, [x, edge, one, mask])[0], wanted)
+
+
+def test_loops_behind_one_another_that_change_places():
+    """Where a loop leaves its array, the next loops must not put theirs: five loops of three turns over two buffers."""
+    def smoothed(a):
+        a = a.copy()
+        for _ in range(5):
+            for _ in range(3):
+                a[1:-1, 1:-1] += 0.2 * (a[2:, 1:-1] - a[1:-1, :-2])
+        return a.sum()
+    a = np.arange(60.0).reshape(10, 6) % 7
+    assert_same(reactant.jit(smoothed, native="always")(a), smoothed(a))
+
+
+def test_a_row_that_is_made_of_itself_is_put_aside():
+    """The row alone, not the array."""
+    def swept(a):
+        for i in range(1, 40):
+            a[i, 1:-1] += 0.2 * (a[i - 1, 1:-1] - a[i, :-2])
+    a = np.arange(400.0).reshape(40, 10) % 7
+    text = native_text(swept, a)
+    assert "memref<8xf64>" in text and "%tmp1" not in text
+    mine = a.copy()
+    reactant.jit(swept, native="always")(mine)
+    swept(a)
+    np.testing.assert_allclose(mine, a, rtol=1e-13)

@@ -16,7 +16,7 @@ from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node, decoded
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
-from reactant.loopnests.plan import Planner, Root, Step, results_of
+from reactant.loopnests.plan import SMALL, Planner, Root, Step, results_of
 from reactant.loopnests.tiles import chain_at, emit_chain
 from reactant.loopnests.writer import type_of
 
@@ -84,6 +84,7 @@ class Compiler(Buffers):
         self.e.bound[node] = value
 
     def _nest(self, step: Step, destinations: dict[Node, Buffer]) -> None:
+        step = self._small_updates_first(step)
         targets: dict[Root, Target] = {}
         for root in step.roots:
             node = root.node
@@ -101,6 +102,30 @@ class Compiler(Buffers):
         for node, values in whole.items():
             for each, value in zip(results_of(node), values, strict=True):
                 self.bind(each, value)
+
+    def _small_updates_first(self, step: Step) -> Step:
+        """An update of a small part that reads what it overwrites elsewhere than at its own place: what is to be
+        written is put aside first, so that the array need not be copied."""
+        if len(step.roots) != 1 or step.kind != "nest" or step.roots[0].kind != "update":
+            return step
+        root = step.roots[0]
+        array, update = root.node.operands[:2]
+        buffer = self.e.storage.get(array)
+        alone = Root(root.node, "update", root.shape, root.flat, [(update, None), (array, None)], root.place,
+                     root.starts)
+        if buffer is None or update in self.e.storage or update.size * SMALL > array.size \
+                or self.may_overwrite(buffer, root):
+            return step
+        self.frames[-1].plan.steps[self.frames[-1].position] = put = Step([alone], step.shape)
+        if not self.may_overwrite(buffer, alone):
+            self.frames[-1].plan.steps[self.frames[-1].position] = step
+            return step
+        aside = Root(update, "map", update.shape, expense=root.expense)
+        target = self.scratch(update.dtype, update.size)
+        Nest(self.e, update.shape, [aside], {aside: Target([target], shape=update.shape)}, self.scratch,
+             self.parallel).emit()
+        self.e.storage[update] = target
+        return put
 
     # ---- ops
 
@@ -404,6 +429,7 @@ class Compiler(Buffers):
             s.buffer = saved[s] if s.init.shape else None
         backing = [b for s in rotating if (b := s.buffer) is not None]
         backing += [b for b in self.frames[-1].made if b.name in spare_starts]
+        backing += [b for each in backing for b in each.backing]    # where a loop before has left the array
         for s in slots:
             if s.buffer is None:
                 continue
