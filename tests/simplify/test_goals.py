@@ -160,3 +160,12 @@ def test_mean_of_a_transposed_view_has_no_transpose():
         return ops.divide(ops.reduce(ops.transpose(a(4, 6), (1, 0)), 0.0, (0,), "add"), 6.0)
     left = short(simplified(program))
     assert "transpose" not in left and left["reduce"] == 1
+
+
+def test_only_the_diagonal_of_a_product_is_computed():
+    def program(a):
+        product = matmul(a(8, 5), a(5, 8))
+        diagonal = ops.gather(product, ops.iota((8, 2), np.int32, 0), offset_dims=[], collapsed_slice_dims=[0, 1],
+                              start_index_map=[0, 1], index_vector_dim=1, slice_sizes=[1, 1])
+        return ops.reduce(diagonal, ops.constant(0, "float32"), (0,), "add")
+    assert not {"dot_general", "gather", "slice"} & set(short(simplified(program)))

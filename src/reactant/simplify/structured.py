@@ -2,7 +2,7 @@
 outer products, one-hot rows, inverses applied to something.
 
 A diagonal matrix is `select(mask, m, 0)` where the mask is that of the identity (`is_identity_mask`), and its diagonal
-is read by the gather that `diagonal_of` builds; other spellings are brought to these two.
+is read by the strided slice that `diagonal_of` builds; other spellings are brought to these two.
 
 A product with zeros is NaN where the other factor is infinite or NaN. So products with diagonal matrices come twice:
 for finite numbers as they are, else with a check of each column or row: one more pass over the other factor.
@@ -16,13 +16,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.attributes import DotDimensions, GatherDimensions, ScatterDimensions, dot_dimension_numbers
+from reactant.ir.attributes import DotDimensions, ScatterDimensions, dot_dimension_numbers
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
 from reactant.simplify.contraction import dot, free_dimensions
 from reactant.simplify.indexing import known_content
 
-x, y, d, n, i, p, u = variables("x y d n i p u")
+x, y, d, i, p, u, first, last, step = variables("x y d i p u first last step")
 LEAST = 4
 """Smallest side of a matrix for which structure is used."""
 
@@ -51,10 +51,9 @@ def is_identity_mask(value: ir.Value) -> bool:
 
 
 def diagonal_of(value: ir.Value) -> ir.Value:
-    """The diagonal of a square matrix as the gather that the rules know."""
+    """The diagonal of a square matrix, as a view of it: what gathers of it become, too."""
     side = shape_of(value)[0]
-    return ops.gather(value, ops.iota((side, 2), np.int32, 0), offset_dims=[], collapsed_slice_dims=[0, 1],
-                      start_index_map=[0, 1], index_vector_dim=1, slice_sizes=[1, 1], indices_are_sorted=True)
+    return ops.slice(ops.reshape(value, (side * side,)), (0,), (side * side,), (side + 1,))
 
 
 def entries(value: ir.Value) -> ir.Value | np.ndarray | None:
@@ -195,14 +194,10 @@ def multiply_by_identity(x, y, result_shape):
 
 # ---- diagonals -----------------------------------------------------------------------------------------------------
 
-def _reads_diagonal(x: ir.Value, i: ir.Value, d: GatherDimensions, n: Sequence[int]) -> bool:
-    extents = shape_of(x)
-    indices = shape_of(i)
-    if len(extents) != 2 or extents[0] != extents[1] or tuple(n) != (1, 1) or d.operand_batching_dims \
-            or tuple(d.collapsed_slice_dims) != (0, 1) or tuple(d.start_index_map) != (0, 1) \
-            or indices != (extents[0], 2) or d.index_vector_dim != 1:
-        return False
-    return _counts(i)
+def _reads_diagonal(extents: Sequence[int], first: Sequence[int], last: Sequence[int], step: Sequence[int]) -> bool:
+    """Whether a slice of a flat matrix reads its diagonal."""
+    return len(extents) == 2 and extents[0] == extents[1] >= 2 and (tuple(first), tuple(last), tuple(step)) == (
+        (0,), (extents[0] ** 2,), (extents[0] + 1,))
 
 
 def _counts(i: ir.Value) -> bool:
@@ -215,7 +210,7 @@ def _counts(i: ir.Value) -> bool:
 
 
 def _reading(inner: Any) -> Any:
-    return match.gather(inner, i, dimension_numbers=d, slice_sizes=n)
+    return match.slice(match.reshape(inner), start_indices=first, limit_indices=last, strides=step)
 
 
 @rewrite(_reading(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p, template="t"))),
@@ -223,15 +218,13 @@ def _reading(inner: Any) -> Any:
          example=(lambda a: diagonal_of(ops.dot_general(a(5, 3), a(3, 5), contracting_dims=((1,), (0,)))),
                   lambda a: diagonal_of(ops.dot_general(a(3, 5), a(5, 3), contracting_dims=((0,), (1,))))),
          counter=lambda a: diagonal_of(ops.dot_general(a(2, 4, 5), a(2, 4, 5), contracting_dims=((0, 1), (0, 1)))))
-def diagonal_of_dot(x, y, p, t, d, i, n, result_dtype):
+def diagonal_of_dot(x, y, p, t, first, last, step, result_dtype):
     """diagonal(x @ y) = sum(x * y.T, 1)"""
     if p.batching_dims[0] or len(shape_of(x)) != 2 or len(shape_of(y)) != 2 or len(p.contracting_dims[0]) != 1 \
             or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype:
         return None
-    side = shape_of(x)[free_dimensions(p, 0, 2)[0]]
-    if shape_of(i) != (side, 2) or shape_of(y)[free_dimensions(p, 1, 2)[0]] != side or tuple(n) != (1, 1) \
-            or tuple(d.collapsed_slice_dims) != (0, 1) or tuple(d.start_index_map) != (0, 1) \
-            or d.index_vector_dim != 1 or not _counts(i):
+    sides = [shape_of(v)[free_dimensions(p, side, 2)[0]] for side, v in enumerate((x, y))]
+    if not _reads_diagonal(sides, first, last, step):
         return None
     left = x if p.contracting_dims[0] == (1,) else ops.transpose(x, (1, 0))
     right = y if p.contracting_dims[1] == (1,) else ops.transpose(y, (1, 0))
@@ -245,9 +238,9 @@ POINTWISE = ("stablehlo.add", "stablehlo.multiply", "stablehlo.subtract", "stabl
 @rewrite(_reading(once(one_of(POINTWISE, x, y, template="t"))), dtypes="number",
          example=lambda a: diagonal_of(ops.add(a(5, 5), a(5, 5))),
          counter=lambda a: [v := ops.add(a(5, 5), a(5, 5)), diagonal_of(v)])
-def diagonal_of_pointwise(x, y, t, d, i, n, result_shape):
+def diagonal_of_pointwise(x, y, t, first, last, step, result_shape):
     """diagonal(f(x, y)) = f(diagonal(x), diagonal(y))"""
-    if not _reads_diagonal(x, i, d, n):
+    if not _reads_diagonal(shape_of(x), first, last, step):
         return None
     return t.build((diagonal_of(x), diagonal_of(y)), result_shape)
 
@@ -256,28 +249,27 @@ def diagonal_of_pointwise(x, y, t, d, i, n, result_shape):
          example=(lambda a: diagonal_of(ops.broadcast_in_dim(a(5), (5, 5), (1,))),
                   lambda a: diagonal_of(ops.broadcast_in_dim(a(), (5, 5), ()))),
          counter=lambda a: diagonal_of(ops.broadcast_in_dim(a(1, 5), (5, 5), (0, 1))))
-def diagonal_of_broadcast(x, u, d, i, n, result, result_shape):
+def diagonal_of_broadcast(x, u, first, last, step, result_shape):
     """diagonal(broadcast(x)) = x for a vector, broadcast(x) for a number"""
-    side = result_shape[0] if result_shape else 0
-    if len(u) > 1 or len(result_shape) != 1 or shape_of(x) not in ((), (side,)) or not _counts(i) \
-            or shape_of(i) != (side, 2) or d.index_vector_dim != 1 or tuple(n) != (1, 1):
-        return None
+    side = result_shape[0]
+    if len(u) > 1 or shape_of(x) not in ((), (side,)) or not _reads_diagonal((side, side), first, last, step):
+        return None         # of a vector, a matrix of side * side elements is square
     return ops.broadcast_in_dim(x, result_shape, ()) if not u else x
 
 
 @rewrite(_reading(match.transpose(x, permutation=u)), dtypes="number",
          example=lambda a: diagonal_of(ops.transpose(a(5, 5), (1, 0))))
-def diagonal_of_transpose(x, u, d, i, n):
+def diagonal_of_transpose(x, u, first, last, step):
     """diagonal(x.T) = diagonal(x)"""
-    return diagonal_of(x) if _reads_diagonal(x, i, d, n) else None
+    return diagonal_of(x) if _reads_diagonal(shape_of(x), first, last, step) else None
 
 
 @rewrite(_reading(match.select(p, x, y)), dtypes="number",
          example=lambda a: diagonal_of(_diagonal(a)),
          counter=lambda a: diagonal_of(ops.select(ops.compare(a(5, 5), 0, "LT"), a(5, 5), a(5, 5))))
-def diagonal_of_diagonal(p, x, y, d, i, n):
+def diagonal_of_diagonal(p, x, y, first, last, step):
     """diagonal(select(I, x, y)) = diagonal(x)"""
-    return diagonal_of(x) if _reads_diagonal(x, i, d, n) and is_identity_mask(p) else None
+    return diagonal_of(x) if _reads_diagonal(shape_of(x), first, last, step) and is_identity_mask(p) else None
 
 
 @rewrite(one_of(("stablehlo.reduce",), match.select(p, x, splat("z")), splat("init"), dimensions=d, template="t"),
