@@ -1,0 +1,85 @@
+"""Which way a launch goes by itself: the estimates put measured kernels on the right side."""
+import numpy as np
+import pytest
+
+pytest.importorskip("numba.cuda", reason="needs numba-cuda")
+
+import reactant  # noqa: E402
+from reactant.ir import modules  # noqa: E402
+from reactant.ir.context import building  # noqa: E402
+from reactant.kernels import costs  # noqa: E402
+from tests.kernels.corpus import linear_algebra, science, stencils  # noqa: E402
+
+
+def sparse(n, longest):
+    random = np.random.default_rng(0)
+    starts = np.concatenate([[0], np.cumsum(random.integers(0, longest, n))])
+    return random.random(starts[-1]), random.integers(0, n, starts[-1]), starts, random.random(n), np.zeros(n), n
+
+
+GRID = (np.ones((400, 400)), np.ones((400, 400)), np.zeros((400, 400)))
+NATIVE = {
+    "halo in shared memory": (stencils.hotspot, (50, 50), (8, 8), (*GRID, 400, 400, 0.5, 0.1, 0.2, 0.01)),
+    "rows of a sparse matrix": (linear_algebra.spmv, 400, 128, sparse(50_000, 20)),
+}
+TENSOR = {
+    "stencil": (stencils.heat2, (50, 50), (8, 8), (GRID[0], GRID[1], 400, 400, 0.1)),
+    "tiled product": (linear_algebra.matmul_tiled, (25, 25), (8, 8), tuple(np.ones((200, 200)) for _ in range(3))
+                      + (200, 200, 200)),
+    "recurrence in every thread": (linear_algebra.tridiagonal, 40, 128,
+                                   tuple(np.ones((32, 5000)) for _ in range(5)) + (32, 5000)),
+    "atomics": (science.deposit, 1000, 128, (np.ones(128_000) / 2, np.ones(128_000), np.zeros(64), 128_000, 64)),
+    "little work": (linear_algebra.spmv, 1, 64, sparse(50, 6)),
+}
+
+
+@pytest.mark.parametrize("kernel, grid, block, arguments", NATIVE.values(), ids=NATIVE)
+def test_native_code_is_faster(kernel, grid, block, arguments):
+    text = str(reactant.kernel(kernel)[grid, block].explain(*arguments))
+    assert "compiled for the CPU" in text and "estimated at" in text
+
+
+@pytest.mark.parametrize("kernel, grid, block, arguments", TENSOR.values(), ids=TENSOR)
+def test_a_tensor_program_is_faster(kernel, grid, block, arguments):
+    assert "raised to a tensor program" in str(reactant.kernel(kernel)[grid, block].explain(*arguments))
+
+
+UPDATED = """%i = stablehlo.constant dense<0> : tensor<i64>
+    %u = stablehlo.constant dense<0.0> : tensor<10xf64>
+    %y = stablehlo.add %x, %x : tensor<1000000xf64>
+    %r = stablehlo.dynamic_update_slice WHAT, %u, %i : (tensor<1000000xf64>, tensor<10xf64>, tensor<i64>) ->
+        tensor<1000000xf64>"""
+
+
+@pytest.mark.parametrize("text, least, most", [
+    ("%r = stablehlo.add %x, %x : tensor<1000000xf64>", 1e-5, 1e-4),
+    (UPDATED.replace("WHAT", "%x"), 1e-5, 1e-4),
+    (UPDATED.replace("WHAT", "%y"), 5e-4, 5e-3),
+], ids=["sum", "update of an argument", "update of what is computed"])
+def test_estimates(text, least, most):
+    with building():
+        module = modules.parse(f"func.func public @main(%x: tensor<1000000xf64>) -> tensor<1000000xf64> {{\n{text}\n"
+                               "return %r : tensor<1000000xf64>\n}")
+        assert least < costs.tensor_seconds(module) < most
+
+
+def test_loops_until_the_last_thread_is_done_count_more():
+    def loop(limit):
+        return f"""func.func public @main(%x: tensor<1000xf64>, %n: tensor<i64>) -> tensor<1000xf64> {{
+            %zero = stablehlo.constant dense<0> : tensor<i64>
+            %one = stablehlo.constant dense<1> : tensor<i64>
+            %limit = stablehlo.constant dense<{costs.UNKNOWN_TURNS}> : tensor<i64>
+            %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i64>, tensor<1000xf64>
+            cond {{
+                %more = stablehlo.compare LT, %i, {limit} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+                stablehlo.return %more : tensor<i1>
+            }} do {{
+                %b = stablehlo.multiply %a, %a : tensor<1000xf64>
+                %next = stablehlo.add %i, %one : tensor<i64>
+                stablehlo.return %next, %b : tensor<i64>, tensor<1000xf64>
+            }}
+            return %r#1 : tensor<1000xf64>
+        }}"""
+    with building():
+        known, unknown = (costs.tensor_seconds(modules.parse(loop(limit))) for limit in ("%limit", "%n"))
+    assert unknown == pytest.approx(costs.DIVERGENT * known)
