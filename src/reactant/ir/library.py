@@ -74,10 +74,9 @@ def triangle(a: np.ndarray, lower: bool, unit: bool = False) -> np.ndarray:
     return part
 
 
-def _substituted(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _substituted(a: np.ndarray, b: np.ndarray, lower: bool) -> np.ndarray:
     """x with a x = b for a triangular `a`, row by row."""
     n, x = len(a), np.array(b, np.result_type(a, b))
-    lower = not np.triu(a, 1).any()
     for i in range(n) if lower else range(n)[::-1]:
         others = range(i) if lower else range(i + 1, n)
         for j in others:
@@ -89,7 +88,8 @@ def _substituted(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _solved(a: np.ndarray, b: np.ndarray, left: bool, lower: bool, unit: bool, turn: str) -> np.ndarray:
     part = triangle(a, lower, unit)
     part = {"N": part, "T": part.T, "C": part.conj().T}[turn]
-    return _substituted(part, b) if left else _substituted(part.T, b.T).T
+    lower = lower == (turn == "N")
+    return _substituted(part, b, lower) if left else _substituted(part.T, b.T, not lower).T
 
 
 def _triangular_solve(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:

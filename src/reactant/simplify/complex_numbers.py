@@ -112,13 +112,18 @@ def imag_of_product_of_pairs(x, y):
 
 def _is_pair(value: ir.Value) -> bool:
     made = producer(value)
-    return made is not None and (made.name == "stablehlo.complex" or made.name == "stablehlo.constant")
+    return made is not None and (made.name in ("stablehlo.complex", "stablehlo.constant")
+                                 or made.name == "stablehlo.convert" and dtype_of(made.operands[0]).kind == "f")
 
 
 def _part(value: ir.Value, which: int) -> ir.Value:
     made = producer(value)
     if made is not None and made.name == "stablehlo.complex":
         return made.operands[which]
+    if made is not None and made.name == "stablehlo.convert" and dtype_of(made.operands[0]).kind == "f":
+        part = np.dtype(np.float32 if dtype_of(value) == np.complex64 else np.float64)
+        real = ops.convert(made.operands[0], part)
+        return real if which == 0 else ops.splat(0, real)
     return (ops.real, ops.imag)[which](value)
 
 

@@ -146,9 +146,11 @@ def if_of_equal_branches(site: Site):
 
 
 def equal_regions(left: ir.Region, right: ir.Region) -> bool:
-    """Whether two regions of single blocks hold the same ops on the same values."""
+    """Whether two regions of single blocks hold the same ops on the same values; where constants stand does not
+    matter."""
     mapping: dict[ir.Value, ir.Value] = {}
-    a, b = ([child.operation for child in region.blocks[0]] for region in (left, right))
+    a, b = ([child.operation for child in region.blocks[0] if child.operation.name != "stablehlo.constant"]
+            for region in (left, right))
     for x, y in zip(left.blocks[0].arguments, right.blocks[0].arguments, strict=False):
         mapping[x] = y
     if len(a) != len(b):
@@ -156,7 +158,8 @@ def equal_regions(left: ir.Region, right: ir.Region) -> bool:
     for x, y in zip(a, b, strict=True):
         if x.name != y.name or len(x.regions) or len(y.regions) or not _same_attributes(x, y):
             return False
-        if [mapping.get(v, v) for v in x.operands] != list(y.operands):
+        if len(x.operands) != len(y.operands) or not all(
+                mapping.get(v, v) == w or same_constant(v, w) for v, w in zip(x.operands, y.operands, strict=True)):
             return False
         if [r.type for r in x.results] != [r.type for r in y.results]:
             return False
@@ -164,10 +167,15 @@ def equal_regions(left: ir.Region, right: ir.Region) -> bool:
     return True
 
 
+def same_constant(v: ir.Value, w: ir.Value) -> bool:
+    """Whether two values are equal constants, bit for bit."""
+    if v.type != w.type:
+        return False
+    a, b = ops.constant_value(v), ops.constant_value(w)
+    return a is not None and b is not None and a.tobytes() == b.tobytes()
+
+
 def _same_attributes(x: ir.Operation, y: ir.Operation) -> bool:
-    if x.name == "stablehlo.constant":
-        a, b = ops.constant_value(x.results[0]), ops.constant_value(y.results[0])
-        return a.tobytes() == b.tobytes()
     return {k: x.attributes[k] for k in x.attributes} == {k: y.attributes[k] for k in y.attributes}
 
 

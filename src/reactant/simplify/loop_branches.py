@@ -19,6 +19,7 @@ from reactant.simplify.control_flow import (
     example_of,
     if_of,
     is_cheap,
+    same_constant,
 )
 from reactant.simplify.loops import BODY, CONDITION, V, counted, is_generated
 
@@ -26,14 +27,15 @@ from reactant.simplify.loops import BODY, CONDITION, V, counted, is_generated
 
 def _twin(op: ir.Operation) -> ir.Operation | None:
     """An earlier op in the same block with the same operands and equal regions."""
-    anchors = [*op.operands, *captures(op)]
+    anchors = [v for v in (*op.operands, *captures(op)) if ops.constant_value(v) is None]
     if not anchors:
         return None
     fewest = min(anchors, key=users)
     for reader in readers(fewest):
         other = _in_block(reader._op, op.block)
         if other is None or other == op or other.name != op.name or not other.is_before_in_block(op) \
-                or list(other.operands) != list(op.operands) or len(other.regions) != len(op.regions) \
+                or any(v != w and not same_constant(v, w) for v, w in zip(other.operands, op.operands, strict=False)) \
+                or len(other.operands) != len(op.operands) or len(other.regions) != len(op.regions) \
                 or [r.type for r in other.results] != [r.type for r in op.results]:
             continue
         if all(equal_regions(a, b) for a, b in zip(other.regions, op.regions, strict=True)):

@@ -230,6 +230,26 @@ def product_with_outer_product(v, p, w, q, y, d, t, result_shape, result_dtype):
                         ops.broadcast_in_dim(row, result_shape, range(1, len(result_shape))))
 
 
+@rewrite(match.slice(match.reshape(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=d,
+                                               template="t"))), start_indices=p, limit_indices=q, strides=w),
+         dtypes="number", changes="rounding",
+         example=lambda a: ops.slice(ops.reshape(ops.dot_general(a(5, 3), a(3, 5), contracting_dims=((1,), (0,))),
+                                                 (25,)), (0,), (25,), (6,)),
+         counter=lambda a: ops.slice(ops.reshape(ops.dot_general(a(5, 3), a(3, 5), contracting_dims=((1,), (0,))),
+                                                 (25,)), (0,), (25,), (5,)))
+def strided_diagonal_of_product(x, y, d, t, p, q, w, result_shape, result_dtype):
+    """(x @ y) read at 0, n + 1, 2 (n + 1), ... = sum(x * y.T, 1)"""
+    if len(p) != 1 or not _plain(d, x, y) or len(shape_of(x)) != 2 or len(shape_of(y)) != 2 \
+            or dtype_of(x) != result_dtype or any(key == "algorithm" for key, _ in t.attributes):
+        return None
+    rows, side = shape_of(x)[1 - d.contracting_dims[0][0]], shape_of(y)[1 - d.contracting_dims[1][0]]
+    if rows != side or (p[0], w[0], result_shape) != (0, side + 1, (side,)):
+        return None
+    left = x if d.contracting_dims[0] == (1,) else ops.transpose(x, (1, 0))
+    right = y if d.contracting_dims[1] == (1,) else ops.transpose(y, (1, 0))
+    return ops.reduce(ops.multiply(left, right), ops.constant(0, result_dtype), (1,), "add")
+
+
 # ---- symmetric matrices --------------------------------------------------------------------------------------------
 
 def is_symmetric(value: ir.Value, depth: int = 6) -> bool:

@@ -257,6 +257,12 @@ def _views(value: ir.Value, limit: int = 12) -> tuple[list[Producer], ir.Value]:
     chain: list[Producer] = []
     while len(chain) < limit:
         made = producer(value)
+        if made is not None and made.name == "stablehlo.select":    # NaN for places outside
+            outside = ops.constant_value(made.operands[2])
+            if outside is None or dtype_of(value).kind not in "fc" or not np.isnan(outside).all():
+                break
+            value = made.operands[1]
+            continue
         if made is None or made.name not in ("stablehlo.reshape", "stablehlo.transpose", "stablehlo.gather"):
             break
         chain.append(made)
@@ -465,12 +471,24 @@ def _sound(matrix: ir.Value) -> ir.Value:
     return ops.reduce(ops.is_finite(beside), ops.constant(True), (0, 1), "and")
 
 
-@rewrite(solve(), changes="rounding", assumes="finite", example=_DIAGONAL, counter=_ANY)
+@rewrite(solve(), changes="rounding", example=_DIAGONAL, counter=_ANY)
 def solve_by_division(a, b, t, result):
-    """solve(diag(v), b) by LU = b / v"""
+    """solve(diag(v), b) by LU = b / v; NaN in a column of b with a number that is not finite, and where v has a zero"""
     found = solution(result)
     kind = None if found is None else structure(found.m)
-    return divided(found.b, kind[1], True) if kind is not None and kind[0] == "diagonal" else None
+    if kind is None or kind[0] != "diagonal":
+        return None
+    rows, columns = shape_of(found.b)
+    if isinstance(kind[1], np.ndarray) and not (kind[1] != 0).all():
+        return ops.splat(np.nan, found.b)
+    quotient = divided(found.b, kind[1], True)
+    sound = ops.reduce(ops.is_finite(found.b), ops.constant(True), (0,), "and")
+    if not isinstance(kind[1], np.ndarray):
+        vector = diagonal_of(kind[1]) if len(shape_of(kind[1])) == 2 else kind[1]
+        regular = ops.compare(ops.abs(vector), 0, "GT")
+        regular = ops.reduce(regular, ops.constant(True), (0,), "and")
+        sound = ops.and_(sound, ops.broadcast_in_dim(regular, (columns,), ()))
+    return ops.select(ops.broadcast_in_dim(sound, (rows, columns), (1,)), quotient, np.nan)
 
 
 _ORTHOGONAL = _LU.format(matrix="""%qr:2 = stablehlo.custom_call @lapack_dgeqrf_ffi(%steady) {has_side_effect = false,
@@ -501,6 +519,9 @@ def _determinant_only(op: ir.Operation) -> bool:
 def _only_diagonal(value: ir.Value, op: ir.Operation, depth: int) -> bool:
     if op.name == "stablehlo.select" and depth and op.operands[1] == value:
         return all(_only_diagonal(op.results[0], reader._op, depth - 1) for reader in readers(op.results[0]))
+    if op.name == "stablehlo.reshape" and len(shape_of(op.results[0])) == 1:
+        return all(reader.name == "stablehlo.slice" and tuple(reader["start_indices"]) == (0,)
+                   and tuple(reader["strides"]) == (shape_of(value)[1] + 1,) for reader in readers(op.results[0]))
     if op.name != "stablehlo.gather" or op.operands[0] != value:
         return False
     d, indices = decode(op.attributes["dimension_numbers"]), content_of(op.operands[1], exact=True)

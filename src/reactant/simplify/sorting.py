@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.ir import modules, ops
 from reactant.ir.attributes import decode
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import Site, match, one_of, producer, rewrite, users, variables
+from reactant.rewrite import Site, match, once, one_of, producer, rewrite, users, variables
 from reactant.rewrite.pattern import Template
 from reactant.rewrite.site import operation, readers
 from reactant.simplify.indexing import known_content
@@ -336,6 +336,8 @@ def _counts_up(value: ir.Value) -> bool:
 def _is_permutation(value: ir.Value) -> bool:
     """Whether a vector is what a sort made of 0, 1, 2..."""
     made = operation(value)
+    if dtype_of(value).kind not in "iu":
+        return False
     while made is not None and made.name == "stablehlo.convert" and dtype_of(made.operands[0]).kind in "iu" \
             and dtype_of(value).itemsize >= 4:
         value = made.operands[0]
@@ -456,6 +458,16 @@ def _loose_end(values: ir.Value, along: int, first: bool) -> ir.Value:
     found = _extreme(ops.select(missing, np.inf, values), along, True)
     nothing = ops.reduce(missing, ops.constant(True), (along,), "and")
     return ops.select(nothing, ops.constant(np.nan, dtype, [m for j, m in enumerate(shape) if j != along]), found)
+
+
+@rewrite(match.slice(once(match.bitcast_convert(x)), start_indices=start, limit_indices=limit, strides=strides),
+         example=lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="int32"), np.float32), (1, 0), (3, 9), (1, 2)),
+         counter=lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="float64"), np.uint32), (1, 0, 0), (3, 9, 2)))
+def slice_of_bitcast(x, start, limit, strides, result_shape, result_dtype):
+    """slice(bitcast_convert(x)) = bitcast_convert(slice(x)): a sort by bits shows what is read of it"""
+    if dtype_of(x).itemsize != result_dtype.itemsize or len(shape_of(x)) != len(result_shape):
+        return None
+    return ops.bitcast_convert(ops.slice(x, start, limit, strides), result_dtype)
 
 
 COMMUTING = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
