@@ -421,6 +421,47 @@ def test_what_does_not_compile(source, message):
         reactant.cuda.load(source)
 
 
+ABSENT = {
+    "texture object": ("x[i] = tex1Dfetch<float>(t, i);", "double *x, cudaTextureObject_t t", "no texture memory"),
+    "texture": ("x[i] = tex2D(image, 1.0f, 2.0f);", "double *x", "no texture memory"),
+    "clock": ("x[i] = clock64();", "double *x", "no clock in a kernel"),
+    "trap": ("if (x[i] < 0) __trap();", "double *x", "cannot stop the program"),
+    "launch": ("unused<<<1, 1>>>((int *)x);", "double *x", "cannot launch kernels here"),
+    "tensor cores": ("nvcuda::wmma::fragment<int> f;", "double *x", "is not here: write the step as plain loops"),
+}
+
+
+@pytest.mark.parametrize("what", ABSENT)
+def test_what_is_not_here_says_what_to_do(what):
+    body, parameters, message = ABSENT[what]
+    with pytest.raises(reactant.ReactantError, match=f"(?s)<source>:.*{message}"):
+        kernel(body, parameters, BEFORE)
+
+
+def test_barriers_that_part_of_a_block_reaches():
+    before = "__shared__ double s[8];\n"
+    one = kernel("s[i] = i; if (i < 4) { __syncthreads(); x[i] = s[3 - i]; } else x[i] = -1;", before=before)
+    x = np.zeros(8)
+    one[1, 8](x, 8)
+    np.testing.assert_array_equal(x, [3, 2, 1, 0, -1, -1, -1, -1])
+    both = kernel("s[i] = i; if (i < 4) { __syncthreads(); x[i] = s[7 - i]; }\n"
+                  "else { __syncthreads(); x[i] = s[7 - i] + 10; }", before=before)
+    both[1, 8](x, 8)
+    np.testing.assert_array_equal(x, [7, 6, 5, 4, 13, 12, 11, 10])
+    with pytest.raises(reactant.UnsupportedError, match="barriers in both branches.*<source>:"):
+        reactant.kernel(both, lower="tensor")[1, 8](x, 8)
+
+
+@pytest.mark.parametrize("body, guarded", [("x[i + n] = 1;", "if (i < 0) x[i + n] = 1;"),
+                                           ("x[i - 1] = 1;", "if (i) x[i - 1] = 1;"),
+                                           ("x[0] = x[2 * i];", "x[0] = x[2 * i % n];"),
+                                           ("if (i == n - 1) x[i + 1] = 1;", "if (i < n - 1) x[i + 1] = 1;")])
+def test_certain_accesses_outside(body, guarded):
+    with pytest.raises(IndexError, match=r"(?s)'k' accesses memory outside.*x has 8 elements.*At <source>:"):
+        kernel(body)[1, 8](np.zeros(8), 8)
+    kernel(guarded)[1, 8](np.zeros(8), 8)
+
+
 def test_errors_of_loading(tmp_path):
     with pytest.raises(FileNotFoundError):
         reactant.cuda.load(tmp_path / "none.cu")

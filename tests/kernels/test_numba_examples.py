@@ -1,5 +1,6 @@
 """The examples of numba-cuda's own documentation, as they are in its package, without a GPU."""
 import importlib
+import pathlib
 import sys
 import unittest
 from unittest import mock
@@ -12,7 +13,7 @@ from tests.kernels.numba_emulation import emulated  # noqa: E402
 
 EXAMPLES = ("test_vecadd", "test_matmul", "test_laplace", "test_reduction", "test_sessionize", "test_montecarlo",
             "test_cpu_gpu_compat", "test_ufunc", "test_globals", "test_cg", "test_cpointer", "test_ffi")
-"""All of them but test_random, whose array of 450 million elements is too much for a test."""
+"""All of them but test_random, whose array of 450 million elements is too much for a test: see `test_random`."""
 ASKS_FOR_A_GPU = {"test_ex_globals_device_array_capture": "device arrays as globals exist only with a GPU",
                   "test_ex_grid_sync": "asks the driver how many blocks may wait for each other",
                   "test_ex_cpointer": "gives addresses of device memory as numbers",
@@ -41,6 +42,26 @@ def examples():
 def test_matmul():
     with emulated():
         importlib.import_module("numba.cuda.tests.doc_examples.test_matmul").test_matmul()
+
+
+def test_all_examples_are_here():
+    import numba.cuda.tests.doc_examples as package
+    files = {path.stem for path in pathlib.Path(package.__file__).parent.glob("test_*.py")}
+    assert files == {*EXAMPLES, "test_random"}
+
+
+@pytest.mark.slow
+def test_random(tmp_path, monkeypatch):
+    """On an array of 12,000 elements, with 512 threads."""
+    import numba.cuda.tests.doc_examples as package
+    text = (pathlib.Path(package.__file__).parent / "test_random.py").read_text()
+    for old, new in (("701, 900, 719", "30, 20, 20"), ("16, 16, 16", "2, 2, 2"), ("8, 8, 8", "4, 4, 4")):
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "smaller_random.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with emulated():
+        importlib.import_module("smaller_random").TestRandom("test_ex_3d_grid").debug()
 
 
 @pytest.mark.parametrize("case, test", list(examples()))

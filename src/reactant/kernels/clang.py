@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,18 @@ PASSES_OFF = ("-O2", "-Xclang", "-disable-llvm-passes", "-fno-math-errno", "-ffp
               "-debug-info-kind=limited", "-S", "-emit-llvm", "-fno-exceptions", "-fno-stack-protector",
               "-fno-sanitize=all", "-Wno-everything")
 """What every compilation is given: IR as a compiler starts from it, with types and lines; cleaning it up is ours."""
+
+
+ADVICE = {
+    r"cuda(Texture|Surface)Object_t|'texture'|'surface'|'(tex|surf)[123]D": "There is no texture memory here: give the "
+        "kernel the array itself, and clamp and interpolate its indices in the kernel.",
+    r"requires relocatable device code": "Kernels cannot launch kernels here: launch it from the host function.",
+    r"'(clock(64)?|__globaltimer)'": "There is no clock in a kernel: time the launch from outside.",
+    r"'(__trap|__brkpt)'": "A kernel cannot stop the program: write a flag into an array, or launch with check=True.",
+    r"'mma\.h'|'nvcuda'|'cuda/|'cub/|'thrust/": "This library of device code is not here: write the step as plain "
+        "loops, or name a toolkit with toolkit=.",
+}
+"""What to do about parts of CUDA that are not here, by what the compiler says about them."""
 
 
 class CompilationError(ReactantError, ValueError):
@@ -90,7 +103,9 @@ def compile_to_llvm(arguments: Sequence[str], source: str, name: str, suffix: st
         done = subprocess.run([*command(compiler), *arguments, *PASSES_OFF, str(path), "-o", "-"], capture_output=True,
                               text=True, cwd=os.getcwd(), check=False)
     if done.returncode != 0 or not done.stdout:
-        raise CompilationError(f"{name} does not compile:\n{_first_errors(done.stderr)}")
+        said = _first_errors(done.stderr)
+        advice = "".join(f"\n{text}" for pattern, text in ADVICE.items() if re.search(pattern, said))
+        raise CompilationError(f"{name} does not compile:\n{said.rstrip()}{advice}")
     return done.stdout
 
 

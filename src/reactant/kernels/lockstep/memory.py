@@ -349,7 +349,7 @@ class Memory:
                  identity: object) -> tuple[Lanes, Lanes | None]:
         """Combine the lanes that meet in one place: those along axes that the place does not depend on."""
         domain = context.domain
-        extra = {a for a, s in domain.items() if s.count > 1 and a not in placed}
+        extra = {a for a, s in domain.items() if s.count > 1 and a not in placed and a not in self.private}
         if not extra:
             return value, mask
         if mask is not None and set(mask.axes) & extra:

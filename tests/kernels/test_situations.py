@@ -1,0 +1,260 @@
+"""How kernels are launched and on what: sizes, views, aliases, dtypes; each raised and native, against NumPy."""
+import math
+
+import numpy as np
+import pytest
+
+import reactant
+
+cuda = pytest.importorskip("numba.cuda", reason="needs numba-cuda")
+
+WAYS = [pytest.param(way, marks=pytest.mark.slow if way == "native" else []) for way in ("tensor", "native")]
+
+
+@cuda.jit
+def scale(x, y, n):
+    """A map, over as many places as a grid of any size covers."""
+    i = cuda.grid(1)
+    if i < n:
+        y[i] = x[i] * 3 + 1
+
+
+@cuda.jit
+def smooth(x, y, n):
+    """A stencil over a tile in shared memory."""
+    tile = cuda.shared.array(10, "int64")
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    tile[t + 1] = x[i] if i < n else 0
+    if t == 0:
+        tile[0] = x[i - 1] if 0 < i <= n else 0
+    if t == cuda.blockDim.x - 1:
+        tile[t + 2] = x[i + 1] if i + 1 < n else 0
+    cuda.syncthreads()
+    if i < n:
+        y[i] = tile[t] + 2 * tile[t + 1] + tile[t + 2]
+
+
+@cuda.jit
+def count(x, y, n):
+    """Atomics at places that the data choose, by a loop over the grid."""
+    for i in range(cuda.grid(1), n, cuda.gridsize(1)):
+        cuda.atomic.add(y, x[i] % n, i)
+
+
+def _scaled(x, y, n):
+    y[:n] = x[:n] * 3 + 1
+
+
+def _smoothed(x, y, n):
+    p = np.pad(x[:n], 1)
+    y[:n] = p[:-2] + 2 * p[1:-1] + p[2:]
+
+
+def _counted(x, y, n):
+    np.add.at(y, x[:n] % n, np.arange(n))
+
+
+KERNELS = {"scale": (scale, _scaled), "smooth": (smooth, _smoothed), "count": (count, _counted)}
+
+
+def numbers(n):
+    return np.random.default_rng(n).integers(0, 50, n)
+
+
+def launched(kernel, way, grid, block, *arguments):
+    reactant.kernel(kernel, lower=way)[grid, block](*arguments)
+
+
+SITUATIONS = {
+    # name: (grid, block, n, a function of two whole arrays that gives what the kernel sees)
+    "larger than the data": (9, 8, 11, lambda x, y: (x, y)),
+    "partial block": (2, 8, 13, lambda x, y: (x, y)),
+    "odd sizes": (3, 7, 19, lambda x, y: (x, y)),
+    "one block of one thread": (1, 1, 1, lambda x, y: (x, y)),
+    "less than the arrays": (2, 8, 9, lambda x, y: (x, y)),
+    "strided": (2, 8, 10, lambda x, y: (x[::2], y[::3])),
+    "offset": (2, 8, 12, lambda x, y: (x[5:], y[7:])),
+    "backwards": (2, 8, 12, lambda x, y: (x[::-1], y[11::-1])),
+    "columns": (1, 8, 6, lambda x, y: (x.reshape(-1, 6)[:, 2], y.reshape(6, -1)[:, 1])),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_sizes_and_views(name, way):
+    kernel, reference = KERNELS[name]
+    for situation, (grid, block, n, seen) in SITUATIONS.items():
+        x, y, z = numbers(36), np.zeros(36, np.int64), np.zeros(36, np.int64)
+        launched(kernel, way, grid, block, *seen(x, y), n)
+        reference(*seen(x, z), n)
+        np.testing.assert_array_equal(y, z, err_msg=situation)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_several_kernels_on_one_buffer_in_place_and_aliased(way):
+    k = {name: reactant.kernel(kernel, lower=way) for name, (kernel, _) in KERNELS.items()}
+
+    @reactant.jit
+    def program(x, y):
+        k["scale"][2, 8](x, x, 15)                    # in place
+        k["smooth"][2, 8](x, y, 15)
+        k["scale"][1, 8](y[:6], y[6:12], 6)           # two views of one array
+        k["count"][1, 8](x, y, 15)
+        k["scale"][1, 8](y, y, 8)
+        return y.sum()
+    x = numbers(16)
+    y = np.zeros(16, np.int64)
+    a, b = x.copy(), y.copy()
+    _scaled(a, a, 15)
+    _smoothed(a, b, 15)
+    b[6:12] = b[:6] * 3 + 1
+    _counted(a, b, 15)
+    _scaled(b, b, 8)
+    assert program(x, y) == b.sum()
+    np.testing.assert_array_equal(x, a)
+    np.testing.assert_array_equal(y, b)
+
+
+@cuda.jit
+def races(x, flags, last):
+    """Every writer of a place writes the same."""
+    i = cuda.grid(1)
+    last[0] = 7
+    if x[i] > 10:
+        flags[x[i] % 4] = 1
+    last[1 + cuda.blockIdx.x] = cuda.blockIdx.x * 5
+    last[-1] = x.size
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_races_in_which_all_write_the_same(way):
+    x, flags, last = numbers(24), np.zeros(4, np.int8), np.zeros(6, np.int32)
+    launched(races, way, 3, 8, x, flags, last)
+    expected = np.zeros(4, np.int8)
+    expected[x[x > 10] % 4] = 1
+    np.testing.assert_array_equal(flags, expected)
+    assert list(last) == [7, 0, 5, 10, 0, 24]
+
+
+@cuda.jit
+def negative(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[-1 - i] = x[i] + x[-1] + x[i - 2]           # x[-2], x[-1] for the first two
+
+
+@cuda.jit
+def boxes(x, y):
+    i, j, k = cuda.grid(3)
+    if i < x.shape[0] and j < x.shape[1] and k < x.shape[2]:
+        y[i, j, k] = x[i, -1 - j, k] + i * 100 + j * 10 + k
+
+
+@cuda.jit
+def strides(x, y):
+    start, step = cuda.grid(2), cuda.gridsize(2)
+    for i in range(start[0], x.shape[0], step[0]):
+        for j in range(start[1], x.shape[1], step[1]):
+            y[j, i] = x[i, j]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_indices(way):
+    x = numbers(11)
+    y = np.zeros(11, np.int64)
+    launched(negative, way, 2, 8, x, y)
+    np.testing.assert_array_equal(y[::-1], x + x[-1] + np.roll(x, 2))
+    x, y = numbers(5 * 4 * 3).reshape(5, 4, 3), np.zeros((5, 4, 3), np.int64)
+    launched(boxes, way, (2, 2, 2), (3, 2, 2), x, y)
+    i, j, k = np.indices(x.shape)
+    np.testing.assert_array_equal(y, x[:, ::-1] + i * 100 + j * 10 + k)
+    x, y = numbers(7 * 9).reshape(7, 9), np.zeros((9, 7), np.int64)
+    launched(strides, way, (2, 1), (2, 4), x, y)
+    np.testing.assert_array_equal(y, x.T)
+
+
+@cuda.jit
+def doubled(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = x[i] + x[i]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "uint32", "uint64", "float16", "complex64", "complex128"])
+def test_dtypes(dtype, way):
+    x = (np.arange(13) * 11).astype(dtype)
+    y = np.zeros_like(x)
+    launched(doubled, way, 2, 8, x, y)
+    np.testing.assert_array_equal(y, x + x)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_arrays_without_elements(way):
+    for shape in ((0,), (0, 3)):
+        x, y = np.zeros(shape), np.zeros(shape)
+        launched(doubled if len(shape) == 1 else strides, way, 1 if len(shape) == 1 else (1, 1), 8, x, y.T)
+        assert y.shape == shape
+
+
+# ---- NaN and atomics -------------------------------------------------------------------------------------------
+
+@cuda.jit
+def extremes(x, out, old):
+    i = cuda.grid(1)
+    cuda.atomic.max(out, 0, x[i])
+    cuda.atomic.min(out, 1, x[i])
+    cuda.atomic.max(out, 2, x[i])
+    cuda.atomic.min(out, 3, x[i])
+    cuda.atomic.nanmax(out, 4, x[i])
+    cuda.atomic.nanmin(out, 5, x[i])
+    old[i] = cuda.atomic.max(out, 6 + i % 2, x[i])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extremes_of_nan(dtype, way):
+    """As on a GPU and in the simulator: max and min leave a NaN that is there, and ignore one that is given; nanmax and
+    nanmin replace it."""
+    nan = np.nan
+    x = np.array([1, nan, 3, -2, nan, 7, 2, 8], dtype)
+    out, old = np.array([0, 0, nan, nan, nan, nan, nan, -5], dtype), np.zeros(8, dtype)
+    launched(extremes, way, 2, 4, x, out, old)
+    np.testing.assert_array_equal(out, np.array([8, -2, nan, nan, 8, -2, nan, 8], dtype))
+    assert np.isnan(old[::2]).all() and sorted(old[1::2]) == [-5, -5, -2, 7]
+
+
+@cuda.jit
+def tally(x, out):
+    bins = cuda.shared.array(2, "int32")
+    t = cuda.threadIdx.x
+    if t < 2:
+        bins[t] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(bins, 0, 2)                       # the same for all blocks
+    cuda.syncthreads()
+    out[cuda.grid(1)] = bins[0] + bins[1] + x[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_block_counts_for_itself(way):
+    out = np.zeros(24, np.int64)
+    launched(tally, way, 3, 8, np.array([100]), out)
+    np.testing.assert_array_equal(out, 116)
+
+
+@cuda.jit
+def both_parts(x, s, c, fraction, exponent):
+    i = cuda.grid(1)
+    s[i], c[i] = cuda.libdevice.sincos(x[i])
+    fraction[i], exponent[i] = cuda.libdevice.frexp(x[i])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_functions_with_two_results(way):
+    x = np.array([0.3, -7.5, 100.0])
+    s, c, fraction, exponent = (np.zeros(3) for _ in range(4))
+    launched(both_parts, way, 1, 3, x, s, c, fraction, exponent)
+    np.testing.assert_allclose(s, np.sin(x))
+    np.testing.assert_allclose(c, np.cos(x))
+    assert [math.ldexp(f, int(e)) for f, e in zip(fraction, exponent, strict=True)] == list(x)
