@@ -84,7 +84,7 @@ PASSES: dict[str, Any] = {
 }
 
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "chains", "slicing",
-                     "dynamic_slicing", "masked_updates", "indexing", "reduction", "contraction", "structured",
+                     "dynamic_slicing", "needs", "masked_updates", "indexing", "reduction", "contraction", "structured",
                      "rerolling", "sorting", "fourier", "complex_numbers",
                      "random_bits",
                      "solving",

@@ -1,0 +1,354 @@
+"""What reads a part of a result makes its producer compute that part: ops that treat some dimensions as a batch.
+
+slicing does this for elementwise ops, reductions of one array and products, views do it among themselves; here are
+the rest: windows and convolutions, sorts, transforms, factorizations, reductions of several arrays, and loops whose
+carried array is read in part afterwards and whose turns do not mix its rows.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir import convolution, modules, ops
+from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.rewrite import Site, captures, match, once, one_of, rest, rewrite, users, variables
+from reactant.simplify.loops import BODY, CONDITION, counted
+
+x, y, v, d, n = variables("x y v d n")
+Bounds = tuple[list[int], list[int], list[int]]
+"""Starts, limits and strides of a slice."""
+
+
+def _whole(shape: Sequence[int]) -> Bounds:
+    return [0] * len(shape), list(shape), [1] * len(shape)
+
+
+def _bounds(site: Site) -> Bounds:
+    return tuple(list(site.attribute(name)) for name in ("start_indices", "limit_indices", "strides"))  # type: ignore
+
+
+def _cut(given: Bounds, shape: Sequence[int]) -> list[int]:
+    """The dimensions of which not everything is taken."""
+    return [k for k, m in enumerate(shape) if (given[0][k], given[1][k], given[2][k]) != (0, m, 1)]
+
+
+def _producer(site: Site, *names: str) -> ir.Operation | None:
+    """The op that makes what is sliced, where nothing else reads any of its results."""
+    owner = site.operands[0].owner
+    if isinstance(owner, ir.Block) or owner.operation.name not in names:
+        return None
+    op = owner.operation
+    return op if sum(map(users, op.results)) == 1 and 0 not in shape_of(site.results[0]) else None
+
+
+def _again(site: Site, op: ir.Operation, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+    """The same op on other operands; the result that is sliced, as it is then."""
+    copy = site.clone(op, {})
+    for k, operand in enumerate(operands):
+        copy.operands[k] = operand
+    for name, attribute in attributes.items():
+        copy.attributes[name] = attribute
+    shape, position = shape_of(site.results[0]), list(op.results).index(site.operands[0])
+    for result in copy.results:
+        result.set_type(tensor_type(shape, dtype_of(result)))
+    return copy.results[position]
+
+
+# ---- ops that leave dimensions alone -------------------------------------------------------------------------------
+
+def _sorted(a):
+    return ops.slice(ops.sort([a(5, 4)], 1)[0], (1, 0), (4, 4), (2, 1))
+
+
+@rewrite("stablehlo.slice", example=(_sorted, lambda a: ops.slice(ops.sort([a(5, 4), a(5, 4)], 0)[1], (0, 1), (5, 3))),
+         counter=lambda a: ops.slice(ops.sort([a(5, 4)], 1)[0], (0, 1), (5, 3)))
+def slice_of_sort(site: Site):
+    """slice(sort(x)) = sort(slice(x)) along dimensions that are not sorted"""
+    op = _producer(site, "stablehlo.sort")
+    given = _bounds(site)
+    if op is None or attr.decode(op.attributes["dimension"]) in _cut(given, shape_of(site.operands[0])):
+        return None
+    return _again(site, op, [ops.slice(each, *given) for each in op.operands])
+
+
+@rewrite("stablehlo.slice", changes="rounding",
+         example=lambda a: ops.slice(ops.fft(a(5, 4, dtype="complex64"), "FFT", (4,)), (1, 0), (4, 4), (2, 1)),
+         counter=lambda a: ops.slice(ops.fft(a(5, 4, dtype="complex64"), "FFT", (4,)), (0, 1), (5, 3)))
+def slice_of_fft(site: Site):
+    """slice(fft(x)) = fft(slice(x)) along dimensions that are not transformed"""
+    op = _producer(site, "stablehlo.fft")
+    if op is None:
+        return None
+    given, fixed = _bounds(site), len(attr.decode(op.attributes["fft_length"]))
+    shape, inner = shape_of(site.operands[0]), shape_of(op.operands[0])
+    if any(k >= len(shape) - fixed for k in _cut(given, shape)):
+        return None
+    bounds = [[*mine[:len(shape) - fixed], *whole[len(shape) - fixed:]]
+              for mine, whole in zip(given, _whole(inner), strict=True)]
+    return _again(site, op, [ops.slice(op.operands[0], *bounds)])
+
+
+def _two_reductions(a):
+    def body(p, i, q, j):
+        return [ops.maximum(p, q), ops.minimum(i, j)]
+    return ops.reduce([a(4, 5), a(4, 5)], [0, 1], (1,), body)
+
+
+@rewrite("stablehlo.slice", example=lambda a: ops.slice(_two_reductions(a)[1], (1,), (3,)),
+         counter=lambda a: [(r := _two_reductions(a))[0], ops.slice(r[1], (1,), (3,))], dtypes="real")
+def slice_of_reductions(site: Site):
+    """slice(reduce(x, y, ...)) = reduce(slice(x), slice(y), ...)"""
+    op = _producer(site, "stablehlo.reduce")
+    if op is None or len(op.results) < 2:
+        return None
+    given, inputs = _bounds(site), list(op.operands)[:len(op.results)]
+    extents, reduced = shape_of(inputs[0]), attr.decode(op.attributes["dimensions"])
+    kept = [k for k in range(len(extents)) if k not in reduced]
+    bounds = _whole(extents)
+    for j, k in enumerate(kept):
+        for bound, mine in zip(bounds, given, strict=True):
+            bound[k] = mine[j]
+    return _again(site, op, [*(ops.slice(each, *bounds) for each in inputs), *list(op.operands)[len(inputs):]])
+
+
+# ---- windows -------------------------------------------------------------------------------------------------------
+
+def _reach(given: Bounds, k: int, extent: int, window: int, stride: int, dilation: int,
+           padding: tuple[int, int]) -> tuple[int, int, int, int] | None:
+    """(start, limit, low, high): the part of an array that the windows of a slice see, and its padding then."""
+    first = given[0][k] * stride - padding[0]
+    last = (given[1][k] - 1) * stride - padding[0] + (window - 1) * dilation
+    start, limit = min(max(first, 0), extent), min(max(last + 1, 0), extent)
+    return (start, limit, max(0, -first), max(0, last + 1 - extent)) if start < limit else None
+
+
+def _windows(a, **keywords):
+    return ops.reduce_window(a(8, 9), 0, "add", (1, 3), **keywords)
+
+
+@rewrite("stablehlo.slice", dtypes="real",
+         example=(lambda a: ops.slice(_windows(a), (2, 1), (4, 5)),
+                  lambda a: ops.slice(_windows(a, padding=((0, 0), (2, 1))), (0, 0), (8, 3)),
+                  lambda a: ops.slice(_windows(a, padding=((1, 1), (1, 1)), window_strides=(1, 2)), (1, 2), (3, 5)),
+                  lambda a: ops.slice(_windows(a, window_dilations=(1, 2)), (1, 1), (3, 3))),
+         counter=lambda a: ops.slice(_windows(a, base_dilations=(1, 2)), (0, 1), (8, 5)))
+def slice_of_windows(site: Site):
+    """slice(reduce_window(x)) = reduce_window(the part of x that the windows see)"""
+    op = _producer(site, "stablehlo.reduce_window")
+    given = _bounds(site)
+    if op is None or len(op.results) != 1 or any(s != 1 for s in given[2]):
+        return None
+    extents, ones = shape_of(op.operands[0]), (1,) * len(given[0])
+
+    def read(name: str, default: object) -> list:
+        return attr.decode(op.attributes[name]) if name in op.attributes else default  # type: ignore[return-value]
+    window, stride, dilation, spread = (read(name, ones) for name in (
+        "window_dimensions", "window_strides", "window_dilations", "base_dilations"))
+    padding = [tuple(map(int, row)) for row in read("padding", [(0, 0)] * len(ones))]
+    parts = [_reach(given, k, m, window[k], stride[k], dilation[k], padding[k]) for k, m in enumerate(extents)]
+    if any(part is None for part in parts) or any(s != 1 for s in spread) or 0 in extents:
+        return None
+    start, limit, low, high = zip(*parts, strict=True)  # type: ignore[arg-type]
+    return _again(site, op, [ops.slice(op.operands[0], start, limit), op.operands[1]],
+                  padding=attr.integer_matrix(tuple(zip(low, high, strict=True))))
+
+
+def _convolved(a, padding=((0, 0),), strides=(1,), shape=(3, 2, 9), kernel=(4, 2, 3)):
+    layout = convolution.Layout(0, 1, (2,))
+    numbers = convolution.Convolution(layout, layout, layout, strides, padding, (1,), (1,), (False,))
+    return convolution.build(a(*shape), a(*kernel), numbers)
+
+
+@rewrite("stablehlo.slice", dtypes="float", changes="rounding",
+         example=(lambda a: ops.slice(_convolved(a), (1, 1, 2), (2, 3, 5)),
+                  lambda a: ops.slice(_convolved(a, ((2, 1),), (2,)), (0, 0, 0), (3, 4, 2))),
+         counter=lambda a: [r := _convolved(a), ops.slice(r, (0, 0, 1), (3, 4, 2))])
+def slice_of_convolution(site: Site):
+    """slice(convolution(x, k)) = convolution of the images, places and kernels that are needed"""
+    op = _producer(site, "stablehlo.convolution")
+    given = _bounds(site)
+    if op is None:
+        return None
+    image, kernel = op.operands
+    if any(s != 1 for s in given[2]) or dtype_of(image) != dtype_of(site.results[0]) \
+            or dtype_of(kernel) != dtype_of(image):
+        return None
+    numbers = convolution.of(op)
+    if numbers.feature_groups != 1 or numbers.batch_groups != 1 or any(s != 1 for s in numbers.dilation):
+        return None
+    extents, taps = _whole(shape_of(image)), _whole(shape_of(kernel))
+    for bounds, place, k in ((extents, numbers.x.first, numbers.out.first),
+                             (taps, numbers.kernel.first, numbers.out.second)):
+        bounds[0][place], bounds[1][place] = given[0][k], given[1][k]
+    padding = []
+    for i, k in enumerate(numbers.out.spatial):
+        place = numbers.x.spatial[i]
+        part = _reach(given, k, shape_of(image)[place], shape_of(kernel)[numbers.kernel.spatial[i]],
+                      numbers.strides[i], numbers.kernel_dilation[i], numbers.padding[i])
+        if part is None:
+            return None
+        extents[0][place], extents[1][place] = part[:2]
+        padding.append(part[2:])
+    precision = op.attributes["precision_config"] if "precision_config" in op.attributes else None
+    return convolution.build(ops.slice(image, *extents), ops.slice(kernel, *taps),
+                             replace(numbers, padding=tuple(padding)), precision)
+
+
+# ---- places known at run time --------------------------------------------------------------------------------------
+
+@rewrite(match.dynamic_slice(once(one_of(("stablehlo.reduce",), x, v, dimensions=d, template="t")), rest("at"),
+                             slice_sizes=n), dtypes="number", changes="rounding",
+         example=lambda a: ops.dynamic_slice(ops.reduce(a(4, 3, 5), 0, (1,), "add"), [a(dtype="int32")] * 2, (2, 3)))
+def dynamic_slice_of_reduce(x, v, d, t, at, n):
+    """dynamic_slice(reduce(x), i) = reduce(dynamic_slice(x, i))"""
+    if t.body is None:
+        return None
+    extents, zero = shape_of(x), ops.constant(0, dtype_of(at[0])) if at else None
+    starts, sizes = iter(at), iter(n)
+    where = [zero if k in d else next(starts) for k in range(len(extents))]
+    return ops.reduce(ops.dynamic_slice(x, where, [m if k in d else next(sizes) for k, m in enumerate(extents)]), v, d,
+                      t.body)
+
+
+@rewrite(match.dynamic_slice(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=d, template="t")),
+                             rest("at"), slice_sizes=n), dtypes="number", changes="rounding",
+         example=(lambda a: ops.dynamic_slice(ops.dot_general(a(4, 3), a(3, 5), contracting_dims=((1,), (0,))),
+                                              [a(dtype="int32")] * 2, (1, 5)),
+                  lambda a: ops.dynamic_slice(ops.dot_general(
+                      a(2, 4, 3), a(2, 3, 5), contracting_dims=((2,), (1,)), batching_dims=((0,), (0,))),
+                      [a(dtype="int64")] * 3, (1, 2, 3))))
+def dynamic_slice_of_dot_general(x, y, d, t, at, n, result_shape):
+    """dynamic_slice(dot_general(x, y), i) = dot_general(dynamic_slice(x, i), dynamic_slice(y, i))"""
+    if not at:
+        return None
+    zero, parts, offset = ops.constant(0, dtype_of(at[0])), [], len(d.batching_dims[0])
+    for operand, batching, contracting in zip((x, y), d.batching_dims, d.contracting_dims, strict=True):
+        extents = shape_of(operand)
+        free = [k for k in range(len(extents)) if k not in {*batching, *contracting}]
+        place = {k: j for j, k in enumerate(batching)} | {k: offset + j for j, k in enumerate(free)}
+        offset += len(free)
+        sizes = [n[place[k]] if k in place else m for k, m in enumerate(extents)]
+        parts.append(operand if tuple(sizes) == extents else ops.dynamic_slice(
+            operand, [at[place[k]] if k in place else zero for k in range(len(extents))], sizes))
+    return t.build(parts, result_shape)
+
+
+# ---- loops ---------------------------------------------------------------------------------------------------------
+
+class _Rows:
+    """Which dimension of the values of a loop's body runs over the rows of a carried array: the turns do not mix rows
+    if every value that is made from it has one."""
+
+    def __init__(self, site: Site, index: int, dimension: int):
+        self.site, self.index = site, index
+        self.place = {site.arguments(BODY)[index]: dimension}
+        self.extent = shape_of(site.operands[index])[dimension]
+        self.apart = all(map(self._follow, site.body(BODY))) and all(
+            self.place.get(value) == (dimension if i == index else None) for i, value in enumerate(site.returned(BODY)))
+
+    def _follow(self, op: ir.Operation) -> bool:
+        made = [v for v in op.operands if v in self.place]
+        if not made:
+            return not any(v in self.place for v in _inner(op))
+        if len(op.results) != 1 or len(op.regions):
+            return False
+        found = self._elementwise(op, made) if op.name in ops.ELEMENTWISE else \
+            self._product(op) if op.name == "stablehlo.dot_general" else None
+        if found is None:
+            return False
+        self.place[op.results[0]] = found
+        return True
+
+    def _elementwise(self, op: ir.Operation, made: Sequence[ir.Value]) -> int | None:
+        places = {self.place[v] for v in made}
+        same = all(shape_of(v) == shape_of(op.results[0]) or not shape_of(v) for v in op.operands)
+        return places.pop() if len(places) == 1 and same else None
+
+    def _product(self, op: ir.Operation) -> int | None:
+        """Rows that are a free dimension of the left factor alone."""
+        left, right = op.operands
+        if left not in self.place or right in self.place:
+            return None
+        numbers = attr.decode(op.attributes["dot_dimension_numbers"])
+        k, batch, contracted = self.place[left], numbers.batching_dims[0], numbers.contracting_dims[0]
+        if k in batch or k in contracted:
+            return None
+        return len(batch) + [j for j in range(len(shape_of(left))) if j not in (*batch, *contracted)].index(k)
+
+
+def _inner(op: ir.Operation) -> list[ir.Value]:
+    return captures(op) if len(op.regions) else []
+
+
+_A = "tensor<3xf32>"
+_STEPS = counted([("%a", "%x", "%b", _A)], f"%s = stablehlo.sine %a : {_A}\n%b = stablehlo.multiply %s, %y : {_A}",
+                 "%o", "tensor<1xf32>", trips=9,
+                 after=f"%o = stablehlo.slice %r#1 [1:2] : ({_A}) -> tensor<1xf32>")
+
+
+@rewrite("stablehlo.while", example=_STEPS,
+         counter=(_STEPS.replace("stablehlo.sine %a", "stablehlo.reverse %a, dims = [0]"),
+                  _STEPS.replace("[1:2]", "[0:3]").replace("tensor<1xf32>", _A)))
+def while_carries_what_is_read(site: Site):
+    """slice(the array that a loop carries) = the array that it carries when it starts from the slice, where turns do
+    not mix its rows"""
+    for index, value in enumerate(site.results):
+        readers = [use.owner.operation for use in value.uses]
+        if len(readers) != 1 or readers[0].name != "stablehlo.slice" or users(site.arguments(CONDITION)[index]):
+            continue
+        given = tuple(list(attr.decode(readers[0].attributes[name]))
+                      for name in ("start_indices", "limit_indices", "strides"))
+        shape = shape_of(value)
+        for k in _cut(given, shape):  # type: ignore[arg-type]
+            rows = _Rows(site, index, k)
+            if rows.apart and given[0][k] < given[1][k]:
+                return _narrowed(site, rows, index, k, [bound[k] for bound in given])
+    return None
+
+
+def _narrowed(site: Site, rows: _Rows, index: int, k: int, bounds: Sequence[int]) -> list[ir.Value]:
+    """The loop with some rows of one carried array; the others are padding that nobody reads."""
+    def part(value: ir.Value, dimension: int) -> ir.Value:
+        cut = _whole(shape_of(value))
+        for bound, number in zip(cut, bounds, strict=True):
+            bound[dimension] = number
+        return ops.slice(value, *cut)
+
+    def body(*arguments: ir.Value) -> list[ir.Value]:
+        mapping = dict(zip(site.arguments(BODY), arguments, strict=True))
+        for op in site.body(BODY):
+            made = op.results[0] if len(op.results) else None
+            if made not in rows.place:
+                site.clone(op, mapping)
+                continue
+            dimension = rows.place[made]
+            operands = [mapping.get(v, v) for v in op.operands]
+            if op.name in ops.ELEMENTWISE:
+                operands = [part(new, dimension) if old not in rows.place and shape_of(old) else new
+                            for old, new in zip(op.operands, operands, strict=True)]
+            copy = modules.clone_with(op, {})
+            ops.note(copy)
+            for i, operand in enumerate(operands):
+                copy.operands[i] = operand
+            shape = list(shape_of(made))
+            shape[dimension] = len(range(*bounds))
+            copy.results[0].set_type(tensor_type(tuple(shape), dtype_of(made)))
+            mapping[made] = copy.results[0]
+        return [mapping.get(v, v) for v in site.returned(BODY)]
+
+    def condition(*arguments: ir.Value) -> ir.Value:   # it does not read the array
+        return site.inline(CONDITION, [site.operands[index] if i == index else a for i, a in enumerate(arguments)])[0]
+
+    inits = [part(v, k) if i == index else v for i, v in enumerate(site.operands)]
+    found = ops.while_(inits, condition, body)
+    first, _, stride = bounds
+    shape = shape_of(site.operands[index])
+    low = [first if j == k else 0 for j in range(len(shape))]
+    count = len(range(*bounds))
+    high = [shape[j] - first - ((count - 1) * stride + 1) if j == k else 0 for j in range(len(shape))]
+    found[index] = ops.pad(found[index], ops.constant(0, dtype_of(found[index])), low, high,
+                           [stride - 1 if j == k else 0 for j in range(len(shape))])
+    return found
