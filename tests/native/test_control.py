@@ -234,6 +234,33 @@ def test_parallel_of_any_rank(shape, offset, step):
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.parametrize("columns", [2, 3, 4, 7, 8])
+def test_iterations_that_read_back_what_they_stored(columns):
+    """Running sums of short rows: LLVM unrolls the row and takes several rows at once, and must keep the order."""
+    kind = f"{64 * columns}xi64"
+    run = compiled(f"""
+    %w = arith.constant {columns} : index
+    %m = arith.constant 64 : index
+    %back = arith.constant -1 : index
+    scf.parallel (%i) = (%c0) to (%m) step (%c1) {{
+      %row = arith.muli %i, %w : index
+      %first = memref.load %a[%row] : memref<{kind}>
+      memref.store %first, %b[%row] : memref<{kind}>
+      scf.for %j = %c1 to %w step %c1 {{
+        %here = arith.addi %row, %j : index
+        %x = memref.load %a[%here] : memref<{kind}>
+        %there = arith.addi %here, %back : index
+        %y = memref.load %b[%there] : memref<{kind}>
+        %z = arith.addi %x, %y : i64
+        memref.store %z, %b[%here] : memref<{kind}>
+      }}
+      scf.reduce
+    }}""", f"%a: memref<{kind}>, %b: memref<{kind}>")
+    a, b = np.arange(64 * columns) % 11, np.full(64 * columns, -10**9)
+    run(a, b)
+    np.testing.assert_array_equal(b.reshape(64, columns), np.cumsum(a.reshape(64, columns), axis=1))
+
+
 def test_parallel_reduction():
     run = compiled("""
     %zero = arith.constant 0 : i64

@@ -238,16 +238,22 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     unsigned = "unsignedCmp" in op.attributes
     f.branch_if(f.let(f"icmp {'ult' if unsigned else 'slt'} {type_} {name}, {upper}"), body, after)
     f.start(body)
+    accesses = len(f.accesses)
     end = f.emit_block(block)
+    trips = trip_count(lower, upper, step)
+    if trips is not None and 1 < trips <= UNROLLED:         # one iteration after the other, once LLVM has unrolled it
+        f.accesses += f.accesses[accesses:]
     following = f.let(f"add {'nuw' if unsigned else 'nsw'} {type_} {name}, {step}")
     f.body[slot] = f"  {name} = phi {type_} [{lower}, %{first}], [{following}, %{f.block}]"
     phis.add(f.block, flat(f, list(end.operands)))
-    f.line(f"br label %{head}{loop_note(f, op, trips=trip_count(lower, upper, step))}")
+    f.line(f"br label %{head}{loop_note(f, op, trips=trips)}")
     phis.close()
     f.start(after)
     define_all(f, list(op.results), phis.names)
 
 
+UNROLLED = 512
+"""Iterations up to which LLVM may unroll a loop completely."""
 LONG = 32
 """Iterations from which a vectorised loop is not unrolled completely: its registers would not do."""
 

@@ -112,6 +112,8 @@ class Function:
         self.fails = False
         self.groups: list[str] = []
         """Access groups of the parallel loops around, for loads and stores."""
+        self.accesses: list[tuple[bool, str]] = []
+        """(whether it is a store, root of the pointer or "") of what carries an access group, in order."""
         self.private: set[str] = set()
         """Pointers to memory that iterations of a parallel loop around share although each has its own in MLIR."""
         self.place: Any = None

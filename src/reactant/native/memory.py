@@ -56,18 +56,34 @@ def address(f: Function, place: layout.Memory, offset: str) -> str:
     return made
 
 
-def access_note(f: Function, pointer: str) -> str:
+def access_note(f: Function, pointer: str, stores: bool) -> str:
     """`!llvm.access.group` of a load or store inside loops whose iterations are independent."""
     if not f.groups or pointer in f.private:
         return ""
+    f.accesses.append((stores, f.roots.get(pointer, "")))
     group = f.groups[0] if len(f.groups) == 1 else f.module.note("!{" + ", ".join(f.groups) + "}")
     return f", !llvm.access.group {group}"
+
+
+def reads_back(f: Function, since: int) -> bool:
+    """Whether an iteration of a loop, whose accesses begin at `since`, may load what it has stored before.
+
+    LLVM's vectoriser does not keep the order of such accesses inside an iteration once a loop is said to be parallel:
+    loads that it takes together move before stores in between.
+    """
+    stored: set[str] = set()
+    for stores, root in f.accesses[since:]:
+        if stores:
+            stored.add(root)
+        elif root in stored or "" in stored or (stored and not root):
+            return True
+    return False
 
 
 def read(f: Function, pointer: str, type_: ir.Type) -> str:
     """Load a number."""
     kind = layout.in_memory(type_)
-    made = f.let(f"load {kind}, ptr {pointer}, align {layout.nbytes(kind)}{access_note(f, pointer)}")
+    made = f.let(f"load {kind}, ptr {pointer}, align {layout.nbytes(kind)}{access_note(f, pointer, False)}")
     return f.let(f"icmp ne i8 {made}, 0") if str(type_) == "i1" else made
 
 
@@ -76,7 +92,7 @@ def write(f: Function, operand: str, pointer: str, type_: ir.Type) -> None:
     kind = layout.in_memory(type_)
     if str(type_) == "i1":
         operand = f.let(f"zext i1 {operand} to i8")
-    f.line(f"store {kind} {operand}, ptr {pointer}, align {layout.nbytes(kind)}{access_note(f, pointer)}")
+    f.line(f"store {kind} {operand}, ptr {pointer}, align {layout.nbytes(kind)}{access_note(f, pointer, True)}")
 
 
 def _second(f: Function, pointer: str, type_: ir.Type) -> str:
@@ -309,8 +325,9 @@ def emit_copy(f: Function, op: ir.Operation) -> None:
     nest(0, [])
 
 
-def counted(f: Function, lower: str, upper: str, body: Callable[[str], None], note: str = "") -> None:
-    """`for i in range(lower, upper): body(i)` over `index` numbers."""
+def counted(f: Function, lower: str, upper: str, body: Callable[[str], None],
+            note: str | Callable[[], str] = "") -> None:
+    """`for i in range(lower, upper): body(i)` over `index` numbers; `note` may look at what the body has become."""
     head, inside, after = f.fresh("for"), f.fresh("body"), f.fresh("endfor")
     first, counter = f.block, "%" + f.fresh("iv")
     f.branch(head)
@@ -321,7 +338,7 @@ def counted(f: Function, lower: str, upper: str, body: Callable[[str], None], no
     body(counter)
     following = f.let(f"add nsw i64 {counter}, 1")
     f.body[slot] = f"  {counter} = phi i64 [{lower}, %{first}], [{following}, %{f.block}]"
-    f.line(f"br label %{head}{note}")
+    f.line(f"br label %{head}{note if isinstance(note, str) else note()}")
     f.start(after)
 
 

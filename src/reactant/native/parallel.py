@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from reactant.native import layout
 from reactant.native.control import define_all, flat, loop_note, stop_if_failed, trip_count
 from reactant.native.emission import Function, emits
-from reactant.native.memory import counted, product, total
+from reactant.native.memory import counted, product, reads_back, total
 
 WORTH = 40_000
 """Operations from which a loop is spread over threads (about 10 us)."""
@@ -117,6 +117,10 @@ def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str)
     group = f.module.note("distinct !{}")
     f.groups.append(group)
     cuts, f.outermost = _cuts(f, ranges), False
+    since = len(f.accesses)
+
+    def note(hinted: ir.Operation | None, trips: int | None = None) -> str:
+        return loop_note(f, hinted, None if reads_back(f, since) else group, trips)
 
     def body(number: str) -> None:
         lower, upper = ranges.lower[-1], ranges.upper[-1]
@@ -143,8 +147,8 @@ def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str)
             inner(counters[0])
         else:
             stepped(f, lower, upper, ranges.step[-1], inner,
-                    loop_note(f, op, group, trip_count(lower, upper, ranges.step[-1])))
-    counted(f, first, last, body, loop_note(f, op if ranges.rank == 1 else None, group))
+                    lambda: note(op, trip_count(lower, upper, ranges.step[-1])))
+    counted(f, first, last, body, lambda: note(op if ranges.rank == 1 else None))
     f.groups.pop()
 
 
@@ -158,7 +162,8 @@ def _row_piece(f: Function, ranges: Ranges, cut: str, cuts: int) -> tuple[str, s
     return ends[0], f.intrinsic("llvm.smin.i64", "i64", [("i64", ends[1]), ("i64", ranges.upper[-1])])
 
 
-def stepped(f: Function, lower: str, upper: str, step: str, body: Callable[[str], None], note: str) -> None:
+def stepped(f: Function, lower: str, upper: str, step: str, body: Callable[[str], None],
+            note: str | Callable[[], str]) -> None:
     """`for i in range(lower, upper, step): body(i)`."""
     if step == "1":
         counted(f, lower, upper, body, note)

@@ -10,7 +10,7 @@ from reactant.errors import ReactantError, UnsupportedError
 from reactant.ir import attributes as attr
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, emits
-from reactant.native.memory import counted, product, total
+from reactant.native.memory import counted, product, reads_back, total
 
 Dim3 = tuple[int, int, int]
 
@@ -152,7 +152,7 @@ def over_threads(f: Function, launch: Launch, body: Callable[[tuple[str, str, st
     group = f.module.note("distinct !{}") if launch.threads > 1 else None
     if group:
         f.groups.append(group)
-    index = ["0", "0", "0"]
+    index, since = ["0", "0", "0"], len(f.accesses)
 
     def nest(d: int) -> None:
         if d < 0:
@@ -163,7 +163,8 @@ def over_threads(f: Function, launch: Launch, body: Callable[[tuple[str, str, st
             def inside(counter: str) -> None:
                 index[d] = counter
                 nest(d - 1)
-            counted(f, "0", str(launch.block[d]), inside, loop_note(f, None, group, launch.block[d]))
+            counted(f, "0", str(launch.block[d]), inside, lambda: loop_note(
+                f, None, None if reads_back(f, since) else group, launch.block[d]))
     nest(2)
     if group:
         f.groups.pop()
