@@ -21,6 +21,7 @@ from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
+from reactant.simplify import target
 from reactant.tracing import Known, OfArgument, Result, Traced, trace
 
 
@@ -88,7 +89,8 @@ class Lowered:
         source, kept = self.module, getattr(self.report, "kept", None)
         if kept is not None:
             source = modules.parse(kept)
-            pipelines.run(source, "native", options=self.options)
+            with target.for_loops():
+                pipelines.run(source, "native", options=self.options)
         found = loopnests.native_form(source, self.options.native)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)

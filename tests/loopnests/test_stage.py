@@ -18,7 +18,7 @@ def relax(u, steps):
 
 def smooth(x, steps):
     for _ in range(steps):
-        x = np.fft.ifft(np.fft.fft(x) * 0.5).real + np.tanh(x) * 0.1
+        x = np.fft.ifft(np.fft.fft(x) * 0.5).real + np.sin(x) * 0.1
     return x
 
 

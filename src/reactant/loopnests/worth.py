@@ -30,7 +30,9 @@ from reactant.loopnests.numbers import EXPENSE
 LEAST_ELEMENTS = 4096
 """Elements of the biggest array from which a group without loops is worth a call."""
 LEAST_MOVED = 1 << 15
-"""Elements from which gathers, scatters, pads and reductions are."""
+"""Elements from which gathers, scatters and reductions are."""
+LEAST_PIECED = 1 << 17
+"""Elements from which arrays that are put together of pieces are, or several results of the same loops."""
 LEAST_AFTER_PRODUCT = 1 << 19
 """Elements from which what XLA computes as fast as we do is, after a product: memory decides then."""
 DEAR = {"stablehlo." + name for name, cost in EXPENSE.items() if cost >= 20}
@@ -84,5 +86,7 @@ def pays(ops: Sequence[ir.Operation], outputs: int) -> bool:
         return False
     if any(op.name in MOVED or op.name == PRODUCT for op in ops if _elements(op) >= LEAST_MOVED):
         return True
-    pieced = sum(op.name in PIECED and _elements(op) >= LEAST_MOVED for op in ops)
+    if biggest < LEAST_PIECED:
+        return False
+    pieced = sum(op.name in PIECED and _elements(op) >= LEAST_PIECED for op in ops)
     return pieced > 1 or outputs > 1 and len(ops) > 4

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -71,6 +73,38 @@ def index_slice(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...]
     return ops.reshape(ops.slice(operand, low, high), shape)
 
 
+_for_loops = [False]
+
+
+@contextmanager
+def for_loops() -> Iterator[None]:
+    """The module becomes loops of our own, which keep what is used often. Callers hold the lock of `ir.context`."""
+    before, _for_loops[0] = _for_loops[0], True
+    try:
+        yield
+    finally:
+        _for_loops[0] = before
+
+
+def spread(value: ir.Value, depth: int = 6) -> bool:
+    """Whether more elements are made of a value's than it has, through element-wise ops alone: XLA fuses all of that,
+    and computes the value anew for each of them."""
+    if not depth:
+        return False
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name == "stablehlo.broadcast_in_dim" and size(shape_of(user.results[0])) > size(shape_of(value)):
+            return True
+        if len(user.results) == 1 and not user.regions and size(shape_of(user.results[0])) == size(shape_of(value)) \
+                and user.name not in HEAVY and spread(user.results[0], depth - 1):
+            return True
+    return False
+
+
+HEAVY = {"stablehlo." + n for n in ("dot_general", "convolution", "gather", "scatter", "sort", "fft", "custom_call")}
+"""Ops into which XLA:CPU does not fuse what comes before."""
+
+
 def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: object = 0):
     return lambda a: ops.reduce(a(*shape), init, dimensions, body)
 
@@ -80,7 +114,8 @@ def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: o
                   _reduce(2, 300, 2, dimensions=(0, 2)), _reduce(2, 600, dimensions=(0,), body="maximum"),
                   lambda a: ops.reduce(a(2, 600), a(), (0,), "add")),
          counter=(_reduce(2, 6, dimensions=(0,)), _reduce(2, 600, dimensions=(1,)),
-                  _reduce(600, 13, dimensions=(1,)), _reduce(2, 600, dimensions=(0, 1))))
+                  _reduce(600, 13, dimensions=(1,)), _reduce(2, 600, dimensions=(0, 1)),
+                  lambda a: ops.broadcast_in_dim(ops.sqrt(ops.reduce(a(600, 3), 0, (1,), "add")), (600, 3), (0,))))
 def reduce_of_short_dimensions(site: Site):
     """reduce(x, init) = ((init + x[0]) + x[1]) + ... over dimensions of few elements"""
     table = costs()
@@ -92,6 +127,8 @@ def reduce_of_short_dimensions(site: Site):
     most = table.sum_of_slices_trailing if len(extents) - 1 in dimensions else table.sum_of_slices
     if not 1 < count <= most or size(extents) < table.least_elements or size(result) < count:
         return None
+    if not _for_loops[0] and spread(site.results[0]):
+        return None         # k_means of benchmarks/corpus.py: 300 us, with slices 970
     name = monoid(site)
     if name is None:
         return None

@@ -1,0 +1,66 @@
+"""Which groups become native code, beside products that stay with XLA and without them."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+
+N = 256
+
+
+def of(*shape, dtype=np.float32):
+    return jnp.asarray(np.random.default_rng(0).random(shape), dtype)
+
+
+def normal_density(x, w):
+    d = jnp.sum(x * x, 1)[:, None] - 2 * x @ w + jnp.sum(w * w, 0)
+    return jnp.exp(-d)
+
+
+TABLE = {
+    # after a product, where XLA's own code is as fast: it stays
+    "softmax of a product": (lambda x, w: jax.nn.softmax(x @ w), (of(N, N), of(N, N)), False),
+    "tanh of a product": (lambda x, w: jnp.tanh(x @ w), (of(N, N), of(N, N)), False),
+    "sum of squares of a product": (lambda x, w: jnp.sum((x @ w) ** 2), (of(N, N), of(N, N)), False),
+    "log-likelihood of labels": (
+        lambda x, w: jnp.take_along_axis(jax.nn.log_softmax(x @ w), jnp.zeros((4000, 1), int), 1).mean(),
+        (of(4000, 100), of(100, 10)), False),
+    # after a product, where it is not
+    "sine of a product": (lambda x, w: jnp.sin(x @ w), (of(N, N), of(N, N)), True),
+    "arctangents of a product": (lambda x, w: jnp.arctan2(x @ w, x), (of(N, N), of(N, N)), True),
+    "running sums of a product": (lambda x, w: jnp.cumsum(x @ w, 1), (of(N, N), of(N, N)), True),
+    "big product": (normal_density, (of(1024, 32), of(32, 1024)), True),
+    # alone
+    "tanh": (jnp.tanh, (of(N, N),), False),
+    "exponential": (jnp.exp, (of(N, N),), True),
+    "two selects of little": (lambda x: jnp.where(x > 0.5, 1.0, jnp.where(x > 0.1, x, 0.0)), (of(200, 200),), False),
+    "sum of rows of many": (lambda x: jnp.sum(x * x, 1), (of(2 * N, N),), True),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_decisions(name):
+    function, arguments, calls = TABLE[name]
+    compiled = reactant.jit(function, frontend="jax")
+    lowered = compiled.lower(*arguments)
+    lowered.compile()
+    assert bool(lowered.notes) == calls, lowered.notes
+    np.testing.assert_allclose(compiled(*arguments), jax.jit(function)(*arguments), rtol=2e-4, atol=1e-5)
+
+
+def test_short_sums_that_are_spread_stay_reductions():
+    """XLA would compute a chain of slices again for each element that is made of it; our loops keep it."""
+    points, centres = of(20000, 8), of(16, 8)
+
+    def nearest(points, centres):
+        return jnp.min(jnp.sum(points ** 2, 1)[:, None] - 2 * points @ centres.T + jnp.sum(centres ** 2, 1))
+
+    def lengths(points):
+        return jnp.sqrt(jnp.sum(points ** 2, 1))
+
+    operations = reactant.jit(nearest, frontend="jax").lower(points, centres).operations()
+    assert operations["stablehlo.reduce"] >= 2
+    assert "stablehlo.reduce" not in reactant.jit(lengths, frontend="jax").lower(points).operations()
