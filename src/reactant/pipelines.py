@@ -95,8 +95,9 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting"))
 
-TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_loops",
-                   "loop_windows", "loop_reads", "shape", "chains", "slicing", "dynamic_slicing", "logic", "cleanup"))
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_forms",
+                   "target_loops", "loop_windows", "loop_reads", "shape", "chains", "slicing",
+                   "dynamic_slicing", "logic", "cleanup"))
 
 NATIVE = Fixpoint(("target", "target_windows", "arithmetic", "shape", "chains", "slicing", "logic", "cleanup"))
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""

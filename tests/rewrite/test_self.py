@@ -7,12 +7,13 @@ import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.rewrite import registry, selftest
 from reactant.simplify import target_costs
 
-ON = {"target_stencils": "tpu", "loop_scans": "tpu", "loop_chunks": replace(target_costs.TPU, chunk_bytes=1 << 13)}
-"""Families that only some targets choose."""
+ON = {"target_stencils": "tpu", "gather_of_small_table_is_selects": "tpu",
+      "loop_scans": "tpu", "loop_chunks": replace(target_costs.TPU, chunk_bytes=1 << 13)}
+"""Families and rules that only some targets choose."""
 
 
 @pytest.mark.parametrize("name", [rule.name for rule in registry.rules()])
 def test_rule(name):
     rule = registry.rule(name)
-    with target_costs.target(ON.get(rule.family)):
+    with target_costs.target(ON.get(rule.name, ON.get(rule.family))):
         assert selftest.check(rule) > 0

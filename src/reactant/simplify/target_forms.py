@@ -1,0 +1,148 @@
+"""The last stage: the place of the greatest element by two plain reductions, small tables by selects."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, is_float, shape_of, size
+from reactant.rewrite import Site, match, producer, rewrite, variables
+from reactant.simplify.cleanup import COMPARE
+from reactant.simplify.target_costs import costs
+
+x, i, d, n = variables("x i d n")
+
+# ---- the greatest element and its place ----------------------------------------------------------------------------
+
+DECIDED = {"stablehlo.and": np.logical_and, "stablehlo.or": np.logical_or, "stablehlo.not": np.logical_not,
+           "stablehlo.select": lambda p, a, b: a if p else b}
+"""Ops that do nothing with numbers but choose among them."""
+MANY = 16
+"""Most ops of a region that chooses between two pairs."""
+
+
+def _chosen(site: Site) -> Callable[..., list[object]] | None:
+    """The region of a reduction as a function, if it only compares and chooses."""
+    body, returned = site.body(0), site.returned(0)
+    if len(body) > MANY or any(op.name not in DECIDED and op.name != "stablehlo.compare" for op in body):
+        return None
+
+    def run(*numbers: object) -> list[object]:
+        known = dict(zip(site.arguments(0), numbers, strict=True))
+        for op in body:
+            values = [known[v] for v in op.operands]
+            function = DECIDED.get(op.name)
+            if function is None:
+                function = COMPARE[attr.decode(op.attributes["comparison_direction"])]
+            known[op.results[0]] = function(*values)
+        return [known[v] for v in returned]
+    return run
+
+
+def _cases(dtype: np.dtype) -> Iterator[tuple[object, int, object, int]]:
+    """All ways in which two numbers and their places can compare: a region that only compares and chooses is known by
+    what it does in these."""
+    numbers = [1.0, 2.0, np.nan] if is_float(dtype) else [1, 2]
+    for a, c in product(numbers, numbers):
+        for b, e in ((3, 5), (5, 3)):
+            yield a, b, c, e
+
+
+def _extreme(site: Site) -> str | None:
+    """"maximum" or "minimum" where a reduction of (number, place) finds the first extreme, or the first NaN."""
+    run = _chosen(site)
+    if run is None:
+        return None
+    dtype = dtype_of(site.operands[0])
+    for name, better in (("maximum", np.greater), ("minimum", np.less)):
+        def first(a: object, b: int, c: object, e: int, better: Callable = better) -> tuple[object, int]:
+            if np.isnan(a) or np.isnan(c):              # type: ignore[call-overload]
+                both = np.isnan(a) and np.isnan(c)      # type: ignore[call-overload]
+                # of two NaN a region may keep either: reductions take them in order
+                return (a, b) if both or np.isnan(a) else (c, e)    # type: ignore[call-overload]
+            return (a, b) if better(a, c) or a == c and b < e else (c, e)
+        if all(np.array_equal(np.array(run(*case), float), np.array(first(*case), float), equal_nan=True)
+               for case in _cases(dtype) if not (case[0] != case[0] and case[2] != case[2] and case[1] > case[3])):
+            return name
+    return None
+
+
+def _argument_of_extreme(a, direction="GT", shape=(40, 30)):
+    """What JAX makes of argmax (argmin for LT), for examples."""
+    def body(p, k, q, m):
+        better = ops.compare(p, q, direction)
+        if a.dtype.kind == "f":
+            better = ops.or_(better, ops.compare(p, p, "NE"))
+        tie = ops.and_(ops.compare(p, q, "EQ"), ops.compare(k, m, "LT"))
+        return [ops.select(better, p, q), ops.select(ops.or_(better, tie), k, m)]
+    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else np.iinfo(a.dtype)
+    worst = limits.min if direction == "GT" else limits.max
+    if a.dtype.kind == "f":
+        worst = -np.inf if direction == "GT" else np.inf
+    return ops.reduce([a(*shape), ops.iota(shape, "int32", 1)], [worst, 0], (1,), body)
+
+
+@rewrite("stablehlo.reduce", dtypes="real",
+         example=(lambda a: _argument_of_extreme(a)[1], lambda a: _argument_of_extreme(a, "LT")[1],
+                  lambda a: _argument_of_extreme(a)),
+         counter=(lambda a: _argument_of_extreme(a, shape=(4, 3))[1],
+                  lambda a: ops.reduce(a(40, 30), 0, (1,), "add")))
+def argmax_is_two_reductions(site: Site):
+    """the greatest (least) element and its place by one reduction of pairs = the extreme, then the first place of it"""
+    table = costs()
+    if table is None or not table.argmax_as_reductions or len(site.results) != 2 \
+            or size(shape_of(site.operands[0])) < table.argmax_as_reductions:
+        return None
+    values, places, init, first = site.operands
+    along, made, zero = site.attribute("dimensions"), producer(places), ops.constant_value(first)
+    worst, dtype, counter = ops.constant_value(init), dtype_of(values), dtype_of(places)
+    shape = shape_of(values)
+    if len(along) != 1 or made is None or made.name != "stablehlo.iota" or made["iota_dimension"] != along[0] \
+            or zero is None or zero.ndim or zero != 0 or worst is None or shape[along[0]] == 0:
+        return None
+    name = _extreme(site)
+    limits = None if is_float(dtype) else np.iinfo(dtype)
+    lowest = -np.inf if limits is None else limits.min
+    highest = np.inf if limits is None else limits.max
+    if name is None or worst != (lowest if name == "maximum" else highest):
+        return None
+    best = ops.reduce(values, init, along, name)
+    kept = [k for k in range(len(shape)) if k != along[0]]
+    hit = ops.compare(values, ops.broadcast_in_dim(best, shape, kept), "EQ")
+    if is_float(dtype):
+        hit = ops.or_(hit, ops.compare(values, values, "NE"))
+    behind = np.iinfo(counter).max
+    place = ops.reduce(ops.select(hit, places, behind), behind, along, "minimum")
+    return [best, place]
+
+
+# ---- small tables --------------------------------------------------------------------------------------------------
+
+def _looked_up(a, rows, count=2000, kind="int32"):
+    return ops.gather(a(rows), a(count, 1, dtype=kind), offset_dims=[], collapsed_slice_dims=[0], start_index_map=[0],
+                      index_vector_dim=1, slice_sizes=[1])
+
+
+@rewrite(match.gather(x, i, dimension_numbers=d, slice_sizes=n),
+         example=(lambda a: _looked_up(a, 3), lambda a: _looked_up(a, 2, kind="int8"), lambda a: _looked_up(a, 1)),
+         counter=(lambda a: _looked_up(a, 100), lambda a: _looked_up(a, 3, 5),
+                  lambda a: _looked_up(a, 3, kind="uint8")))
+def gather_of_small_table_is_selects(x, i, d, n, result_shape):
+    """x[i] for few numbers x = select(i <= 0, x[0], select(i <= 1, x[1], ... )): out of range is the nearest"""
+    table, shape = costs(), shape_of(x)
+    if table is None or len(shape) != 1 or not 1 <= shape[0] <= table.gather_as_selects or d.offset_dims \
+            or d.collapsed_slice_dims != (0,) or d.operand_batching_dims or size(result_shape) < 1_000 \
+            or size(shape_of(i)) != size(result_shape) or dtype_of(i).kind != "i":
+        return None
+    places = ops.reshape(i, result_shape)
+
+    def row(k: int) -> ir.Value:
+        return ops.broadcast_in_dim(ops.reshape(ops.slice(x, (k,), (k + 1,)), ()), result_shape, ())
+    total = row(shape[0] - 1)
+    for k in range(shape[0] - 2, -1, -1):
+        total = ops.select(ops.compare(places, k, "LE"), row(k), total)
+    return total

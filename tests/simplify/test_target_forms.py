@@ -1,0 +1,58 @@
+"""Forms one target prefers, on programs of JAX: there, and with the same results, NaN and ties included."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+
+X = np.random.default_rng(0).normal(size=(50, 60)).astype(np.float32)
+X[3, 5], X[4, 1], X[4, 30] = np.nan, np.nan, np.nan
+X[7, 2] = X[7, 40] = 9
+X[9] = -np.inf
+X[10] = np.inf
+
+
+def rows(x):
+    return jnp.argmax(x, 1)
+
+
+def columns(x):
+    return jnp.argmin(x, 0)
+
+
+def integers(x):
+    return jnp.argmax(jnp.nan_to_num(x * 3).astype(jnp.int8), 1)
+
+
+@pytest.mark.parametrize("function", [rows, columns, integers])
+def test_the_place_of_the_extreme(function):
+    compiled = reactant.jit(function, frontend="jax", native="never", target="cpu")
+    text = compiled.lower(X).as_text()
+    assert "(tensor<f32>, tensor<i32>)" not in text and "(tensor<i8>, tensor<i32>)" not in text
+    np.testing.assert_array_equal(compiled(X), jax.jit(function)(X))
+
+
+def last_of_equals(x):
+    def body(left, right):
+        (a, i), (b, j) = left, right
+        keep = (a > b) | ((a == b) & (i > j))
+        return jnp.where(keep, a, b), jnp.where(keep, i, j)
+    places = jax.lax.broadcasted_iota(jnp.int32, x.shape, 1)
+    return jax.lax.reduce((x, places), (np.float32(-np.inf), np.int32(0)), body, (1,))[1]
+
+
+def test_other_reductions_of_pairs_stay():
+    compiled = reactant.jit(last_of_equals, frontend="jax", native="never", target="cpu")
+    values = np.round(np.nan_to_num(X))
+    assert compiled.lower(values).operations()["stablehlo.reduce"] == 1
+    np.testing.assert_array_equal(compiled(values), jax.jit(last_of_equals)(values))
+
+
+def test_small_tables_on_a_tpu():
+    def looked_up(table, i):
+        return table[i]
+    table, places = np.arange(5.0), np.random.default_rng(1).integers(-5, 5, 3000)
+    compiled = reactant.jit(looked_up, target="tpu")
+    assert "stablehlo.gather" not in compiled.lower(table, places).operations()
+    np.testing.assert_array_equal(compiled(table, places), table[places])
