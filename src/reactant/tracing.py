@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant import signature as sig
 from reactant.errors import LeakError, UnsupportedError
+from reactant.frontends import scipy
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, check_dtype
@@ -64,6 +65,7 @@ class Traced:
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
     """Trace `function` on arguments described by signature nodes."""
+    scipy.register_loaded()
     with building(), tracing(options) as session:
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]

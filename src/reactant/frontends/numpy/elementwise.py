@@ -22,10 +22,14 @@ Loop = Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], "ir.Value | Sequence
 
 def loop(ufunc: np.ufunc) -> Loop:
     """The loop of `ufunc`, or `UnsupportedError` naming it."""
-    try:
-        return LOOPS[ufunc]
-    except KeyError:
-        raise UnsupportedError(f"numpy.{ufunc.__name__} is not supported in compiled code.") from None
+    found = LOOPS.get(ufunc)
+    if found is None:
+        from reactant.frontends.scipy import special  # JAX's special functions are loaded by the first use
+        found = special.loop(ufunc)
+        if found is None:
+            package = "scipy.special" if special.name_of(ufunc) else "numpy"
+            raise UnsupportedError(f"{package}.{ufunc.__name__} is not supported in compiled code.")
+    return found
 
 
 def checked(ufunc: np.ufunc, values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> None:

@@ -203,6 +203,8 @@ def diag(v: object, k: int = 0) -> Tensor:
         return np.diagonal(a, k)
     if a.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
+    if a.is_concrete():
+        return of_concrete(np.diag(a.numpy(), int(k)))
     k, n = int(k), a.size + abs(int(k))
     # one row a element, zeros around: the value at (i, i + k)
     wide = ops.broadcast_in_dim(a.value(), (a.size, a.size), [0])
@@ -262,6 +264,8 @@ def vander(x: object, N: int | None = None, increasing: bool = False) -> Tensor:
     if a.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     count = a.size if N is None else int(N)
+    if a.is_concrete():
+        return of_concrete(np.vander(a.numpy(), count, increasing))
     dtype = np.promote_types(a.dtype, int)
     value = cast(a.value(), dtype)
     columns: Sequence[ir.Value] = [ops.splat(1, value)]

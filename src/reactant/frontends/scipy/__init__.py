@@ -1,0 +1,42 @@
+"""SciPy's compiled code that NumPy programs lean on: special functions, Fourier transforms, filters of images.
+
+SciPy's Python code is converted like the user's own; here stands what it calls in C. SciPy is never imported for it:
+`register_loaded()` looks at what the program has imported.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from reactant.frontends import calls
+from reactant.frontends.numpy.implements import has_tensors
+from reactant.frontends.scipy import filters, transforms
+from reactant.frontends.trace import is_tracing, located
+
+_TABLES: dict[str, dict[str, Callable]] = {"scipy.fft": transforms.FUNCTIONS,
+                                           "scipy.ndimage._nd_image": filters.FUNCTIONS}
+_registered: set[str] = set()
+
+
+def register_loaded() -> None:
+    """Replace the functions of the SciPy modules that are loaded. Cheap when there is nothing new."""
+    for name, table in _TABLES.items():
+        module = sys.modules.get(name)
+        if module is not None and name not in _registered:
+            _registered.add(name)
+            _register(module, table)
+
+
+def _register(module: ModuleType, table: dict[str, Callable]) -> None:
+    for name, ours in table.items():
+        theirs = getattr(module, name, None)
+        if theirs is not None:
+            calls.replace(theirs)(_choosing(theirs, located(ours)))
+
+
+def _choosing(theirs: Callable, ours: Callable) -> Callable:
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        return (ours if is_tracing() and has_tensors(args, kwargs) else theirs)(*args, **kwargs)
+    return choose

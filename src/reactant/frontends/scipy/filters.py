@@ -1,0 +1,164 @@
+"""`scipy.ndimage`: the C functions below its filters (gaussian, sobel, laplace, uniform, minimum, maximum, median...).
+
+As in C, sums are taken in double precision and converted to the dtype of the output at the end. What is written is the
+`output` array that SciPy's Python code has made.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy.implements import concretely
+from reactant.frontends.numpy.tensor import Tensor, wrap
+
+MODES = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
+"""SciPy's numbers of boundary modes, as modes of `np.pad`."""
+TAPS = 128
+"""Sums of at most this many shifted slices are written out; longer filters become a product with the windows."""
+
+
+def _known(x: Any, what: str) -> np.ndarray:
+    """Weights and footprints decide the program."""
+    if type(x) is Tensor:
+        if not x.is_concrete():
+            raise UnsupportedError(f"scipy.ndimage with {what} that are known only at run time is not supported in "
+                                   "compiled code. Use np.convolve or slices.")
+        x = concretely(x)
+    return np.asarray(x)
+
+
+def _padded(x: Any, before: list[int], after: list[int], mode: int, cval: float) -> Any:
+    widths = list(zip(before, after, strict=True))
+    options = {"constant_values": cval} if MODES[mode] == "constant" else {}
+    return np.pad(x, widths, mode=MODES[mode], **options)
+
+
+def _shifted(x: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    return x[tuple(slice(o, o + n) for o, n in zip(offset, shape, strict=True))]
+
+
+def _store(output: Any, value: Any, exact: bool = False) -> None:
+    if type(output) is not Tensor:
+        raise UnsupportedError("scipy.ndimage with an `output` array from outside is not supported in compiled code.")
+    if output.dtype.kind in "iub" and not exact:
+        raise UnsupportedError("Sums of scipy.ndimage that are cut to integers are not supported in compiled code: the "
+                               "last place of the sum would decide. Give the filter floating-point numbers.")
+    output[...] = value.astype(output.dtype) if type(value) is Tensor else value
+
+
+def _reach(size: int, origin: int) -> tuple[int, int]:
+    """How far the window of an element goes before and after it."""
+    before = size // 2 + origin
+    return before, size - 1 - before
+
+
+def _along(rank: int, axis: int, number: int) -> list[int]:
+    return [number if d == axis else 0 for d in range(rank)]
+
+
+def correlate1d(x: Any, weights: Any, axis: int, output: Any, mode: int, cval: float, origin: int) -> None:
+    x, w = wrap(x), _known(weights, "weights").astype(np.float64)
+    before, after = _reach(w.size, origin)
+    wide = _padded(x.astype(np.float64), _along(x.ndim, axis, before), _along(x.ndim, axis, after), mode, cval)
+    if w.size > TAPS:
+        _store(output, np.lib.stride_tricks.sliding_window_view(wide, w.size, axis=axis) @ wrap(w))
+        return
+    taps = [_shifted(wide, tuple(_along(x.ndim, axis, k)), x.shape) for k in range(w.size)]
+    _store(output, _weighted(taps, w))
+
+
+def _weighted(taps: list, w: np.ndarray) -> Any:
+    """In the order of SciPy's loops: symmetric and antisymmetric filters add (subtract) opposite elements first."""
+    half, near = w.size // 2, np.finfo(np.float64).eps
+    sign = 0
+    if w.size % 2:
+        sign = 1 if np.all(np.abs(w - w[::-1]) <= near) else -1 if np.all(np.abs(w + w[::-1]) <= near) else 0
+    if not sign:
+        total = taps[0] * w[0]
+        for tap, weight in zip(taps[1:], w[1:], strict=True):
+            total = total + tap * weight
+        return total
+    total = taps[half] * w[half]
+    for k in range(half):
+        far = taps[-1 - k]
+        total = total + (taps[k] + far if sign > 0 else taps[k] - far) * w[k]
+    return total
+
+
+def correlate(x: Any, weights: Any, output: Any, mode: int, cval: float, origins: Any) -> None:
+    x, w = wrap(x), _known(weights, "weights").astype(np.float64)
+    wide, offsets = _windows(x.astype(np.float64), w.shape, origins, mode, cval)
+    used = [offset for offset in offsets if w[offset] != 0]
+    if len(used) > 4 * TAPS:
+        raise UnsupportedError(f"scipy.ndimage.correlate with {len(used)} weights is not supported in compiled code. "
+                               "Use scipy.signal.fftconvolve, or filter along one axis after the other.")
+    total = None
+    for offset in used:
+        term = _shifted(wide, offset, x.shape) * w[offset]
+        total = term if total is None else total + term
+    _store(output, np.zeros(x.shape) if total is None else total)
+
+
+def _windows(x: Any, shape: tuple[int, ...], origins: Any, mode: int, cval: float) -> tuple[Any, list]:
+    reach = [_reach(n, int(o)) for n, o in zip(shape, origins, strict=True)]
+    wide = _padded(x, [r[0] for r in reach], [r[1] for r in reach], mode, cval)
+    return wide, list(np.ndindex(*shape))
+
+
+def uniform_filter1d(x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int) -> None:
+    x = wrap(x)
+    before, after = _reach(size, origin)
+    wide = _padded(x.astype(np.float64), _along(x.ndim, axis, before), _along(x.ndim, axis, after), mode, cval)
+    if size > TAPS:
+        total = np.lib.stride_tricks.sliding_window_view(wide, size, axis=axis).sum(axis=-1)
+    else:
+        total = sum(_shifted(wide, tuple(_along(x.ndim, axis, k)), x.shape) for k in range(size))
+    _store(output, total / float(size))
+
+
+def min_or_max_filter1d(x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int,
+                        minimum: int) -> None:
+    x = wrap(x)
+    before, after = _reach(size, origin)
+    wide = _padded(x, _along(x.ndim, axis, before), _along(x.ndim, axis, after), mode, cval)
+    if size > TAPS:
+        windows = np.lib.stride_tricks.sliding_window_view(wide, size, axis=axis)
+        _store(output, windows.min(axis=-1) if minimum else windows.max(axis=-1), exact=True)
+        return
+    _store(output, _extreme([_shifted(wide, tuple(_along(x.ndim, axis, k)), x.shape) for k in range(size)], minimum),
+           exact=True)
+
+
+def _extreme(items: list, minimum: int) -> Any:
+    found = items[0]
+    for item in items[1:]:
+        found = np.minimum(found, item) if minimum else np.maximum(found, item)
+    return found
+
+
+def min_or_max_filter(x: Any, footprint: Any, structure: Any, output: Any, mode: int, cval: float, origins: Any,
+                      minimum: int) -> None:
+    x, inside = wrap(x), _known(footprint, "footprints").astype(bool)
+    wide, offsets = _windows(x, inside.shape, origins, mode, cval)
+    items = [_shifted(wide, o, x.shape) for o in offsets if inside[o]]
+    if structure is not None:
+        heights = _known(structure, "structures").astype(np.float64)
+        items = [item.astype(np.float64) + (-1 if minimum else 1) * heights[o]
+                 for item, o in zip(items, (o for o in offsets if inside[o]), strict=True)]
+    _store(output, _extreme(items, minimum), exact=structure is None)
+
+
+def rank_filter(x: Any, rank: int, footprint: Any, output: Any, mode: int, cval: float, origins: Any) -> None:
+    x, inside = wrap(x), _known(footprint, "footprints").astype(bool)
+    wide, offsets = _windows(x, inside.shape, origins, mode, cval)
+    items = np.stack([_shifted(wide, o, x.shape) for o in offsets if inside[o]], axis=-1)
+    _store(output, np.sort(items, axis=-1)[..., int(rank)], exact=True)
+
+
+FUNCTIONS: dict[str, Callable] = {f.__name__: f for f in (
+    correlate1d, correlate, uniform_filter1d, min_or_max_filter1d, min_or_max_filter, rank_filter)}
+
+__all__ = ["FUNCTIONS", "MODES"]

@@ -1,0 +1,112 @@
+"""`scipy.special`: element-wise functions, computed by JAX's functions of the same name and corrected at their edges.
+
+All agree with SciPy to 1e-9 or better over the grid of tests/frontends/scipy/test_special.py. Complex arguments are
+refused.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.special as js
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.numpy.ufuncs import cast
+
+AS_IN_JAX = """betainc boxcox boxcox1p dawsn entr erf erfc erfcx erfinv expit fresnel gamma gammasgn i0 i0e i1 i1e logit
+    ndtr ndtri sici spence xlog1py xlogy""".split()
+"""Functions that agree everywhere."""
+
+def _digamma(x: jax.Array) -> jax.Array:
+    return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), js.digamma(x))
+
+
+def _exp1(x: jax.Array) -> jax.Array:
+    return jnp.where(x == jnp.inf, 0.0, js.exp1(x))
+
+
+def _expi(x: jax.Array) -> jax.Array:
+    edge = jnp.where(x == 0, -jnp.inf, jnp.where(x > 0, jnp.inf, -0.0))
+    return jnp.where((x == 0) | jnp.isinf(x), edge, js.expi(x))
+
+
+def _exprel(x: jax.Array) -> jax.Array:
+    edge = jnp.where(x == 0, 1.0, jnp.inf)
+    plain = (x == 0) | (x == jnp.inf)
+    return jnp.where(plain, edge, jnp.expm1(x) / jnp.where(plain, 1.0, x))
+
+
+def _gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
+    edge = jnp.where(a == 0, jnp.where(x > 0, 1.0, jnp.nan), jnp.where(x == jnp.inf, jnp.nan, 0.0))
+    known = ((a == 0) & (x > 0)) | ((a == jnp.inf) & (x >= 0))
+    return jnp.where(known, edge, js.gammainc(jnp.where(known, 1.0, a), x))
+
+
+def _gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
+    edge = jnp.where(a == 0, 0.0, jnp.where(x == jnp.inf, jnp.nan, 1.0))
+    known = ((a == 0) & (x > 0)) | ((a == jnp.inf) & (x >= 0))
+    return jnp.where(known, edge, js.gammaincc(jnp.where(known, 1.0, a), x))
+
+
+def _gammaln(x: jax.Array) -> jax.Array:
+    return jnp.where(x == -jnp.inf, -jnp.inf, js.gammaln(x))
+
+
+def _rel_entr(x: jax.Array, y: jax.Array) -> jax.Array:
+    inside = (x > 0) & (y > 0)
+    value = jnp.where(inside, x, 1.0) * jnp.log(jnp.where(inside, x, 1.0) / jnp.where(inside, y, 1.0))
+    outside = jnp.where((x == 0) & (y >= 0), 0.0, jnp.inf)
+    return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jnp.where(inside, value, outside))
+
+
+def _kl_div(x: jax.Array, y: jax.Array) -> jax.Array:
+    inside = (x > 0) & (y > 0)
+    value = jnp.where(inside, x, 1.0) * jnp.log(jnp.where(inside, x, 1.0) / jnp.where(inside, y, 1.0)) - x + y
+    outside = jnp.where((x == 0) & (y >= 0), y, jnp.inf)
+    return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jnp.where(inside, value, outside))
+
+
+def _log_ndtr(x: jax.Array) -> jax.Array:
+    return jnp.where(x > -1, jnp.log1p(-0.5 * js.erfc(jnp.maximum(x, -1.0) / np.sqrt(2))), js.log_ndtr(x))
+
+
+def _huber(delta: jax.Array, r: jax.Array) -> jax.Array:
+    inside = jnp.where(jnp.abs(r) <= delta, 0.5 * r * r, delta * (jnp.abs(r) - 0.5 * delta))
+    return jnp.where(delta < 0, jnp.inf, inside)
+
+
+CORRECTED: dict[str, Callable[..., jax.Array]] = {
+    "digamma": _digamma, "psi": _digamma, "exp1": _exp1, "expi": _expi, "exprel": _exprel, "gammainc": _gammainc,
+    "gammaincc": _gammaincc, "gammaln": _gammaln, "rel_entr": _rel_entr, "kl_div": _kl_div, "log_ndtr": _log_ndtr,
+    "huber": _huber, "cbrt": jnp.cbrt, "exp2": jnp.exp2, "expm1": jnp.expm1, "log1p": jnp.log1p,
+    "exp10": lambda x: jnp.power(10.0, x), "cosm1": lambda x: -2 * jnp.sin(x / 2) ** 2,
+    "log_expit": jax.nn.log_sigmoid, "betaincc": lambda a, b, x: js.betainc(b, a, 1 - x),
+}
+
+_FUNCTIONS: dict[str, Callable] = {**{n: f for n in AS_IN_JAX if (f := getattr(js, n, None))}, **CORRECTED}
+
+
+def name_of(ufunc: np.ufunc) -> str | None:
+    """The name of a ufunc of `scipy.special`, None for others."""
+    module = sys.modules.get("scipy.special")
+    return ufunc.__name__ if module is not None and getattr(module, ufunc.__name__, None) is ufunc else None
+
+
+def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], list[ir.Value]] | None:
+    """The loop of a ufunc of `scipy.special`, None where there is none."""
+    name = name_of(ufunc)
+    function = _FUNCTIONS.get(name or "")
+    if function is None:
+        return None
+
+    def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
+        kind = dtypes[-1]
+        if kind.kind != "f" or any(d.kind == "c" for d in dtypes):
+            raise UnsupportedError(f"scipy.special.{name} of complex numbers is not supported in compiled code.")
+        return call_jax(function, *(cast(v, kind) for v in values))
+    return run

@@ -1,0 +1,63 @@
+"""scipy.special over grids that hold the edges of each function."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.special
+
+import reactant
+from reactant.errors import UnsupportedError
+from reactant.frontends.scipy import special
+from tests.support import check
+
+EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-10, 1e3, -1e3]
+REAL = np.concatenate([np.linspace(-30, 30, 61), EDGES, [0.5, 1.0, 2.0, 6.5]])
+POSITIVE = np.concatenate([np.linspace(0.05, 20, 13), [0.0, 1.0, 100.0, np.inf, np.nan]])
+UNIT = np.concatenate([np.linspace(0, 1, 21), [1e-10, -0.5, 1.5, np.nan]])
+
+
+def grid(*axes):
+    return tuple(m.ravel() for m in np.meshgrid(*axes))
+
+
+ARGUMENTS = {
+    **{n: grid(POSITIVE[::2], POSITIVE[1::2], UNIT[::2]) for n in ("betainc", "betaincc")},
+    **{n: grid(POSITIVE, REAL[::5]) for n in ("boxcox", "boxcox1p", "huber")},
+    **{n: grid(POSITIVE, POSITIVE) for n in ("gammainc", "gammaincc", "kl_div", "rel_entr", "xlogy", "xlog1py")},
+    "erfinv": (np.concatenate([UNIT, -UNIT]),), "logit": (UNIT,), "ndtri": (UNIT,), "exp1": (POSITIVE,),
+}
+
+
+@pytest.mark.parametrize("name", sorted(special._FUNCTIONS))
+def test_against_scipy(name):
+    function = getattr(scipy.special, name)
+    arguments = ARGUMENTS.get(name, (REAL,))
+    check(lambda *a: function(*a), *arguments, rtol=1e-9, atol=1e-300)
+
+
+def test_calls_like_those_of_ufuncs():
+    def f(x, n):
+        out = np.zeros(3)
+        scipy.special.erf(x, out=out)
+        return out, scipy.special.expit(x.astype(np.float32)), scipy.special.gammaln(n), scipy.special.erf(x[0])
+    check(f, np.array([0.1, -2.0, 3.0]), np.array([3, 4, 5]), rtol=1e-6)
+
+
+def test_python_functions_of_scipy_are_followed():
+    check(lambda x: (scipy.special.logsumexp(x), scipy.special.softmax(x, axis=0), scipy.special.log_softmax(x)),
+          np.array([[0.1, 2.0], [-3.0, 4.0]]), rtol=1e-12)
+
+
+def test_derivatives_pass_through():
+    x = np.array([0.3, 1.7])
+    slope = reactant.grad(lambda x: scipy.special.erf(x).sum())(x)
+    np.testing.assert_allclose(slope, 2 / np.sqrt(np.pi) * np.exp(-x * x))
+    slope = reactant.grad(lambda x: scipy.special.gammaln(x).sum())(x)
+    np.testing.assert_allclose(slope, scipy.special.digamma(x))
+
+
+@pytest.mark.parametrize("f, text", [(lambda x: scipy.special.j0(x), "scipy.special.j0 is not supported"),
+                                     (lambda x: scipy.special.erf(x + 1j), "complex numbers")])
+def test_what_is_refused(f, text):
+    with pytest.raises(UnsupportedError, match=text):
+        reactant.jit(f)(np.ones(3))

@@ -1,0 +1,44 @@
+"""Functions of installed libraries, unmodified: scikit-image, SciPy's Python code, numpy.polynomial."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support import check
+
+skimage = pytest.importorskip("skimage")
+from scipy import integrate, linalg, optimize, signal, stats  # noqa: E402
+from scipy.spatial import distance  # noqa: E402
+from skimage import color, exposure, feature, filters, measure, metrics, restoration, transform, util  # noqa: E402
+
+RANDOM = np.random.default_rng(0)
+RGB, GREY = RANDOM.random((14, 12, 3)), RANDOM.random((14, 12))
+V, W = RANDOM.random(40), RANDOM.random(40)
+
+PROGRAMS = {
+    "rgb2hsv": (color.rgb2hsv, RGB), "hsv2rgb": (color.hsv2rgb, RGB), "rgb2lab": (color.rgb2lab, RGB),
+    "lab2rgb": (color.lab2rgb, RGB * 9 + [70, 0, 0]), "rgb2hed": (color.rgb2hed, RGB),
+    "rgb2ycbcr": (color.rgb2ycbcr, RGB),
+    "deltaE": (color.deltaE_ciede2000, RGB * 50, RGB[::-1] * 50),
+    "gamma": (lambda x: exposure.adjust_gamma(x, 2.0), GREY),
+    "sigmoid": (exposure.adjust_sigmoid, GREY), "rescale": (exposure.rescale_intensity, GREY),
+    "equalize": (exposure.equalize_hist, GREY), "nrmse": (metrics.normalized_root_mse, GREY, GREY[::-1]),
+    "integral": (transform.integral_image, GREY), "invert": (util.invert, GREY),
+    "windows": (lambda x: util.view_as_windows(x, (3, 3)).sum((2, 3)), GREY),
+    "blocks": (lambda x: measure.block_reduce(x, (3, 3), np.mean), GREY), "moments": (measure.moments_central, GREY),
+    "inertia": (measure.inertia_tensor, GREY), "sobel": (filters.sobel, GREY), "otsu": (filters.threshold_otsu, GREY),
+    "gaussian": (lambda x: filters.gaussian(x, 1.5), GREY), "harris": (feature.corner_harris, GREY),
+    "wiener": (lambda x: restoration.wiener(x, np.ones((3, 3)) / 9, 0.1), GREY),
+    "rosenbrock": (lambda x: (optimize.rosen(x), optimize.rosen_der(x), optimize.rosen_hess(x)), V[:6]),
+    "simpson": (lambda x: (integrate.simpson(x), integrate.trapezoid(x, dx=0.1), integrate.cumulative_trapezoid(x)), V),
+    "fftconvolve": (signal.fftconvolve, V, W), "hilbert": (signal.hilbert, V), "zscore": (stats.zscore, V),
+    "distances": (lambda a, b: (distance.cosine(a, b), distance.braycurtis(a, b), distance.jensenshannon(a, b)), V, W),
+    "toeplitz": (lambda x: (linalg.toeplitz(x), linalg.hankel(x), linalg.circulant(x)), V[:5]),
+    "block_diag": (linalg.block_diag, GREY[:3, :3], GREY[:2, :2]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name):
+    function, *arguments = PROGRAMS[name]
+    check(function, *arguments, rtol=1e-8, atol=1e-10)
