@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.api import Jitted
+from reactant.compiled import Lowered, Times
 from reactant.derivatives.entry import EXTRA, compiled, name_of, numbers_of
 from reactant.derivatives.linear import prepared, primal_of
 from reactant.derivatives.outline import Outlined, Slot, filled, leaves_of
@@ -61,10 +62,17 @@ class Compression:
         return self.colouring.seeds(self.dtype)
 
     def entries(self, values: np.ndarray) -> np.ndarray:
-        found = values.reshape(-1)[self.places]
         if self.sums is None:
-            return found
-        return np.bincount(self.sums, found, self.pattern.nnz).astype(found.dtype)
+            return values.reshape(-1)[self.places]
+        places, starts = self._in_order
+        return np.add.reduceat(values.reshape(-1)[places], starts) if len(starts) else values.reshape(-1)[:0]
+
+    @cached_property
+    def _in_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """The places by entry, and where those of each entry begin: every entry has one at least."""
+        assert self.sums is not None
+        order = np.argsort(self.sums, kind="stable")
+        return self.places[order], np.searchsorted(self.sums[order], np.arange(self.pattern.nnz))
 
 
 class SparseJacobian:
@@ -152,9 +160,12 @@ class SparseJacobian:
         with building():
             checks = [] if traced.flags is None else [traced.flags]
             made = pulled_to(module, split.places, result, rows.count, checks)
-            pipelines.run(made, "default" if options.optimize is True else options.optimize or "none", options=options)
+            passes = "default" if options.optimize is True else options.optimize or "none"
+            report = pipelines.run(made, passes, options=options)
             dtype = dtype_of(modules.function(made).regions[0].blocks[0].arguments[-1])
-            program = Executable(made, name=self.__name__, xla_options=dict(options.xla))
+            lowered = Lowered(self.__name__, Traced(made, None), None, report, Times(), options)
+            program = Executable(made, name=self.__name__, xla_options=dict(options.xla),
+                                 native=lowered.native_module(None))
         return Compression(pattern, rows, shape, places, sums, program, contents, dtype,
                            traced.errors if checks else ())
 
