@@ -1,12 +1,13 @@
 """The adjoint of a shallow-water model: memory and time of its gradient, by how the loop over time is kept.
 
     python benchmarks/shallow_water_adjoint.py [--size 512] [--steps 1000] [--budget 256MB] [--dtype float32]
-                                               [--repeats 3] [--growth] [--native auto] [--tiny] [--json FILE]
+                                               [--repeats 3] [--growth] [--native never] [--tiny] [--json FILE]
 
 The model is plain NumPy that writes into its arrays: surface height and two velocities on a staggered grid in a closed
 basin, with advection, stepped forward-backward. The gradient is that of the energy at the end in the initial state.
-Peak memory is what XLA allocates for the compiled program (arguments, results and temporaries); time is the processor
-time of one call, the median of runs that alternate with the primal's. --growth adds figures for fewer steps.
+Peak memory is what XLA allocates for the compiled program (arguments, results and temporaries; the workspace of native
+code is among them); time is the processor time of one call, the median of runs that alternate with the primal's.
+--growth adds figures for fewer steps, and how time and memory grow from the fewest to the most.
 """
 import argparse
 import json
@@ -67,7 +68,7 @@ class Case:
         return statistics.median(self.seconds)
 
 
-def compare(size, steps, dtype, budget, repeats, plain=True, native="never"):
+def compare(size, steps, dtype, budget, repeats, plain=True, native="auto"):
     """The primal and its gradients, timed in turns; their results agree."""
     function, arguments = make(size, dtype)
     arguments = (*arguments, steps)
@@ -92,6 +93,17 @@ def rows_of(cases, steps):
              "over_primal": c.median / primal.median} for c in cases]
 
 
+def print_growth(rows):
+    """How time and memory grow, as powers of the number of steps (1: linear, 0.5: square root)."""
+    first, last = ({r["program"]: r for r in rows if r["steps"] == steps} for steps in (rows[0]["steps"],
+                                                                                       rows[-1]["steps"]))
+    for name in last:
+        if name != "primal":
+            more = np.log(last[name]["steps"] / first[name]["steps"])
+            powers = [np.log(last[name][what] / first[name][what]) / more for what in ("seconds", "megabytes")]
+            print(f"{name}: time grows with steps to the {powers[0]:.2f}, memory to the {powers[1]:.2f}")
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", type=int, default=512)
@@ -102,8 +114,7 @@ def main(arguments=None):
     parser.add_argument("--growth", action="store_true", help="figures for a quarter and a sixteenth of the steps too")
     parser.add_argument("--tiny", action="store_true", help="seconds, for CI")
     parser.add_argument("--no-plain", action="store_true", help="leave out the gradient that keeps every step")
-    parser.add_argument("--native", default="never", choices=("never", "auto"),
-                        help="auto: loops as native code, of whose scratch memory XLA's figures do not tell")
+    parser.add_argument("--native", default="auto", choices=("never", "auto"), help="never: XLA alone")
     parser.add_argument("--json", help="write the rows to this file")
     chosen = parser.parse_args(arguments)
     if chosen.tiny:
@@ -119,6 +130,8 @@ def main(arguments=None):
         table.add_row(str(row["steps"]), row["program"], f"{row['megabytes']:.1f}", f"{row['seconds']:.3f}",
                       f"{row['over_primal']:.2f}")
     Console().print(table)
+    if chosen.growth:
+        print_growth(rows)
     if chosen.json:
         with open(chosen.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)
