@@ -1,6 +1,7 @@
 """Loops and branches as native code: results against NumPy, and that nothing is copied that need not be."""
 import re
 
+import jax
 import numpy as np
 import pytest
 
@@ -152,6 +153,20 @@ def test_programs(name):
     assert_same(wanted, compiled(*mine), rtol=1e-10, atol=1e-12)
     assert_same(plain, mine, rtol=1e-10, atol=1e-12)
     assert "reactant.native" in compiled.lower(*make()).compile().as_text()
+
+
+@pytest.mark.parametrize("which", [0, 1, 2, 7, -3])
+@pytest.mark.parametrize("results", [1, 2, 3])
+def test_cases_with_numbers_as_results(which, results):
+    """`stablehlo.case` of one and of several numbers; an index out of bounds takes the last branch."""
+    def f(x, k):
+        branches = [lambda v, m=m: tuple(v.sum() * m + n for n in range(results)) for m in (1.0, -2.0, 5.0)]
+        made = jax.lax.switch(k, branches, x)
+        return [m * x for m in made]
+    x = np.arange(40.0)
+    wanted = f(jax.numpy.asarray(x), which)
+    for got, right in zip(reactant.jit(f, native="always")(x, which), wanted, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-6)
 
 
 def test_triangles_are_loop_bounds():

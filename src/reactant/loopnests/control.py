@@ -179,7 +179,8 @@ class Compiler(Buffers):
             place = self.e.a.as_index(condition)
             outside = place if condition.dtype.kind == "u" else place
             index = self.w.affine(outside)
-            lines = [f"{results}scf.index_switch {index}{arrow}"]
+            given = f" -> {', '.join(types)}" if types else ""
+            lines = [f"{results}scf.index_switch {index}{given}"]
             for k in order[:-1]:
                 lines += [f"case {k} {{", *branches[k], "}"]
             self.w.scopes[-1].lines += [*lines, "default {", *branches[last], "}"]
