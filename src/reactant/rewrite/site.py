@@ -6,6 +6,7 @@ erased op crashes the process, so a rule keeps nothing between calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -16,6 +17,9 @@ from reactant.ir import modules, ops
 CHANGED = object()
 """Returned by a general rule that changed the op in place (its regions, its operands) instead of replacing it."""
 
+
+MANY = 64
+"""How far `users` counts."""
 
 REVISION = [0]
 """Counts what the engine does: an analysis of an op is good as long as this stays as it is."""
@@ -200,5 +204,7 @@ def readers(value: ir.Value) -> Iterator[Producer]:
 
 
 def users(value: ir.Value) -> int:
-    """Number of ops that use a value (an op that uses it twice counts twice)."""
-    return sum(1 for _ in value.uses)
+    """Number of ops that use a value (an op that uses it twice counts twice). More than `MANY` are not counted: rules
+    ask for one, two or several, and a parameter of the program may have thousands."""
+    return sum(1 for _ in islice(value.uses, MANY))
+

@@ -4,6 +4,7 @@ and a condition that does not change is asked before the loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from jaxlib.mlir import ir
 
@@ -23,6 +24,9 @@ from reactant.simplify.control_flow import (
 )
 from reactant.simplify.loops import BODY, CONDITION, V, counted, is_generated
 
+MANY_READERS = 256
+"""How many readers of one value are looked through for a twin."""
+
 # ---- equal loops and branches --------------------------------------------------------------------------------------
 
 def _twin(op: ir.Operation) -> ir.Operation | None:
@@ -31,7 +35,7 @@ def _twin(op: ir.Operation) -> ir.Operation | None:
     if not anchors:
         return None
     fewest = min(anchors, key=users)
-    for reader in readers(fewest):
+    for reader in islice(readers(fewest), MANY_READERS):
         other = _in_block(reader._op, op.block)
         if other is None or other == op or other.name != op.name or not other.is_before_in_block(op) \
                 or any(v != w and not same_constant(v, w) for v, w in zip(other.operands, op.operands, strict=False)) \
@@ -119,7 +123,7 @@ def _companion(site: Site) -> ir.Operation | None:
     if not pure(op):
         return None
     needed = set(captures(op))
-    for reader in readers(op.operands[0]):
+    for reader in islice(readers(op.operands[0]), MANY_READERS):
         other = reader._op
         if other.name != "stablehlo.if" or other == op or other.block != op.block or not other.is_before_in_block(op) \
                 or not pure(other) or not any(users(r) for r in other.results):
@@ -163,29 +167,41 @@ def _shared(site: Site, left: Sequence[ir.Operation], right: Sequence[ir.Operati
             ) -> list[tuple[ir.Operation, ir.Operation]]:
     """Equal ops of both branches that need nothing made inside, but what is shared already."""
     same: dict[ir.Value, ir.Value] = {}
-    pairs, candidates = [], {}
-    for op in right:
-        candidates.setdefault((op.name, len(op.operands)), []).append(op)
-    taken: list[ir.Operation] = []
-    outer = {}
+
+    def key(op: ir.Operation) -> tuple:
+        return op.name, tuple([same.get(v, v) for v in op.operands]), _attributes(op)
+
+    place = {result: number for number, op in enumerate(right) for result in op.results}
+    waiting: dict[tuple, list[int]] = {}
+    for number, op in enumerate(right):
+        waiting.setdefault(key(op), []).append(number)
+    pairs, taken, outer = [], set(), set()
     for op in left:
-        if len(op.regions) or not pure(op) or not all(v in outer or not defined_in(v, site.op) for v in op.operands):
+        if len(op.regions) or not all(v in outer or not defined_in(v, site.op) for v in op.operands) or not pure(op):
             continue
-        for other in candidates.get((op.name, len(op.operands)), ()):
-            if other in taken or not any(users(r) for r in other.results) or [r.type for r in op.results] != [
-                    r.type for r in other.results] or [same.get(v, v) for v in other.operands] != list(op.operands) \
-                    or not _same_attributes(op, other):
+        wanted = op.name, tuple(op.operands), _attributes(op)
+        for number in sorted(waiting.get(wanted, ())):
+            other = right[number]
+            if number in taken or key(other) != wanted or not any(users(r) for r in other.results) \
+                    or [r.type for r in op.results] != [r.type for r in other.results]:
                 continue
-            taken.append(other)
+            taken.add(number)
             same.update(zip(other.results, op.results, strict=True))
-            outer.update(dict.fromkeys(op.results))
+            outer.update(op.results)
             pairs.append((op, other))
+            for reader in {place[r] for value in other.results for use in value.uses
+                           for r in use.owner.operation.results if r in place}:
+                waiting.setdefault(key(right[reader]), []).append(reader)
             break
     return pairs
 
 
-def _same_attributes(a: ir.Operation, b: ir.Operation) -> bool:
-    return {k: a.attributes[k] for k in a.attributes} == {k: b.attributes[k] for k in b.attributes}
+def _attributes(op: ir.Operation) -> object:
+    """All attributes of an op as something comparable."""
+    try:
+        return frozenset((name, op.attributes[name]) for name in op.attributes)
+    except (TypeError, ValueError):     # complex numbers: the bindings cannot cast them
+        return op.get_asm(use_local_scope=True)
 
 
 _SAME_TAIL = if_of(
@@ -228,7 +244,7 @@ def _tail(site: Site, a: ir.Value, b: ir.Value) -> tuple[ir.Operation, int] | No
     if one is None or other is None or a == b or one.name != other.name or len(one.regions) or len(one.results) > 1 \
             or not defined_in(a, site.op) or not defined_in(b, site.op) or users(a) > 1 or users(b) > 1 \
             or not pure(one) or one.name == "stablehlo.constant" or len(one.operands) != len(other.operands) \
-            or not _same_attributes(one, other):
+            or _attributes(one) != _attributes(other):
         return None
     differ = [i for i, (v, w) in enumerate(zip(one.operands, other.operands, strict=True)) if v != w]
     if len(differ) != 1 or one.operands[differ[0]].type != other.operands[differ[0]].type:

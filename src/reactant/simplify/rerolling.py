@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.batching.engine import Batcher, batches
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import match, pure, rest, rewrite, variables
+from reactant.rewrite import match, pure, rest, rewrite, users, variables
 from reactant.rewrite.site import readers
 
 x, y, d = variables("x y d")
@@ -196,7 +196,7 @@ def concatenate_of_equal_computations(xs, d, result_shape):
 
 
 def _is_read_elsewhere(value: ir.Value) -> bool:
-    return sum(1 for _ in readers(value)) > 1
+    return users(value) > 1
 
 
 def _sum_of_products(a: Any, count: int = 8, first: bool = False) -> ir.Value:
