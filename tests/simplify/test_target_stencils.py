@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant import CompileOptions, pipelines
 from reactant.__main__ import main
+from reactant.ir import modules
+from reactant.ir.context import building
 from reactant.simplify import target_costs
 
 RNG = np.random.default_rng(3)
@@ -89,3 +92,27 @@ def test_each_target_has_all_numbers():
     with target_costs.target("tpu"):
         assert target_costs.costs().stencil_as_convolution
     assert target_costs.costs() is not target_costs.TPU
+
+
+def test_loops_are_unrolled_as_far_as_the_target_wants():
+    program = """func.func @main(%x: tensor<40xf32>) -> tensor<40xf32> {
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %last = stablehlo.constant dense<6> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<40xf32>
+      cond {
+        %p = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %next = stablehlo.add %i, %one : tensor<i32>
+        %b = stablehlo.sine %a : tensor<40xf32>
+        stablehlo.return %next, %b : tensor<i32>, tensor<40xf32>
+      }
+      return %r#1 : tensor<40xf32> }"""
+    sines = {}
+    for target in ("cpu", "gpu", "tpu"):
+        with building():
+            module = modules.parse(program)
+            pipelines.run(module, "default", CompileOptions(target=target))
+            sines[target] = modules.counts(module)["stablehlo.sine"]
+    assert sines == {"cpu": 1, "gpu": 6, "tpu": 6}

@@ -13,6 +13,7 @@ from reactant.ir import ops
 from reactant.ir.induction import counters, trips
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, producer, pure, rewrite, users
+from reactant.simplify.target_costs import costs
 
 CONDITION, BODY = 0, 1
 GENERATORS = {f"stablehlo.{n}" for n in ("constant", "iota", "broadcast_in_dim", "reshape")}
@@ -222,7 +223,8 @@ def _overwrites(value: ir.Value, argument: ir.Value, site: Site) -> list[ir.Oper
 
 UNROLLED_TRIPS = 4
 UNROLLED_OPERATIONS = 64
-"""A loop of known trip count is unrolled while it has at most this many turns, and ops in all of them."""
+"""A loop of known trip count is unrolled while it has at most this many turns, and ops in all of them; where the target
+has no numbers of its own."""
 
 
 @rewrite("stablehlo.while",
@@ -231,11 +233,13 @@ UNROLLED_OPERATIONS = 64
          counter=counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%r#1", trips=9))
 def while_of_few_turns(site: Site):
     """a loop of no turn is what it started with; one of a few known turns is its body that often"""
-    turns = trips(site.op)
+    turns, table = trips(site.op), costs()
     if turns is None:
         return None
-    if turns.most and not (turns.exact and (turns.most == 1 or turns.most <= UNROLLED_TRIPS and turns.most
-                                            * sum(1 for _ in inside(site.op)) <= UNROLLED_OPERATIONS)):
+    most, operations = (UNROLLED_TRIPS, UNROLLED_OPERATIONS) if table is None else \
+        (table.unrolled_turns, table.unrolled_operations)
+    if turns.most and not (turns.exact and (turns.most == 1 or turns.most <= most and turns.most
+                                            * sum(1 for _ in inside(site.op)) <= operations)):
         return None
     values = site.operands
     for _ in range(turns.most):

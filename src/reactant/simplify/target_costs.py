@@ -52,6 +52,10 @@ class Costs:
     """Least elements of which the greatest and its place are found by two plain reductions rather than one of pairs."""
     gather_as_selects: int
     """Most rows of a table that is looked up by selecting among its rows."""
+    unrolled_turns: int
+    """Most turns of a loop of known trip count that is unrolled,"""
+    unrolled_operations: int
+    """and most ops in all of them together."""
     chunk_bytes: int
     """What a batch of turns may make, where all turns of a loop make too much; 0: such a loop stays as it is."""
     scan_turns: int
@@ -75,6 +79,8 @@ CPU = Costs(
     stencil_as_convolution=0,        # 3x3: 1.4x to 200x slower
     argmax_as_reductions=1_024,      # rows: 4x (f32), 1.9x (f64)
     gather_as_selects=0,
+    unrolled_turns=4,                # a turn is a jump; unrolled ones fuse
+    unrolled_operations=64,
     chunk_bytes=0,                   # the loop is native code, and its turns stay in the cache
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
 )
@@ -98,6 +104,8 @@ GPU = Costs(
     stencil_as_convolution=0,        # one channel in and out: the matrix units have nothing to contract
     argmax_as_reductions=0,          # XLA:GPU reduces pairs in one pass over memory
     gather_as_selects=0,
+    unrolled_turns=8,                # a turn costs launches and a test; unrolled ones fuse into one launch
+    unrolled_operations=256,
     chunk_bytes=1 << 26,             # the L2 cache (50 MB of H100, 40 of A100) holds most of it
     scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
 )
@@ -121,6 +129,8 @@ TPU = Costs(
     stencil_as_convolution=3,        # taps become a contraction on the matrix unit: 275 Tflop/s (v4) beside 4.3
     argmax_as_reductions=0,
     gather_as_selects=16,            # gathers go element by element; a select is one pass over registers
+    unrolled_turns=8,
+    unrolled_operations=256,
     chunk_bytes=1 << 26,             # VMEM has 16 to 128 MB; a chunk is far above a launch
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
 )
