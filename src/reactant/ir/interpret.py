@@ -133,8 +133,8 @@ def _spell_out_total_orders(work: ir.Module) -> None:
     for op in list(modules.walk(work)):
         if op.name == "stablehlo.compare" and "TOTALORDER" in str(op.attributes.get("compare_type")):
             with ir.InsertionPoint(op), op.location:
-                sides = [_ordered_bits(v) for v in op.operands]
-                made = ops.compare(*sides, attr.decode(op.attributes["comparison_direction"]))
+                left, right = (_ordered_bits(v) for v in op.operands)
+                made = ops.compare(left, right, attr.decode(op.attributes["comparison_direction"]))
             op.results[0].replace_all_uses_with(made)
             op.erase()
     ops.record(before)

@@ -73,6 +73,7 @@ class _Reader:
             return MOVES[word](made, operands, shape)
         if word == "convert":
             return operands[0].real.astype(dtype) if dtype.kind != "c" else operands[0].astype(dtype)
+        assert function is not None
         return np.asarray(function(*operands)).astype(dtype)
 
 
