@@ -1,6 +1,7 @@
 """How a derivative is called: inside a trace as part of it, outside as a compiled function of its own."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections import OrderedDict
@@ -13,12 +14,14 @@ import numpy as np
 from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
 from reactant.compiled import Compiled, Lowered
+from reactant.derivatives.direct import CalledDirectly, Shortcut
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.jax_functions import JaxJitted
+from reactant.runtime.direct import Miss
 
 EXTRA = "reactant_extra"
 """The keyword by which an entry point hands tangents or cotangents to its compiled function."""
@@ -51,6 +54,31 @@ class Sharing(Jitted):
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         with self._lock:
             return self._entries.setdefault(key, compiled_once(self._lower(key, keep=False)))
+
+
+class OfJax(Sharing):
+    """A derivative of a JAX function: device arrays are taken as they are, and results are JAX's."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.shortcut = Shortcut()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with contextlib.suppress(Miss):
+            return self.shortcut.call(args, kwargs)
+        return as_jax(super().__call__(*args, **kwargs))
+
+    def _compile(self, key: tuple, leaves: list) -> Compiled:
+        made = compiled_once(self._lower(key, keep=False))
+        entry = CalledDirectly(made.lowered, made.executable, key[0], key[1])
+        self.shortcut.offer(entry.direct)
+        with self._lock:
+            return self._entries.setdefault(key, entry)
+
+    def clear_cache(self) -> None:
+        """Forget every compiled program of this function."""
+        super().clear_cache()
+        self.shortcut = Shortcut()
 
 
 class Retraced(Jitted):
@@ -91,6 +119,8 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
             at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
             parameters.insert(at, keyword)
         entry.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    if kind is Sharing and not extra and isinstance(inner, JaxJitted):
+        kind = OfJax
     return kind(entry, inner.options, inner._static, inner._traced)
 
 
@@ -122,8 +152,11 @@ def _is_of_jax(function: Any) -> bool:
 
 def delivered(function: Any, result: Any) -> Any:
     """What a derivative gives to the caller: of a JAX function, JAX arrays."""
-    if not _is_of_jax(function):
-        return result
+    return as_jax(result) if _is_of_jax(function) else result
+
+
+def as_jax(result: Any) -> Any:
+    """A tree with JAX arrays in the place of NumPy's."""
     return sig.map_tree(result, lambda x: jax.numpy.asarray(x) if isinstance(x, (np.ndarray, np.generic)) else x)
 
 

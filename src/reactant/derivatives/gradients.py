@@ -11,6 +11,7 @@ import numpy as np
 
 from reactant.api import Jitted
 from reactant.derivatives.entry import (
+    OfJax,
     compiled,
     delivered,
     name_of,
@@ -54,7 +55,9 @@ class Derivative:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return self.traced(args, kwargs)
-        return delivered(self.differentiated, self.jitted(*args, **kwargs))
+        jitted = self.jitted
+        result = jitted(*args, **kwargs)
+        return result if type(jitted) is OfJax else delivered(self.differentiated, result)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, as `Jitted.lower` gives it."""

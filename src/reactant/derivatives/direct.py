@@ -1,0 +1,136 @@
+"""Derivatives of JAX functions, called with device arrays: as `reactant.runtime.direct` calls JAX functions."""
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from reactant import signature as sig
+from reactant.compiled import Compiled, Lowered
+from reactant.errors import translated
+from reactant.frontends.numpy.tensor import PYTHON
+from reactant.runtime.direct import Direct, Miss
+from reactant.runtime.executable import Executable
+from reactant.runtime.jax_internals import X64, nothing_traced, restore_x64, swap_x64
+from reactant.session import is_tracing
+from reactant.tracing import Result
+
+MOST_MISSED = 3
+"""Calls for other programs after which the signature is looked up first."""
+
+
+class CalledDirectly(Compiled):
+    """A compiled program that takes the caller's trees of arrays as they are, where `direct` is there."""
+
+    def __init__(self, lowered: Lowered, executable: Executable, positional: tuple, keyword: tuple) -> None:
+        super().__init__(lowered, executable)
+        self.direct: Direct | None = None
+        if self._is_plain(positional, keyword):
+            self.direct = self._direct(positional, keyword)
+
+    def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
+        """Call with flattened arguments."""
+        if self.direct is not None:
+            with X64():
+                if self.direct.compiled is None:
+                    self.direct.compile(args, kwargs)
+                try:
+                    return self.direct(*args, **kwargs)
+                except Miss:
+                    pass
+        return super().run(leaves, args, kwargs)
+
+    def _is_plain(self, positional: tuple, keyword: tuple) -> bool:
+        """Whether arguments and results are trees of arrays and nothing has to be done after the call."""
+        traced = self._traced
+        results = jax.tree_util.tree_leaves(traced.result)
+        nodes = [n for n in (*positional, *(n for _, n in keyword)) if not isinstance(n, sig.Static)]
+        return bool(self.lowered.on_device and results and jax.device_count() == 1
+                    and not (traced.written or traced.updates or traced.captured) and traced.flags is None
+                    and all(type(r) is Result and not r.steps and r.layout is None and r.kind != PYTHON
+                            for r in results)
+                    and all(map(_is_tree_of_arrays, nodes)))
+
+    def _direct(self, positional: tuple, keyword: tuple) -> Direct | None:
+        """The direct way; where another function has the same executable, that one's, if it is called alike."""
+        result = self._traced.result
+        called = (positional, keyword, jax.tree_util.tree_structure(result),
+                  tuple(r.index for r in jax.tree_util.tree_leaves(result)))
+        if self.executable.directly is not None:
+            return self.executable.directly if getattr(self.executable, "called", None) == called else None
+        names = dict(keyword)
+
+        def leaves_of(args: tuple, kwargs: dict) -> list[Any] | None:
+            found: list[Any] = []
+            fits = len(args) == len(positional) and kwargs.keys() == names.keys() and all(
+                _gather(node, x, found) for node, x in zip(positional, args, strict=True)) and all(
+                _gather(node, kwargs[name], found) for name, node in keyword)
+            return found if fits else None
+
+        def built(results: list[Any]) -> Any:
+            return jax.tree_util.tree_map(lambda leaf: results[leaf.index], result)
+
+        static = {"static_argnums": tuple(i for i, n in enumerate(positional) if isinstance(n, sig.Static)),
+                  "static_argnames": tuple(name for name, n in keyword if isinstance(n, sig.Static))}
+        made = self.executable.direct(leaves_of, built, **{key: value for key, value in static.items() if value})
+        self.executable.called = called                 # type: ignore[attr-defined]
+        return made
+
+
+def _is_tree_of_arrays(node: Any) -> bool:
+    """Whether a signature is of what jax takes apart as we do, down to arrays that jax takes as they are."""
+    if isinstance(node, sig.Static):
+        return node.value is None
+    kind = node[0]
+    if kind in ("list", "tuple", "namedtuple", "pytree", "dict"):
+        return all(map(_is_tree_of_arrays, node[-1]))
+    return kind == "array" and node[3] is None or kind == "device" and not node[3]
+
+
+def _gather(node: Any, x: Any, found: list[Any]) -> bool:
+    """Collect the arrays of `x` in the order of the signature `node`; False where they do not agree."""
+    if isinstance(node, sig.Static):
+        return node == sig.Static(x)
+    kind = node[0]
+    if kind in ("array", "device"):
+        found.append(x)
+        return isinstance(x, jax.Array) and x.shape == node[1] and x.dtype == node[2]
+    if kind == "dict":
+        return type(x) is node[1] and len(x) == len(node[2]) and all(
+            key.value in x and _gather(n, x[key.value], found) for key, n in zip(node[2], node[3], strict=True))
+    if kind == "pytree":
+        parts, tree = jax.tree_util.tree_flatten(x)
+        return tree == node[1] and all(_gather(n, part, found) for n, part in zip(node[2], parts, strict=True))
+    wanted = node[1] if kind == "namedtuple" else {"list": list, "tuple": tuple}[kind]
+    return type(x) is wanted and len(x) == len(node[-1]) and all(
+        _gather(n, part, found) for n, part in zip(node[-1], x, strict=True))
+
+
+class Shortcut:
+    """The first program of a function, called without a look at the signature while calls are for it."""
+
+    def __init__(self) -> None:
+        self.direct: Direct | None = None
+        self.missed = 0
+
+    def offer(self, direct: Direct | None) -> None:
+        """Take a program, if there is none yet."""
+        if self.direct is None and self.missed < MOST_MISSED:
+            self.direct = direct
+
+    def call(self, args: tuple, kwargs: dict) -> Any:
+        """The result of a call; raises `Miss` where the program is not for it."""
+        if self.direct is None or is_tracing() or not nothing_traced() or jax.config.jax_disable_jit:
+            raise Miss
+        before = swap_x64(True)
+        try:
+            return self.direct(*args, **kwargs)
+        except (Miss, TypeError, ValueError):
+            self.missed += 1
+            if self.missed >= MOST_MISSED:
+                self.direct = None
+            raise Miss from None
+        except jax.errors.JaxRuntimeError as error:
+            raise translated(error) from None
+        finally:
+            restore_x64(before)
