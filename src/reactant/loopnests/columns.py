@@ -11,15 +11,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reactant.ir.types import size
-from reactant.loopnests.affine import ZERO, Affine, symbol
+from reactant.loopnests.affine import ZERO, Affine, number, symbol
 from reactant.loopnests.elements import Buffer, Flat
 from reactant.loopnests.graph import Node
 from reactant.loopnests.plan import Plan, Planner, Root, here, is_root, windows_apart
 from reactant.loopnests.strips import _depends, scalars_alone, write_while
+from reactant.loopnests.writer import parallel_end
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler, Slot
 
+LANES = 8
+"""Columns that make their turns together: each is a chain of operations that wait for one another."""
+WORK = 100
+"""Operations of one column, at least."""
 LEAST_STRIDE = 4
 """Elements between neighbours from which it pays to change the loops' order."""
 
@@ -150,17 +155,26 @@ class Columns:
             self._outer(d + 1, (*index, ZERO))
             return
         w, counter = self.w, self.w.fresh("i")
-        low, high, step = w.index(0), w.index(extent), w.index(1)
+        lanes = LANES if all(n == 1 for n in self.shape[d + 1:]) and extent >= 2 * LANES else 1
+        whole = extent - extent % lanes
+        low, high, step = w.index(0), w.index(whole), w.index(lanes)
         parallel = self.c.parallel and not any(i.terms for i in index)
         w.loop(f"scf.parallel ({counter}) = ({low}) to ({high}) step ({step}) {{" if parallel else
                f"scf.for {counter} = {low} to {high} step {step} {{", (counter,))
-        w.facts.ranges[counter] = (0, extent - 1)
+        w.facts.ranges[counter] = (0, whole - lanes)
+        rest = (ZERO,) * (len(self.shape) - d - 1)
         with self.e.remembering():
-            self._outer(d + 1, (*index, symbol(counter)))
-        w.finish("scf.reduce }" if parallel else "}")
+            if lanes > 1:
+                self._turns((*index, symbol(counter), *rest), d, lanes)
+            else:
+                self._outer(d + 1, (*index, symbol(counter)))
+        w.finish(parallel_end(size(self.shape) / max(extent // lanes, 1) * WORK) if parallel else "}")
+        for last in range(whole, extent):
+            with self.e.remembering():
+                self._outer(d + 1, (*index, number(last)))
 
-    def _turns(self, index: tuple[Affine, ...]) -> None:
-        """All turns of one column."""
+    def _turns(self, index: tuple[Affine, ...], d: int = 0, lanes: int = 1) -> None:
+        """All turns of one column, or of some neighbours in dimension `d`, whose chains of operations overlap."""
         w, e, a, c = self.w, self.e, self.a, self.c
         types = [t for s in self.scalars for t in c._types(s.init.dtype)]
         starts = [a.name(n) for s in self.scalars for n in c._numbers(s.init)]
@@ -180,14 +194,27 @@ class Columns:
                 c.bind(s.argument, c._from_names(s.init.dtype, rest))
                 c._bounded(s)
             self._new_versions()
-            assert self.plan is not None
-            for step in self.plan.steps:
-                self._values(step.roots, index)
+            self._turn(index, d, lanes)
             yields = [a.name(n) for s in self.scalars for n in c._numbers(s.returned)]
             w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
         after = w.close()
         self._new_versions()
         write_while(w, list(zip(names, starts, inside, types, strict=True)), before, test, after)
+
+    def _turn(self, index: tuple[Affine, ...], d: int, lanes: int) -> None:
+        """One turn of these columns."""
+        assert self.plan is not None
+        if lanes > 1:
+            w, lane = self.w, self.w.fresh("l")
+            w.loop(f"scf.for {lane} = {w.index(0)} to {w.index(lanes)} step {w.index(1)} {{", (lane,))
+            w.facts.ranges[lane] = (0, lanes - 1)
+            index = (*index[:d], index[d] + symbol(lane), *index[d + 1:])
+        with self.e.remembering():
+            for step in self.plan.steps:
+                self._values(step.roots, index)
+        if lanes > 1:
+            self.w.finish()
+            self._new_versions()
 
     def _new_versions(self) -> None:
         for s in self.arrays:
