@@ -72,7 +72,7 @@ class CalledDirectly(Compiled):
 
         static = {"static_argnums": tuple(i for i, n in enumerate(positional) if isinstance(n, sig.Static)),
                   "static_argnames": tuple(name for name, n in keyword if isinstance(n, sig.Static))}
-        made = self.executable.direct(leaves_of, built, **{key: value for key, value in static.items() if value})
+        made = self.executable.direct(leaves_of, built, None, **{key: value for key, value in static.items() if value})
         self.executable.called = called                 # type: ignore[attr-defined]
         return made
 
