@@ -423,7 +423,7 @@ def test_what_does_not_compile(source, message):
 
 ABSENT = {
     "texture object": ("x[i] = tex1Dfetch<float>(t, i);", "double *x, cudaTextureObject_t t", "no texture memory"),
-    "texture": ("x[i] = tex2D(image, 1.0f, 2.0f);", "double *x", "no texture memory"),
+    "texture": ("texture<float, 2> *image = 0; x[i] = 1;", "double *x", "no texture memory"),
     "clock": ("x[i] = clock64();", "double *x", "no clock in a kernel"),
     "trap": ("if (x[i] < 0) __trap();", "double *x", "cannot stop the program"),
     "launch": ("unused<<<1, 1>>>((int *)x);", "double *x", "cannot launch kernels here"),

@@ -238,6 +238,19 @@ def test_kernels_that_are_no_tensor_programs_say_why(monkeypatch):
     assert ticket[0] == 255 and sorted(order) == [2**k - 1 for k in range(8)]
 
 
+def test_a_mistake_while_raising_is_no_reason_not_to_run(monkeypatch):
+    def fail(module, name="main"):
+        raise KeyError("some axis")
+    monkeypatch.setattr(tensors, "raised", fail)
+    x, y = np.ones(4), np.zeros(4)
+    launch = reactant.kernel(axpy)[3, 8]
+    assert launch.explain(y, x, 1.0) == "axpy: compiled for the CPU\n  raising it failed: KeyError: 'some axis'"
+    launch(y, x, 1.0)
+    np.testing.assert_array_equal(y, 1)
+    with pytest.raises(KeyError):
+        reactant.kernel(axpy, lower="tensor")[3, 8](y, x, 1.0)
+
+
 def test_explain_of_a_program_tells_of_its_launches():
     def program(y, x):
         axpy[1, 8](y, x, 1.0)

@@ -258,3 +258,55 @@ def test_functions_with_two_results(way):
     np.testing.assert_allclose(s, np.sin(x))
     np.testing.assert_allclose(c, np.cos(x))
     assert [math.ldexp(f, int(e)) for f, e in zip(fraction, exponent, strict=True)] == list(x)
+
+
+@cuda.jit
+def remembers_its_thread(x, y):
+    """A grid-stride loop in which threads also use their own numbers."""
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        y[i] = x[i] * 10 + t if t != 3 else x[b]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_grid_stride_loops_that_use_the_thread(way):
+    x, y = numbers(37), np.zeros(37, np.int64)
+    launched(remembers_its_thread, way, 2, 8, x, y)
+    i = np.arange(37)
+    np.testing.assert_array_equal(y, np.where(i % 8 != 3, x * 10 + i % 8, x[i // 8 % 2]))
+
+
+PARTIAL_WARPS = """
+extern "C" __global__ void k(const double *x, double *y, int *votes, double *total) {
+    __shared__ double sums[4];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, n = blockDim.x;
+    double a = x[i];
+    votes[i] = (int)(__ballot_sync(0xffffffffu, a > 0.5) & 0x7fffffff);
+    if (__all_sync(0xffffffffu, a > -1)) votes[i] += 3;
+    double left = __shfl_up_sync(0xffffffffu, a, 1), first = __shfl_sync(0xffffffffu, a, 0);
+    for (int m = 16; m > 0; m /= 2) {
+        double other = __shfl_down_sync(0xffffffffu, a, m);
+        if (t + m < n && t % 32 + m < 32) a += other;
+    }
+    if (t % 32 == 0) sums[t / 32] = a;
+    __syncthreads();
+    y[i] = left + 100 * first;
+    if (t == 0) for (int w = 0; w < (n + 31) / 32; ++w) atomicAdd(total, sums[w]);
+}
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("threads", [20, 40])
+def test_warps_with_fewer_lanes(threads, way):
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    x = np.random.default_rng(2).random(2 * threads)
+    y, votes, total = np.zeros(2 * threads), np.zeros(2 * threads, np.int32), np.zeros(1)
+    launched(reactant.cuda.load(PARTIAL_WARPS).k, way, 2, threads, x, y, votes, total)
+    np.testing.assert_allclose(total[0], x.sum())
+    t = np.arange(2 * threads) % threads
+    start = np.arange(2 * threads) - t % 32
+    np.testing.assert_allclose(y, np.where(t % 32, np.roll(x, 1), x) + 100 * x[start])
+    for i in range(2 * threads):
+        warp = x[start[i]:min(start[i] + 32, (i // threads + 1) * threads)]
+        assert votes[i] == (int((warp > 0.5) @ (1 << np.arange(len(warp)))) & 0x7fffffff) + 3

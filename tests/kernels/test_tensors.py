@@ -352,10 +352,10 @@ def test_barriers_of_both_branches_are_refused():
         raised(modules.parse(k.text()))
 
 
-def test_unknown_blocks_of_warps_are_refused():
-    k = Kernel(2, 48)
+def test_rectangles_that_do_not_divide_into_warps_are_refused():
+    k = Kernel(1, (12, 4))
     x = k.array("x", "f32", 96)
-    x[k.at()] = k.shuffle("down", x[k.at()], 1)
+    x[k.thread()] = k.shuffle("down", x[k.thread()], 1)
     with building(), pytest.raises(NotRaised, match="do not divide into warps"):
         raised(modules.parse(k.text()))
 

@@ -12,13 +12,14 @@ from jaxlib.mlir import ir
 
 from reactant import native
 from reactant.differentiate.declare import NATIVE_CALLS, NATIVE_FORMS
-from reactant.errors import UnsupportedError
+from reactant.errors import ReactantError, UnsupportedError
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, dtype_of, shape_of
 from reactant.kernels import checks, costs, tensors
 from reactant.kernels.record import Buffer, KernelRecord
 from reactant.kernels.stages import run_stages
+from reactant.runtime.devices import default_device
 
 PATHS = ("auto", "tensor", "native")
 
@@ -44,10 +45,15 @@ class Lowering:
 def lower(record: KernelRecord, path: str = "auto", check: bool = False, differentiated: bool = False) -> Lowering:
     """The lowering of a record; one to be differentiated is a tensor program wherever that is possible.
 
+    Where programs run on another platform than the CPU, only tensor programs do.
     Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and `OutOfBounds` for an access
     that the launch certainly makes outside an array.
     """
     structured = run_stages(record)
+    elsewhere = _elsewhere()
+    if elsewhere is not None and (check or path == "native"):
+        why = "accesses are checked at run time" if check else "lower=\"native\" asks for it"
+        raise _only_on_cpu(record.name, elsewhere, why)
     if check:
         if path == "tensor":
             raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "
@@ -65,13 +71,31 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
                                    f"for "
                                    f"the CPU.") from None
         where = f"{error.line}: " if error.line else ""
+        if elsewhere is not None:
+            raise _only_on_cpu(record.name, elsewhere, f"it is no tensor program: {where}{error.reason}") from None
         return _native(record, structured, (f"{where}{error.reason}",))
-    if path == "auto" and not differentiated:
+    except (ValueError, LookupError, AssertionError, TypeError) as error:
+        if path == "tensor" or isinstance(error, ReactantError):
+            raise
+        return _native(record, structured, (f"raising it failed: {type(error).__name__}: {error}",))
+    if path == "auto" and not differentiated and elsewhere is None:
         with building():
             reason = costs.reason_for_native(record, structured, raised.module)
         if reason is not None:
             return _native(record, structured, (reason,), _tensor(record, raised).emit)
     return _tensor(record, raised)
+
+
+def _elsewhere() -> str | None:
+    """The platform that programs run on by default, where that is no CPU: native code is compiled for CPUs."""
+    platform: str = default_device().jax.platform
+    return None if platform == "cpu" else platform
+
+
+def _only_on_cpu(name: str, platform: str, why: str) -> UnsupportedError:
+    return UnsupportedError(f"The kernel '{name}' would have to be native code ({why}), which runs on CPUs, not on the "
+                            f"{platform}. Run this function inside `with jax.default_device(jax.devices(\"cpu\")[0])`, "
+                            f"or launch the kernel there by its own compiler.")
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------

@@ -21,12 +21,16 @@ from reactant.ir.context import building
 from reactant.ir.types import Shape, size, tensor_type
 from reactant.kernels.form import kernel_of, launch_of, line_of
 from reactant.kernels.lockstep.at_once import WRITERS, contains
+from reactant.kernels.lockstep.conditions import at_least
+from reactant.kernels.lockstep.forms import Form
 from reactant.kernels.lockstep.lanes import Lanes
-from reactant.kernels.lockstep.machine import Machine, Split
+from reactant.kernels.lockstep.machine import Machine, Split, thread_of
+from reactant.kernels.lockstep.meetings import WARP, UnevenWarps
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Refused, dtype_of_type, of_lanes
 
 ATTEMPTS = 40
+Dim3 = tuple[int, int, int]
 
 
 class NotRaised(ReactantError, NotImplementedError):
@@ -69,7 +73,8 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
         results = [k for k, p in enumerate(parameters) if p.written]
         kind = ir.FunctionType.get(inputs, [inputs[k] for k in results])
         notes: list[tuple[str, str]] = []
-        radices = _blocks_apart(module)
+        block_size = launch_of(module)[1]
+        radices = _blocks_apart(module, block_size)
         for _ in range(ATTEMPTS):
             with ir.InsertionPoint(made.body):
                 function = ops.create("func.func", [], [], {"sym_name": attr.string(name),
@@ -77,7 +82,7 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
             block = function.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.current] * len(inputs))
             try:
                 with ir.InsertionPoint(block):
-                    finals = run(module, list(block.arguments), radices, notes)
+                    finals = run(module, list(block.arguments), radices, notes, block_size)
                     ops.create("func.return", [], finals)
             except Split as split:
                 function.erase()
@@ -86,6 +91,11 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
                 continue
             except Refused as refused:
                 function.erase()
+                whole = _of_whole_warps(module)
+                if isinstance(refused, UnevenWarps) and whole is not None and block_size != whole:
+                    block_size, radices = whole, _blocks_apart(module, whole)
+                    notes.clear()
+                    continue
                 raise NotRaised(refused.reason, line_of(refused.op) if refused.op is not None else "") from None
             except BaseException:
                 function.erase()
@@ -94,9 +104,17 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
     raise NotRaised("its threads are told apart in too many ways")
 
 
-def _blocks_apart(module: ir.Module) -> dict[int, list[int]]:
+def _of_whole_warps(module: ir.Module) -> Dim3 | None:
+    """A block with threads that do nothing at its end, so that it divides into warps; None for what is no row."""
+    _, (x, y, z) = launch_of(module)
+    if y * z > 1 or contains(kernel_of(module), ("gpu.block_dim",)):
+        return None
+    return (-(-x // WARP) * WARP, 1, 1)
+
+
+def _blocks_apart(module: ir.Module, block: Dim3) -> dict[int, list[int]]:
     """Radices that tell blocks apart, where the kernel has memory or meetings of a block."""
-    grid, block = launch_of(module)
+    grid, _ = launch_of(module)
     function = kernel_of(module)
     shared = any(isinstance(r.type, ir.MemRefType) and r.type.memory_space is not None
                  for op in function.regions[0].blocks[0].operations for r in op.operation.results)
@@ -142,12 +160,14 @@ def _written(op: ir.Operation) -> set[ir.Value]:
 
 
 def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list[int]],
-        notes: list[tuple[str, str]]) -> list[ir.Value]:
-    """Emit the kernel for operands (tensors as `parameters_of` has them); the new contents of written buffers."""
-    grid, block = launch_of(module)
+        notes: list[tuple[str, str]], block: Dim3) -> list[ir.Value]:
+    """Emit the kernel for operands (tensors as `parameters_of` has them); the new contents of written buffers.
+
+    block: that of the launch, or one with more threads in x, which then do nothing."""
+    grid, launched = launch_of(module)
     function = kernel_of(module)
     parameters = parameters_of(module)
-    if 0 in grid or 0 in block:
+    if 0 in grid or 0 in launched:
         return [v for v, p in zip(operands, parameters, strict=True) if p.written]
     machine = Machine(grid, block, radices, tables=_tables(module), notes=notes,
                       meets=contains(function, ("gpu.shuffle", "func.call")))
@@ -162,7 +182,12 @@ def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list
         machine.values[argument] = memory
         if parameter.written:
             buffers.append(memory)
-    machine.block_of(body, machine.start)
+    context = machine.start
+    if block != launched:
+        found = machine.narrowed(context, at_least(Form(launched[0] - 1), thread_of(machine, 0)))
+        assert found is not None
+        context = found
+    machine.block_of(body, context)
     return [memory.value for memory in buffers]
 
 

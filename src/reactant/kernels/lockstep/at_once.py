@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.ir.types import size
 from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.combining import combiner, identity
-from reactant.kernels.lockstep.conditions import at_least
+from reactant.kernels.lockstep.conditions import Condition, at_least
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.contractions import contracted
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
@@ -88,7 +88,7 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
     if contains(op, ("reactant.barrier.grid",), calls=True):
         raise NotAtOnce("it meets the whole grid", op)
     merged = _grid_stride(context, lower, upper, stride) if not len(op.results) and not scratch else None
-    if merged is not None:
+    if merged is not None and not _names_its_thread(machine, op, merged[0]):
         before = snapshot(machine)
         try:
             return _as_larger_grid(machine, op, context, lower, upper, *merged)
@@ -131,6 +131,23 @@ def _grid_stride(context: Context, lower: Form, upper: Form, stride: int) -> tup
     if any(context.domain[a].count != a.extent for a in axes) or not axes or known < 1:
         return None
     return axes, known
+
+
+def _names_its_thread(machine: Machine, op: ir.Operation, axes: set[Axis]) -> bool:
+    """Whether a loop uses its threads' numbers otherwise than by its own."""
+    inside = {r for each in modules.walk(op) for r in each.results}
+    inside |= {a for each in (op, *modules.walk(op)) for region in each.regions for block in region
+               for a in block.arguments}
+    for each in modules.walk(op):
+        if each.name in ("gpu.thread_id", "gpu.block_id", "gpu.lane_id"):
+            return True
+        for value in set(each.operands) - inside:
+            found = machine.values.get(value)
+            varying = axes_of(found.form) if isinstance(found, Integer) else found.axes() \
+                if isinstance(found, Condition) else set(found.axes) if isinstance(found, Lanes) else set()
+            if varying & axes:
+                return True
+    return False
 
 
 def _as_larger_grid(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, axes: set[Axis],

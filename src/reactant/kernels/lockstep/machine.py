@@ -247,12 +247,16 @@ class Machine:
         return self.settle(self.integer(index).form, context)
 
 
-def _thread_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
-    d = DIMENSIONS.index(attr.enumerator(op.attributes["dimension"]))
+def thread_of(machine: Machine, d: int) -> Form:
+    """The thread's index in its block."""
     whole, size = machine.thread[d], machine.block[d]
     if machine.grid[d] == 1:
-        return Integer(whole, 64)
-    return Integer(whole - floor_division(whole, size, machine.start.domain).times(size), 64)
+        return whole
+    return whole - floor_division(whole, size, machine.start.domain).times(size)
+
+
+def _thread_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
+    return Integer(thread_of(machine, DIMENSIONS.index(attr.enumerator(op.attributes["dimension"]))), 64)
 
 
 def _block_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
@@ -370,4 +374,4 @@ CONTROL: dict[str, Callable[[Machine, ir.Operation, Context], Any]] = {
 }
 """Operations that need more than the values of their operands."""
 
-__all__ = ["Machine", "Split"]
+__all__ = ["Machine", "Split", "thread_of"]

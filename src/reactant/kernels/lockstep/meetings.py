@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 WARP = 32
 
 
+class UnevenWarps(Refused):
+    """The last warp of a block has fewer lanes."""
+
+
 def warp_axes(machine: Machine) -> list[Axis]:
     """The axes along which the threads of one warp lie, slowest first; splits axes that cross warps."""
     machine.block_axes()
@@ -51,7 +55,7 @@ def warp_axes(machine: Machine) -> list[Axis]:
             continue
         inside = WARP // reach
         if WARP % reach or extent % inside:
-            raise Refused(f"blocks of {tuple(machine.block)} threads do not divide into warps")
+            raise UnevenWarps(f"blocks of {tuple(machine.block)} threads do not divide into warps")
         if inside > 1:
             machine.split(d, inside)
         reach = WARP
@@ -62,7 +66,7 @@ def warp_axes(machine: Machine) -> list[Axis]:
     strides = {a: a.radix * size(list(machine.block)[:a.dimension]) for a in threads}
     found = [a for a in threads if strides[a] < WARP]
     if any(strides[a] * a.extent > WARP for a in found):
-        raise Refused(f"blocks of {tuple(machine.block)} threads do not divide into warps")
+        raise UnevenWarps(f"blocks of {tuple(machine.block)} threads do not divide into warps")
     return sorted(found, key=lambda a: -strides[a])
 
 
@@ -112,7 +116,7 @@ def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
         raise Refused("a shuffle's width is not known now")
     lanes = size([a.extent for a in axes])
     if lanes < width and lanes & (lanes - 1):
-        raise Refused(f"a shuffle in a block of {lanes} threads")
+        raise UnevenWarps(f"a shuffle in a block of {lanes} threads")
     by, segment = offset.form.known, min(width, lanes)
     if by is not None and (mode != "xor" or 0 <= by < width) and lanes % segment == 0:
         value, others = _over_warps(x, axes, context, 0)
