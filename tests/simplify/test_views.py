@@ -180,6 +180,13 @@ def build(a, shape, chain):
     return chains.built(a(*shape), chain, a())
 
 
+def is_two_ops(step):
+    """Pads that cut something off are a slice and a pad; broadcasts that repeat nothing a transpose and a reshape."""
+    if step[0] == "pad":
+        return min((*step[1], *step[2]), default=0) < 0
+    return step[0] == "broadcast" and list(step[2]) != sorted(step[2])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_shorten_what_the_algebra_shortens(seed):
     rng = np.random.default_rng(100 + seed)
@@ -194,8 +201,8 @@ def test_rules_shorten_what_the_algebra_shortens(seed):
             report = pipelines.run(module, "simplify")
             assert not report.not_converged
             np.testing.assert_array_equal(evaluate(module, [x, fill])[0], wanted, err_msg=str((shape, chain)))
-            negative = sum(min((*step[1], *step[2]), default=0) < 0 for step in chain if step[0] == "pad")
-            assert modules.size(module) <= before + negative, (shape, chain)
+            two_in_one = sum(is_two_ops(step) for step in chain)
+            assert modules.size(module) <= before + two_in_one, (shape, chain)
 
 
 def test_what_else_is_read_stays_and_nothing_is_added():
