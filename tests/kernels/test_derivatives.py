@@ -17,7 +17,7 @@ CASES = {case.name: case for family in FAMILIES
 NO_FLOATS = ("programming",)
 """Cases without a floating-point array."""
 SMOOTH = [case for name, case in CASES.items() if name not in NO_FLOATS]
-FEW = ["hotspot", "products", "particles"]
+FEW = ["products", "particles"]
 """Shared memory, a product in tiles, atomics, gathers."""
 
 
@@ -107,8 +107,8 @@ ADJOINTS = {
 
 
 @pytest.mark.parametrize("name, frontend", [
-    ("hotspot", "numba"), pytest.param("hotspot", "cuda", marks=pytest.mark.slow),
-    pytest.param("lbm", "numba", marks=pytest.mark.slow), ("lbm", "cuda")])
+    ("hotspot", "numba"), *(pytest.param(name, frontend, marks=pytest.mark.slow) for name, frontend in (
+        ("hotspot", "cuda"), ("lbm", "numba"), ("lbm", "cuda")))])
 def test_adjoint_over_a_hundred_launches(name, frontend):
     make, arguments = ADJOINTS[name]
     raised, native = (make(getattr(CASES[name].launchables(frontend, lower), name)) for lower in ("tensor", "native"))

@@ -181,7 +181,9 @@ def doubled(x, y):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint16", "uint32", "uint64", "float16", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", [
+    "int8", "float16", "complex64", *(pytest.param(name, marks=pytest.mark.slow) for name in (
+        "uint8", "uint16", "uint32", "uint64", "complex128"))])
 def test_dtypes(dtype, way):
     x = (np.arange(13) * 11).astype(dtype)
     y = np.zeros_like(x)

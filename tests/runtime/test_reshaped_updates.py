@@ -74,7 +74,7 @@ def random_program(seed):
     return program
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_random_shapes(part):
     x = np.arange(24.0) ** 2
     for seed in (*range(5 * part, 5 * part + 5), *[330, 360][part:part + 1]):
