@@ -77,6 +77,18 @@ def branches(x, count):
     return x
 
 
+def sides(x, count):
+    """One branch of two big sides."""
+    a, b = x, x * 0.5
+    if x[0] > 0.5:
+        for k in numbers(count):
+            a, b = np.sin(b) * 0.9 + a, np.maximum(b, a - 0.01 * k)
+    else:
+        for k in numbers(count):
+            a, b = np.cos(b) * 0.8 + a, np.minimum(b, a - 0.02 * k)
+    return a + b
+
+
 def random(*shape):
     return np.random.default_rng(0).random(shape)
 
@@ -87,6 +99,7 @@ SHAPES = {  # of about n operations as traced: (function of arrays, arguments)
     "updates": lambda n: (lambda grid: updates(grid, n // 28), (random(64, 64),)),
     "body": lambda n: (lambda x, turns: body(x, turns, n // 9), (random(64), np.int64(50))),
     "loops": lambda n: (lambda x, turns: loops(x, turns, n // 66), (random(8), np.int64(50))),
+    "sides": lambda n: (lambda x: sides(x, n // 18), (random(64),)),
     "branches": lambda n: (lambda x: branches(x, n // 30), (random(8),)),
 }
 
@@ -133,7 +146,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=SHAPES, default=list(SHAPES), metavar="NAME")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES)
-    parser.add_argument("--xla-seconds", type=float, default=10.0,
+    parser.add_argument("--xla-seconds", type=float, default=2.0,
                         help="programs bigger than one that took so long are not given to XLA")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)

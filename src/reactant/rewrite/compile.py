@@ -59,7 +59,8 @@ class Root:
     def __init__(self, name: str, candidates: list[tuple[Rule, Op | None]]):
         self.name = name
         self.candidates = candidates
-        self.width = min(MAX_WIDTH, max((_width(pattern) for _, pattern in candidates), default=0))
+        self.width = min(MAX_WIDTH, max((_width(pattern) if pattern is not None else bool(rule.of)
+                                         for rule, pattern in candidates), default=0))
         patterns = [pattern.operands for _, pattern in candidates if pattern is not None]
         self.exact = [any(i < len(each) and isinstance(_inner(each[i]), (Literal, Splat)) for each in patterns)
                       for i in range(self.width)]
@@ -71,9 +72,16 @@ class Root:
     def select(self, key: tuple) -> tuple[Row, ...]:
         """The rules that can match when the first operands are defined by ops of the classes `key`."""
         found = tuple(Row(rule, None) if pattern is None else _row(rule, pattern) for rule, pattern in self.candidates
-                      if pattern is None or all(map(_possible, pattern.operands, key)))
+                      if all(map(_possible, _operands(rule, pattern), key)))
         self.rows[key] = found
         return found
+
+
+def _operands(rule: Rule, pattern: Op | None) -> tuple[Pattern, ...]:
+    """What the first operands must be."""
+    if pattern is not None:
+        return pattern.operands
+    return (Op((rule.of,), ()),) if rule.of else ()
 
 
 def compile_rules(rules: tuple[Rule, ...]) -> dict[str, Root]:

@@ -252,6 +252,7 @@ class Rule:
     line: int = 0
     kinds: str = field(default="")
     by_types: bool = False
+    of: str = ""
 
     @property
     def qualified(self) -> str:
@@ -269,7 +270,7 @@ def _check(rule: Rule, *, assumes: str | None, changes: str | None, dtypes: str 
 
 
 def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
-            example: Any = None, counter: Any = None, by_types: bool = False,
+            example: Any = None, counter: Any = None, by_types: bool = False, of: str = "",
             ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a rule whose right side is computed.
 
@@ -282,6 +283,7 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
     by_types: the function decides by types, attributes and constants alone, so that it is not asked again about the
         same operands.
     dtypes:  only where the root's first operand is "integer", "float", "real", "bool", "discrete", "complex", ...
+    of: where `pattern` is an op's name, the op that must make its first operand: others are not looked at.
     example, counter: MLIR text or a callable that builds an instance that must fire / must not, given a function
         `a(*shape, dtype=None)` that adds an argument; a tuple holds several. Equations find their own examples.
     """
@@ -299,12 +301,13 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
             for name in names:
                 if name not in parameters and names.count(name) == 1 and not name.startswith("_"):
                     raise TypeError(f"rule '{body.__name__}' does not take '{name}', which its pattern binds.")
-        elif pattern not in dialect_ops():
-            raise TypeError(f"rule '{body.__name__}': no op is called '{pattern}'.")
+        for name in () if isinstance(pattern, Op) else (pattern, of):
+            if name and name not in dialect_ops():
+                raise TypeError(f"rule '{body.__name__}': no op is called '{name}'.")
         roots = pattern.names if isinstance(pattern, Op) else (pattern,)
         rule = Rule(body.__name__, family, roots, doc.splitlines()[0],
                     pattern if isinstance(pattern, Op) else None, parameters, body, assumes, changes, dtypes, example,
-                    counter, body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""), by_types)
+                    counter, body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""), by_types, of)
         _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
         registry.add(rule)
         return body

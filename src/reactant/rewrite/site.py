@@ -207,4 +207,3 @@ def users(value: ir.Value) -> int:
     """Number of ops that use a value (an op that uses it twice counts twice). More than `MANY` are not counted: rules
     ask for one, two or several, and a parameter of the program may have thousands."""
     return sum(1 for _ in islice(value.uses, MANY))
-

@@ -64,7 +64,7 @@ def _sorted(a):
 
 
 @rewrite("stablehlo.slice", example=(_sorted, lambda a: ops.slice(ops.sort([a(5, 4), a(5, 4)], 0)[1], (0, 1), (5, 3))),
-         counter=lambda a: ops.slice(ops.sort([a(5, 4)], 1)[0], (0, 1), (5, 3)))
+         counter=lambda a: ops.slice(ops.sort([a(5, 4)], 1)[0], (0, 1), (5, 3)), of="stablehlo.sort")
 def slice_of_sort(site: Site):
     """slice(sort(x)) = sort(slice(x)) along dimensions that are not sorted"""
     op = _producer(site, "stablehlo.sort")
@@ -76,7 +76,8 @@ def slice_of_sort(site: Site):
 
 @rewrite("stablehlo.slice", changes="rounding",
          example=lambda a: ops.slice(ops.fft(a(5, 4, dtype="complex64"), "FFT", (4,)), (1, 0), (4, 4), (2, 1)),
-         counter=lambda a: ops.slice(ops.fft(a(5, 4, dtype="complex64"), "FFT", (4,)), (0, 1), (5, 3)))
+         counter=lambda a: ops.slice(ops.fft(a(5, 4, dtype="complex64"), "FFT", (4,)), (0, 1), (5, 3)),
+         of="stablehlo.fft")
 def slice_of_fft(site: Site):
     """slice(fft(x)) = fft(slice(x)) along dimensions that are not transformed"""
     op = _producer(site, "stablehlo.fft")
@@ -98,7 +99,8 @@ def _two_reductions(a):
 
 
 @rewrite("stablehlo.slice", example=lambda a: ops.slice(_two_reductions(a)[1], (1,), (3,)),
-         counter=lambda a: [(r := _two_reductions(a))[0], ops.slice(r[1], (1,), (3,))], dtypes="real")
+         counter=lambda a: [(r := _two_reductions(a))[0], ops.slice(r[1], (1,), (3,))], dtypes="real",
+         of="stablehlo.reduce")
 def slice_of_reductions(site: Site):
     """slice(reduce(x, y, ...)) = reduce(slice(x), slice(y), ...)"""
     op = _producer(site, "stablehlo.reduce")
@@ -134,7 +136,7 @@ def _windows(a, **keywords):
                   lambda a: ops.slice(_windows(a, padding=((0, 0), (2, 1))), (0, 0), (8, 3)),
                   lambda a: ops.slice(_windows(a, padding=((1, 1), (1, 1)), window_strides=(1, 2)), (1, 2), (3, 5)),
                   lambda a: ops.slice(_windows(a, window_dilations=(1, 2)), (1, 1), (3, 3))),
-         counter=lambda a: ops.slice(_windows(a, base_dilations=(1, 2)), (0, 1), (8, 5)))
+         counter=lambda a: ops.slice(_windows(a, base_dilations=(1, 2)), (0, 1), (8, 5)), of="stablehlo.reduce_window")
 def slice_of_windows(site: Site):
     """slice(reduce_window(x)) = reduce_window(the part of x that the windows see)"""
     op = _producer(site, "stablehlo.reduce_window")
@@ -165,7 +167,7 @@ def _convolved(a, padding=((0, 0),), strides=(1,), shape=(3, 2, 9), kernel=(4, 2
 @rewrite("stablehlo.slice", dtypes="float", changes="rounding",
          example=(lambda a: ops.slice(_convolved(a), (1, 1, 2), (2, 3, 5)),
                   lambda a: ops.slice(_convolved(a, ((2, 1),), (2,)), (0, 0, 0), (3, 4, 2))),
-         counter=lambda a: [r := _convolved(a), ops.slice(r, (0, 0, 1), (3, 4, 2))])
+         counter=lambda a: [r := _convolved(a), ops.slice(r, (0, 0, 1), (3, 4, 2))], of="stablehlo.convolution")
 def slice_of_convolution(site: Site):
     """slice(convolution(x, k)) = convolution of the images, places and kernels that are needed"""
     op = _producer(site, "stablehlo.convolution")
