@@ -64,3 +64,18 @@ def test_short_sums_that_are_spread_stay_reductions():
     operations = reactant.jit(nearest, frontend="jax").lower(points, centres).operations()
     assert operations["stablehlo.reduce"] >= 2
     assert "stablehlo.reduce" not in reactant.jit(lengths, frontend="jax").lower(points).operations()
+
+
+def test_paddings_are_not_computed_again_for_every_shift(monkeypatch):
+    """The gradient of a stencil applied four times is padded four times: 81 paths if nothing on the way is kept."""
+    from reactant.loopnests import stage
+
+    def energy(x):
+        for _ in range(4):
+            x = x[:-2] - 2.0 * x[1:-1] + x[2:]
+        return jnp.sum(x ** 2)
+
+    written, make = [], stage.write_function
+    monkeypatch.setattr(stage, "write_function", lambda *given: written.append(make(*given)) or written[-1])
+    reactant.jit(jax.grad(energy), frontend="jax", native="always").lower(of(300_000)).compile()
+    assert written and sum(made.text.count("memref.load") for made in written) < 600
