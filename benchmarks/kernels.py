@@ -3,8 +3,8 @@
     python benchmarks/kernels.py [--only NAME ...] [--repeats N] [--simulate] [--fused] [--json FILE]
 
 Milliseconds of whole calls on NumPy arrays in one process, medians of interleaved runs on new arguments; every result
-is compared with the rewrite's. In brackets: the launches' own time, the compiled program alone on arrays that XLA
-holds, without our way in and out and the writing back. `--simulate` runs Numba's CUDA simulator (in a process of its
+is compared with the rewrite's. "auto alone" is the launches' own time: the compiled program on arrays that XLA holds,
+without our way in and out and the writing back. `--simulate` runs Numba's CUDA simulator (in a process of its
 own, at a size of a few hundred threads) and ours at that same size. `--fused`: the chain of two stencils, 1,000 steps
 compiled as one program against one compiled launch after the other.
 """
@@ -68,23 +68,21 @@ def largest_difference(got: tuple, wanted: tuple) -> float:
     return worst
 
 
-def device_time(function: Any, arguments: tuple, repeats: int) -> float:
+def alone(function: Any, arguments: tuple, repeats: int) -> float:
     """Seconds of the compiled program alone, its arguments held by XLA."""
     import jax
 
     executable = function.lower(*arguments).compile().executable
-    held = [jax.device_put(a) for a in executable_arguments(function, arguments)]
+    with jax.enable_x64(True):
+        held = [jax.device_put(a) for a in arguments if isinstance(a, np.ndarray)]
+        held += [jax.device_put(np.asarray(a)) for a in arguments if not isinstance(a, np.ndarray)]
+        held = held[:len(executable.inputs)]
     times = []
     for _ in range(repeats + 1):
         begun = time.perf_counter()
         jax.block_until_ready(executable.on_device(held))
         times.append(time.perf_counter() - begun)
     return statistics.median(times[1:])
-
-
-def executable_arguments(function: Any, arguments: tuple) -> list[Any]:
-    """The run-time leaves of a call."""
-    return [a for a in arguments if isinstance(a, np.ndarray)]
 
 
 def measure(name: str, repeats: int) -> dict[str, Any]:
@@ -114,6 +112,7 @@ def measure(name: str, repeats: int) -> dict[str, Any]:
         if row[f"{lower}_difference"] > program.rtol:
             raise AssertionError(f"{name} {lower}: differs by {row[f'{lower}_difference']:.3g}")
     row.update(medians(functions, make, repeats))
+    row["alone"] = alone(functions["auto"], make(), repeats)
     return row
 
 
@@ -202,7 +201,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     table = Table(title="milliseconds of a call; njit / best; best / auto; simulator / auto at the simulator's size")
     table.add_column("program")
-    for heading in ("tensor", "native", "auto", "njit parallel", "njit / best", "best / auto", "simulator", "first, s"):
+    for heading in ("tensor", "native", "auto", "auto alone", "njit parallel", "njit / best", "best / auto",
+                    "simulator", "first, s"):
         table.add_column(heading, justify="right")
     rows: dict[str, dict] = {}
     for name in options.only or PROGRAMS:
@@ -216,13 +216,13 @@ def main(arguments: list[str] | None = None) -> int:
         rows[name] = row
         best = row["best"] = min(row[path] for path in PATHS if path in row)
         ratio = row["simulator"] / row["ours_small"] if "simulator" in row else None
-        table.add_row(name, *(f"{1e3 * row[k]:.2f}" if k in row else "-" for k in (*PATHS, "numba")),
+        table.add_row(name, *(f"{1e3 * row[k]:.2f}" if k in row else "-" for k in (*PATHS, "alone", "numba")),
                       f"{row['numba'] / best:.2f}", f"{best / row['auto']:.2f}", f"{ratio:.0f}" if ratio else "-",
                       " ".join(f"{row[f'{p}_first']:.1f}" if f"{p}_first" in row else "-" for p in PATHS))
     table.add_section()
     ratios = ([r["numba"] / r["best"] for r in rows.values()], [r["best"] / r["auto"] for r in rows.values()],
               [r["simulator"] / r["ours_small"] for r in rows.values() if "simulator" in r])
-    table.add_row("geometric mean", "", "", "", "", *(f"{geometric_mean(found):.2f}" for found in ratios))
+    table.add_row("geometric mean", "", "", "", "", "", *(f"{geometric_mean(found):.2f}" for found in ratios))
     Console(width=140).print(table)
     for name, row in rows.items():
         for path in PATHS:
