@@ -106,11 +106,18 @@ class Compiler(Buffers):
     def _small_updates_first(self, step: Step) -> Step:
         """An update of a small part that reads what it overwrites elsewhere than at its own place: what is to be
         written is put aside first, so that the array need not be copied."""
-        if len(step.roots) != 1 or step.kind != "nest" or step.roots[0].kind != "update":
+        updates = [r for r in step.roots if r.kind == "update"]
+        if len(updates) != 1 or any(r.kind != "map" for r in step.roots if r is not updates[0]):
             return step
-        root = step.roots[0]
+        root, others = updates[0], [r for r in step.roots if r is not updates[0]]
         array, update = root.node.operands[:2]
         buffer = self.e.storage.get(array)
+        if others:                                              # what is read before the update: a nest of its own
+            if buffer is None or update.size * SMALL > array.size or self.may_overwrite(buffer, root):
+                return step
+            steps, here = self.frames[-1].plan.steps, self.frames[-1].position
+            steps[here:here + 1] = [Step(others, step.shape), Step([root], step.shape)]
+            return steps[here]
         alone = Root(root.node, "update", root.shape, root.flat, [(update, None), (array, None)], root.place,
                      root.starts)
         if buffer is None or update in self.e.storage or update.size * SMALL > array.size \
