@@ -139,8 +139,8 @@ class Writer:
         kind = self.space[first]
         if first in self.program.outside:       # assigning to the name would make it local
             return []
-        others = [n for n, v in self.space.items() if n not in (first, *self.program.outside) and type(v) is type(kind) and v.shape == kind.shape
-                  and v.dtype == kind.dtype]
+        others = [n for n, v in self.space.items() if n not in (first, *self.program.outside)
+                  and type(v) is type(kind) and v.shape == kind.shape and v.dtype == kind.dtype]
         names = [first, *others[:self.draw(st.integers(1, 2))]]
         return [f"{', '.join(names)} = {', '.join([*names[1:], first])}"] if others else []
 

@@ -6,7 +6,8 @@ all: both are computed and selected from.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -137,6 +138,27 @@ def contents_tree(held: Any) -> Tree:
     if isinstance(held, list):
         return capture([ABSENT if v is effects.UNBOUND else v for v in held])
     return capture(dict(held))
+
+
+def dropped(changes: list[tuple[Change, Tree]]) -> set[int]:
+    """Identities of the containers that only these records refer to: they were made in the region and are gone."""
+    held: Counter[int] = Counter()
+    for change, after in changes:
+        held.update(map(id, _referred(after)))
+        copies = [change.before, after.original] if type(after) is Node else [change.before]
+        for copy in copies:
+            held.update(map(id, copy.values() if isinstance(copy, dict) else copy))
+    return {id(change.container) for change, _ in changes
+            if effects.is_dropped(change, besides=held[id(change.container)])}
+
+
+def _referred(tree: Tree) -> Iterator[Any]:
+    if type(tree) is Node:
+        yield tree.original
+        for child in tree.children:
+            yield from _referred(child)
+    elif type(tree) is Known:
+        yield tree.value
 
 
 # ---- the statement ---------------------------------------------------------------------------------------------
@@ -339,7 +361,7 @@ class _Meeting:
 
     def made_inside(self, change: Change) -> bool:
         """Whether the object was made in the branch: it is gone, or part of what a variable was bound to."""
-        return effects.is_dropped(change) or any(
+        return any(id(change.container) in dropped(branch.objects) for branch in (self.then, self.orelse)) or any(
             change.container is part for branch in (self.then, self.orelse) for tree in branch.states.values()
             for part in originals(tree))
 

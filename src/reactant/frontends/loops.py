@@ -250,10 +250,12 @@ class Loop:
     def more_objects(self, branch: Branch) -> bool:
         """Lists, dicts, objects and outer variables that the body changed become variables of the loop."""
         inside = {id(o) for tree in branch.states.values() for o in originals(tree)}
+        inside |= branches.dropped(branch.objects)
         found = False
         for change, after in branch.objects:
-            if type(unify(branches.contents_tree(change.before), after)) is Keep or id(change.container) in inside \
-                    or effects.is_dropped(change):
+            # a container that the body made may have held what only the body has
+            if id(change.container) in inside \
+                    or type(unify(branches.contents_tree(change.before), after)) is Keep:
                 continue
             name = self.variables.add_container(change)
             self.owned[name] = False
