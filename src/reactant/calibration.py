@@ -153,7 +153,7 @@ def calibrate(defaults: Costs, each: Callable[[Measured], None] = lambda _: None
                 steps.append(Measured(name, step.threshold, *measure(step)))
                 each(steps[-1])
             found[name] = int(threshold(steps))
-    return replace(defaults, **found)
+    return replace(defaults, **found)  # type: ignore[arg-type]
 
 
 def store(costs: Costs) -> str:

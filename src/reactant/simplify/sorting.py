@@ -47,10 +47,10 @@ def order_of(op: ir.Operation) -> Order | None:
     if found is None or found.name != "stablehlo.compare" or found.block != block:
         return None
     direction = decode(found.attributes["comparison_direction"])
-    sides = [_plain(side) for side in found.operands]
-    if direction not in ("LT", "GT") or None in sides:
+    first, second = (_plain(side) for side in found.operands)
+    if direction not in ("LT", "GT") or first is None or second is None:
         return None
-    (left, loose), (right, also) = sides
+    (left, loose), (right, also) = first, second
     if not isinstance(left.owner, ir.Block) or left.owner != block or right.owner != block or loose != also:
         return None
     one, other = left.arg_number, right.arg_number
