@@ -7,7 +7,6 @@ order, so every rule gives the same -0.0 or 0.0, and the same payload, as the so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import modules, ops
 from reactant.ir.attributes import decode
+from reactant.ir.orders import Order, order_of
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, match, once, one_of, producer, rewrite, users, variables
 from reactant.rewrite.pattern import Template
@@ -25,69 +25,7 @@ x, v, d, i, n, p, q = variables("x v d i n p q")
 start, limit, strides = variables("start limit strides")
 
 
-# ---- what a comparator means ---------------------------------------------------------------------------------------
-
-@dataclass(frozen=True)
-class Order:
-    """Operand `key` decides, in ascending or descending order. `loose`: NaNs are equal and last, -0.0 equals 0.0."""
-    key: int
-    descending: bool
-    loose: bool
-
-    @property
-    def strict(self) -> bool:
-        """Whether equal keys are the same bits."""
-        return not self.loose
-
-
-def order_of(op: ir.Operation) -> Order | None:
-    """What the comparator of a sort means, if that is one comparison of one operand."""
-    block = op.regions[0].blocks[0]
-    found = operation(block.operations[-1].operation.operands[0])
-    if found is None or found.name != "stablehlo.compare" or found.block != block:
-        return None
-    direction = decode(found.attributes["comparison_direction"])
-    first, second = (_plain(side) for side in found.operands)
-    if direction not in ("LT", "GT") or first is None or second is None:
-        return None
-    (left, loose), (right, also) = first, second
-    if not isinstance(left.owner, ir.Block) or left.owner != block or right.owner != block or loose != also:
-        return None
-    one, other = left.arg_number, right.arg_number
-    if one // 2 != other // 2 or one == other:
-        return None
-    if dtype_of(left).kind == "f" and "TOTALORDER" not in str(found.attributes.get("compare_type", "")):
-        return None         # NaN would be equal to everything
-    if dtype_of(left).kind == "c":
-        return None
-    return Order(one // 2, (direction == "GT") != (one > other), loose)
-
-
-def _plain(value: ir.Value) -> tuple[ir.Value, bool] | None:
-    """The argument behind a compared value, and whether -0.0 and NaN were made canonical."""
-    if isinstance(value.owner, ir.Block):
-        return value, False
-    outer = _choice(value)
-    inner = None if outer is None else _choice(outer[2])
-    if outer is None or inner is None:
-        return None
-    (test, nan, _), (equal, zero, argument) = outer, inner
-    if not isinstance(argument.owner, ir.Block) or not _is(test, "NE", argument, argument) \
-            or not _is(equal, "EQ", argument, None):
-        return None
-    made, number = ops.constant_value(nan), ops.constant_value(zero)
-    right = producer(equal).operands[1]
-    against = ops.constant_value(right)
-    if made is None or number is None or against is None or made.size != 1 or not np.isnan(made).all() \
-            or number != 0 or np.signbit(number) or against != 0:
-        return None
-    return argument, True
-
-
-def _choice(value: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value] | None:
-    made = producer(value)
-    return tuple(made.operands) if made is not None and made.name == "stablehlo.select" else None  # type: ignore
-
+# ---- comparators --------------------------------------------------------------------------------------------------
 
 def _is(value: ir.Value, direction: str, left: ir.Value, right: ir.Value | None) -> bool:
     made = producer(value)
@@ -172,13 +110,13 @@ def copied(block: ir.Block, mapping: dict[ir.Value, ir.Value]) -> ir.Value:
 def sort_of_sorted(site: Site):
     """sort(sort(x)) = sort(x); a stable sort by sorted keys moves nothing"""
     order = order_of(site.op)
-    if order is None or not _stable(site.op) and (len(site.operands) > 1 or order.loose):
+    if order is None or not _stable(site.op) and (len(site.operands) > 1 or not order.strict):
         return None
     made = operation(site.operands[order.key])
     if made is None or made.name != "stablehlo.sort" or _dimension(made) != _dimension(site.op):
         return None
     inner = order_of(made)
-    if inner is None or (inner.descending, inner.loose) != (order.descending, order.loose) \
+    if inner is None or (inner.descending, inner.kind) != (order.descending, order.kind) \
             or made.results[inner.key] != site.operands[order.key]:
         return None
     return site.operands
@@ -295,7 +233,7 @@ def _twins(op: ir.Operation, order: Order) -> list[ir.Operation]:
             continue
         theirs = order_of(other)
         if theirs is not None and other.operands[theirs.key] == op.operands[order.key] \
-                and (theirs.descending, theirs.loose) == (order.descending, order.loose):
+                and (theirs.descending, theirs.kind) == (order.descending, order.kind):
             found.append(other)
     return found
 
@@ -313,7 +251,7 @@ def _is_before(value: ir.Value, op: ir.Operation) -> bool:
 def ranks_are_the_inverse_permutation(site: Site):
     """argsort(argsort(x)) = the permutation that undoes argsort(x), written by one scatter"""
     order = order_of(site.op)
-    if order is None or order.descending or order.loose or len(site.operands) != 2 or site.used(order.key) \
+    if order is None or order.descending or not order.strict or len(site.operands) != 2 or site.used(order.key) \
             or len(shape_of(site.results[0])) != 1:
         return None
     places, payload = site.operands[order.key], site.operands[1 - order.key]
@@ -399,7 +337,7 @@ def _end(x: ir.Value, t: Template, start: Sequence[int], limit: Sequence[int], s
     """The slice of a sort that is its first or last place, from an extreme."""
     op = t._op
     order, along, shape = order_of(op), _dimension(op), shape_of(x)
-    if order is None or order.loose != loose or limit[along] - start[along] != 1 or users(op.results[0]) > 1:
+    if order is None or order.strict == loose or limit[along] - start[along] != 1 or users(op.results[0]) > 1:
         return None
     first, last = start[along] == 0, start[along] == shape[along] - 1
     if first == last or loose and order.descending or not loose and dtype_of(x).kind not in "iub":
