@@ -20,7 +20,7 @@ from reactant.frontends import jax_calls, jax_rules
 from reactant.frontends.jax_arguments import Settings, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, check_dtype
-from reactant.frontends.trace import located
+from reactant.frontends.trace import current_trace, located
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
 from reactant.session import SESSION
@@ -51,14 +51,12 @@ def importer(jitted: Any, settings: Settings) -> Any:
 
 def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = False) -> Imported:
     """Import the module of `keeping(*args, **kwargs)`, in the user's jax settings. `keeping` comes from `importer`.
-    differentiated: the module is to be differentiated, so it says where gradients stop.
+    differentiated: the module is to be differentiated, so it says where gradients stop and
+    which calls have a derivative of their own.
 
     Raises `CannotImport` where the program needs what only jax.jit does, and whatever the function raises.
     """
     traced = keeping.trace(*args, **kwargs)
-    if differentiated and (own := next(jax_rules.own_rules(traced.jaxpr), None)) is not None:
-        raise CannotImport(f"it has a derivative of its own ({own}), which only JAX can apply. Differentiate by JAX "
-                           f"and compile that, as in reactant.jit(jax.grad(f))")
     if traced.jaxpr.effects:
         raise CannotImport(f"the function has effects ({', '.join(sorted(map(str, traced.jaxpr.effects)))})")
     outputs = tuple(jax.tree_util.tree_leaves(traced.out_info))
@@ -186,7 +184,7 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
         raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
                                f"Return jax.random.key_data(key), or keep keys inside.")
     values = [_converted(leaves[i].value(), aval.dtype) for i, aval in zip(numbers, imported.inputs, strict=True)]
-    results = jax_calls.splice(imported.module, values)
+    results = jax_calls.splice(imported.module, values, current_trace().module)
     return jax.tree_util.tree_unflatten(imported.out_tree, [Tensor.of_value(r) for r in results])
 
 

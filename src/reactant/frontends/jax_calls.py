@@ -14,6 +14,7 @@ import numpy as np
 from jax._src.lax.linalg import geqrf  # private: the packed form of qr, which jax.lax.linalg does not export
 from jaxlib.mlir import ir
 
+from reactant.differentiate import requests
 from reactant.ir import modules, ops
 from reactant.ir.types import Shape, shape_and_dtype
 
@@ -46,8 +47,12 @@ def _lowered(function: Callable, types: tuple[tuple[Shape, np.dtype], ...], stat
     return modules.bytecode(own)
 
 
-def splice(module: ir.Module, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """Move the body of `main` to the current insertion point, calls inlined; gives its results. Uses the module up."""
+def splice(module: ir.Module, values: Sequence[ir.Value], into: ir.Module | None = None) -> list[ir.Value]:
+    """Move the body of `main` to the current insertion point, calls inlined; gives its results. Uses the module up.
+    into: the module under construction, which gets the functions that marks in the body name."""
+    if into is not None and requests.present(module, requests.MARKS):
+        modules.inline_calls(module)
+        requests.adopt_functions(module, into.operation)
     _flatten(module)
     return _splice(modules.bytecode(module), tuple(values))
 

@@ -1,24 +1,20 @@
 """What a JAX function says about its own derivative, which JAX leaves out of the module it lowers.
 
-`jax.lax.stop_gradient` is lowered to our own mark. Derivatives that the user's own code defines (`jax.custom_jvp`,
-`jax.custom_vjp`) are refused where we would differentiate: they are Python functions that only JAX can apply. Those
-that JAX itself defines are the mathematical ones, up to what they say where a function has a kink.
+`jax.lax.stop_gradient` is lowered to our own mark, and so are calls of functions whose derivative the user's own code
+defines (see `jax_custom`). The rules that JAX itself defines are the mathematical ones, up to what they say where a
+function has a kink.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import jax
 from jax._src.ad_util import stop_gradient_p  # private: the primitive of jax.lax.stop_gradient
 from jax._src.interpreters import mlir as jax_mlir  # private: lowering with a rule of ours, and the rule's helpers
 from jaxlib.mlir import ir
 
 from reactant.differentiate.requests import STOP
-
-_LIBRARY = str(Path(jax.__file__).parent)
-_OWN = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
+from reactant.frontends.jax_custom import LIBRARY, PRIMITIVES, is_the_users, keep_call
 
 
 def _mark(ctx: Any, value: ir.Value) -> list[ir.Value]:
@@ -29,18 +25,19 @@ def _mark(ctx: Any, value: ir.Value) -> list[ir.Value]:
 
 
 def marking_parameters(jaxpr: Any) -> Any:
-    """How to lower so that the `stop_gradient` of the user's code leaves a mark; None where there is none.
+    """How to lower so that the `stop_gradient` and the rules of the user's code leave marks; None where there are none.
 
     JAX's own code calls it too: where nothing depends on it (`logsumexp`), or where another rule says what the
     derivative is (`custom_linear_solve`), which differentiating the lowered program amounts to. The latter must not be
     marked; raises `MixedMarks` where the function has both, because lowering cannot tell them apart.
     """
+    overrides = [(primitive, keep_call) for primitive in _with_rules(jaxpr)]
     callers = set(_callers(jaxpr))
-    if not any(not file.startswith(_LIBRARY) for file in callers):
-        return None
-    if any(file.startswith(_LIBRARY) and not file.endswith(_HARMLESS) for file in callers):
-        raise MixedMarks
-    return jax_mlir.LoweringParameters(override_lowering_rules=((stop_gradient_p, _mark),))
+    if any(not file.startswith(LIBRARY) for file in callers):
+        if any(file.startswith(LIBRARY) and not file.endswith(_HARMLESS) for file in callers):
+            raise MixedMarks
+        overrides.append((stop_gradient_p, _mark))
+    return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides)) if overrides else None
 
 
 class MixedMarks(Exception):
@@ -71,12 +68,7 @@ def _equations(jaxpr: Any) -> Iterator[Any]:
                     yield from _equations(inner)
 
 
-def own_rules(jaxpr: Any) -> Iterator[str]:
-    """`name at file:line` of each function with a derivative of its own that is not JAX's."""
-    for equation in _equations(jaxpr):
-        if equation.primitive.name in _OWN:
-            body = equation.params.get("call_jaxpr") or equation.params.get("fun_jaxpr")
-            debug = getattr(getattr(body, "jaxpr", body), "debug_info", None)
-            where = str(debug.func_src_info) if debug is not None and debug.func_src_info else "a function"
-            if f" at {_LIBRARY}" not in where:
-                yield where
+def _with_rules(jaxpr: Any) -> list[Any]:
+    """The primitives by which functions with rules of the user's are called."""
+    return list(dict.fromkeys(equation.primitive for equation in _equations(jaxpr)
+                              if equation.primitive.name in PRIMITIVES and is_the_users(equation.params)))

@@ -179,6 +179,7 @@ def test_strided_arguments_are_written_back():
 CASES = {
     "a view made before the write": lambda x: (lambda v: (x.fill(3), v)[1])(x[1:]),
     "a copy does not follow": lambda x: (lambda v: (x.fill(3), v)[1])(x[1:].copy()),
+    "copies of scalars": lambda x: (np.abs(x[1, 1]).copy(), x[0, 0].reshape(()), x[0, 0].reshape(1), x[0, 0].ravel()),
     "a scalar does not follow": lambda x: (lambda v: (x.fill(3), v)[1])(x[1, 1]),
     "a 0-d view does": lambda x: (lambda v: (x.fill(3), v)[1])(x[1, 1, ...]),
     "flat": lambda x: (x.T.flat.__setitem__(slice(0, 3), 7), x)[1],

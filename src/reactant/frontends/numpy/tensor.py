@@ -347,8 +347,8 @@ class Tensor:
         return Tensor.of_value(cast(self.value(), dtype), kind, strides=strides)
 
     def copy(self, order: str = "C") -> Tensor:
-        """A new array with its own storage."""
-        return np.copy(self, order=order)
+        """A new array with its own storage; NumPy's scalars stay scalars."""
+        return np.copy(self, order=order) if self.kind == ARRAY else self
 
     def item(self, *key: object) -> Tensor:
         """The element as a Python number (known at run time)."""
@@ -394,6 +394,8 @@ class Tensor:
 
     def reshape(self, *shape: object, order: str = "C", copy: bool | None = None) -> Tensor:
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        if self.kind != ARRAY and not new:
+            return self
         return np.reshape(self, new, order=order, copy=copy)
 
     def is_integer(self) -> Any:
