@@ -1,4 +1,6 @@
 """JAX functions that say something about their own derivative: honoured, or refused; never ignored."""
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,17 +38,189 @@ def safe_root(x):
 
 
 safe_root.defjvp(lambda x, t: (safe_root(*x), 0.5 * t[0] / jnp.maximum(safe_root(*x), 1e-3)))
-OWN = [lambda x: clipped(3 * x).sum(), lambda x: safe_root(x).sum(),
-       lambda x: jax.lax.fori_loop(0, 3, lambda i, v: clipped(v), x).sum()]
 
 
-@pytest.mark.parametrize("loss", OWN)
-def test_rules_of_the_user_are_refused_not_ignored(loss):
-    for derivative in (reactant.grad(loss), reactant.hessian(loss), lambda x: reactant.jvp(loss, (x,), (x,))):
-        with pytest.raises(reactant.UnsupportedError, match=r"derivative of its own \(.*test_jax_marks.py:\d+\)"):
-            derivative(X)
-    np.testing.assert_allclose(reactant.jit(loss)(X), loss(X), rtol=1e-6)
-    np.testing.assert_allclose(reactant.jit(jax.grad(loss))(X), jax.grad(loss)(X), rtol=1e-6)
+@jax.custom_jvp
+def log1pexp(x):
+    return jnp.log1p(jnp.exp(x))
+
+
+log1pexp.defjvps(lambda t, answer, x: t * (1 - 1 / (1 + jnp.exp(x))))
+
+
+@jax.custom_jvp
+def rounded(x):
+    return jnp.round(x)
+
+
+rounded.defjvp(lambda x, t: (rounded(*x), 3 * t[0]))         # not 1: the rule is told from a wrong guess
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0, 2))
+def applied(f, x, n):
+    return f(x) * n
+
+
+applied.defjvp(lambda f, n, x, t: (applied(f, x[0], n), 7 * n * x[0] * t[0]))
+
+
+@jax.custom_gradient
+def square(x):
+    return x ** 2, lambda g: (g * x * 5,)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def fixed_point(f, a, start):
+    return jax.lax.while_loop(lambda c: jnp.abs(c[0] - c[1]) > 1e-6, lambda c: (c[1], f(a, c[1])),
+                              (start, f(a, start)))[1]
+
+
+def _fixed_point_cotangents(f, kept, g):
+    a, y = kept
+    _, pull = jax.vjp(lambda y: f(a, y), y)
+    w = jax.lax.fori_loop(0, 40, lambda i, w: g + pull(w)[0], g)
+    return jax.vjp(lambda a: f(a, y), a)[1](w)[0], jnp.zeros_like(y)
+
+
+fixed_point.defvjp(lambda f, a, start: (y := fixed_point(f, a, start), (a, y)), _fixed_point_cotangents)
+
+
+@jax.custom_jvp
+def trees(d, k):
+    return {"sine": jnp.sin(d["a"]) * k, "next": k + 1, "pair": (d["b"] ** 2,)}
+
+
+@trees.defjvp
+def _(given, tangents):
+    (d, k), (t, _) = given, tangents
+    nothing = np.zeros(jnp.shape(k), jax.dtypes.float0)
+    return trees(d, k), {"sine": 2 * jnp.cos(d["a"]) * t["a"] * k, "next": nothing, "pair": (3 * d["b"] * t["b"],)}
+
+
+@jax.custom_vjp
+def scaled(x, k):
+    return x * k, k * 2
+
+
+scaled.defvjp(lambda x, k: ((x * k, k * 2), (x, k)), lambda kept, g: (g[0] * kept[1] * 10, None))
+
+
+@jax.custom_jvp
+def nested(x):
+    return clipped(x) * safe_root(x)
+
+
+nested.defjvp(lambda x, t: (nested(*x), jnp.sin(safe_root(x[0])) * t[0]))
+
+
+@jax.custom_vjp
+def turned(z):
+    return z * z
+
+
+turned.defvjp(lambda z: (z * z, z), lambda z, g: ((3 + 1j) * z * g,))
+
+WITH_JVP = {
+    "plain": lambda x: safe_root(x).sum(),
+    "straight through": lambda x: (rounded(x) ** 2).sum(),
+    "static arguments": lambda x: applied(jnp.sin, x, 3).sum(),
+    "scan": lambda x: jax.lax.scan(lambda c, e: (safe_root(c * e) + log1pexp(c), c), 1.0, x)[0],
+    "vmap and jit": lambda x: jax.vmap(jax.jit(lambda e, w: applied(jnp.sin, e, 3) * log1pexp(w)),
+                                       (0, None))(x, x[1]).sum(),
+    "trees": lambda x: (lambda o: (o["sine"] * o["next"] + o["pair"][0]).sum())(
+        trees({"a": x, "b": 2 * x}, jnp.arange(4))),
+    "a gradient inside": lambda x: jax.grad(lambda v: (log1pexp(v) ** 2).sum())(x).sum(),
+    "stopped": lambda x: (jax.lax.stop_gradient(rounded(x)) * log1pexp(x)).sum() + jax.nn.silu(log1pexp(x)).sum(),
+    "root": lambda x: x[0] * jax.lax.custom_root(
+        lambda v: v ** 3 - x[1], 1.0, lambda f, v: jax.lax.fori_loop(0, 20, lambda i, v: v - f(v) / jax.grad(f)(v), v),
+        lambda g, y: y / g(1.0)),
+}
+WITH_VJP = {
+    "plain": lambda x: clipped(3 * x).sum(),
+    "loop": lambda x: jax.lax.fori_loop(0, 3, lambda i, v: clipped(v * v), x).sum(),
+    "vmap": lambda x: jax.vmap(lambda e: log1pexp(e) * clipped(5 * e))(x).sum(),
+    "cond": lambda x: jax.lax.cond(x[0] > 0, lambda v: clipped(v ** 2).sum(), lambda v: safe_root(v).sum(), x),
+    "custom_gradient": lambda x: square(x).sum() * x[0],
+    "nested": lambda x: (nested(x ** 2) * clipped(x)).sum(),
+    "integers": lambda x: scaled(x, jnp.arange(4))[0].sum(),
+    "complex": lambda x: (jnp.real(turned(x + 1j * x[::-1]) * (2 - 3j)) ** 2).sum(),
+    "remat": lambda x: jax.checkpoint(lambda v: safe_root(jnp.sin(v) + 1) * clipped(2 * v))(x).sum(),
+}
+
+
+@pytest.mark.parametrize("loss", WITH_JVP.values(), ids=WITH_JVP)
+def test_custom_jvp(loss):
+    agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
+    agree(reactant.jvp(loss, (X,), (X + 1,)), jax.jvp(loss, (X,), (X + 1,)))
+    agree(reactant.hessian(loss)(X), jax.hessian(loss)(X))
+
+
+@pytest.mark.parametrize("loss", WITH_VJP.values(), ids=WITH_VJP)
+def test_custom_vjp(loss):
+    agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
+    agree(reactant.hessian(loss)(X), jax.hessian(loss)(X))
+    with pytest.raises(reactant.ReactantError, match="reverse mode only.*jax.custom_jvp"):
+        reactant.jvp(loss, (X,), (X,))
+
+
+def agree(ours, theirs):
+    for a, b in zip(jax.tree_util.tree_leaves(ours), jax.tree_util.tree_leaves(theirs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
+
+
+def test_a_derivative_of_a_derivative_finds_the_forward_pass():
+    """What `custom_vjp` says holds once; then the two functions of the rule are differentiated as they stand."""
+    def norm(gradient):
+        return lambda x: sum((leaf ** 2).sum() for leaf in jax.tree_util.tree_leaves(gradient(x)))
+
+    for loss in (WITH_VJP["custom_gradient"], WITH_VJP["remat"], WITH_JVP["straight through"]):
+        agree(reactant.grad(norm(reactant.value_and_grad(loss)))(X), jax.grad(norm(jax.value_and_grad(loss)))(X))
+
+
+def test_implicit_differentiation():
+    def loss(x):
+        return fixed_point(lambda a, y: jnp.cos(a * y), x[0] / 5, 1.0) * x.sum()
+
+    agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
+    agree(reactant.vmap(reactant.grad(loss))(jnp.stack([X, X + 1])), jax.vmap(jax.grad(loss))(jnp.stack([X, X + 1])))
+
+
+def test_numpy_code_may_call_it():
+    helper = jax.jit(lambda x: clipped(x))
+
+    def loss(x):
+        return np.sum(helper(x * x) * np.sin(x))
+
+    def the_same(x):
+        return jnp.sum(clipped(x * x) * jnp.sin(x))
+
+    agree(reactant.grad(loss)(np.asarray(X)), jax.grad(the_same)(X))
+    agree(jax.grad(reactant.jit(the_same))(X), jax.grad(the_same)(X))
+
+
+def test_what_runs_is_the_plain_function():
+    """Marks are gone before the program is optimized for the target."""
+    def plain(x):
+        return jnp.sqrt(x).sum()
+
+    def marked(x):
+        return safe_root(x).sum()
+
+    assert reactant.jit(marked).lower(X).operations() == reactant.jit(plain).lower(X).operations()
+    gradient = reactant.value_and_grad(marked)
+    found = reactant.jit(lambda x: gradient(x)).lower(X).operations()
+    assert "stablehlo.custom_call" not in found
+    assert found["stablehlo.sqrt"] == 1
+
+
+def test_a_rule_that_is_wrong():
+    @jax.custom_jvp
+    def f(x):
+        return x * 2
+
+    f.defjvp(lambda x, t: (f(*x), t[0][:2]))
+    with pytest.raises(TypeError, match="Custom JVP rule must produce primal and tangent outputs"):
+        reactant.grad(lambda x: f(x).sum())(X)
 
 
 def test_stops_of_jaxs_own_linear_solver():

@@ -124,10 +124,15 @@ class Forward:
         rule = requests.rule_of_custom(op)
         if rule.tangents is None:
             raise NotDifferentiable(f"'{rule.name}' has a derivative rule for reverse mode only (vjp), and its "
-                                    f"tangents are wanted. Give custom_derivative a jvp rule as well.{line_of(op)}")
-        copy = modules.clone_with(op, self.primal)
-        directions = [self.tangent_or_zero(x) for x in op.operands if differentiable(x)]
-        moved = requests.spliced_here(rule.tangents(), [*copy.operands, *directions])
+                                    f"tangents are wanted. {rule.advice}{line_of(op)}")
+        inputs = [self.primal.get(x, x) for x in op.operands]
+        if rule.results is None:
+            modules.clone_with(op, self.primal)
+        else:
+            self.primal.update(zip(op.results, requests.spliced_here(rule.results(), inputs), strict=True))
+        directions = [zeros(v) if x not in self.tangent else self.tangent[x]
+                      for x, v in zip(op.operands, inputs, strict=True) if differentiable(x)]
+        moved = requests.spliced_here(rule.tangents(), [*inputs, *directions])
         self.tangent.update((r, t) for r, t in zip(filter(differentiable, op.results), moved, strict=True)
                             if r in self.active)
 

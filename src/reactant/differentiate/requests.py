@@ -102,11 +102,15 @@ def private_function(module: ir.Module, inputs: Sequence[ir.Type],
 
 def _emit(target: str, callee: str | None, operands: Sequence[ir.Value], results: Sequence[ir.Type],
           config: dict[str, ir.Attribute]) -> list[ir.Value]:
+    return ops.custom_call(target, operands, results, attributes=_attributes(callee, config))
+
+
+def _attributes(callee: str | None, config: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
     attributes = {"api_version": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
                   "backend_config": ir.DictAttr.get(config)}
     if callee is not None:
         attributes["called_computations"] = ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(callee)])
-    return ops.custom_call(target, operands, results, attributes=attributes)
+    return attributes
 
 
 def emit(request: Request, callee: str, operands: Sequence[ir.Value], extra: Sequence[ir.Value],
@@ -151,6 +155,11 @@ class CustomRule:
     name: str
     tangents: Callable[[], ir.Module] | None = None
     cotangents: Callable[[], ir.Module] | None = None
+    results: Callable[[], ir.Module] | None = None
+    """The results from the arguments, where a derivative has been taken: a derivative of that derivative finds this in
+    the place of the call. None: the call stays."""
+    advice: str = "Give custom_derivative a jvp rule as well."
+    """What to do where tangents are wanted and there is no rule for them."""
 
 
 CUSTOM_RULES: dict[int, CustomRule] = {}
@@ -159,10 +168,14 @@ CUSTOM_RULES: dict[int, CustomRule] = {}
 
 def custom(rule: CustomRule, callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
     """A call whose derivative is `rule`."""
+    return ops.custom_call(CUSTOM, operands, results, attributes=custom_attributes(rule, callee))
+
+
+def custom_attributes(rule: CustomRule, callee: str) -> dict[str, ir.Attribute]:
+    """The attributes that make a custom call one of a function whose derivative is `rule`; the call target apart."""
     number = len(CUSTOM_RULES)
     CUSTOM_RULES[number] = rule
-    return _emit(CUSTOM, callee, operands, results,
-                 {"rule": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)})
+    return _attributes(callee, {"rule": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)})
 
 
 def rule_of_custom(op: ir.Operation) -> CustomRule:
@@ -353,6 +366,25 @@ def _splice_linked(op: ir.Operation, block: ir.Block, primal: ir.Operation) -> N
     given = len(primal.results)
     _replace(op, results)
     _replace(primal, results[:given])
+
+
+def mark_taken(function: ir.Operation, active: set[ir.Value]) -> None:
+    """Note at the calls with a rule that a derivative of their results is about to be taken."""
+    for op in modules.walk(function):
+        if target_of(op) == CUSTOM and any(r in active for r in op.results) and rule_of_custom(op).results is not None:
+            op.attributes[_TAKEN] = ir.UnitAttr.get()
+
+
+def replace_taken(module: ir.Module) -> None:
+    """Put what their rules say of the results in the place of the calls noted by `mark_taken`."""
+    for op in [op for op in modules.walk(module) if _TAKEN in op.attributes]:
+        with op.location, ir.InsertionPoint(op):
+            make = rule_of_custom(op).results
+            assert make is not None
+            _replace(op, spliced_here(make(), list(op.operands)))
+
+
+_TAKEN = "reactant.taken"
 
 
 def inline(op: ir.Operation) -> None:

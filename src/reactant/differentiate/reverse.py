@@ -97,7 +97,9 @@ class _Vjp:
         made, block = new_function([a.type for a in old.arguments] + [v.type for v in wanted if not self.ones])
         values = dict(zip(old.arguments, list(block.arguments)[:count], strict=True))
         aliases = Aliases()
-        self.sweep = sweep = Reverse(self.active(), aliases)
+        active = self.active()
+        requests.mark_taken(self.function, active)
+        self.sweep = sweep = Reverse(active, aliases)
         with ir.InsertionPoint(block):
             place = anchor()
             scope = Main(old, None, place, aliases, values)
@@ -111,6 +113,7 @@ class _Vjp:
             results = scope.finish(block_ops(old)[1])
             place.erase()
             finish(made, results + given, self.source)
+        requests.replace_taken(made)
         return made
 
 

@@ -1,0 +1,130 @@
+"""Derivatives that a JAX user defines: `jax.custom_jvp`, `jax.custom_vjp`, `jax.custom_gradient`.
+
+JAX lowers a call of such a function to what the function computes. Where the module is to be differentiated,
+`keep_call` is how it is lowered instead: to a `reactant.custom_derivative` mark, whose rule JAX itself applies when it
+is asked for. The module of tangents is `jax.jvp` of the one call, that of cotangents `jax.vjp` of it. They are lowered
+in the same way, so derivatives of higher order find the marks of what the rules call.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import jaxpr_as_fun
+from jax.interpreters import mlir as jax_mlir
+from jaxlib.mlir import ir
+
+from reactant.differentiate import requests
+from reactant.errors import UnsupportedError
+from reactant.ir import modules
+
+LIBRARY = str(Path(jax.__file__).parent)
+PRIMITIVES = ("custom_jvp_call", "custom_vjp_call")
+_ON_BEHALF = ("wrapped_fun at", "_custom_root at")
+"""Functions of JAX's own with a rule that its user gave: `jax.custom_gradient`, `jax.lax.custom_root`."""
+
+
+def name_of(parameters: dict[str, Any]) -> str:
+    """`name at file:line` of the function that one of `PRIMITIVES` calls."""
+    body = parameters["call_jaxpr"]       # private: the parameters of the primitives; a ClosedJaxpr, since 0.11 a Jaxpr
+    debug = getattr(getattr(body, "jaxpr", body), "debug_info", None)
+    return str(debug.func_src_info) if debug is not None and debug.func_src_info else "a function"
+
+
+def is_the_users(parameters: dict[str, Any]) -> bool:
+    """Whether the rule is not one of JAX's own, which are the mathematical ones."""
+    name = name_of(parameters)
+    return f" at {LIBRARY}" not in name or name.startswith(_ON_BEHALF)
+
+
+def keep_call(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[ir.Value]:
+    """The lowering of a call: a mark where the rule is the user's, else what the function computes."""
+    compute = jax_mlir.lower_fun(jaxpr_as_fun(parameters["call_jaxpr"]), multiple_results=True)
+    if not is_the_users(parameters):
+        return compute(context, *operands)
+    rule = _rule(context.primitive, parameters, [_struct(aval) for aval in context.avals_in])
+    name = requests.fresh("jax_custom")
+    types = [value.type for value in operands]
+    with ir.InsertionPoint(context.module_context.module.body):
+        function = ir.Operation.create("func.func", regions=1, attributes={
+            "sym_name": ir.StringAttr.get(name), "sym_visibility": ir.StringAttr.get("private"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, []))})
+    block = function.regions[0].blocks.append(*types)
+    with ir.InsertionPoint(block):
+        results = list(compute(context, *block.arguments))
+        ir.Operation.create("func.return", [], results)
+    given = [value.type for value in results]
+    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, given))
+    call = ir.Operation.create("stablehlo.custom_call", given, list(operands), {
+        "call_target_name": ir.StringAttr.get(requests.CUSTOM), **requests.custom_attributes(rule, name)})
+    return list(call.results)
+
+
+def _struct(aval: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtypeStruct]) -> requests.CustomRule:
+    """The rule of one call; its modules are lowered when they are asked for."""
+    x64 = jax.config.jax_enable_x64
+    name = name_of(parameters)
+
+    def applied(*arrays: Any) -> Any:
+        return primitive.bind(*arrays, **primitive.get_bind_params(parameters))   # private: as jax evaluates it
+
+    is_jvp = primitive.name == "custom_jvp_call"
+
+    def tangents(*given: Any) -> list[Any]:
+        directions = iter(given[len(inputs):])
+        moved = [next(directions) if _inexact(each) else _nothing(each) for each in inputs]
+        results, found = jax.jvp(applied, given[:len(inputs)], tuple(moved))
+        return [t for r, t in zip(results, found, strict=True) if _inexact(r)]
+
+    def cotangents(*given: Any) -> list[Any]:
+        results, pull = jax.vjp(applied, *given[:len(inputs)])
+        pulled = iter(given[len(inputs) + len(results):])
+        found = pull([next(pulled) if _inexact(r) else _nothing(r) for r in results])
+        return [g for x, g in zip(inputs, found, strict=True) if _inexact(x)]
+
+    def results(*given: Any) -> Sequence[Any]:
+        if not is_jvp:
+            return jax.vjp(applied, *given)[0]
+        return jax.jvp(applied, given, tuple(jnp.zeros_like(x) if _inexact(x) else _nothing(x) for x in given))[0]
+
+    def module(function: Callable, *more: str) -> Callable[[], ir.Module]:
+        @functools.cache
+        def make() -> ir.Module:
+            with jax.enable_x64(x64):
+                outputs = [_struct(each) for each in jax.eval_shape(applied, *inputs)] if "outputs" in more else []
+                directions = [each for each in (outputs or inputs) if _inexact(each)] if "directions" in more else []
+                return _lowered(name, function, [*inputs, *outputs, *directions])
+        return make
+
+    return requests.CustomRule(name, module(tangents, "directions") if is_jvp else None,
+                               module(cotangents, "outputs", "directions"), module(results),
+                               "Define the function by jax.custom_jvp, or use reverse mode.")
+
+
+def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct]) -> ir.Module:
+    """The module of a rule, with a function beside `main` for each mark in it."""
+    from reactant.frontends.jax import CannotImport, lower_call  # which lowers the calls that come here
+    try:
+        module = lower_call(jax.jit(function, keep_unused=True), tuple(inputs), {}, differentiated=True).module
+    except CannotImport as refused:
+        raise UnsupportedError(f"The derivative of {name} cannot be used by reactant: {refused}.") from None
+    modules.inline_calls(module)
+    return module
+
+
+def _inexact(array: Any) -> bool:
+    return bool(jnp.issubdtype(array.dtype, jnp.inexact))
+
+
+def _nothing(array: Any) -> np.ndarray:
+    """The tangent of integers."""
+    return np.zeros(array.shape, jax.dtypes.float0)
