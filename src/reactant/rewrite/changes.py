@@ -22,7 +22,7 @@ MERGE = "func.func(cse)"
 
 def merge_equal(module: ir.Module, memory: Memory) -> list[ir.Operation]:
     """Merge equal ops and drop dead ones; gives the ops to look at again."""
-    copy = module.operation.clone()
+    copy = module.operation.clone(ip=False)     # not into what is being built
     before = modules.bytecode(copy)
     modules.run_passes(copy, MERGE)
     if modules.bytecode(copy) == before:    # as nearly always: then the ops need not be looked through

@@ -219,7 +219,7 @@ def half_of_transform_of_real(x, k, n, t, start, limit, strides):
 
 
 @rewrite(match.slice(once(transform(x)), start_indices=start, limit_indices=limit, strides=strides),
-         changes="rounding",
+         changes="rounding", assumes="finite",
          example=(lambda a: ops.slice(ops.fft(a(3, 8, dtype="complex64"), "FFT", (8,)), (0, 0), (3, 1)),
                   lambda a: ops.slice(ops.fft(a(3, 8, dtype="float32"), "RFFT", (8,)), (1, 0), (2, 1))),
          counter=lambda a: ops.slice(ops.fft(a(3, 8, dtype="complex64"), "FFT", (8,)), (0, 0), (3, 2)))

@@ -157,5 +157,5 @@ def test_negative_integer_power_raises():
 
 def test_unknown_ufunc_is_refused():
     from scipy import special
-    with pytest.raises(NotImplementedError, match="gamma is not supported in compiled code"):
-        reactant.jit(lambda x: special.gamma(x))(np.ones(3))
+    with pytest.raises(NotImplementedError, match="scipy.special.j0 is not supported in compiled code"):
+        reactant.jit(lambda x: special.j0(x))(np.ones(3))
