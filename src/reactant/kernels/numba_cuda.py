@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import linecache
 import os
 import weakref
@@ -181,6 +182,18 @@ class _Device:
     compute_capability: tuple[int, int] = COMPUTE_CAPABILITY
 
 
+@functools.cache
+def _load_arrays() -> None:
+    """What numba-cuda knows of arrays. Its 0.30 names a function that NumPy dropped with 2.5, when it is loaded."""
+    if hasattr(np, "row_stack"):
+        return
+    np.row_stack = np.vstack
+    try:
+        importlib.import_module("numba.cuda.np.arrayobj")
+    finally:
+        del np.row_stack
+
+
 @contextlib.contextmanager
 def compiling() -> Iterator[Any]:
     """numba.cuda's compiler module, ready to compile without a GPU; Numba is as before afterwards."""
@@ -188,6 +201,7 @@ def compiling() -> Iterator[Any]:
     from numba.cuda.core.compiler_lock import global_compiler_lock
 
     with global_compiler_lock:
+        _load_arrays()
         before = dispatcher.get_current_device, dispatcher.compile_cuda
         dispatcher.get_current_device = _Device
         dispatcher.compile_cuda = functools.partial(_with_lines, before[1])
