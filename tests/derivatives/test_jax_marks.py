@@ -223,6 +223,38 @@ def test_a_rule_that_is_wrong():
         reactant.grad(lambda x: f(x).sum())(X)
 
 
+def test_a_rule_that_needs_what_is_not_its_argument():
+    def loss(x):
+        size = jnp.sin(x[0])
+        f = jax.custom_jvp(lambda y: y * size)
+        f.defjvp(lambda y, t: (f(*y), t[0] * size))
+        return f(x).sum()
+
+    with pytest.raises(reactant.UnsupportedError, match="uses a traced array from outside"):
+        reactant.grad(loss)(X)
+
+
+def test_arrays_from_outside():
+    """The rule and the function may use constants; what varies has to be an argument."""
+    table = jnp.arange(5000.0)
+    f = jax.custom_vjp(lambda x: x * table[1:5])
+    f.defvjp(lambda x: (x * table[1:5], x), lambda x, g: (g * table[2:6] + jnp.sum(table),))
+
+    def loss(x):
+        return (f(x) ** 2).sum()
+
+    agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
+    agree(reactant.hessian(loss)(X), jax.hessian(loss)(X))
+
+    def varied(x):
+        f = jax.custom_vjp(lambda y: y * x[0])
+        f.defvjp(lambda y: (y * 2, y), lambda y, g: (g,))
+        return f(x).sum()
+
+    with pytest.raises(reactant.ReactantError, match="from outside"):
+        reactant.grad(varied)(X)
+
+
 def test_stops_of_jaxs_own_linear_solver():
     """They belong to a rule of its own: alone they are none, beside the user's they are refused."""
     def solved(x):

@@ -56,7 +56,7 @@ def _custom(call: Call) -> Sequence[ir.Value]:
 
     number = len(requests.CUSTOM_RULES)
     requests.CUSTOM_RULES[number] = requests.CustomRule(rule.name, batched(rule.tangents), batched(rule.cotangents),
-                                                         batched(rule.results), rule.advice)
+                                                         batched(rule.results), rule.advice, rule.outside)
     config = {each.name: each.attr for each in ir.DictAttr(call.op.attributes["backend_config"])}
     config["rule"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
     return call.again(_everything(call), called_computations=_batched_function(call),

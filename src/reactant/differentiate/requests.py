@@ -160,6 +160,8 @@ class CustomRule:
     the place of the call. None: the call stays."""
     advice: str = "Give custom_derivative a jvp rule as well."
     """What to do where tangents are wanted and there is no rule for them."""
+    outside: int = 0
+    """So many of the first arguments come from outside: the rule for cotangents says nothing about them."""
 
 
 CUSTOM_RULES: dict[int, CustomRule] = {}

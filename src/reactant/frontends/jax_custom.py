@@ -78,6 +78,10 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
         return primitive.bind(*arrays, **primitive.get_bind_params(parameters))   # private: as jax evaluates it
 
     is_jvp = primitive.name == "custom_jvp_call"
+    outside = 0 if is_jvp else parameters["num_consts"]      # arrays from outside, which come first
+
+    def pulled_back(given: Sequence[Any]) -> Any:
+        return jax.vjp(lambda *varied: applied(*given[:outside], *varied), *given[outside:len(inputs)])
 
     def tangents(*given: Any) -> list[Any]:
         directions = iter(given[len(inputs):])
@@ -86,14 +90,15 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
         return [t for r, t in zip(results, found, strict=True) if _inexact(r)]
 
     def cotangents(*given: Any) -> list[Any]:
-        results, pull = jax.vjp(applied, *given[:len(inputs)])
+        results, pull = pulled_back(given)
         pulled = iter(given[len(inputs) + len(results):])
         found = pull([next(pulled) if _inexact(r) else _nothing(r) for r in results])
+        found = [*(jnp.zeros(x.shape, x.dtype) if _inexact(x) else None for x in inputs[:outside]), *found]
         return [g for x, g in zip(inputs, found, strict=True) if _inexact(x)]
 
     def results(*given: Any) -> Sequence[Any]:
         if not is_jvp:
-            return jax.vjp(applied, *given)[0]
+            return pulled_back(given)[0]
         return jax.jvp(applied, given, tuple(jnp.zeros_like(x) if _inexact(x) else _nothing(x) for x in given))[0]
 
     def module(function: Callable, *more: str) -> Callable[[], ir.Module]:
@@ -107,7 +112,8 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
 
     return requests.CustomRule(name, module(tangents, "directions") if is_jvp else None,
                                module(cotangents, "outputs", "directions"), module(results),
-                               "Define the function by jax.custom_jvp, or use reverse mode.")
+                               "Define the function by jax.custom_jvp, or use reverse mode (vjp, grad, "
+                               "jacobian(f, mode='reverse')).", outside)
 
 
 def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct]) -> ir.Module:
@@ -117,6 +123,9 @@ def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruc
         module = lower_call(jax.jit(function, keep_unused=True), tuple(inputs), {}, differentiated=True).module
     except CannotImport as refused:
         raise UnsupportedError(f"The derivative of {name} cannot be used by reactant: {refused}.") from None
+    if len(modules.function(module).regions[0].blocks[0].arguments) != len(inputs):     # JAX hands constants in
+        raise UnsupportedError(f"The derivative rule of {name} uses a traced array from outside, which it cannot see. "
+                               f"Pass the array as an argument, or among what the forward pass keeps.")
     modules.inline_calls(module)
     return module
 
