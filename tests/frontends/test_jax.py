@@ -503,6 +503,16 @@ def closing_over(xp):
     return inside
 
 
+def test_our_transforms_of_a_jax_function_inside_jit():
+    def f(x):
+        return jnp.sum(jnp.sin(x) ** 2)
+    x = np.arange(3, dtype=np.float32)
+    value, slope = reactant.jit(lambda x: reactant.value_and_grad(f)(x))(x)
+    np.testing.assert_allclose(slope, np.sin(2 * x), rtol=1e-5)
+    np.testing.assert_allclose(value, np.sum(np.sin(x) ** 2), rtol=1e-6)
+    np.testing.assert_allclose(reactant.jit(lambda x: reactant.vmap(f)(x))(np.stack([x, x])), [value, value], rtol=1e-6)
+
+
 @pytest.mark.parametrize("function, expected", [
     (jax.jit(np.negative), True), (helper, True), (calls_helper, True), (numpy_with_helper, False),
     (imports_inside, True), (namespace_of, False), (looks_only, False), (inner_code, True), (Model(), True),

@@ -25,6 +25,9 @@ COMPUTES = frozenset({"numpy", "lax", "nn", "random", "scipy", "image", "ops", "
                       "device_put", "linear_transpose"})
 """Attributes of `jax` that say that the function computes with it; `jax.Array` or `jax.devices` do not."""
 
+TRANSFORMS = frozenset({"grad", "value_and_grad", "jvp", "vjp", "linearize", "jacobian", "hessian", "hvp", "vmap"})
+"""Attributes of `reactant` that take a function, of JAX or not."""
+
 _OTHERS = frozenset({"torch", "cupy", "dask", "dask.array", "tensorflow", "ndonnx", "sparse", "sys"})
 """A body that imports JAX beside one of these asks what an array is (`array_namespace`), and computes nothing."""
 
@@ -88,7 +91,7 @@ def _is_jax_module(name: Any) -> bool:
 
 def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
     """What the function itself says, and the Python functions it may call."""
-    numpy_loaded, helpers = False, []
+    numpy_loaded, ours, helpers = False, False, []
     for code in _codes(function.__code__):
         if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names):
             return JAX, []                     # import jax.numpy as jnp, in its body
@@ -97,6 +100,8 @@ def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
                 if value is jax and COMPUTES & set(code.co_names) or value is not jax and _computing(value):
                     return JAX, []
                 numpy_loaded |= value.__name__.partition(".")[0] == "numpy"
+                # what differentiates or maps JAX functions by ours is traced by us
+                ours |= value.__name__ == "reactant" and bool(TRANSFORMS & set(code.co_names))
             elif type(value) is PjitFunction and not _is_jax_module(getattr(value, "__module__", None)):
                 helpers.append(value)
             elif callable(value) and not isinstance(value, type) and of_jax(value):
@@ -105,7 +110,7 @@ def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
                 numpy_loaded = True
             elif isinstance(value, (FunctionType, functools.partial)) and name != function.__name__:
                 helpers.append(value)
-    return (NUMPY if numpy_loaded else UNKNOWN), helpers
+    return (NUMPY if numpy_loaded or ours else UNKNOWN), helpers
 
 
 def _computing(module: ModuleType) -> bool:
