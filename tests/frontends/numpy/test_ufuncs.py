@@ -173,3 +173,15 @@ def test_constants_outside_are_not_written():
 def test_signature_argument_is_refused():
     with pytest.raises(NotImplementedError, match="argument 'signature' is not supported in compiled code"):
         reactant.jit(lambda x: np.add(x, x, signature="dd->d"))(np.ones(3))
+
+
+def test_where_leaves_zeros_in_new_arrays_of_known_numbers():
+    """NumPy leaves whatever memory held there."""
+    def f(x):
+        known = np.array([1.0, 4.0, 9.0, 16.0])
+        first, second = np.modf(known + 0.5, where=known > 4)
+        return x + np.sqrt(known, where=known > 2), first, second
+    rooted, first, second = reactant.jit(f)(np.zeros(4))
+    np.testing.assert_array_equal(rooted, [0, 2, 3, 4])
+    np.testing.assert_array_equal(first, [0, 0, 0.5, 0.5])
+    np.testing.assert_array_equal(second, [0, 0, 9, 16])

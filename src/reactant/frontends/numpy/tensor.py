@@ -92,6 +92,14 @@ class Tensor:
         """Whether the content is known while tracing."""
         return self.storage.data is not None and not any(isinstance(s, st.DynamicSliceStep) for s in self.steps)
 
+    def changes_now(self) -> bool:
+        """Whether the content is known, and a write may change it while tracing (then call `changed`)."""
+        return self.is_concrete() and self.storage.writable_in_place()
+
+    def changed(self) -> None:
+        """The known content has been written."""
+        self.storage.version += 1
+
     def numpy(self) -> np.ndarray:
         """The known content as an ndarray view of the storage's data. Only where `is_concrete`."""
         if self.storage.region.closed:

@@ -153,10 +153,10 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
 
 
 def _known_in_place(operands: list, outs: tuple, where: object) -> bool:
-    """Whether everything is known, and the outputs may be written while tracing."""
-    given = [o for o in outs if o is not None]
-    return all(type(o) is Tensor and o.is_concrete() and o.storage.writable_in_place() and not o.storage.constant
-               for o in given) and all(t.is_concrete() for t in (*operands, where) if type(t) is Tensor)
+    """Whether everything is known, and the outputs may be written while tracing. (What `where` leaves out of a new
+    array is 0 here, and whatever there was in NumPy's.)"""
+    return all((where is True if o is None else type(o) is Tensor and o.changes_now() and not o.storage.constant)
+               for o in outs) and all(t.is_concrete() for t in (*operands, where) if type(t) is Tensor)
 
 
 def _write_known(ufunc: np.ufunc, operands: list, outs: tuple, options: dict) -> Any:
