@@ -414,7 +414,7 @@ def install() -> None:
     operators.install(
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
         contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, catching=catching,
-        refusals=refusals,        touch=effects.touch_variables, foreign_call=effects.touch_arguments,
+        refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
         set_item=_touching(ag__.set_item, 1), del_item=_touching(ag__.del_item, 0), inplace=_touching(ag__.inplace, 1),
         set_attr=_touching(ag__.set_attr, 1), del_attr=_touching(ag__.del_attr, 0), get_attr=_get_attr(ag__.get_attr),
         call_bound=_touching(ag__.call_bound, 1))

@@ -313,10 +313,9 @@ def put(tensor: Tensor, items: list, value: object) -> None:
         masked.put(tensor, items, value)
         return
     source = wrap(value)
-    if tensor.is_concrete() and source.is_concrete() and tensor.storage.writable_in_place() \
-            and not any(type(i) is Tensor for i in items):
+    if source.is_concrete() and tensor.changes_now() and not any(type(i) is Tensor for i in items):
         tensor.numpy()[_numpy_key(items, tensor)] = source.numpy()
-        tensor.storage.version += 1
+        tensor.changed()
         return
     chosen = select(tensor, items)
     shape = fitted(source.shape, chosen.result)

@@ -129,10 +129,10 @@ def written_while_tracing(function: Callable, args: tuple, kwargs: dict) -> bool
     """Run `function`, which writes into its first argument, when all is known and the content may change now."""
     target = args[0] if args else None
     if type(target) is not Tensor or not all(t.is_concrete() for t in tensors(args, kwargs)) or \
-            not target.storage.writable_in_place() or not target.writeable or target.storage.constant:
+            not target.changes_now() or not target.writeable or target.storage.constant:
         return False
     function(*concretely(args), **concretely(kwargs))
-    target.storage.version += 1
+    target.changed()
     return True
 
 

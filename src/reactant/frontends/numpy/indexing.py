@@ -102,9 +102,9 @@ def store(target: Tensor, value: object) -> None:
     if type(source) is not Tensor and not isinstance(source, np.generic):
         _check_number(source, target.dtype)
     concrete = type(source) is not Tensor or source.is_concrete()
-    if concrete and target.is_concrete() and target.storage.writable_in_place():
+    if concrete and target.changes_now():
         target.numpy()[...] = source.numpy() if type(source) is Tensor else source
-        target.storage.version += 1
+        target.changed()
         return
     shape = source.shape if type(source) is Tensor else ()
     while len(shape) > target.ndim and shape[0] == 1:

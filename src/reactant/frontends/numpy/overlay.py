@@ -40,13 +40,14 @@ def install() -> None:
     operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
                       made=_made, involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     errors.find_frames_with(source_map.user_frame)
-    calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _with_lists
+    calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _call_numpy
     calls.KINDS[MethodDescriptorType] = calls.KINDS[WrapperDescriptorType] = _unbound
 
 
-def _with_lists(function: Callable, arguments: tuple, keywords: dict) -> Any:
-    """Call a NumPy function. NumPy does not see traced arrays in lists that stand for one array (`np.sum([x, y])`): it
-    tries to make the array, which needs known values, and then gets it made."""
+def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
+    """Call a NumPy function. While tracing, it cannot write into arrays from outside, and what it makes is traced.
+    NumPy does not see traced arrays in lists that stand for one array (`np.sum([x, y])`): it tries to make the array,
+    which needs known values, and then gets it made."""
     if is_tracing():
         if function.__name__ == "at" and arguments and _is_outside(arguments[0]):
             raise ConstantWriteError()      # ufunc.at does not ask whether it may write

@@ -168,7 +168,7 @@ def _write_known(ufunc: np.ufunc, operands: list, outs: tuple, options: dict) ->
     made = ufunc(*concretely(operands), out=out, **concretely(options))
     for o in outs:
         if o is not None:
-            o.storage.version += 1
+            o.changed()
     results = made if isinstance(made, tuple) else (made,)
     finished = tuple(of_concrete(r) if o is None else o for r, o in zip(results, outs, strict=True))
     return finished[0] if len(finished) == 1 else finished

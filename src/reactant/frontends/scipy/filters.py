@@ -59,15 +59,19 @@ def _along(rank: int, axis: int, number: int) -> list[int]:
     return [number if d == axis else 0 for d in range(rank)]
 
 
+def _line(x: Any, size: int, axis: int, mode: int, cval: float, origin: int) -> tuple[list | None, Any]:
+    """The elements of every window along `axis`, as shifted arrays, or else (many of them) as one array of windows."""
+    before, after = _reach(size, origin)
+    wide = _padded(x, _along(x.ndim, axis, before), _along(x.ndim, axis, after), mode, cval)
+    if size > TAPS:
+        return None, np.lib.stride_tricks.sliding_window_view(wide, size, axis=axis)
+    return [_shifted(wide, tuple(_along(x.ndim, axis, k)), x.shape) for k in range(size)], None
+
+
 def correlate1d(x: Any, weights: Any, axis: int, output: Any, mode: int, cval: float, origin: int) -> None:
     x, w = wrap(x), _known(weights, "weights").astype(np.float64)
-    before, after = _reach(w.size, origin)
-    wide = _padded(x.astype(np.float64), _along(x.ndim, axis, before), _along(x.ndim, axis, after), mode, cval)
-    if w.size > TAPS:
-        _store(output, np.lib.stride_tricks.sliding_window_view(wide, w.size, axis=axis) @ wrap(w))
-        return
-    taps = [_shifted(wide, tuple(_along(x.ndim, axis, k)), x.shape) for k in range(w.size)]
-    _store(output, _weighted(taps, w))
+    taps, windows = _line(x.astype(np.float64), w.size, axis, mode, cval, origin)
+    _store(output, windows @ wrap(w) if taps is None else _weighted(taps, w))
 
 
 def _weighted(taps: list, w: np.ndarray) -> Any:
@@ -109,27 +113,18 @@ def _windows(x: Any, shape: tuple[int, ...], origins: Any, mode: int, cval: floa
 
 
 def uniform_filter1d(x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int) -> None:
-    x = wrap(x)
-    before, after = _reach(size, origin)
-    wide = _padded(x.astype(np.float64), _along(x.ndim, axis, before), _along(x.ndim, axis, after), mode, cval)
-    if size > TAPS:
-        total = np.lib.stride_tricks.sliding_window_view(wide, size, axis=axis).sum(axis=-1)
-    else:
-        total = sum(_shifted(wide, tuple(_along(x.ndim, axis, k)), x.shape) for k in range(size))
-    _store(output, total / float(size))
+    taps, windows = _line(wrap(x).astype(np.float64), size, axis, mode, cval, origin)
+    _store(output, (windows.sum(axis=-1) if taps is None else sum(taps)) / float(size))
 
 
 def min_or_max_filter1d(x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int,
                         minimum: int) -> None:
-    x = wrap(x)
-    before, after = _reach(size, origin)
-    wide = _padded(x, _along(x.ndim, axis, before), _along(x.ndim, axis, after), mode, cval)
-    if size > TAPS:
-        windows = np.lib.stride_tricks.sliding_window_view(wide, size, axis=axis)
-        _store(output, windows.min(axis=-1) if minimum else windows.max(axis=-1), exact=True)
-        return
-    _store(output, _extreme([_shifted(wide, tuple(_along(x.ndim, axis, k)), x.shape) for k in range(size)], minimum),
-           exact=True)
+    taps, windows = _line(wrap(x), size, axis, mode, cval, origin)
+    if taps is None:
+        found = windows.min(axis=-1) if minimum else windows.max(axis=-1)
+    else:
+        found = _extreme(taps, minimum)
+    _store(output, found, exact=True)
 
 
 def _extreme(items: list, minimum: int) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import wrap
 
 NAMES = """fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn""".split()
@@ -16,7 +17,7 @@ def _transform(numpys: Callable) -> Callable:
     def transform(x: Any, n: Any = None, axis: Any = None, norm: str | None = None, overwrite_x: bool = False,
                   workers: int | None = None, *, plan: object = None, s: Any = None, axes: Any = None) -> Any:
         if plan is not None:
-            raise NotImplementedError("Passing a precomputed plan is not yet supported by scipy.fft functions")
+            raise UnsupportedError("scipy.fft with a `plan` is not supported in compiled code: leave it out.")
         where = axis if axes is None else axes
         given = {} if where is None else {"axes" if numpys.__name__.endswith(("2", "n")) else "axis": where}
         return numpys(wrap(x), s if n is None else n, norm=norm, **given)
