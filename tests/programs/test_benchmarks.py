@@ -1,25 +1,13 @@
 """The benchmark programs at their smallest size: they run, their Numba twins and compiled forms agree with them."""
 import copy
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
+import compile_time
+import import_time
 import numpy as np
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-run = load("run")
+import run
+import tv_by_hand
 
 
 @pytest.mark.parametrize("name", run.PROGRAMS)
@@ -85,26 +73,24 @@ def test_denoiser_by_hand_agrees_with_the_library():
     from reactant.demos import tv
 
     image = tv.noisy_photograph(24)
-    np.testing.assert_allclose(load("tv_by_hand").denoise(image), tv.denoise(image), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(tv_by_hand.denoise(image), tv.denoise(image), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(("limit", "status"), [([], 0), (["--limit", "60"], 0), (["--limit", "40"], 1)])
 def test_import_time_against_its_limit(monkeypatch, capsys, limit, status):
-    import_time = load("import_time")
     monkeypatch.setattr(import_time, "import_seconds", {"jax": 1.0, "reactant": 1.05}.get)
     assert import_time.main(["--repeats", "1", *limit]) == status
     assert capsys.readouterr().out == "milliseconds: jax 1000, reactant 1050, difference 50\n"
 
 
 def test_import_seconds_runs_a_new_interpreter():
-    assert 0 < load("import_time").import_seconds("json") < 10
+    assert 0 < import_time.import_seconds("json") < 10
 
 
 def test_compile_time_programs_are_large_and_agree(agree):
     """Above 500 operations each, as the issue asks; one of them also compiled here, the others by the driver."""
     import reactant
 
-    compile_time = load("compile_time")
     for make in compile_time.PROGRAMS.values():
         function, arguments = make()
         assert sum(reactant.jit(function).lower(*arguments).operations(optimized=False).values()) > 500

@@ -1,24 +1,11 @@
 """The benchmarks of derivatives run at tiny sizes and agree with JAX; their drivers print a table."""
-import importlib.util
 import json
-import sys
-from pathlib import Path
 
+import adbench
+import gradients
 import jax
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-gradients = load("gradients")
 QUICK = ("symmetric_product", "normalised_in_loop", "embedding")
 
 
@@ -43,7 +30,6 @@ def test_driver_prints_a_table_and_writes_json(tmp_path, capsys):
 
 
 def test_adbench_mixture_agrees_with_jax():
-    adbench = load("adbench")
     with jax.enable_x64(True):
         rows = adbench.gradients("mixture", adbench.mixture, adbench.mixture_jax, adbench.mixture_arguments("tiny"), 1)
     assert len(rows) == 3 and all(row["derivative"] > 0 for row in rows)
@@ -52,6 +38,6 @@ def test_adbench_mixture_agrees_with_jax():
 @pytest.mark.slow
 def test_adbench_agrees_with_jax(tmp_path, capsys):
     file = tmp_path / "figures.json"
-    assert load("adbench").main(["--tiny", "--repeats", "1", "--json", str(file)]) == 0
+    assert adbench.main(["--tiny", "--repeats", "1", "--json", str(file)]) == 0
     assert "bundle adjustment, NumPy by us (sparse)" in capsys.readouterr().out
     assert len(json.loads(file.read_text())) == 9
