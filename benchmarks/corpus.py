@@ -9,14 +9,12 @@ model's, after the first of these over before (at most 1: never worse); bytes ar
 Python of an environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by
 turn with ours; its flops and bytes are over those of the same module before.
 """
-import argparse
 import contextlib
 import json
 import sys
-from pathlib import Path
 
 import jax
-from peer import Peer, beside, costs_of
+from peer import Peer, arguments_of, beside, costs_of
 from rich.console import Console
 from rich.table import Table
 from shared_programs import PROGRAMS, difference, prepared
@@ -100,14 +98,7 @@ def show(rows, failures, console, with_peer):
 
 
 def main(arguments=None):
-    names = list(PROGRAMS)
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
-    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
-    parser.add_argument("--repeats", type=int, default=21, help="rounds of interleaved runs (default 21)")
-    parser.add_argument("--peer", metavar="PYTHON", help="the Python of an environment with enzyme-ad")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    options = parser.parse_args(arguments)
+    options = arguments_of(__doc__, list(PROGRAMS)).parse_args(arguments)
     console = Console() if sys.stdout.isatty() else Console(width=240)
     scale = TINY if options.tiny else 1.0
     rows, failures = [], {}

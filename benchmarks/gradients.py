@@ -8,15 +8,13 @@ longer the gradient takes than the loss, each compiled by its own compiler. --or
 before simplification ("AD first"). --peer names the Python of an environment with `enzyme-ad` (docs/peers.md), which
 takes its turns in a process of its own: JAX's derivative that it optimises, and its own of what it optimised.
 """
-import argparse
 import contextlib
 import json
 import sys
 import time
-from pathlib import Path
 
 import jax
-from peer import Peer, beside
+from peer import Peer, arguments_of, beside
 from rich.console import Console
 from rich.table import Table
 from shared_programs import GRADIENTS, difference
@@ -108,15 +106,9 @@ def show(rows, failures, console, order):
 
 
 def main(arguments=None):
-    names = list(GRADIENTS)
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
-    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
-    parser.add_argument("--repeats", type=int, default=21, help="rounds of interleaved runs (default 21)")
+    parser = arguments_of(__doc__, list(GRADIENTS))
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: of all threads, for busy machines")
     parser.add_argument("--order", action="store_true", help="also differentiate before simplifying")
-    parser.add_argument("--peer", metavar="PYTHON", help="the Python of an environment with enzyme-ad")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     console = Console() if sys.stdout.isatty() else Console(width=180)
     rows, failures = [], {}

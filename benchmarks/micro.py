@@ -7,15 +7,13 @@ Medians of interleaved bursts of runs, in microseconds. "over optimum": our time
 that all numbers are finite, which the hand-written programs take for granted: a diagonal matrix times one that holds an
 infinity has NaN beside it, by hand it has not.
 """
-import argparse
 import contextlib
 import json
 import sys
-from pathlib import Path
 
 import jax
 from micro_programs import WORKLOADS
-from peer import Peer, beside
+from peer import Peer, arguments_of, beside
 from rich.console import Console
 from rich.table import Table
 from shared_programs import difference
@@ -80,14 +78,8 @@ def show(rows, console, with_peer):
 
 
 def main(arguments=None):
-    names = list(WORKLOADS)
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
-    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
-    parser.add_argument("--repeats", type=int, default=21, help="rounds of interleaved bursts (default 21)")
+    parser = arguments_of(__doc__, list(WORKLOADS))
     parser.add_argument("--finite", action="store_true", help="tell our compiler that all numbers are finite")
-    parser.add_argument("--peer", metavar="PYTHON", help="the Python of an environment with enzyme-ad")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     console = Console() if sys.stdout.isatty() else Console(width=140)
     with Peer(options.peer) if options.peer else contextlib.nullcontext() as peer:

@@ -9,7 +9,6 @@ cannot compile that, the column is empty. Most programs are after the published 
 import argparse
 import copy
 import json
-import math
 import statistics
 import sys
 import time
@@ -19,6 +18,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
+from reactant.demos.measure import geometric_mean
 
 
 def jacobi(a, b, steps):
@@ -405,8 +406,7 @@ def main(arguments=None):
         table.add_row(name, *(f"{1e3 * row[k]:.2f}" if k in row else "-" for k in columns),
                       *(f"{row[k] / here:.2f}" if k in row else "-" for k in ("numpy", "numba", "xla")),
                       f"{row['compiled_first']:.2f} ({row['xla_first']:.2f})", str(row["compiled_right"]))
-    means = [math.exp(statistics.fmean(math.log(r[k] / r["compiled"]) for r in rows.values() if k in r))
-             if any(k in r for r in rows.values()) else math.nan for k in ("numpy", "numba", "xla")]
+    means = [geometric_mean(r[k] / r["compiled"] for r in rows.values() if k in r) for k in ("numpy", "numba", "xla")]
     table.add_section()
     table.add_row("geometric mean", "", "", "", "", *(f"{m:.2f}" for m in means))
     Console(width=130).print(table)

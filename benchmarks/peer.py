@@ -3,6 +3,7 @@
 The peer may abort, segfault or never return: its process is then ended, what happened is in the error, and the next
 program gets a new one.
 """
+import argparse
 import json
 import os
 import selectors
@@ -20,6 +21,17 @@ BURST = 0.003
 """Seconds of runs in each turn that a program takes."""
 PATIENCE = 120
 """Seconds that one request may take, compilation included."""
+
+
+def arguments_of(description, names):
+    """The parser of a benchmark of these programs, which may have the peer beside them."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--repeats", type=int, default=21, help="rounds of interleaved runs (default 21)")
+    parser.add_argument("--peer", metavar="PYTHON", help="the Python of an environment with enzyme-ad")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    return parser
 
 
 class PeerError(Exception):
