@@ -218,7 +218,7 @@ def differ(before: Any, after: Any) -> bool:
     return list(before) != list(after) or any(before[k] is not after[k] for k in before)
 
 
-def is_dropped(change: Change, besides: int = 0) -> bool:
+def is_dropped(change: Change, besides: int) -> bool:
     """Whether nobody but the record, and `besides` other references, knows the container any more: it was made inside
     the region and is gone."""
     return not isinstance(change.container, GlobalVariable) and sys.getrefcount(change.container) <= 2 + besides

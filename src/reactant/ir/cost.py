@@ -42,9 +42,8 @@ class Cost:
 
 def estimate(module: ir.Module) -> dict[str, float]:
     """`{"flops": ..., "bytes": ...}` of one run of `@main`."""
-    functions = {op.attributes["sym_name"].value: op for op in module.operation.regions[0].blocks[0]
-                 if op.operation.name == "func.func"}
-    total = _of_region(modules.function(module).regions[0], functions)
+    functions = modules.functions(module)
+    total = _of_region(functions["main"].regions[0], functions)
     return {"flops": total.flops, "bytes": total.bytes}
 
 

@@ -125,28 +125,27 @@ def inline_calls(module: ir.Module) -> None:
     MLIR's own inliner leaves StableHLO alone in this build (the dialect's inliner interface is not registered).
     Raises `InvalidModule` for recursive functions.
     """
-    functions = {op.operation.attributes["sym_name"].value: op.operation for op in module.body
-                 if op.operation.name == "func.func"}
+    by_name = functions(module)
     finished: set[str] = set()
     called = False
-    for name in functions:
-        called |= _inline_into(name, functions, finished, ())
+    for name in by_name:
+        called |= _inline_into(name, by_name, finished, ())
     if called:
         run_passes(module, "symbol-dce")
 
 
-def _inline_into(name: str, functions: dict[str, ir.Operation], finished: set[str], path: tuple[str, ...]) -> bool:
+def _inline_into(name: str, by_name: dict[str, ir.Operation], finished: set[str], path: tuple[str, ...]) -> bool:
     if name in path:
         raise InvalidModule(f"function '{name}' calls itself ({' -> '.join((*path, name))}).")
     if name in finished:
         return False
-    calls = [op for op in walk(functions[name]) if op.name == "func.call"]
+    calls = [op for op in walk(by_name[name]) if op.name == "func.call"]
     for call in calls:
         callee = call.attributes["callee"].value
-        if callee not in functions:
+        if callee not in by_name:
             raise InvalidModule(f"function '{name}' calls '{callee}', which does not exist.")
-        _inline_into(callee, functions, finished, (*path, name))
-        block = functions[callee].regions[0].blocks[0]
+        _inline_into(callee, by_name, finished, (*path, name))
+        block = by_name[callee].regions[0].blocks[0]
         mapping = dict(zip(block.arguments, call.operands, strict=True))
         with ir.InsertionPoint(call):
             *body, terminator = (child.operation for child in block)
@@ -169,6 +168,12 @@ def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operat
                 each.operands[i] = mapping[operand]
     mapping.update(zip(op.results, copy.results, strict=True))
     return copy
+
+
+def functions(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions of a module by their names."""
+    return {op.operation.attributes["sym_name"].value: op.operation for op in module.body
+            if op.operation.name == "func.func"}
 
 
 def function(module: ir.Module, name: str = "main") -> ir.Operation:

@@ -46,9 +46,8 @@ class Traffic:
 
 def estimate(module: ir.Module) -> dict[str, float]:
     """`{"bytes": ..., "launches": ...}` of one run of `@main`."""
-    functions = {op.attributes["sym_name"].value: op for op in module.operation.regions[0].blocks[0]
-                 if op.operation.name == "func.func"}
-    total = _of_region(modules.function(module).regions[0], functions)
+    functions = modules.functions(module)
+    total = _of_region(functions["main"].regions[0], functions)
     return {"bytes": total.bytes, "launches": total.launches}
 
 
