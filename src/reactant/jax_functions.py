@@ -14,16 +14,12 @@ from reactant.frontends.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
-from reactant.runtime.direct import Direct, Miss
+from reactant.runtime.direct import Miss, Shortcut
 from reactant.runtime.jax_internals import nothing_traced, trace_context
 from reactant.session import is_tracing
 
 if TYPE_CHECKING:
     from reactant.compiled_jax import JaxCompiled, JaxLowered
-
-
-MOST_MISSED = 3
-"""Calls for other programs after which the signature is looked up first. (A miss costs a millisecond.)"""
 
 
 class JaxJitted(Jitted):
@@ -42,8 +38,7 @@ class JaxJitted(Jitted):
             jax.jit(function, **{name: value for name, value in told.items() if value})
         self.settings = settings_of(self.jitted)
         self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
-        self._direct: Direct | None = None                  # of the first program, while calls are for that one
-        self._missed = 0
+        self._shortcut = Shortcut()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
@@ -51,13 +46,11 @@ class JaxJitted(Jitted):
             return calls.call(self.jitted, *args, **kwargs)
         if jax.config.jax_disable_jit or jax.config.jax_debug_nans or jax.config.jax_debug_infs:
             return self.jitted(*args, **kwargs)
-        if self._direct is not None and nothing_traced():
+        if self._shortcut.direct is not None and nothing_traced():
             try:
-                return self._direct(*args, **kwargs)
-            except (Miss, TypeError, ValueError):      # for another program, or not for any: that is told below
-                self._missed += 1
-                if self._missed >= MOST_MISSED:
-                    self._direct = None
+                return self._shortcut.call(args, kwargs)
+            except Miss:
+                pass
         return self._look_up(args, kwargs)
 
     def _look_up(self, args: tuple, kwargs: dict) -> Any:
@@ -73,8 +66,8 @@ class JaxJitted(Jitted):
             return self.jitted(*args, **kwargs)
         if entry is None:
             entry = self._compile_call(key, args, kwargs)
-        if self._direct is None and self._missed < MOST_MISSED and jax.device_count() == 1:
-            self._direct = entry.direct
+        if jax.device_count() == 1:
+            self._shortcut.offer(entry.direct)
         return entry.run(leaves, args, kwargs)
 
     def lower(self, *args: Any, **kwargs: Any) -> JaxLowered:
@@ -132,7 +125,7 @@ class JaxJitted(Jitted):
     def clear_cache(self) -> None:
         """Forget every compiled program of this function."""
         super().clear_cache()
-        self._direct, self._missed = None, 0
+        self._shortcut = Shortcut()
 
     def _call_with(self, args: tuple, kwargs: dict, leaves: list[Any]) -> Any:
         """A call with tracers, which is JAX's, or with our device arrays, whose content is."""

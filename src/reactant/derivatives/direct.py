@@ -9,14 +9,11 @@ from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered
 from reactant.errors import translated
 from reactant.frontends.numpy.tensor import PYTHON
-from reactant.runtime.direct import Direct, Miss
+from reactant.runtime.direct import Direct, Miss, Shortcut
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import X64, nothing_traced, restore_x64, swap_x64
 from reactant.session import is_tracing
 from reactant.tracing import Result
-
-MOST_MISSED = 3
-"""Calls for other programs after which the signature is looked up first."""
 
 
 class CalledDirectly(Compiled):
@@ -30,7 +27,7 @@ class CalledDirectly(Compiled):
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments."""
-        if self.direct is not None:
+        if self.direct is not None and nothing_traced():
             with X64():
                 if self.direct.compiled is None:
                     self.direct.compile(args, kwargs)
@@ -106,30 +103,15 @@ def _gather(node: Any, x: Any, found: list[Any]) -> bool:
         _gather(n, part, found) for n, part in zip(node[-1], x, strict=True))
 
 
-class Shortcut:
-    """The first program of a function, called without a look at the signature while calls are for it."""
-
-    def __init__(self) -> None:
-        self.direct: Direct | None = None
-        self.missed = 0
-
-    def offer(self, direct: Direct | None) -> None:
-        """Take a program, if there is none yet."""
-        if self.direct is None and self.missed < MOST_MISSED:
-            self.direct = direct
+class Guarded(Shortcut):
+    """A shortcut from outside of traces, in 64 bits."""
 
     def call(self, args: tuple, kwargs: dict) -> Any:
-        """The result of a call; raises `Miss` where the program is not for it."""
         if self.direct is None or is_tracing() or not nothing_traced() or jax.config.jax_disable_jit:
             raise Miss
         before = swap_x64(True)
         try:
-            return self.direct(*args, **kwargs)
-        except (Miss, TypeError, ValueError):
-            self.missed += 1
-            if self.missed >= MOST_MISSED:
-                self.direct = None
-            raise Miss from None
+            return super().call(args, kwargs)
         except jax.errors.JaxRuntimeError as error:
             raise translated(error) from None
         finally:

@@ -14,7 +14,7 @@ import numpy as np
 from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
 from reactant.compiled import Compiled, Lowered
-from reactant.derivatives.direct import CalledDirectly, Shortcut
+from reactant.derivatives.direct import CalledDirectly, Guarded
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -61,7 +61,7 @@ class OfJax(Sharing):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.shortcut = Shortcut()
+        self.shortcut = Guarded()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with contextlib.suppress(Miss):
@@ -78,7 +78,7 @@ class OfJax(Sharing):
     def clear_cache(self) -> None:
         """Forget every compiled program of this function."""
         super().clear_cache()
-        self.shortcut = Shortcut()
+        self.shortcut = Guarded()
 
 
 class Retraced(Jitted):

@@ -19,6 +19,9 @@ from reactant.runtime import heap
 from reactant.runtime.jax_internals import trace_context
 from reactant.runtime.program import Body, run_module, temporaries
 
+MOST_MISSED = 3
+"""Calls for other programs after which the signature is looked up first. (A miss costs a millisecond.)"""
+
 
 class Miss(Exception):
     """A call that this program is not for."""
@@ -69,3 +72,28 @@ class Direct:
         if self.reads_numpy or np.ndarray in map(type, args):
             jax.block_until_ready(result)
         return result
+
+
+class Shortcut:
+    """The first program of a function, called without a look at the signature while calls are for it."""
+
+    def __init__(self) -> None:
+        self.direct: Direct | None = None
+        self.missed = 0
+
+    def offer(self, direct: Direct | None) -> None:
+        """Take a program, if there is none yet."""
+        if self.direct is None and self.missed < MOST_MISSED:
+            self.direct = direct
+
+    def call(self, args: tuple, kwargs: dict) -> Any:
+        """The result of a call; raises `Miss` where the program is not for it."""
+        if self.direct is None:
+            raise Miss
+        try:
+            return self.direct(*args, **kwargs)
+        except (Miss, TypeError, ValueError):       # for another program, or not for any: that is told by who looks
+            self.missed += 1
+            if self.missed >= MOST_MISSED:
+                self.direct = None
+            raise Miss from None
