@@ -31,7 +31,7 @@ def reduced(inner: Any, start: Any = v, dimensions: Any = d, template: str = "t"
     return one_of(("stablehlo.reduce",), inner, start, dimensions=dimensions, template=template)
 
 
-def _understood(t: Template) -> bool:
+def understood(t: Template) -> bool:
     """Whether the body is one op with laws we know (an order of complex numbers has none)."""
     return t.body in BODIES and not (is_complex(t.dtype) and t.body in IDEMPOTENT)
 
@@ -51,7 +51,7 @@ def _kept(rank: int, dimensions: Sequence[int]) -> list[int]:
 def reduce_of_unit_dimensions(x, v, d, t, result_shape):
     """reduce(x, v) along dimensions of extent 1 = op(v, reshape(x))"""
     extents = shape_of(x)
-    if any(extents[i] != 1 for i in d) or not _understood(t):
+    if any(extents[i] != 1 for i in d) or not understood(t):
         return None
     return _combine(t.body, ops.reshape(x, result_shape), ops.broadcast_in_dim(v, result_shape, ()))
 
@@ -61,7 +61,7 @@ def reduce_of_unit_dimensions(x, v, d, t, result_shape):
 def reduce_of_nothing(x, v, d, t, result_shape):
     """reduce(empty, v) = v"""
     empty = 0 in [shape_of(x)[i] for i in d]
-    return ops.broadcast_in_dim(v, result_shape, ()) if empty and _understood(t) else None
+    return ops.broadcast_in_dim(v, result_shape, ()) if empty and understood(t) else None
 
 
 @rewrite(reduced(x), example=lambda a: ops.reduce(a(3, 1, 4), a(), (0, 1), "add"), dtypes="number", changes="rounding",
@@ -70,7 +70,7 @@ def reduce_drops_unit_dimensions(x, v, d, t):
     """reduce(x, dimensions of extent 1 and others) = reduce(reshape(x), the others)"""
     extents = shape_of(x)
     units = [i for i in d if extents[i] == 1]
-    if not units or len(units) == len(d) or not _understood(t):
+    if not units or len(units) == len(d) or not understood(t):
         return None
     remaining = _kept(len(extents), units)
     return ops.reduce(ops.reshape(x, [extents[i] for i in remaining]), v,
@@ -82,7 +82,7 @@ def reduce_drops_unit_dimensions(x, v, d, t):
                   lambda a: ops.reduce(ops.transpose(a(2, 3, 4), (2, 1, 0)), a(), (1,), "add")))
 def reduce_of_transpose(x, p, v, d, t):
     """reduce(transpose(x, p), d) = transpose(reduce(x, p[d]))"""
-    if not _understood(t):
+    if not understood(t):
         return None
     order = [p[i] for i in _kept(len(p), d)]
     total = ops.reduce(x, v, [p[i] for i in d], t.body)
@@ -98,7 +98,7 @@ def reduce_of_transpose(x, p, v, d, t):
 def reduce_of_reshape(b, x, v, d, t, result_shape):
     """reduce(reshape(x)) = reshape(reduce(x)) where reshaped dimensions are reduced together or not at all"""
     inner, outer = shape_of(x), shape_of(b)
-    if not _understood(t) or 0 in inner or 0 in outer:
+    if not understood(t) or 0 in inner or 0 in outer:
         return None
     dimensions: list[int] = []
     for old, new in reshape_groups(inner, outer):
@@ -119,7 +119,7 @@ def reduce_of_reshape(b, x, v, d, t, result_shape):
          example=lambda a: ops.reduce(ops.reverse(a(2, 3), (0, 1)), a(), (0,), "add"))
 def reduce_of_reverse(x, e, v, d, t):
     """reduce(reverse(x)) = reverse(reduce(x)), along the dimensions that remain"""
-    if not _understood(t):
+    if not understood(t):
         return None
     kept = _kept(len(shape_of(x)), d)
     return ops.reverse(ops.reduce(x, v, d, t.body), [kept.index(i) for i in e if i in kept])
@@ -136,7 +136,7 @@ def reduce_of_broadcast(b, x, e, v, d, t, result_shape, result_dtype):
     """sum of n copies of x = n x; maximum, minimum of copies of x = x"""
     extents, outer = shape_of(x), shape_of(b)
     idle = [i for i in d if i not in e or extents[e.index(i)] == 1]
-    if t.body not in {*IDEMPOTENT, "add"} or not _understood(t) or not idle or 0 in outer \
+    if t.body not in {*IDEMPOTENT, "add"} or not understood(t) or not idle or 0 in outer \
             or all(outer[i] == 1 for i in idle):
         return None
     count = math.prod(outer[i] for i in idle)
@@ -158,7 +158,7 @@ def product_of_copies(b, x, e, v, d, t):
     extents, outer = shape_of(x), shape_of(b)
     idle = [i for i in d if i not in e or extents[e.index(i)] == 1]
     count = math.prod(outer[i] for i in idle)
-    if t.body != "multiply" or not _is_neutral("multiply", v) or count < 2 or 0 in outer:
+    if t.body != "multiply" or not is_neutral("multiply", v) or count < 2 or 0 in outer:
         return None
     narrow = [1 if i in idle else n for i, n in enumerate(outer)]
     base = ops.broadcast_in_dim(x, narrow, e)
@@ -177,7 +177,7 @@ def product_of_copies(b, x, e, v, d, t):
 def product_of_copies_of_constant(b, c, v, d, t, result_shape, result_dtype):
     """product of n copies of a constant c = c^n"""
     count = math.prod(shape_of(b)[i] for i in d)
-    if t.body != "multiply" or not _is_neutral("multiply", v) or not count:
+    if t.body != "multiply" or not is_neutral("multiply", v) or not count:
         return None
     return ops.constant(power_of(c, count), result_dtype, result_shape)
 
@@ -207,15 +207,15 @@ def _exactly(count: int, dtype: np.dtype) -> bool:
          counter=lambda a: ops.reduce(ops.reduce(a(2, 3, 4), a(), (1,), "add"), a(), (1,), "add"))
 def reduce_of_reduce(b, x, w, e, u, v, d, t):
     """reduce(reduce(x, e), d) = reduce(x, d and e) with one op"""
-    if t.body != u.body or not _understood(t):
+    if t.body != u.body or not understood(t):
         return None
-    if not (t.body in IDEMPOTENT and v == w) and not _is_neutral(t.body, w):
+    if not (t.body in IDEMPOTENT and v == w) and not is_neutral(t.body, w):
         return None
     kept = _kept(len(shape_of(x)), e)
     return ops.reduce(x, v, [*e, *(kept[i] for i in d)], t.body)
 
 
-def _is_neutral(body: str, value: ir.Value) -> bool:
+def is_neutral(body: str, value: ir.Value) -> bool:
     """Whether a start value leaves every sum (up to the sign of zero) or product unchanged."""
     number = ops.constant_value(value)
     return number is not None and number.ndim == 0 and {
@@ -241,7 +241,7 @@ def extreme_of_negate(x, v, d, t):
                                        "add")))
 def reduce_of_pad(x, v, low, high, interior, d, t):
     """reduce(pad(x, v), v) = reduce(x, v) where v adds nothing"""
-    if not _understood(t) or not (t.body in IDEMPOTENT or _is_neutral(t.body, v)) or min((*low, *high)) < 0:
+    if not understood(t) or not (t.body in IDEMPOTENT or is_neutral(t.body, v)) or min((*low, *high)) < 0:
         return None
     if any(i not in d and (low[i] or high[i] or interior[i]) for i in range(len(low))):
         return None
@@ -262,7 +262,7 @@ def reduce_of_pad(x, v, low, high, interior, d, t):
                                       ops.constant(0, a.dtype), (1,), "add"))
 def sum_of_products_is_dot_general(x, p, y, e, v, d, t, result_shape):
     """sum over k of broadcast(x)[i, k] broadcast(y)[k, j] = dot_general(x, y): the products are never stored"""
-    if t.body != "add" or not _is_neutral("add", v):
+    if t.body != "add" or not is_neutral("add", v):
         return None
     inner = dict(zip(p, shape_of(x), strict=True)), dict(zip(e, shape_of(y), strict=True))
     extents = {i: n for side in inner for i, n in side.items()}
