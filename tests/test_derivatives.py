@@ -2,6 +2,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -255,13 +256,40 @@ def test_branch_points(number):
         assert reactant.grad(function)(x) == expected
 
 
+def written_and_read(x, y):
+    x[0] = 3.0
+    return np.sum(x * y)
+
+
+@pytest.mark.parametrize("make", [lambda x: x, jnp.asarray])
+def test_an_array_that_is_given_twice(make):
+    """Each argument has a derivative of its own, as long as none is written."""
+    def product(x, y):
+        return np.sum(x * x * y)
+
+    x = make(X)
+    for found in (reactant.grad(product, (0, 1))(x, x), reactant.vjp(product, x, x)[1](1.0),
+                  reactant.jacobian(product, (0, 1))(x, x)):
+        np.testing.assert_allclose(found[0], 2 * X * X, rtol=1e-6)
+        np.testing.assert_allclose(found[1], X * X, rtol=1e-6)
+    np.testing.assert_allclose(reactant.grad(product)(x, x), 2 * X * X, rtol=1e-6)
+    np.testing.assert_allclose(reactant.grad(lambda p: product(*p))([x, x])[1], X * X, rtol=1e-6)
+    assert reactant.jvp(product, (x, x), (x, x))[1] == pytest.approx(3 * np.sum(X ** 3), rel=1e-6)
+    np.testing.assert_allclose(reactant.grad(lambda s, x, y: s * written_and_read(x, y))(1.0, X, X),
+                               np.sum(X[1:] ** 2) + 9)             # the same memory where it is not differentiated
+
+
 REFUSED = [
     (lambda: reactant.grad(loss)(np.arange(6), W), TypeError, "int64 array, which has no derivative"),
     (lambda: reactant.grad(lambda n: n * 2.0)(3), TypeError, "type int"),
     (lambda: reactant.grad(lambda x: x * 2)(X), TypeError, "one real number"),
     (lambda: reactant.grad(diffusion)(X, 0.1), TypeError, "returns None"),
     (lambda: reactant.grad(lambda x: np.sum(x * 1j))(X), TypeError, "one real number"),
-    (lambda: reactant.grad(lambda x, y: np.sum(x * y), (0, 1))(X, X), reactant.UnsupportedError, "Pass a copy"),
+    (lambda: reactant.grad(written_and_read, (0, 1))(X, X), reactant.UnsupportedError, "Pass a copy"),
+    (lambda: reactant.jit(lambda x: reactant.grad(written_and_read)(x, x[::-1]))(X), reactant.UnsupportedError,
+     "Pass a copy"),
+    (lambda: reactant.jit(lambda s: s * reactant.grad(lambda x, y: written_and_read(y, x))(*2 * [np.ones(3)])[0])(2.0),
+     reactant.UnsupportedError, "Pass a copy"),
     (lambda: reactant.grad(lambda x: np.sum(x), 3)(X), reactant.ReactantError, "argnums=3"),
     (lambda: reactant.grad(lambda x: np.sum(np.frexp(x)[0]))(X), NotDifferentiable,
      r"(?s)bitcast_convert.*test_derivatives.py"),

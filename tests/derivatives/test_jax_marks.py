@@ -255,6 +255,30 @@ def test_arrays_from_outside():
         reactant.grad(varied)(X)
 
 
+@pytest.mark.parametrize("around", [
+    jax.jit, lambda f: lambda x: jax.lax.scan(lambda s, _: (s + f(x), None), 0.0, None, length=3)[0]])
+def test_arrays_from_outside_where_jax_maps_a_jaxpr(around):
+    """`jax.vmap` of a jaxpr makes them arguments like others."""
+    table = jnp.arange(4.0)
+    f = jax.custom_vjp(lambda x: jnp.sum(x * table))
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (2 * g * table * x,))
+
+    def loss(xs):
+        return jnp.sum(jax.vmap(around(f))(xs) ** 2)
+
+    xs = jnp.stack([X, 2 * X])
+    agree(reactant.value_and_grad(loss)(xs), jax.value_and_grad(loss)(xs))
+    agree(jax.jit(reactant.grad(loss))(xs), jax.grad(loss)(xs))
+
+    def varied(xs):
+        f = jax.custom_vjp(lambda x: jnp.sum(x * xs[0]))
+        f.defvjp(lambda x: (f(x), x), lambda x, g: (g * x,))
+        return jnp.sum(jax.vmap(around(f))(xs))
+
+    with pytest.raises(reactant.ReactantError, match="from outside"):
+        reactant.grad(varied)(xs)
+
+
 def test_stops_of_jaxs_own_linear_solver():
     """They belong to a rule of its own: alone they are none, beside the user's they are refused."""
     def solved(x):

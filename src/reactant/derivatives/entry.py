@@ -15,8 +15,8 @@ from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
 from reactant.compiled import Compiled, Lowered
 from reactant.derivatives.direct import CalledDirectly, Guarded
-from reactant.derivatives.outline import as_floating, leaves_of
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.derivatives.outline import as_floating
+from reactant.errors import ReactantError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -199,20 +199,6 @@ def require_floats(which: int | str, arg: Any) -> None:
         raise TypeError(f"Argument {which} has a part of type {what}, which has no derivative: only floats and "
                         f"complex numbers vary. Pass it as float, or leave it out with argnums.")
     sig.map_tree(arg, check)
-
-
-def refuse_shared(chosen: Sequence[int | str], args: tuple, kwargs: dict) -> None:
-    """Raises where an array that is to vary is given twice."""
-    seen: dict[int, bool] = {}
-    for which, arg in [*enumerate(args), *kwargs.items()]:
-        varies = which in chosen
-        for leaf in leaves_of(arg):
-            if type(leaf) is Tensor and leaf.kind == ARRAY or type(leaf) is np.ndarray:
-                key = id(leaf.storage) if type(leaf) is Tensor and not leaf.steps else id(leaf)
-                if key in seen and (varies or seen[key]):
-                    raise UnsupportedError(f"Argument {which} shares an array with an argument before it (or holds one "
-                                           f"twice), so there is no derivative in each of them. Pass a copy.")
-                seen[key] = seen.get(key, False) or varies
 
 
 def like(arg: Any, values: Sequence[Any]) -> Any:

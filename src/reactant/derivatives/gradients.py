@@ -17,7 +17,6 @@ from reactant.derivatives.entry import (
     name_of,
     named_arguments,
     numbers_of,
-    refuse_shared,
     require_floats,
 )
 from reactant.derivatives.outline import Outlined, Slot, dtype_of_type, filled, outline
@@ -72,7 +71,6 @@ class Derivative:
             found = list(numbers_of(self.argnums, args))
         for which in found:
             require_floats(which, args[which] if isinstance(which, int) else kwargs[which])
-        refuse_shared(found, args, kwargs)
         return found
 
     def traced(self, args: tuple, kwargs: dict) -> Any:

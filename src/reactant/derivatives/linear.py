@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
-from reactant.derivatives.entry import refuse_shared, require_floats
+from reactant.derivatives.entry import require_floats
 from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.outline import Outlined, Slot, as_tensor, filled, leaves_of, outline
 from reactant.differentiate import requests
@@ -25,7 +25,6 @@ def prepared(function: Any, args: tuple, kwargs: dict, numbers: Sequence[int]) -
     """The function outlined, its chosen arguments checked."""
     for n in numbers:
         require_floats(n, args[n])
-    refuse_shared(numbers, args, kwargs)
     return outline(function, args, kwargs, numbers)
 
 

@@ -136,6 +136,7 @@ class _Outlining:
         self.storages: list[tuple[Storage, ir.Value]] = []      # the memory of its array arguments, in order
         self.containers: list[Any] = []
         self.seen: dict[int, Tensor] = {}
+        self.copies: dict[int, list[Storage]] = {}              # by the caller's memory: what the function has of it
         self.result: Any = None
         self.written: list[Slot] = []
 
@@ -186,6 +187,7 @@ class _Outlining:
             self.result = sig.map_tree(result, self.leaf)
             for storage, before in self.storages:
                 if origin(storage.read()) != before:    # the version moves on where a branch has put it back, too
+                    self.refuse_shared(storage)
                     self.written.append(Slot(self.add(storage.read()), ARRAY))
         return run
 
@@ -197,13 +199,13 @@ class _Outlining:
         def leaf(x: Any) -> Any:
             if left is not None and self.active_leaf(x):
                 outer, value = next(left)
-                return self.own(outer, value)
-            if type(x) is Tensor and x.kind == ARRAY and not x.is_concrete():
+                return self.noted(x, self.own(outer, value))
+            if type(x) is Tensor and x.kind == ARRAY and (not x.is_concrete() or id(x.storage) in self.copies):
                 if id(x) not in self.seen:
-                    self.seen[id(x)] = self.own(x, x.value())
+                    self.seen[id(x)] = self.noted(x, self.own(x, x.value()))
                 return self.seen[id(x)]
             if type(x) is Tensor and x.is_concrete():
-                return Tensor.of_array(x.numpy().copy()) if x.kind == ARRAY else x
+                return self.noted(x, Tensor.of_array(x.numpy().copy())) if x.kind == ARRAY else x
             return x.copy() if isinstance(x, np.ndarray) and type(x) is not Tensor else x
 
         made = sig.map_tree(tree, leaf)
@@ -216,6 +218,18 @@ class _Outlining:
             self.storages.append((storage, value))
         return Tensor(storage, kind=outer.kind, strides=outer.strides_ if outer.kind == ARRAY else None,
                       writeable=outer.writeable)
+
+    def noted(self, outer: Any, made: Tensor) -> Tensor:
+        """The same, with a note of whose memory it is a copy of."""
+        if type(outer) is Tensor and outer.kind == ARRAY:
+            self.copies.setdefault(id(outer.storage), []).append(made.storage)
+        return made
+
+    def refuse_shared(self, written: Storage) -> None:
+        """Raises where other arguments are the same memory: as copies they do not see what is written."""
+        if any(written in copies and len(copies) > 1 for copies in self.copies.values()):
+            raise UnsupportedError(f"'{self.name}' writes into an array that is also another of its arguments (or a "
+                                   f"part of one), so there is no derivative in each of them. Pass a copy.")
 
     def note_containers(self, tree: Any) -> None:
         if isinstance(tree, (list, dict)) or sig.is_plain_object(tree) and not isinstance(tree, tuple):

@@ -40,10 +40,7 @@ def _checkpoint(call: Call) -> Sequence[ir.Value]:
     return call.again(_everything(call), called_computations=_batched_function(call))
 
 
-def _custom(call: Call) -> Sequence[ir.Value]:
-    """The user's rule is batched, too: arguments, tangents and cotangents all have the batch in front."""
-    rule, size = requests.rule_of_custom(call.op), call.size
-
+def _batched_rule(rule: requests.CustomRule, size: int) -> requests.CustomRule:
     def batched(make: Callable[[], ir.Module] | None) -> Callable[[], ir.Module] | None:
         if make is None:
             return None
@@ -54,9 +51,15 @@ def _custom(call: Call) -> Sequence[ir.Value]:
             return batched_module(module, [0] * len(arguments), size, everything=True).module
         return maker
 
+    of_varied = rule.of_varied
+    return requests.CustomRule(rule.name, batched(rule.tangents), batched(rule.cotangents), batched(rule.results),
+                               rule.advice, None if of_varied is None else lambda n: _batched_rule(of_varied(n), size))
+
+
+def _custom(call: Call) -> Sequence[ir.Value]:
+    """The user's rule is batched, too: arguments, tangents and cotangents all have the batch in front."""
     number = len(requests.CUSTOM_RULES)
-    requests.CUSTOM_RULES[number] = requests.CustomRule(rule.name, batched(rule.tangents), batched(rule.cotangents),
-                                                         batched(rule.results), rule.advice, rule.outside)
+    requests.CUSTOM_RULES[number] = _batched_rule(requests.rule_of_custom(call.op), call.size)
     config = {each.name: each.attr for each in ir.DictAttr(call.op.attributes["backend_config"])}
     config["rule"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
     return call.again(_everything(call), called_computations=_batched_function(call),

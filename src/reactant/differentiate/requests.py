@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
@@ -160,8 +160,14 @@ class CustomRule:
     the place of the call. None: the call stays."""
     advice: str = "Give custom_derivative a jvp rule as well."
     """What to do where tangents are wanted and there is no rule for them."""
-    outside: int = 0
-    """So many of the first arguments come from outside: the rule for cotangents says nothing about them."""
+    of_varied: Callable[[frozenset[int]], CustomRule] | None = None
+    """The rule for cotangents where these arguments vary and no others. None: it is the same."""
+
+    def where(self, operands: Sequence[ir.Value], active: Collection[ir.Value]) -> CustomRule:
+        """The rule for cotangents where those of the operands vary that are active."""
+        if self.of_varied is None:
+            return self
+        return self.of_varied(frozenset(n for n, x in enumerate(operands) if x in active))
 
 
 CUSTOM_RULES: dict[int, CustomRule] = {}
@@ -374,16 +380,18 @@ def mark_taken(function: ir.Operation, active: set[ir.Value]) -> None:
     """Note at the calls with a rule that a derivative of their results is about to be taken."""
     for op in modules.walk(function):
         if target_of(op) == CUSTOM and any(r in active for r in op.results) and rule_of_custom(op).results is not None:
-            op.attributes[_TAKEN] = ir.UnitAttr.get()
+            op.attributes[_TAKEN] = ir.DenseI64ArrayAttr.get([n for n, x in enumerate(op.operands) if x in active])
 
 
 def replace_taken(module: ir.Module) -> None:
     """Put what their rules say of the results in the place of the calls noted by `mark_taken`."""
     for op in [op for op in modules.walk(module) if _TAKEN in op.attributes]:
         with op.location, ir.InsertionPoint(op):
-            make = rule_of_custom(op).results
+            operands = list(op.operands)
+            varied = {operands[n] for n in ir.DenseI64ArrayAttr(op.attributes[_TAKEN])}
+            make = rule_of_custom(op).where(operands, varied).results
             assert make is not None
-            _replace(op, spliced_here(make(), list(op.operands)))
+            _replace(op, spliced_here(make(), operands))
 
 
 _TAKEN = "reactant.taken"

@@ -15,10 +15,8 @@ from reactant.differentiate.declare import (
     Call,
     Contribution,
     Into,
-    NotDifferentiable,
     Rule,
     differentiable,
-    line_of,
     rule_of,
     transposing,
     zeros,
@@ -215,12 +213,9 @@ class Reverse:
 
     def _custom(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         """By the user's rule for cotangents; else by the transpose of the one for tangents."""
-        rule = requests.rule_of_custom(op)
+        rule = requests.rule_of_custom(op).where(op.operands, self.active)
         call = Call(op, Values(op.operands, scope), Values(op.results, scope))
         varied = [x for x in op.operands if differentiable(x)]
-        if any(x in self.active for x in list(op.operands)[:rule.outside]):
-            raise NotDifferentiable(f"'{rule.name}' has a derivative rule for reverse mode (vjp), and uses an array "
-                                    f"from outside that the derivative is by. Pass that as an argument.{line_of(op)}")
         if rule.cotangents is not None:
             given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
             found = requests.spliced_here(rule.cotangents(), [*call.operands, *call.results, *given])

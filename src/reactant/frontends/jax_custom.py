@@ -69,19 +69,29 @@ def _struct(aval: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
-def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtypeStruct]) -> requests.CustomRule:
-    """The rule of one call; its modules are lowered when they are asked for."""
+def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtypeStruct],
+          varied: frozenset[int] | None = None) -> requests.CustomRule:
+    """The rule of one call; its modules are lowered when they are asked for. varied: the arguments that vary (all that
+    can). JAX is told of no others: a `vjp` rule says nothing about arrays from outside, and only those that vary are
+    an error."""
     x64 = jax.config.jax_enable_x64
     name = name_of(parameters)
+    if varied is None:
+        outside = parameters.get("num_consts", 0) if primitive.name == "custom_vjp_call" else 0
+        varied = frozenset(range(outside, len(inputs)))
+    chosen = sorted(n for n in varied if _inexact(inputs[n]))
 
     def applied(*arrays: Any) -> Any:
         return primitive.bind(*arrays, **primitive.get_bind_params(parameters))   # private: as jax evaluates it
 
-    is_jvp = primitive.name == "custom_jvp_call"
-    outside = 0 if is_jvp else parameters["num_consts"]      # arrays from outside, which come first
-
     def pulled_back(given: Sequence[Any]) -> Any:
-        return jax.vjp(lambda *varied: applied(*given[:outside], *varied), *given[outside:len(inputs)])
+        def of_chosen(*arrays: Any) -> Any:
+            whole = list(given[:len(inputs)])
+            for n, array in zip(chosen, arrays, strict=True):
+                whole[n] = array
+            return applied(*whole)
+
+        return jax.vjp(of_chosen, *(given[n] for n in chosen))
 
     def tangents(*given: Any) -> list[Any]:
         directions = iter(given[len(inputs):])
@@ -92,12 +102,11 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
     def cotangents(*given: Any) -> list[Any]:
         results, pull = pulled_back(given)
         pulled = iter(given[len(inputs) + len(results):])
-        found = pull([next(pulled) if _inexact(r) else _nothing(r) for r in results])
-        found = [*(jnp.zeros(x.shape, x.dtype) if _inexact(x) else None for x in inputs[:outside]), *found]
-        return [g for x, g in zip(inputs, found, strict=True) if _inexact(x)]
+        found = dict(zip(chosen, pull([next(pulled) if _inexact(r) else _nothing(r) for r in results]), strict=True))
+        return [found.get(n, jnp.zeros(x.shape, x.dtype)) for n, x in enumerate(inputs) if _inexact(x)]
 
     def results(*given: Any) -> Sequence[Any]:
-        if not is_jvp:
+        if primitive.name == "custom_vjp_call":
             return pulled_back(given)[0]
         return jax.jvp(applied, given, tuple(jnp.zeros_like(x) if _inexact(x) else _nothing(x) for x in given))[0]
 
@@ -110,10 +119,13 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
                 return _lowered(name, function, [*inputs, *outputs, *directions])
         return make
 
-    return requests.CustomRule(name, module(tangents, "directions") if is_jvp else None,
-                               module(cotangents, "outputs", "directions"), module(results),
+    if primitive.name == "custom_jvp_call":
+        return requests.CustomRule(name, module(tangents, "directions"), module(cotangents, "outputs", "directions"),
+                                   module(results))
+    return requests.CustomRule(name, None, module(cotangents, "outputs", "directions"), module(results),
                                "Define the function by jax.custom_jvp, or use reverse mode (vjp, grad, "
-                               "jacobian(f, mode='reverse')).", outside)
+                               "jacobian(f, mode='reverse')).",
+                               functools.cache(lambda only: _rule(primitive, parameters, inputs, only)))
 
 
 def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct]) -> ir.Module:
@@ -123,6 +135,11 @@ def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruc
         module = lower_call(jax.jit(function, keep_unused=True), tuple(inputs), {}, differentiated=True).module
     except CannotImport as refused:
         raise UnsupportedError(f"The derivative of {name} cannot be used by reactant: {refused}.") from None
+    except Exception as error:
+        if type(error).__name__ != "CustomVJPException":       # private to JAX
+            raise
+        raise UnsupportedError(f"{name} has a derivative rule for reverse mode (vjp), and uses an array from outside "
+                               f"that the derivative is by. Pass that as an argument.") from None
     if len(modules.function(module).regions[0].blocks[0].arguments) != len(inputs):     # JAX hands constants in
         raise UnsupportedError(f"The derivative rule of {name} uses a traced array from outside, which it cannot see. "
                                f"Pass the array as an argument, or among what the forward pass keeps.")
