@@ -8,7 +8,9 @@ import reactant
 from reactant import native
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.loopnests import sorting
+from reactant.ir.orders import Order
+from reactant.loopnests import sort_keys, sorting
+from reactant.native import numpy_sorts
 
 DTYPES = ("bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "float16", "bfloat16")
 
@@ -53,20 +55,25 @@ def canonical(x):
 
 
 @pytest.mark.parametrize("kind", ["signed", "unsigned", "total", "canonical"])
-@pytest.mark.parametrize("length", [45, 300])
-def test_every_dtype(kind, length):
-    """Rows of three by two, sorted along the middle by the native function alone."""
-    shape = (3, length, 2)
+@pytest.mark.parametrize(("way", "shape"), [
+    ("insertion", (3, 45, 2)), *((way, shape) for way in ("radix", "vector", "vector, carried")
+                                 for shape in ((3, 300, 2), (2, 300)))])
+def test_every_dtype(kind, shape, way):
+    """Rows sorted by the native function alone; three by two of them are sorted along the middle."""
+    vector = way.startswith("vector")
+    if vector and not numpy_sorts.addresses():
+        pytest.skip("NumPy has no vector code for sorts on this processor")
+    carried = way == "vector, carried" or kind == "canonical" and not vector
     kinds = {"signed": "i", "unsigned": "bu"}.get(kind, "fV")
-    for name in [n for n in DTYPES if jnp.dtype(n).kind in kinds]:
+    for name in [n for n in DTYPES if jnp.dtype(n).kind in kinds and (not vector or jnp.dtype(n).itemsize >= 4)]:
         x = numbers(shape, name)
         raw = bits(canonical(x) if kind == "canonical" else x)
         top = raw.dtype.type(1 << (8 * raw.itemsize - 1))
         key = {"signed": raw ^ top, "unsigned": raw}.get(kind, np.where(raw & top, ~raw, raw | top))
         for descending in (False, True):
             wanted = np.take_along_axis(x, np.argsort(~key if descending else key, axis=1, kind="stable"), 1)
-            order = sorting.Order(0, kind, descending)
-            made = sorting.Sort(shape, 1, order, [x.dtype], [0], [0], [], kind == "canonical")
+            order = Order(0, kind, descending)
+            made = sorting.Sort(shape, 1, order, [x.dtype], [0], [0], [], carried, vector)
             with building():
                 function = native.compile(modules.parse(made.text()), roles=made.roles)
             memory = [np.empty(n, d) for n, d in made.workspace]
@@ -90,9 +97,22 @@ def test_what_moves_along():
 
 
 def test_halves():
-    one, other = sorting.HALVES + 1, 3 * sorting.HALVES
+    one, other = sort_keys.HALVES + 1, 3 * sort_keys.HALVES
     agree(lambda x, y, z: (jnp.sort(x), jnp.argsort(x), jnp.sort(y, descending=True), jnp.sort(z)),
           numbers((one,), "f8"), np.sort(numbers((other,), "i4")), numbers((2, other), "u1"))
+
+
+@pytest.mark.parametrize("values", ["any", "close", "few", "one"])
+@pytest.mark.parametrize("name", ["f8", "i8", "f4"])
+def test_halves_in_vector_code(name, values, monkeypatch):
+    """Keys whose numbers do not hold all of them: equal but for the last bits, equal, or neither."""
+    monkeypatch.setattr(sort_keys, "VECTOR_HALVES", {False: 1 << 13, True: 1 << 13})
+    random, n = np.random.default_rng(3), (1 << 13) + 5
+    x = {"any": lambda: numbers((n,), name), "close": lambda: random.integers(0, 1 << 15, n).astype(name) + 2**20,
+         "few": lambda: random.integers(-2, 3, n).astype(name), "one": lambda: np.full(n, 7, name)}[values]()
+    if name == "f8" and values == "close":
+        x = 1 + x * np.finfo(name).eps
+    agree(lambda x: (jnp.sort(x), jnp.sort(x, descending=True), jnp.argsort(x), jnp.argsort(x, descending=True)), x)
 
 
 def test_numpy():
@@ -100,7 +120,7 @@ def test_numpy():
     for function in (lambda a: np.sort(a, axis=0), lambda a: np.argsort(a, axis=0, kind="stable"),
                      lambda a: np.sort(a, axis=None)):
         np.testing.assert_array_equal(reactant.jit(function)(x), function(x))
-    assert "by radix" in str(reactant.explain(lambda a: np.sort(a, axis=0), x))
+    assert "native: sort of 33 x 2000 by" in str(reactant.explain(lambda a: np.sort(a, axis=0), x))
 
 
 @pytest.mark.parametrize("function", [

@@ -1,14 +1,17 @@
-"""Sorts as native code: radix sort of keys that compare as integers, stable, what belongs to them moved along.
+"""Sorts as native code: keys that compare as integers, stable, what belongs to them moved along.
 
 A comparator that asks whether one operand's element comes before another's, up or down, is an order of bit patterns:
 integers with their sign turned, floats in StableHLO's total order, or in that of jax.numpy (NaN last, zeros equal).
-Keys become unsigned numbers, are put in order by one digit after the other, and become what they were. Where something
-moves along, or keys that count as equal differ, each key carries its place, by which everything is gathered at the end.
-A row that is alone is sorted in two halves, which two threads sort and merge.
+Keys become unsigned numbers, are put in order, and become what they were. Where something moves along, or keys that
+count as equal differ, each key carries its place, by which everything is gathered at the end. A row that is alone is
+sorted in two halves, which two threads sort and merge.
+
+Radix sort puts one digit after the other in order. Where NumPy has vector code for unsigned numbers
+(`native.numpy_sorts`) that is faster for keys of 32 and 64 bits: a place is packed into the key's number below the
+key, or instead of its last bits, and runs of keys that are equal in the rest are sorted again, by these bits. Zeros and
+NaN that move alone are first sorted as if they differed, and then written over in the order that they had.
 """
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -16,23 +19,16 @@ from jaxlib.mlir import ir
 from reactant import native
 from reactant.ir import attributes as attr
 from reactant.ir import modules
-from reactant.ir.orders import FLOATS, Order, order_of
+from reactant.ir.orders import order_of
 from reactant.ir.types import shape_and_dtype, size, tensor_type
+from reactant.loopnests.sort_keys import BITS, DIGIT, INSERTION
+from reactant.loopnests.sort_rows import PART, Rows
 from reactant.loopnests.writer import parallel_end
+from reactant.native import numpy_sorts
 
 LEAST_ROW, LEAST_ELEMENTS = 32, 1 << 12
 """Elements of a row, and of all rows, from which this is faster than XLA's comparisons through a function pointer."""
-INSERTION = 48
-"""Elements of a row up to which each is put in its place among those before it."""
-HALVES = 1 << 15
-"""Elements of a row from which two threads share it."""
-DIGIT = 8
-"""Bits of a digit. A million numbers of 64 bits on one thread: 8 ms with 8 bits, 17 with 11 (2,048 places that are
-written to by turns are too many for the first cache)."""
 MOST = (1 << 31) - 1
-GROUPS = 32
-"""Groups of rows, each with workspace of its own."""
-BITS = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
 
 def possible(op: ir.Operation) -> bool:
@@ -60,10 +56,11 @@ def replaced(op: ir.Operation) -> str:
     dtypes = [shape_and_dtype(v.type)[1] for v in op.operands]
     needed = [k for k, r in enumerate(op.results) if any(True for _ in r.uses)] or [order.key]
     places = {k for k in needed if _is_place(op.operands[k], dimension)}
-    carried = order.kind == "canonical" or needed != [order.key]
+    vector = (shape[dimension] > INSERTION and dtypes[order.key].itemsize in (4, 8) and bool(numpy_sorts.addresses()))
+    carried = order.kind == "canonical" and not vector or needed != [order.key]
     moved = [k for k in needed if k not in places and (k != order.key or carried)]
     read = list(dict.fromkeys([order.key, *moved]))
-    written = Sort(shape, dimension, order, dtypes, read, needed, sorted(places), carried)
+    written = Sort(shape, dimension, order, dtypes, read, needed, sorted(places), carried, vector)
     function = native.compile(modules.parse(written.text()), roles=written.roles)
     types = [op.results[k].type for k in needed] + [tensor_type((n,), d) for n, d in written.workspace]
     with ir.InsertionPoint(op), op.location:
@@ -71,7 +68,8 @@ def replaced(op: ir.Operation) -> str:
     for k, new in zip(needed, made, strict=False):
         op.results[k].replace_all_uses_with(new)
     op.erase()
-    return f"compiled natively: sort of {size(shape) // shape[dimension]} x {shape[dimension]} by radix"
+    way = "NumPy's vector code" if vector else "radix"
+    return f"compiled natively: sort of {size(shape) // shape[dimension]} x {shape[dimension]} by {way}"
 
 
 def _dimension(op: ir.Operation) -> int:
@@ -87,37 +85,20 @@ def _is_place(value: ir.Value, dimension: int) -> bool:
             and shape_and_dtype(value.type)[1].kind in "iu")
 
 
-class Sort:
+class Sort(Rows):
     """The text of one sort.
 
-    Arguments: the operands that are read, the results that are needed, keys (two versions, next to each other), their
-    places (the same, if carried), counters of digits, where the halves ended up.
+    Arguments: the operands that are read, the results that are needed, keys (two versions, next to each other). For
+    radix sort, their places (the same, if carried), counters of digits, where the halves ended up.
     """
-
-    def __init__(self, shape: tuple[int, ...], dimension: int, order: Order, dtypes: Sequence[np.dtype],
-                 read: Sequence[int], needed: Sequence[int], places: Sequence[int], carried: bool) -> None:
-        self.order, self.carried = order, carried
-        self.length = shape[dimension]
-        self.inner, self.outer = size(shape[dimension + 1:]), size(shape[:dimension])
-        self.rows = self.inner * self.outer
-        self.key_bits = 8 * dtypes[order.key].itemsize
-        self.key = BITS[dtypes[order.key].itemsize]
-        self.read, self.needed, self.places = list(read), list(needed), set(places)
-        self.items = [d.itemsize for d in dtypes]
-        self.layout = FLOATS.get(dtypes[order.key].name, (0, 0))
-        self.small = self.length <= INSERTION
-        self.halves = 2 if self.rows < 4 and self.length >= HALVES else 1
-        self.groups = 1 if self.halves > 1 else min(self.rows, GROUPS)
-        self.passes = self.key_bits // DIGIT
-        self.lines: list[str] = []
-        self.count = 0
-        self.made: dict[str, str] = {}
 
     @property
     def workspace(self) -> list[tuple[int, np.dtype]]:
         """Elements and dtypes of the memory asked for."""
-        each = 2 * self.length * self.groups
-        found = [(each, np.dtype(f"i{self.key_bits // 8}"))]
+        each = (1 if self.vector and self.halves == 1 else 2) * self.length * self.groups
+        found = [] if self.keys != "%keys" else [(each, np.dtype(f"i{int(self.stored[1:]) // 8}"))]
+        if self.vector:
+            return found
         if self.carried:
             found.append((each, np.dtype(np.int32)))
         found.append(((self.passes << DIGIT) * self.groups * self.halves, np.dtype(np.int32)))
@@ -129,60 +110,20 @@ class Sort:
         """Of the arguments."""
         return ["in"] * len(self.read) + ["out"] * (len(self.needed) + len(self.workspace))
 
-    def _memref(self, k: int) -> str:
-        item, elements = self.items[k], self.length * self.rows
-        return f"memref<{2 * elements}xi64>" if item == 16 else f"memref<{elements}x{BITS[item]}>"
-
     @property
     def _work(self) -> float:
         """Operations, roughly."""
         each = self.length / 2 if self.small else 6 * self.passes
         return each * self.length * self.rows
 
-    # ---- writing
-
-    def line(self, text: str) -> None:
-        """A line as it is."""
-        self.lines.append(text)
-
-    def let(self, text: str) -> str:
-        """A value."""
-        self.count += 1
-        self.lines.append(f"%v{self.count} = {text}")
-        return f"%v{self.count}"
-
-    def index(self, value: int) -> str:
-        """A constant, at the function's beginning."""
-        return self.made.setdefault(f"arith.constant {value} : index", f"%c{len(self.made)}")
-
-    def number(self, value: int, type_: str) -> str:
-        """The same of another type."""
-        bits = int(type_[1:])
-        value %= 1 << bits
-        value -= (value >> (bits - 1)) << bits
-        return self.made.setdefault(f"arith.constant {value} : {type_}", f"%c{len(self.made)}")
-
-    def binary(self, name: str, left: str, right: str, type_: str = "index") -> str:
-        """An op of arith."""
-        return self.let(f"arith.{name} {left}, {right} : {type_}")
-
-    def load(self, buffer: str, place: str) -> str:
-        """An element."""
-        return self.let(f"memref.load {buffer}[{place}] : {self.types[buffer]}")
-
-    def store(self, value: str, buffer: str, place: str) -> None:
-        """Write one."""
-        self.line(f"memref.store {value}, {buffer}[{place}] : {self.types[buffer]}")
-
     def text(self) -> str:
         """The function."""
-        self.types: dict[str, str] = {}
         for k in self.read:
             self.types[f"%in{k}"] = self._memref(k)
         for k in self.needed:
             self.types[f"%out{k}"] = self._memref(k)
-        for (elements, dtype), name in zip(self.workspace, ["%keys", *(["%places"] if self.carried else []), "%counts",
-                                                            "%ends"], strict=True):
+        names = ["%keys", *(["%places"] if self.carried else []), "%counts", "%ends"]
+        for (elements, dtype), name in zip(self.workspace, names, strict=False):
             self.types[name] = f"memref<{elements}x{BITS[dtype.itemsize]}>"
         if self.halves > 1:
             for row in range(self.rows):
@@ -191,7 +132,8 @@ class Sort:
             self._many()
         head = ", ".join(f"{name}: {type_}" for name, type_ in self.types.items())
         constants = [f"{name} = {text}" for text, name in self.made.items()]
-        return "\n".join([f"func.func @sort({head}) {{", *constants, *self.lines, "return", "}"])
+        borrowed = [f"func.func private @{self._borrowed}({PART.format(self.stored)}, index)"] if self.vector else []
+        return "\n".join([*borrowed, f"func.func @sort({head}) {{", *constants, *self.lines, "return", "}"])
 
     # ---- rows
 
@@ -201,200 +143,72 @@ class Sort:
         self.line(f"scf.parallel (%group) = ({self.index(0)}) to ({self.index(self.groups)}) step ({self.index(1)}) {{")
         first = self.binary("muli", "%group", self.index(each))
         last = self.binary("minsi", self.binary("addi", first, self.index(each)), self.index(self.rows))
-        memory = self.binary("muli", "%group", self.index(2 * self.length))
+        memory = self.binary("muli", "%group", self.index((1 if self.vector else 2) * self.length))
         counts = self.binary("muli", "%group", self.index(self.passes << DIGIT))
         self.line(f"scf.for %row = {first} to {last} step {self.index(1)} {{")
         base = self._base("%row")
         if self.small:
             source = self._by_insertion(base, memory)
+        elif self.vector:
+            memory = source = memory if self.keys == "%keys" else base
+            self._fill(base, memory, self.index(0), self.index(self.length))
+            self._by_numpy(memory, self.index(self.length))
+            self._complete(base, memory)
         else:
             self._fill(base, memory, self.index(0), self.index(self.length))
             source = self._by_digits(memory, self.index(self.length), counts)
         self.line(f"scf.for %k = {self.index(0)} to {self.index(self.length)} step {self.index(1)} {{")
         self._deliver(base, "%k", self.binary("addi", source, "%k"))
         self.line("}")
+        self._restore(base)
         self.line("}")
         self.line(parallel_end(self._work / self.groups))
-
-    def _base(self, row: str) -> str:
-        """Where a row's first element is."""
-        if self.inner == 1:
-            return self.binary("muli", row, self.index(self.length))
-        outer = self.binary("divsi", row, self.index(self.inner))
-        return self.binary("addi", self.binary("muli", outer, self.index(self.inner * self.length)),
-                           self.binary("remsi", row, self.index(self.inner)))
-
-    def _element(self, base: str, k: str) -> str:
-        step = k if self.inner == 1 else self.binary("muli", k, self.index(self.inner))
-        return self.binary("addi", base, step)
 
     def _alone(self, row: int) -> None:
         """One row: its halves on two threads, then the parts of what they merge to."""
         base, middle = self._base(self.index(row)), self.length // 2
+        low, length = self._begin_halves(middle)
+        if self.vector:
+            self._fill(base, low, low, length)
+            self._by_numpy(low, length)
+        else:
+            memory = self.binary("muli", low, self.index(2))
+            counts = self.binary("muli", "%half", self.index(self.passes << DIGIT))
+            self._fill(base, memory, low, length)
+            source = self._by_digits(memory, length, counts)
+            self.store(self.let(f"arith.index_cast {source} : index to i64"), "%ends", "%half")
+        self.line(parallel_end(self._work / self.rows / 2))
+        start, length = self._begin_halves(middle)
+        if self.vector:
+            left, right = self.index(0), self.index(middle)
+        else:
+            left, right = (self.let(f"arith.index_cast {self.load('%ends', self.index(k))} : i64 to index")
+                           for k in (0, 1))
+        self._merge(base, left, right, middle, self.length - middle, start, self.binary("addi", start, length))
+        self.line(parallel_end(self._work / self.rows / 2))
+        if self.cut:
+            self._complete(base, self.index(self.length))
+            start, length = self._begin_halves(middle)
+            self.line(f"scf.for %i = {self.index(0)} to {length} step {self.index(1)} {{")
+            k = self.binary("addi", start, "%i")
+            self._deliver(base, k, self.binary("addi", k, self.index(self.length)))
+            self.line("}")
+            self.line(parallel_end(self._work / self.rows / 2))
+        self._restore(base)
+
+    def _begin_halves(self, middle: int) -> tuple[str, str]:
+        """Open a parallel loop over the halves; where this one begins and how long it is."""
         zero, one, two = (self.index(k) for k in (0, 1, 2))
         self.line(f"scf.parallel (%half) = ({zero}) to ({two}) step ({one}) {{")
-        low = self.binary("muli", "%half", self.index(middle))
-        length = self.binary("addi", self.index(middle), self.binary("muli", "%half",
-                                                                    self.index(self.length - 2 * middle)))
-        memory = self.binary("muli", low, two)
-        counts = self.binary("muli", "%half", self.index(self.passes << DIGIT))
-        self._fill(base, memory, low, length)
-        source = self._by_digits(memory, length, counts)
-        self.store(self.let(f"arith.index_cast {source} : index to i64"), "%ends", "%half")
-        self.line(parallel_end(self._work / self.rows / 2))
-        self.line(f"scf.parallel (%half) = ({zero}) to ({two}) step ({one}) {{")
-        left, right = (self.let(f"arith.index_cast {self.load('%ends', k)} : i64 to index") for k in (zero, one))
-        start = self.binary("muli", "%half", self.index(middle))
-        end = self.let(f"arith.select {self.let(f'arith.cmpi eq, %half, {zero} : index')}, {self.index(middle)}, "
-                       f"{self.index(self.length)} : index")
-        self._merge(base, left, right, middle, self.length - middle, start, end)
-        self.line(parallel_end(self._work / self.rows / 2))
-
-    # ---- keys
-
-    def _fill(self, base: str, memory: str, low: str, length: str) -> None:
-        """Keys as unsigned numbers, and their places."""
-        self.line(f"scf.for %i = {self.index(0)} to {length} step {self.index(1)} {{")
-        k = self.binary("addi", low, "%i")
-        at = self.binary("addi", memory, "%i")
-        self.store(self._as_number(self.load(f"%in{self.order.key}", self._element(base, k))), "%keys", at)
-        if self.carried:
-            self.store(self.let(f"arith.index_cast {k} : index to i32"), "%places", at)
-        self.line("}")
-
-    def _as_number(self, bits: str) -> str:
-        t, w = self.key, self.key_bits
-        sign = self.number(1 << (w - 1), t)
-        if self.order.kind == "canonical":
-            exponent, fraction = self.layout
-            magnitude = self.binary("andi", bits, self.number((1 << (w - 1)) - 1, t), t)
-            infinity = self.number(((1 << exponent) - 1) << fraction, t)
-            is_nan = self.let(f"arith.cmpi ugt, {magnitude}, {infinity} : {t}")
-            is_zero = self.let(f"arith.cmpi eq, {magnitude}, {self.number(0, t)} : {t}")
-            bits = self.let(f"arith.select {is_zero}, {self.number(0, t)}, {bits} : {t}")
-            quiet = self.number((((1 << exponent) - 1) << fraction) | 1 << (fraction - 1), t)
-            bits = self.let(f"arith.select {is_nan}, {quiet}, {bits} : {t}")
-        if self.order.kind in ("total", "canonical"):
-            negative = self.binary("shrsi", bits, self.number(w - 1, t), t)
-            bits = self.binary("xori", bits, self.binary("ori", negative, sign, t), t)
-        elif self.order.kind == "signed":
-            bits = self.binary("xori", bits, sign, t)
-        return self.binary("xori", bits, self.number(-1, t), t) if self.order.descending else bits
-
-    def _as_bits(self, key: str) -> str:
-        """What `_as_number` made a key from."""
-        t, w = self.key, self.key_bits
-        sign = self.number(1 << (w - 1), t)
-        if self.order.descending:
-            key = self.binary("xori", key, self.number(-1, t), t)
-        if self.order.kind == "signed":
-            return self.binary("xori", key, sign, t)
-        if self.order.kind == "total":
-            positive = self.binary("shrsi", key, self.number(w - 1, t), t)     # all ones where it was not negative
-            negative = self.binary("xori", positive, self.number(-1, t), t)
-            return self.binary("xori", key, self.binary("ori", negative, sign, t), t)
-        return key
-
-    # ---- a row by its digits
-
-    def _digit(self, key: str, number: int) -> str:
-        t = self.key
-        shifted = key if not number else self.binary("shrui", key, self.number(number * DIGIT, t), t)
-        if self.key_bits - number * DIGIT > DIGIT:
-            shifted = self.binary("andi", shifted, self.number((1 << DIGIT) - 1, t), t)
-        return self.let(f"arith.index_castui {shifted} : {t} to index")
-
-    def _by_digits(self, memory: str, length: str, counts: str) -> str:
-        """Sort keys in memory, which has two places for each; where they end up."""
-        zero, one = self.index(0), self.index(1)
-        digits = 1 << DIGIT
-        nothing, single = self.number(0, "i32"), self.number(1, "i32")
-        self.line(f"scf.for %i = {zero} to {self.index(self.passes * digits)} step {one} {{")
-        self.store(nothing, "%counts", self.binary("addi", counts, "%i"))
-        self.line("}")
-        self.line(f"scf.for %i = {zero} to {length} step {one} {{")
-        key = self.load("%keys", self.binary("addi", memory, "%i"))
-        for number in range(self.passes):
-            at = self.binary("addi", self.binary("addi", counts, self._digit(key, number)), self.index(number * digits))
-            self.store(self.binary("addi", self.load("%counts", at), single, "i32"), "%counts", at)
-        self.line("}")
-        source, target = memory, self.binary("addi", memory, length)
-        whole = self.let(f"arith.index_cast {length} : index to i32")
-        for number in range(self.passes):
-            own = self.binary("addi", counts, self.index(number * digits))
-            first = self.load("%counts", self.binary("addi", own, self._digit(self.load("%keys", source), number)))
-            same = self.let(f"arith.cmpi eq, {first}, {whole} : i32")
-            self.count += 1
-            name = f"%w{self.count}"
-            self.line(f"{name}:2 = scf.if {same} -> (index, index) {{")
-            self.line(f"scf.yield {source}, {target} : index, index")
-            self.line("} else {")
-            self._starts(own, digits, nothing)
-            self.line(f"scf.for %i = {zero} to {length} step {one} {{")
-            at = self.binary("addi", source, "%i")
-            key = self.load("%keys", at)
-            counter = self.binary("addi", own, self._digit(key, number))
-            place = self.load("%counts", counter)
-            self.store(self.binary("addi", place, single, "i32"), "%counts", counter)
-            to = self.binary("addi", target, self.let(f"arith.index_cast {place} : i32 to index"))
-            self.store(key, "%keys", to)
-            if self.carried:
-                self.store(self.load("%places", at), "%places", to)
-            self.line("}")
-            self.line(f"scf.yield {target}, {source} : index, index")
-            self.line("}")
-            source, target = f"{name}#0", f"{name}#1"
-        return source
-
-    def _starts(self, own: str, digits: int, nothing: str) -> None:
-        """Counters become where each digit's first key goes."""
-        self.count += 1
-        total = f"%t{self.count}"
-        self.line(f"{total} = scf.for %i = {self.index(0)} to {self.index(digits)} step {self.index(1)} "
-                  f"iter_args(%sum = {nothing}) -> (i32) {{")
-        at = self.binary("addi", own, "%i")
-        here = self.load("%counts", at)
-        self.store("%sum", "%counts", at)
-        self.line(f"scf.yield {self.binary('addi', '%sum', here, 'i32')} : i32")
-        self.line("}")
-
-    # ---- a short row
-
-    def _by_insertion(self, base: str, memory: str) -> str:
-        """Put each key in its place among those before it."""
-        zero, one = self.index(0), self.index(1)
-        self._fill(base, memory, zero, self.index(self.length))
-        self.line(f"scf.for %i = {one} to {self.index(self.length)} step {one} {{")
-        at = self.binary("addi", memory, "%i")
-        key = self.load("%keys", at)
-        place = self.load("%places", at) if self.carried else ""
-        self.count += 1
-        end = f"%e{self.count}"
-        self.line(f"{end} = scf.while (%j = {at}) : (index) -> index {{")
-        inside = self.let(f"arith.cmpi sgt, %j, {memory} : index")
-        before = self.let(f"arith.select {inside}, {self.binary('subi', '%j', one)}, {memory} : index")
-        bigger = self.let(f"arith.cmpi ugt, {self.load('%keys', before)}, {key} : {self.key}")
-        self.line(f"scf.condition({self.let(f'arith.andi {inside}, {bigger} : i1')}) %j : index")
-        self.line("} do {")
-        self.line("^bb0(%j: index):")
-        left = self.binary("subi", "%j", one)
-        self.store(self.load("%keys", left), "%keys", "%j")
-        if self.carried:
-            self.store(self.load("%places", left), "%places", "%j")
-        self.line(f"scf.yield {left} : index")
-        self.line("}")
-        self.store(key, "%keys", end)
-        if self.carried:
-            self.store(place, "%places", end)
-        self.line("}")
-        return memory
+        more = self.binary("muli", "%half", self.index(self.length - 2 * middle))
+        return (self.binary("muli", "%half", self.index(middle)), self.binary("addi", self.index(middle), more))
 
     # ---- results
 
     def _deliver(self, base: str, k: str, source: str) -> None:
         """Write the results for place k of a row, the key at `source`."""
         to = self._element(base, k)
-        place = self.load("%places", source) if self.carried else ""
+        place = self._place(source) if self.carried else ""
         origin = self.let(f"arith.index_cast {place} : i32 to index") if self.carried else ""
         for number in self.needed:
             if number in self.places:
@@ -402,7 +216,7 @@ class Sort:
                 change = {1: "arith.trunci", 2: "arith.trunci", 4: "", 8: "arith.extui"}[self.items[number]]
                 self.store(self.let(f"{change} {place} : i32 to {type_}") if change else place, f"%out{number}", to)
             elif number == self.order.key and not self.carried:
-                self.store(self._as_bits(self.load("%keys", source)), f"%out{number}", to)
+                self.store(self._as_bits(self.load(self.keys, source)), f"%out{number}", to)
             else:
                 self._move(number, self._element(base, origin), to)
 
@@ -416,6 +230,13 @@ class Sort:
             self.store(self.load(f"%in{number}", here), f"%out{number}", there)
 
     # ---- merging
+
+    def _merged(self, base: str, k: str, source: str) -> None:
+        """Element k of what two runs merge to."""
+        if self.cut:
+            self.store(self.load(self.keys, source), self.keys, self.binary("addi", k, self.index(self.length)))
+        else:
+            self._deliver(base, k, source)
 
     def _merge(self, base: str, left: str, right: str, lefts: int, rights: int, start: str, end: str) -> None:
         """Results from `start` to `end` of what two sorted runs merge to; of equal keys the left run's come first."""
@@ -432,9 +253,9 @@ class Sort:
         self.line("} do {")
         self.line("^bb0(%k: index, %i: index, %j: index):")
         at = [self.binary("addi", left, "%i"), self.binary("addi", right, "%j")]
-        keys = [self.load("%keys", place) for place in at]
-        takes = self.let(f"arith.cmpi ule, {keys[0]}, {keys[1]} : {self.key}")
-        self._deliver(base, "%k", self.let(f"arith.select {takes}, {at[0]}, {at[1]} : index"))
+        keys = [self.load(self.keys, place) for place in at]
+        takes = self.let(f"arith.cmpi ule, {keys[0]}, {keys[1]} : {self.stored}")
+        self._merged(base, "%k", self.let(f"arith.select {takes}, {at[0]}, {at[1]} : index"))
         step = self.let(f"arith.index_castui {takes} : i1 to index")
         self.line(f"scf.yield {self.binary('addi', '%k', one)}, {self.binary('addi', '%i', step)}, "
                   f"{self.binary('addi', '%j', self.binary('subi', one, step))} : index, index, index")
@@ -445,7 +266,7 @@ class Sort:
             # where both go on, all results of this part are there already
             source = self.binary("addi", run, counter)
             self.line(f"scf.for %r = {zero} to {rest} step {one} {{")
-            self._deliver(base, self.binary("addi", f"{name}#0", "%r"), self.binary("addi", source, "%r"))
+            self._merged(base, self.binary("addi", f"{name}#0", "%r"), self.binary("addi", source, "%r"))
             self.line("}")
 
     def _split(self, left: str, right: str, lefts: int, rights: int, start: str) -> str:
@@ -461,9 +282,9 @@ class Sort:
         self.line("^bb0(%a: index, %b: index):")
         middle = self.binary("divsi", self.binary("addi", "%a", "%b"), self.index(2))
         other = self.binary("subi", self.binary("subi", start, one), middle)
-        mine = self.load("%keys", self.binary("addi", left, middle))
-        theirs = self.load("%keys", self.binary("addi", right, other))
-        before = self.let(f"arith.cmpi ule, {mine}, {theirs} : {self.key}")
+        mine = self.load(self.keys, self.binary("addi", left, middle))
+        theirs = self.load(self.keys, self.binary("addi", right, other))
+        before = self.let(f"arith.cmpi ule, {mine}, {theirs} : {self.stored}")
         low = self.let(f"arith.select {before}, {self.binary('addi', middle, one)}, %a : index")
         high = self.let(f"arith.select {before}, %b, {middle} : index")
         self.line(f"scf.yield {low}, {high} : index, index")

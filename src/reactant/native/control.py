@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import layout, reals
+from reactant.native import layout, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, emits, quoted
 
 Edge = tuple[str, int, tuple[str, ...]]
@@ -325,6 +325,11 @@ def emit_call(f: Function, op: ir.Operation) -> None:
     operands = list(zip(flat_types(list(op.operands)), flat(f, list(op.operands)), strict=True))
     types = flat_types(list(op.results))
     struct = "void" if not types else types[0] if len(types) == 1 else "{ " + ", ".join(types) + " }"
+    if callee.startswith(numpy_sorts.PREFIX):
+        (_, pointer), (_, count) = operands[0], operands[-1]
+        sort = f.module.declare(callee, "i32", ("ptr", "i64", "ptr"))
+        f.line(f"call i32 {sort}(ptr {pointer}, i64 {count}, ptr null)")
+        return
     if not len(function.regions[0].blocks):
         kind, base = types[0] if types else "", callee
         if kind == "float" and callee.endswith("f"):

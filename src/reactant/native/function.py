@@ -29,6 +29,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     mathematics,
     meeting,
     memory,
+    numpy_sorts,
     parallel,
     support,
 )
@@ -345,6 +346,8 @@ class NativeFunction:
                 common = support.addresses()
                 if "@reactant.meet(" in self._text:
                     common = common | meeting.addresses()
+                if f"@{numpy_sorts.PREFIX}" in self._text:
+                    common = common | numpy_sorts.addresses()
                 self._addresses = engine.load(self._text + self._handler(), self.target, ("entry", "handler"), common)
             return self._addresses
 
