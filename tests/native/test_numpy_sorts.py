@@ -1,0 +1,38 @@
+"""NumPy's sorts by address: they sort, and processors or versions without fast ones get none."""
+import ctypes
+
+import numpy as np
+import pytest
+
+from reactant.native import numpy_sorts
+
+
+@pytest.fixture
+def fresh():
+    numpy_sorts.addresses.cache_clear()
+    yield
+    numpy_sorts.addresses.cache_clear()
+
+
+@pytest.mark.parametrize("name", numpy_sorts.DTYPES)
+@pytest.mark.parametrize("length", [0, 1, 2, 17, 1000, 70_001])
+def test_they_sort(name, length):
+    address = numpy_sorts.addresses().get(numpy_sorts.PREFIX + name)
+    if address is None:
+        pytest.skip("NumPy has no vector code for sorts on this processor")
+    dtype = numpy_sorts.DTYPES[name]
+    x = np.random.default_rng(length).integers(0, np.iinfo(dtype).max, length, dtype, endpoint=True)
+    wanted = np.sort(x)
+    sort = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)(address)
+    assert sort(x.ctypes.data, length, None) == 0
+    np.testing.assert_array_equal(x, wanted)
+
+
+def test_slow_ones_are_not_used(fresh, monkeypatch):
+    monkeypatch.setattr(numpy_sorts, "_NANOSECONDS", 0.0)
+    assert numpy_sorts.addresses() == {}
+
+
+def test_other_versions_of_numpy_have_none(fresh, monkeypatch):
+    monkeypatch.setattr(np, "__version__", "3.0.0")
+    assert numpy_sorts.addresses() == {}
