@@ -1,6 +1,7 @@
 """The tensor rules: one module a family of root ops; importing this package declares them all."""
 from reactant.simplify import (
     arithmetic,
+    bands,
     chains,
     cleanup,
     complex_numbers,
@@ -48,6 +49,7 @@ from reactant.simplify import (
 
 __all__ = [
     "arithmetic",
+    "bands",
     "chains",
     "cleanup",
     "complex_numbers",

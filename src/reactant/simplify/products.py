@@ -1,7 +1,7 @@
 """Products of matrices of which one has structure: repeated, scaled, symmetric, one-hot, banded, padded; their sums.
 
 A product with zeros is NaN where the other factor is not finite. Where a rule leaves zeros out, it counts what is not
-finite among what they met (`_poisoned`), or it is one of those for finite numbers.
+finite among what they met (`poisoned`), or it is one of those for finite numbers.
 """
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ def _one_hot(value: ir.Value) -> tuple[ir.Value, int] | None:
     return None
 
 
-def _poisoned(product: ir.Value, counted: ir.Value, met: ir.Value) -> ir.Value:
+def poisoned(product: ir.Value, counted: ir.Value, met: ir.Value) -> ir.Value:
     """NaN where more numbers are not finite in a column of the other factor than those that count; no -0.0."""
     sound = ops.compare(ops.subtract(counted, met), 0, "EQ")
     return ops.select(sound, ops.add(product, 0), ops.splat(np.nan, product))
@@ -351,7 +351,7 @@ def one_hot_times_matrix(x, y, d, t, result_shape, result_dtype):
     counted = ops.broadcast_in_dim(ops.reduce(bad, ops.constant(0, np.int32), (0,), "add"), result_shape, (1,))
     kept = ops.select(there, taken, ops.splat(0, taken))
     met = ops.convert(ops.not_(ops.is_finite(kept)), np.int32)
-    return _poisoned(kept, counted, met)
+    return poisoned(kept, counted, met)
 
 
 def _hot(a: Any, count: int, classes: int) -> ir.Value:
@@ -434,7 +434,7 @@ def banded_times_matrix(x, y, d, t, result_shape, result_dtype):
     clean = [(k, (line != 0).astype(np.int32)) for k, line in bands]
     met = _combined(bad, clean, content.shape[0])
     counted = ops.broadcast_in_dim(ops.reduce(bad, ops.constant(0, np.int32), (0,), "add"), shape, (1,))
-    return ops.reshape(_poisoned(_combined(matrix, bands, content.shape[0]), counted, met), result_shape)
+    return ops.reshape(poisoned(_combined(matrix, bands, content.shape[0]), counted, met), result_shape)
 
 
 # ---- blocks --------------------------------------------------------------------------------------------------------
