@@ -107,6 +107,8 @@ def test_sliceable():
     assert facts(uses, *[np.ones((400, 400))] * 5).sliceable == (False, False, False, True, False)
     assert facts(lambda a: jax.jit(lambda b: b * 2)(a) + 1, VECTOR).sliceable == (True,)
     assert facts(lambda a: jax.jit(lambda b: b.sum())(a * 2), VECTOR).sliceable == (False,)
+    small = [lambda a: jnp.tanh(a.reshape(-1)[::401]).sum(), lambda a: a[:3] @ a[2:5].T, lambda a: a[7, ::2].max() + a]
+    assert all(facts(f, np.ones((400, 400))).sliceable == (True,) for f in small)
 
 
 def test_options_reach_xla_and_can_be_overridden():

@@ -178,7 +178,8 @@ def _symbol(operation: ir.Operation, attribute: str) -> str:
 
 def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: dict[str, list[ir.Operation]],
                reductions_fuse: bool, harmless: set[ir.Value]) -> bool:
-    """Follow the argument through what fuses, and through calls; declines where that meets a library call.
+    """Follow the argument through what fuses, and through calls, while it is big; declines where that meets a library
+    call.
 
     harmless: values found to meet none, shared by the arguments so that all of them together take one walk.
     """
@@ -204,7 +205,8 @@ def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: di
             elif name in ABSORBS_PRODUCERS or (direct and name in NOT_DIRECTLY):
                 return False
             elif name in FUSES_SLICES and inside:
-                follow(user.results[0], direct and name == "stablehlo.reshape")
+                if _is_big(user.results[0]):        # what little is read of the rest may well be in memory of its own
+                    follow(user.results[0], direct and name == "stablehlo.reshape")
             elif direct:
                 return False
     harmless |= seen - {argument}
