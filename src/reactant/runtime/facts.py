@@ -36,6 +36,9 @@ ABSORBS_PRODUCERS = frozenset({"stablehlo.reduce", "stablehlo.dot_general", "sta
 own (sum((a - b)**2) of 6000x6000 f64: 158 ms instead of 9)."""
 
 
+LITTLE = 8
+"""Where an eighth of an argument or less is read, that part may well be left out in memory of its own."""
+
 FEW_ROWS, BIG_MATRIX = 64, 1 << 18
 """Rows of a thin product, and elements of its matrix: see `chained`."""
 
@@ -183,7 +186,7 @@ def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: di
 
     harmless: values found to meet none, shared by the arguments so that all of them together take one walk.
     """
-    work, seen = [(argument, True)], {argument}
+    work, seen, elements = [(argument, True)], {argument}, types.size(types.shape_of(argument))
 
     def follow(value: ir.Value, direct: bool) -> None:
         if value not in seen and (direct or value not in harmless):
@@ -205,7 +208,7 @@ def _sliceable(argument: ir.Value, functions: dict[str, ir.Operation], calls: di
             elif name in ABSORBS_PRODUCERS or (direct and name in NOT_DIRECTLY):
                 return False
             elif name in FUSES_SLICES and inside:
-                if _is_big(user.results[0]):        # what little is read of the rest may well be in memory of its own
+                if LITTLE * types.size(types.shape_of(user.results[0])) > elements:
                     follow(user.results[0], direct and name == "stablehlo.reshape")
             elif direct:
                 return False
