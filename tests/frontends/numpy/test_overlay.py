@@ -242,3 +242,18 @@ def test_broadcast_views_stay_read_only():
         np.broadcast_to(x, (2, 4)).flags.writeable = True
     with pytest.raises(UnsupportedError, match="into a copy"):
         reactant.jit(f)(np.arange(4.0))
+
+
+def test_arrays_that_known_numbers_make_may_be_written():
+    """`np.float64(1).reshape(-1)` is a new array, unlike a view of one from outside."""
+    outside = np.array([0.25, 2.0])
+
+    def f(x):
+        one, two = np.abs(outside[0]).reshape(-1), outside[1].flatten()
+        one[0] = x[0]
+        two += x[:1]
+        three = np.float32(2).reshape(1, 1)
+        three[...] = x[1]
+        return one, two, three
+    assert check(f, np.array([3.0, 4.0]))[0] == [3.0]
+    assert outside.tolist() == [0.25, 2.0]
