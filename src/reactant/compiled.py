@@ -82,6 +82,9 @@ class Lowered:
         from reactant.runtime.devices import default_device
         self.notes = list(getattr(self.traced, "remarks", ()))
         platform = (device if device is not None else default_device().jax).platform
+        if platform == "cpu" and self.options.target == "gpu":
+            from reactant.kernels import ptx_call
+            return ptx_call.for_cpu(self.module)
         if platform != "cpu" or self.options.native == "never" or self.options.target not in (None, "cpu"):
             return None
         from reactant import loopnests

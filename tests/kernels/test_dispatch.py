@@ -15,20 +15,35 @@ FIELD = (np.ones(50), np.zeros(50), 50, 0.1)
 SPARSE = (np.ones(200_000), np.zeros(200_000, int), np.arange(0, 200_001, 4), np.ones(50_000), np.zeros(50_000), 50_000)
 
 
-@pytest.fixture
-def on_gpu(monkeypatch):
-    monkeypatch.setattr(dispatch, "default_device", lambda: SimpleNamespace(jax=SimpleNamespace(platform="gpu")))
+PLATFORMS = {"tpu": "", "cuda": "cuda 12090", "rocm": "PJRT C API\nrocm 60300"}
 
 
-def test_tensor_programs(on_gpu):
+@pytest.fixture(params=PLATFORMS)
+def elsewhere(request, monkeypatch):
+    client = SimpleNamespace(platform_version=PLATFORMS[request.param])
+    device = SimpleNamespace(platform="tpu" if request.param == "tpu" else "gpu", client=client)
+    monkeypatch.setattr(dispatch, "default_device", lambda: SimpleNamespace(jax=device))
+    return request.param
+
+
+def test_tensor_programs(elsewhere):
     assert "raised to a tensor program" in str(reactant.kernel(stencils.heat1)[2, 32].explain(*FIELD))
 
 
-def test_what_is_faster_on_a_cpu_stays_a_tensor_program(on_gpu):
+def test_what_is_faster_on_a_cpu_stays_a_tensor_program(elsewhere):
     assert "raised to a tensor program" in str(reactant.kernel(linear_algebra.spmv)[400, 128].explain(*SPARSE))
 
 
-@pytest.mark.parametrize("settings, why", [({"lower": "native"}, "asks for it"), ({"check": True}, "checked")])
-def test_native_code_is_refused(on_gpu, settings, why):
-    with pytest.raises(UnsupportedError, match=f"'heat1'.*{why}.*CPUs, not on the gpu.*default_device"):
-        reactant.kernel(stencils.heat1, **settings)[2, 32].explain(*FIELD)
+def test_the_kernel_itself_runs_on_gpus_of_nvidia(elsewhere):
+    launch = reactant.kernel(stencils.heat1, lower="native")[2, 32]
+    if elsewhere == "cuda":
+        assert "heat1: runs as itself on the GPU (PTX)" in str(launch.explain(*FIELD))
+    else:
+        why = f"'heat1'.*asks for it.*CPUs, not on the {elsewhere}.*default_device"
+        with pytest.raises(UnsupportedError, match=why):
+            launch.explain(*FIELD)
+
+
+def test_checks_are_for_cpus(elsewhere):
+    with pytest.raises(UnsupportedError, match="'heat1'.*checked.*CPUs, not on .*default_device"):
+        reactant.kernel(stencils.heat1, check=True)[2, 32].explain(*FIELD)

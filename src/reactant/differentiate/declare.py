@@ -115,7 +115,7 @@ RULES: dict[str, Rule] = {}
 CONSTANT: set[str] = {"stablehlo.constant"}
 REFUSED: dict[str, str] = {}
 NATIVE_CALLS: dict[str, str] = {}
-"""Target of a call of native code -> what it is, and why it has no derivative."""
+"""Name (`native_name`) of a call of native code -> what it is, and why it has no derivative."""
 NATIVE_FORMS: dict[str, Callable[[list[ir.Value]], list[ir.Value]]] = {}
 """Target of a call of native code that was chosen for its speed -> its results from its operands as tensor operations;
 those are differentiated."""
@@ -139,13 +139,20 @@ def rule_of(op: ir.Operation) -> Rule:
         name += f"@{attr.decode(op.attributes['call_target_name'])}"
     rule = RULES.get(name)
     if rule is None:
-        if op.name == "stablehlo.custom_call" and (target := attr.decode(op.attributes["call_target_name"])) \
-                in NATIVE_CALLS:
-            raise NotDifferentiable(f"{NATIVE_CALLS[target]}{line_of(op)}")
+        if op.name == "stablehlo.custom_call" and (called := native_name(op)) in NATIVE_CALLS:
+            raise NotDifferentiable(f"{NATIVE_CALLS[called]}{line_of(op)}")
         why = REFUSED.get(name, "Rewrite the line with operations that have one, or keep differentiated values out of "
                                 "it.")
         raise NotDifferentiable(f"'{name}' has no derivative rule. {why}{line_of(op)}")
     return rule
+
+
+def native_name(op: ir.Operation) -> str:
+    """What a custom call runs: its target, or the kernel that its configuration names (launches of PTX)."""
+    given = op.attributes["backend_config"] if "backend_config" in op.attributes else None
+    if isinstance(given, ir.DictAttr) and "name" in given:
+        return str(attr.decode(given["name"]))
+    return str(attr.decode(op.attributes["call_target_name"]))
 
 
 # ---- helpers of rules ----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -197,6 +197,24 @@ _DECODERS: tuple[tuple[Any, Callable[[Any], object]], ...] = (
     (stablehlo.FftTypeAttr, lambda a: a.value),
     (stablehlo.TransposeAttr, lambda a: a.value),
 )
+
+
+def row_major(types: Sequence[ir.Type]) -> ir.Attribute:
+    """Layouts of operands or results of a custom call: all row-major."""
+    index = ir.IndexType.get()
+
+    def layout(rank: int) -> ir.Attribute:
+        order = np.arange(rank)[::-1].astype(np.int64)
+        return ir.DenseIntElementsAttr.get(order, type=ir.RankedTensorType.get([rank], index))
+    return ir.ArrayAttr.get([layout(ir.RankedTensorType(t).rank) for t in types])
+
+
+def aliases(results: int, operand_of: Mapping[int, int]) -> ir.Attribute:
+    """`output_operand_aliases` of a custom call of so many results: result `i` lies where operand `operand_of[i]` does.
+    XLA copies the operand before where its old contents are still needed."""
+    return ir.ArrayAttr.get([ir.Attribute.parse(
+        f"#stablehlo.output_operand_alias<output_tuple_indices = [{i if results > 1 else ''}], "
+        f"operand_index = {operand}, operand_tuple_indices = []>") for i, operand in operand_of.items()])
 
 
 @cache

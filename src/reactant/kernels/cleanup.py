@@ -19,7 +19,7 @@ from reactant.kernels.device_library import Declared, Dim3
 LAYOUT = "e-i64:64-i128:128-f80:128-v16:16-v32:32-n8:16:32:64-S128"
 DYNAMIC_SHARED = "reactant.dynamic_shared"
 _MARK = "%variable."
-_LOCK = threading.RLock()
+LOCK = threading.RLock()
 
 
 @dataclass
@@ -64,7 +64,7 @@ def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: 
     texts: LLVM modules, the kernel's first. Raises `UnsupportedError` for what cannot be inlined or is not known:
     recursion, calls through pointers, printf, inline assembly, functions without a body.
     """
-    with _LOCK:
+    with LOCK:
         text = _linked(texts)
         text = _rewritten(text, dynamic_shared)
         text = text + wrapper.text(name)
@@ -302,7 +302,7 @@ def _attributed(text: str) -> str:
 def _inlined(text: str, entry: str) -> str:
     """Everything inlined into the entry, and nothing else done."""
     module = parsed(text)
-    _internalise(module, entry)
+    internalise(module, entry)
     builder = _pass_builder()
     passes = llvm().create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -352,7 +352,7 @@ def _without_constant_expressions(body: str) -> str:
 
 # ---- optimisation ----------------------------------------------------------------------------------------------
 
-def _internalise(module: Any, entry: str) -> None:
+def internalise(module: Any, entry: str) -> None:
     """Nothing but the entry is seen from outside, everything else is inlined into it."""
     for function in module.functions:
         if not function.is_declaration and function.name != entry:
@@ -374,7 +374,7 @@ def _pass_builder() -> Any:
 
 def _optimised(text: str, entry: str) -> str:
     module = parsed(text)
-    _internalise(module, entry)
+    internalise(module, entry)
     builder = _pass_builder()
     builder.getModulePassManager().run(module, builder)
     return str(module)

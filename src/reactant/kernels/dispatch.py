@@ -1,9 +1,11 @@
 """What a launch becomes: a tensor program, or native code called from the program, and why.
 
-`auto` takes the tensor program where there is one, unless the cost model says that native code is faster here.
+`auto` takes the tensor program where there is one, unless the cost model says that native code is faster here. For a
+GPU of NVIDIA's, native code is the kernel itself, as PTX.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +18,7 @@ from reactant.errors import ReactantError, UnsupportedError
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, dtype_of, shape_of
-from reactant.kernels import checks, costs, tensors
+from reactant.kernels import checks, costs, ptx, ptx_call, tensors
 from reactant.kernels.record import Buffer, KernelRecord
 from reactant.kernels.stages import run_stages
 from reactant.runtime.devices import default_device
@@ -29,7 +31,7 @@ class Lowering:
     """One launch as operations: `emit` takes the values of the record's parameters, in order, and gives the new
     contents of its written buffers, in order.
 
-    path: "tensor" or "native". reasons: why not the other one, line by line.
+    path: "tensor", "native" or "ptx". reasons: why not the other one, line by line.
     """
 
     name: str
@@ -38,47 +40,53 @@ class Lowering:
     reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        what = {"tensor": "raised to a tensor program", "native": "compiled for the CPU"}[self.path]
+        what = {"tensor": "raised to a tensor program", "native": "compiled for the CPU",
+                "ptx": "runs as itself on the GPU (PTX)"}[self.path]
         return "\n".join([f"{self.name}: {what}", *(f"  {reason}" for reason in self.reasons)])
 
 
-def lower(record: KernelRecord, path: str = "auto", check: bool = False, differentiated: bool = False) -> Lowering:
-    """The lowering of a record; one to be differentiated is a tensor program wherever that is possible.
+def lower(record: KernelRecord, path: str = "auto", check: bool = False, differentiated: bool = False,
+          place: str = "cpu") -> Lowering:
+    """The lowering of a record for a place (`place_of`); one to be differentiated is a tensor program wherever that is
+    possible.
 
-    Where programs run on another platform than the CPU, only tensor programs do.
     Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and `OutOfBounds` for an access
     that the launch certainly makes outside an array.
     """
-    structured = run_stages(record)
-    elsewhere = _elsewhere()
-    if elsewhere is not None and (check or path == "native"):
+    if place != "cpu" and (check or (path == "native" and place != "cuda")):
         why = "accesses are checked at run time" if check else "lower=\"native\" asks for it"
-        raise _only_on_cpu(record.name, elsewhere, why)
+        raise _only_on_cpu(record.name, place, why)
+    try:
+        structured = run_stages(record)
+    except UnsupportedError as error:
+        if place != "cuda" or path == "tensor":
+            raise
+        return _ptx(record, (str(error),))
     if check:
         if path == "tensor":
             raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "
                                    f"lower=\"tensor\" or check=True. Tensor programs are checked when they are "
                                    f"compiled.")
         return _native(record, checks.add_bounds_checks(structured, record.name), ("check=True asks for it",))
+    unraised = _ptx if place == "cuda" else functools.partial(_native, module=structured)
     if path == "native":
-        return _native(record, structured, ('lower="native" asks for it',))
+        return unraised(record, reasons=('lower="native" asks for it',))
     try:
         raised = tensors.raised(structured)
     except tensors.NotRaised as error:
         if path == "tensor":
             raise UnsupportedError(f"The kernel '{record.name}' is no tensor program: {error.reason}."
-                                   f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it is compiled "
-                                   f"for "
-                                   f"the CPU.") from None
+                                   f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it "
+                                   f"{'runs as itself' if place == 'cuda' else 'is compiled for the CPU'}.") from None
         where = f"{error.line}: " if error.line else ""
-        if elsewhere is not None:
-            raise _only_on_cpu(record.name, elsewhere, f"it is no tensor program: {where}{error.reason}") from None
-        return _native(record, structured, (f"{where}{error.reason}",))
+        if place not in ("cpu", "cuda"):
+            raise _only_on_cpu(record.name, place, f"it is no tensor program: {where}{error.reason}") from None
+        return unraised(record, reasons=(f"{where}{error.reason}",))
     except (ValueError, LookupError, AssertionError, TypeError) as error:
-        if path == "tensor" or isinstance(error, ReactantError):
+        if path == "tensor" or isinstance(error, ReactantError) or place not in ("cpu", "cuda"):
             raise
-        return _native(record, structured, (f"raising it failed: {type(error).__name__}: {error}",))
-    if path == "auto" and not differentiated and elsewhere is None:
+        return unraised(record, reasons=(f"raising it failed: {type(error).__name__}: {error}",))
+    if path == "auto" and not differentiated and place == "cpu":
         with building():
             reason = costs.reason_for_native(record, structured, raised.module)
         if reason is not None:
@@ -86,15 +94,22 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
     return _tensor(record, raised)
 
 
-def _elsewhere() -> str | None:
-    """The platform that programs run on by default, where that is no CPU: native code is compiled for CPUs."""
-    platform: str = default_device().jax.platform
-    return None if platform == "cpu" else platform
+def place_of(target: str | None = None) -> str:
+    """What launches are made for: "cpu", "cuda" or another platform's name. That is jax's default platform; a
+    compilation for "gpu" (`CompileOptions.target`) shows on a CPU what it would be on one of NVIDIA's GPUs."""
+    device = default_device().jax
+    if device.platform == "cpu" and target == "gpu":
+        return "cuda"
+    if device.platform == "gpu":
+        return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
+    platform: str = device.platform
+    return platform
 
 
 def _only_on_cpu(name: str, platform: str, why: str) -> UnsupportedError:
-    return UnsupportedError(f"The kernel '{name}' would have to be native code ({why}), which runs on CPUs, not on the "
-                            f"{platform}. Run this function inside `with jax.default_device(jax.devices(\"cpu\")[0])`, "
+    return UnsupportedError(f"The kernel '{name}' would have to be native code ({why}), which runs on CPUs, not on "
+                            f"{'the ' if platform != 'cuda' else 'a '}{'GPU' if platform == 'cuda' else platform}. "
+                            f"Run this function inside `with jax.default_device(jax.devices(\"cpu\")[0])`, "
                             f"or launch the kernel there by its own compiler.")
 
 
@@ -143,11 +158,22 @@ def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...],
     with building():
         roles = ["inout" if isinstance(p, Buffer) and p.written else "in" for p in record.parameters]
         compiled = native.compile_kernel(module, "kernel", roles=roles)
-    where = f" (at {record.source}:{record.line})" if record.source and record.line else ""
-    NATIVE_CALLS[compiled.target] = (
-        f"The kernel '{record.name}'{where} is native code in this program ({'; '.join(reasons)}), and native code has "
-        f"no derivative: leave lower= and check= out, change what keeps it from being a tensor program, or give its "
-        f"derivative with reactant.custom_derivative.")
+    NATIVE_CALLS[compiled.target] = _no_derivative(record, reasons)
     if form is not None:
         NATIVE_FORMS[compiled.target] = form
     return Lowering(record.name, "native", lambda values: compiled.custom_call(values), reasons)
+
+
+def _no_derivative(record: KernelRecord, reasons: tuple[str, ...]) -> str:
+    where = f" (at {record.source}:{record.line})" if record.source and record.line else ""
+    return (f"The kernel '{record.name}'{where} is native code in this program ({'; '.join(reasons)}), and native "
+            f"code has no derivative: leave lower= and check= out, change what keeps it from being a tensor program, "
+            f"or give its derivative with reactant.custom_derivative.")
+
+
+def _ptx(record: KernelRecord, reasons: tuple[str, ...]) -> Lowering:
+    """The kernel itself, for the GPU; should the program run on a CPU, it is native code there."""
+    kernel = ptx.compile_kernel(record)
+    NATIVE_CALLS[kernel.name] = _no_derivative(record, reasons)
+    ptx_call.ON_CPU[kernel.name] = lambda values: _native(record, run_stages(record), reasons).emit(values)
+    return Lowering(record.name, "ptx", lambda values: ptx_call.emit(kernel, values), reasons)

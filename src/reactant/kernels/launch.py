@@ -168,11 +168,13 @@ _lowered: dict[tuple, tuple[KernelRecord, dispatch.Lowering]] = {}
 def lowered(way_in: WayIn, launch: Launch, binding: Binding) -> tuple[KernelRecord, dispatch.Lowering]:
     """The record of a launch and what it becomes; compiled once for each description of arguments."""
     differentiated = SESSION.differentiating > 0
-    key = (way_in, launch, binding.arguments, binding.buffers(), tuple(binding.scalars), differentiated)
+    place = dispatch.place_of(getattr(current_trace().options, "target", None))
+    key = (way_in, launch, binding.arguments, binding.buffers(), tuple(binding.scalars), differentiated, place)
     found = _lowered.get(key)
     if found is None:
         record = record_of(way_in, launch, binding)
-        found = _lowered.setdefault(key, (record, dispatch.lower(record, launch.lower, launch.check, differentiated)))
+        found = _lowered.setdefault(key, (record, dispatch.lower(record, launch.lower, launch.check, differentiated,
+                                                                place)))
     return found
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
+from reactant.ir import attributes as attr
 from reactant.ir import context, modules, types
 from reactant.native import (  # noqa: F401 - the handlers
     arithmetic,
@@ -294,23 +295,13 @@ class NativeFunction:
             result_types = [self._result_type(i, operands) for i in self.results]
         for index, type_ in zip(self.results, result_types, strict=True):
             self._check_bytes(index, type_)
-        aliases = [f"#stablehlo.output_operand_alias<output_tuple_indices = [{p}], operand_index = "
-                   f"{self.operands.index(i)}, operand_tuple_indices = []>".replace(
-                       f"[{p}]", f"[{p}]" if len(self.results) > 1 else "[]")
-                   for p, i in enumerate(self.results) if self.arguments[i].role == "inout"]
-        i32, index = ir.IntegerType.get_signless(32), ir.IndexType.get()
-
-        def layouts(types: Sequence[ir.Type]) -> ir.Attribute:
-            made = []
-            for type_ in types:
-                order = np.arange(ir.RankedTensorType(type_).rank)[::-1].astype(np.int64)
-                made.append(ir.DenseIntElementsAttr.get(order, type=ir.RankedTensorType.get([len(order)], index)))
-            return ir.ArrayAttr.get(made)
+        aliases = {p: self.operands.index(i) for p, i in enumerate(self.results) if self.arguments[i].role == "inout"}
         attributes = {
-            "call_target_name": ir.StringAttr.get(self.target), "api_version": ir.IntegerAttr.get(i32, 4),
-            "has_side_effect": ir.BoolAttr.get(False), "backend_config": ir.DictAttr.get({}),
-            "operand_layouts": layouts([o.type for o in operands]), "result_layouts": layouts(result_types),
-            "output_operand_aliases": ir.ArrayAttr.get([ir.Attribute.parse(a) for a in aliases])}
+            "call_target_name": attr.string(self.target), "has_side_effect": attr.boolean(False),
+            "api_version": attr.integer(4, 32), "backend_config": ir.DictAttr.get({}),
+            "operand_layouts": attr.row_major([o.type for o in operands]),
+            "result_layouts": attr.row_major(result_types),
+            "output_operand_aliases": attr.aliases(len(self.results), aliases)}
         op = ir.Operation.create("stablehlo.custom_call", results=list(result_types), operands=list(operands),
                                  attributes=attributes)
         return list(op.results)
