@@ -287,3 +287,17 @@ def test_stops_of_jaxs_own_linear_solver():
     np.testing.assert_allclose(reactant.grad(solved)(X), jax.grad(solved)(X), rtol=1e-4)
     with pytest.raises(reactant.UnsupportedError, match="stops gradients, and calls a function of JAX's"):
         reactant.grad(lambda x: solved(x) * jax.lax.stop_gradient(x).sum())(X)
+
+
+@pytest.mark.parametrize("loss", [
+    lambda x: jax.vmap(lambda v: jax.lax.cond(v > 0, jnp.sqrt, jnp.square, v))(x).sum(),
+    lambda x: jax.vmap(lambda v: jax.lax.switch((v > 0).astype(int), [jnp.square, jnp.log], v))(x).sum(),
+    lambda x: jax.nn.logsumexp(jax.vmap(lambda v: jax.lax.cond(v > 0, jnp.log, jnp.exp, v))(x)),
+    lambda x: jax.scipy.special.expi(jnp.abs(x) + 1)[:1].sum(),
+])
+def test_branches_of_a_batch(loss):
+    """JAX computes all branches, and stops the gradients of those that are not taken: 0 * inf is NaN."""
+    x = jnp.array([0.5, -0.75, 0.0, 2.0], jnp.float32)
+    found, expected = reactant.grad(loss)(x), jax.grad(loss)(x)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -33,8 +33,8 @@ def marking_parameters(jaxpr: Any) -> Any:
     """
     overrides = [(primitive, keep_call) for primitive in _with_rules(jaxpr)]
     callers = set(_callers(jaxpr))
-    if any(not file.startswith(LIBRARY) for file in callers):
-        if any(file.startswith(LIBRARY) and not file.endswith(_HARMLESS) for file in callers):
+    if any(not file.startswith(LIBRARY) or file.endswith(_MARKED) for file in callers):
+        if any(file.startswith(LIBRARY) and not file.endswith((*_HARMLESS, *_MARKED)) for file in callers):
             raise MixedMarks
         overrides.append((stop_gradient_p, _mark))
     return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides)) if overrides else None
@@ -45,16 +45,19 @@ class MixedMarks(Exception):
 
 
 _HARMLESS = ("nn/functions.py", "ops/special.py")
+_MARKED = ("control_flow/conditionals.py",)
+"""Where every branch is computed for a batch: gradients stop before those that are not taken, lest NaN come out."""
+_MACHINERY = tuple(f"{LIBRARY}/_src/{part}" for part in ("core.py", "source_info_util.py", "interpreters/"))
 
 
 def _callers(jaxpr: Any) -> Iterator[str]:
-    """The file of each call of `stop_gradient`."""
+    """The file of each call of `stop_gradient`. What a transformation calls has the place of what it transforms."""
     for equation in _equations(jaxpr):
         if equation.primitive is stop_gradient_p:
             frames = list(equation.source_info.traceback.frames) if equation.source_info.traceback is not None else []
             names = [frame.function_name.rpartition(".")[2] for frame in frames]
             calls = [place for place, name in enumerate(names) if name == "stop_gradient"]     # batching calls it again
-            after = frames[calls[-1] + 1:] if calls else []
+            after = frames[calls[-1] + 1:] if calls else [f for f in frames if not f.file_name.startswith(_MACHINERY)]
             yield after[0].file_name if after else "unknown"
 
 
