@@ -287,7 +287,8 @@ done:
 %r = insertvalue {i32, i1} %x, i1 %p, 1"""
 
 _NVVM = {       # by the name after `llvm.nvvm.`
-    "membar.cta": "", "membar.gl": "", "membar.sys": "", "fence.sc.cluster": "", "nanosleep": "",
+    "membar.cta": 'fence syncscope("block") seq_cst', "membar.gl": 'fence syncscope("device") seq_cst',
+    "membar.sys": "fence seq_cst", "fence.sc.cluster": 'fence syncscope("device") seq_cst', "nanosleep": "",
     "bar.warp.sync": "call void @reactant.barrier.warp(i32 %0)",
     "barrier0.popc": "%r = call i32 @reactant.barrier.count(i32 %0)",
     "barrier0.and": "%r = call i32 @reactant.barrier.and(i32 %0)",

@@ -35,6 +35,7 @@ OPERATIONS = {
     "reactant.vote.{any,all,uni}": "(i32 mask, i1 predicate) -> i1",
     "reactant.match.any.{i32,i64}": "(i32 mask, T value) -> i32: the lanes in mask with the same value",
     "reactant.activemask": "() -> i32: the lanes of the warp that are here",
+    "fence": "orders the thread's memory accesses: syncscope(\"block\"), (\"device\") or that of the system",
     "atomicrmw, cmpxchg": "on buffers and shared memory, with LLVM's meaning (uinc_wrap, fmax... included)",
 }
 """Calls that the LLVM module of a record may hold besides LLVM intrinsics and libm: name -> signature and meaning."""

@@ -105,9 +105,9 @@ __RT_DEVICE int __syncthreads_count(int p) { return __rt_barrier_count(p); }
 __RT_DEVICE int __syncthreads_and(int p) { return __rt_barrier_and(p); }
 __RT_DEVICE int __syncthreads_or(int p) { return __rt_barrier_or(p); }
 __RT_DEVICE void __syncwarp(unsigned mask = 0xffffffffu) { __rt_barrier_warp(mask); }
-__RT_DEVICE void __threadfence() {}
-__RT_DEVICE void __threadfence_block() {}
-__RT_DEVICE void __threadfence_system() {}
+__RT_DEVICE void __threadfence() { __nvvm_membar_gl(); }
+__RT_DEVICE void __threadfence_block() { __nvvm_membar_cta(); }
+__RT_DEVICE void __threadfence_system() { __nvvm_membar_sys(); }
 __RT_DEVICE void __nanosleep(unsigned) {}
 
 // ---- warps ----
