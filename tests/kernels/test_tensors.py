@@ -352,12 +352,28 @@ def test_barriers_of_both_branches_are_refused():
         raised(modules.parse(k.text()))
 
 
-def test_rectangles_that_do_not_divide_into_warps_are_refused():
-    k = Kernel(1, (12, 4))
-    x = k.array("x", "f32", 96)
-    x[k.thread()] = k.shuffle("down", x[k.thread()], 1)
-    with building(), pytest.raises(NotRaised, match="do not divide into warps"):
-        raised(modules.parse(k.text()))
+@pytest.mark.parametrize("block", [(12, 4), (10, 10), (5, 2, 3), (24, 8), (3, 11, 2)])
+@pytest.mark.parametrize("mode, width", [("down", 32), ("xor", 8), ("up", 16), ("idx", 4)])
+def test_shuffles_in_blocks_that_do_not_divide_into_warps(block, mode, width):
+    x, y, z, d = block = (*block, 1)[:3] + (0,)
+    k = Kernel(2, block[:3])
+    a, b = k.array("a", "f32", 2 * x * y * z), k.array("b", "f32", 4 * x * y * z)
+    t = k.thread() + k.thread("y") * x + k.thread("z") * (x * y) + k.block_id() * (x * y * z)
+    b[t * 2] = k.shuffle(mode, a[t], 3, width)
+    b[t * 2 + 1] = k.shuffle(mode, a[t], k.thread() & 3, width)
+    check(k.text(), [numbers(2 * x * y * z), numbers(4 * x * y * z)])
+
+
+@pytest.mark.parametrize("name", ["addi", "subi", "muli", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui"])
+def test_arithmetic_of_truth_values(name):
+    k = Kernel(2, 8)
+    a, b, out = k.array("a", "f32", 16), k.array("b", "f32", 16), k.array("out", "i32", 32)
+    t = k.at()
+    affine, read = t < 5, a[t] < b[t]
+    for place, (x, y) in enumerate([(affine, read), (affine, k.thread() < 3)]):
+        made = k.op(f"arith.{name} {x.name}, {y.name} : i1", "i1")
+        out[t * 2 + place] = made.select(k.value(1, "i32"), k.value(0, "i32"))
+    check(k.text(), [numbers(16), numbers(16), np.zeros(32, np.int32)])
 
 
 def test_lock_that_others_release_is_refused():

@@ -466,19 +466,28 @@ def _absolute(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
     return elementwise(ops.abs, op, operands, domain)
 
 
+def _of_truths(truths: Handler, integers: Handler) -> Handler:
+    """A handler of integers that says what it means for those of one bit, of which a signed one is 0 or -1."""
+    def handler(op: ir.Operation, operands: list[Any], domain: Domain) -> Any:
+        return (truths if isinstance(operands[0], Condition) else integers)(op, operands, domain)
+    return handler
+
+
 _divide_unsigned, _remainder_unsigned = unsigned(ops.divide), unsigned(ops.remainder)
 
 INTEGERS: dict[str, Handler] = {
-    "arith.constant": _constant, "arith.addi": _add, "arith.subi": _subtract, "arith.muli": _multiply,
+    "arith.constant": _constant, "arith.addi": _of_truths(_xor, _add), "arith.subi": _of_truths(_xor, _subtract),
+    "arith.muli": _of_truths(_and, _multiply),
     "arith.divsi": _divide(ops.divide), "arith.divui": _divide(_divide_unsigned),
     "arith.remsi": _remainder(ops.remainder), "arith.remui": _remainder(_remainder_unsigned),
     "arith.floordivsi": _floor_divide, "arith.ceildivsi": _ceil_divide,
     "arith.shli": _shift_left, "arith.shrsi": _shift_right(ops.shift_right_arithmetic, True),
     "arith.shrui": _shift_right(ops.shift_right_logical, False),
     "arith.andi": _and, "arith.ori": _or, "arith.xori": _xor,
-    "arith.maxsi": _extreme(ops.maximum, True, True), "arith.minsi": _extreme(ops.minimum, False, True),
-    "arith.maxui": _extreme(unsigned(ops.maximum), True, False),
-    "arith.minui": _extreme(unsigned(ops.minimum), False, False),
+    "arith.maxsi": _of_truths(_and, _extreme(ops.maximum, True, True)),
+    "arith.minsi": _of_truths(_or, _extreme(ops.minimum, False, True)),
+    "arith.maxui": _of_truths(_or, _extreme(unsigned(ops.maximum), True, False)),
+    "arith.minui": _of_truths(_and, _extreme(unsigned(ops.minimum), False, False)),
     "arith.cmpi": _compare, "arith.select": _select,
     "arith.extsi": _extend(True), "arith.extui": _extend(False), "arith.trunci": _truncate,
     "arith.index_cast": _extend(True), "arith.index_castui": _extend(False),
