@@ -122,15 +122,3 @@ def test_small():
     check_table([lambda a: np.sort(a), lambda a: np.argsort(a, axis=0), lambda a: np.argsort(a.reshape(3, 0))],
                 np.zeros((0, 3)))
     check_table([lambda a: np.argsort(a), lambda a: np.sort(a, axis=None)], np.array(3))
-
-
-@pytest.mark.parametrize("name", ["unique", "union1d", "intersect1d", "setdiff1d", "setxor1d", "unique_values"])
-def test_set_functions_are_refused(name):
-    f = getattr(np, name)
-    given = (FOUR, FOUR) if name.endswith("1d") else (FOUR,)
-    with pytest.raises(NotImplementedError, match="The number of different values is known only at run time"):
-        reactant.jit(lambda *a: f(*a))(*given)
-
-
-def test_unique_of_known_values():
-    assert reactant.jit(lambda x: x + np.unique([3, 1, 3]).size)(np.zeros(1))[0] == 2

@@ -21,6 +21,7 @@ from reactant.frontends.numpy.bounded import (
     Range,
     aligned,
     as_number,
+    compressed,
     is_partial,
     minus,
     require_equal,
@@ -339,19 +340,18 @@ def by_position(a: Bounded) -> Bounded:
     """The same elements with their first dimension addressable by number: what a mask selects is moved together."""
     if not isinstance(a.extents[0], Mask):
         return a
-    if a.ndim != 1:
-        raise UnsupportedError("The rows a run-time mask selects, one by one. Loop over all rows with an if instead.")
-    return compact(a)
+    front = compressed(a.value(), 0, a.extents[0])
+    return Bounded(Tensor.of_value(front), [Range(0, a.length(0)), *a.extents[1:]])
 
 
-def _require_vector(a: Any, name: str) -> None:
+def require_vector(a: Any, name: str) -> None:
     if not is_partial(a) or a.ndim != 1:
         raise UnsupportedError(f"numpy.{name} of an array of run-time size needs one dimension. {ADVICE}")
 
 
 def _position(function: Callable, fill: Callable, name: str) -> Callable:
     def run(a: Any, axis: object = None, out: Any = None, keepdims: bool = False) -> Any:
-        _require_vector(a, name)
+        require_vector(a, name)
         require_elements(a, [0], f"attempt to get {name} of an empty sequence")
         return _finished(function(compact(a).filled(fill(a.dtype)), keepdims=keepdims), out)
     return run
@@ -363,7 +363,7 @@ TABLE[np.argmin] = _position(np.argmin, highest, "argmin")
 
 @on_bounded(np.sort)
 def sort(a: Any, axis: int = -1, kind: object = None, order: object = None, *, stable: object = None) -> Bounded:
-    _require_vector(a, "sort")
+    require_vector(a, "sort")
     front = compact(a)
     fill = missing(a.dtype) if a.dtype.kind in "fc" else highest(a.dtype)
     return Bounded(np.sort(front.filled(fill)), front.extents)
@@ -387,7 +387,7 @@ for _function, _plain in {np.nanmax: np.max, np.nanmin: np.min, np.nanmean: np.m
 
 @on_bounded(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    _require_vector(a, "diff")
+    require_vector(a, "diff")
     for _ in range(n):
         a = np.not_equal(a[1:], a[:-1]) if a.dtype.kind == "b" else a[1:] - a[:-1]
     return a
@@ -402,7 +402,7 @@ def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: object = None) -> Any:
     if is_partial(v) or sorter is not None:
         raise UnsupportedError("np.searchsorted for an array of run-time size, or through a sorter. " + ADVICE)
-    _require_vector(a, "searchsorted")
+    require_vector(a, "searchsorted")
     front = compact(a)
     fill = missing(a.dtype) if a.dtype.kind in "fc" else highest(a.dtype)
     found = np.searchsorted(front.filled(fill), v, side)
@@ -412,7 +412,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: object = None) -> A
 
 @on_bounded(np.median)
 def median(a: Any, axis: object = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    _require_vector(a, "median")
+    require_vector(a, "median")
     require_elements(a, [0], "numpy.median of an empty array is NaN with a warning; it is refused in compiled code")
     sorted_, n = sort(a), as_number(a.length(0))
     size = a.frame.shape[0]

@@ -23,7 +23,7 @@ from reactant.frontends.numpy.bounded import (
     compressed,
     minus,
 )
-from reactant.frontends.numpy.tensor import Tensor
+from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
@@ -226,13 +226,36 @@ def _numbered(source: Bounded, items: list) -> Bounded:
 
 
 def _picked(source: Bounded, items: list) -> Any:
-    """`x[mask][mask of the same extent]`, the one array index that keeps to extents."""
+    """`x[mask][mask of the same extent]`, and elements by an array of positions."""
     masks = [i for i in items if type(i) is Bounded]
     if len(items) == 1 == source.ndim and len(masks) == 1 and masks[0].dtype.kind == "b":
         inner = aligned(masks[0], source.extents, source.frame.shape)
         outer = source.valid()
         return Bounded(source.frame, [Mask(inner if outer is None else ops.and_(inner, outer))]).copy()
+    index = items[0]
+    if getattr(index, "ndim", 0) and index.dtype.kind in "iu" and all(
+            i is Ellipsis or isinstance(i, slice) and i == slice(None) for i in items[1:]):
+        return _at_positions(_numbered(source, items), index)
     raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
+
+
+def _at_positions(source: Bounded, index: Any) -> Any:
+    """`source[index]` along the first dimension; positions are checked at run time."""
+    n, extent = source.frame.shape[0], source.extents[0]
+    places = index.astype(np.int64) if type(index) is Bounded else wrap(index).astype(np.int64)
+    length = Tensor.of_value(as_number(n if extent is None else extent.length()), SCALAR)
+    places = np.where(places < 0, places + length, places)
+    fits = np.all((places >= 0) & (places < length))
+    current_trace().check(fits.value(), lambda: IndexError("index is out of bounds for an array of run-time size"))
+    start = 0 if extent is None else extent.start
+    places = np.clip(places + Tensor.of_value(as_number(start), SCALAR), 0, max(n - 1, 0))
+    if type(places) is Bounded:
+        places = Bounded(places.filled(0), places.extents)
+        chosen, batch = source.frame[places.frame], places.extents
+    else:
+        chosen, batch = source.frame[places], (None,) * places.ndim
+    extents = (*batch, *source.extents[1:])
+    return Bounded(chosen, extents) if any(e is not None for e in extents) else chosen
 
 
 def _narrowed(extent: Extent, s: slice, n: int) -> Part:

@@ -43,8 +43,9 @@ DIFFERENCES = {
         "full, where NumPy would give an empty array; `np.polyfit(..., full=True)` likewise.",
     "np.random.default_rng": "Reproducible for a seed, known or traced, but not NumPy's numbers. The state starts "
         "again at every call: give the seed as an argument. `multivariate_normal(check_valid='warn')` does not check.",
-    "np.nonzero, np.flatnonzero, np.argwhere, np.where(condition)": "How many elements they find must be known while "
-        "tracing; otherwise an error says so. `a[mask]` and `np.extract` may be reduced.",
+    "np.nonzero, np.flatnonzero, np.argwhere, np.where(condition), np.unique, np.intersect1d and relatives": "How many "
+        "elements they find is known only at run time: they may be counted, reduced, indexed, looped over and stored, "
+        "not returned; so may `a[mask]` and `np.extract`.",
     "np.power of complex numbers": "Through logarithms: integer exponents are not exact to the last place.",
     "np.may_share_memory": "True for any two views of one array.",
     "np.errstate, np.seterr, warnings": "Compiled code does not warn about overflow, division by zero or invalid "

@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.frontends.numpy.elementwise import is_nan
-from reactant.frontends.numpy.implements import implements, refuse
+from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import Tensor, wrap
@@ -344,14 +344,3 @@ if hasattr(np, "in1d"):      # until NumPy 2.3
     def in1d(ar1: object, ar2: object, assume_unique: bool = False, invert: bool = False, *,
              kind: object = None) -> Any:
         return isin(np.ravel(wrap(ar1)), ar2, assume_unique, invert, kind=kind)
-
-
-_SIZE = ("The number of different values is known only at run time, and with it the size of the result of {name}. "
-         "Call it outside of the compiled function; or, inside, sort with np.sort and compare neighbours, or test "
-         "membership with np.isin.")
-
-
-for _name in ("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "intersect1d", "union1d",
-              "setdiff1d", "setxor1d"):
-    if hasattr(np, _name):
-        refuse(_SIZE.format(name=f"numpy.{_name}"), getattr(np, _name))

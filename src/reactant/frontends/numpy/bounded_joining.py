@@ -1,0 +1,248 @@
+"""Joining arrays of run-time size, and their order statistics: concatenate and relatives, isin, argsort, percentile,
+bincount, histogram, cov."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy.bounded import ADVICE, Bounded, Extent, Mask, aligned, as_number, is_partial
+from reactant.frontends.numpy.bounded_functions import compact, on_bounded, require_vector
+from reactant.frontends.numpy.shape import axis_in
+from reactant.frontends.numpy.sorting import keys_of, order_of_keys
+from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+
+# ---- joining ---------------------------------------------------------------------------------------------------
+
+def _parts(arrays: object) -> list[Any]:
+    if is_partial(arrays):
+        raise UnsupportedError("Joining the rows of an array of run-time size is not supported in compiled code. "
+                               + ADVICE)
+    return [a if is_partial(a) else wrap(a) for a in arrays]       # type: ignore[attr-defined]
+
+
+@on_bounded(np.concatenate, *((np.concat,) if hasattr(np, "concat") else ()))
+def concatenate(arrays: object, /, axis: int | None = 0, out: Any = None, *, dtype: object = None,
+                casting: str = "same_kind") -> Any:
+    parts = _parts(arrays)
+    if axis is None:
+        parts, axis = [np.ravel(p) for p in parts], 0
+    if any(not p.ndim for p in parts) or len({p.ndim for p in parts}) != 1:
+        raise ValueError("all the input arrays must have the same number of dimensions, at least one")
+    along = axis_in(axis, parts[0].ndim)
+    parts = _with_common_extents(parts, along)
+    frames = [p.frame if is_partial(p) else p for p in parts]
+    joined = np.concatenate(frames, axis=along, dtype=dtype, casting=casting)
+    extents = list(next(p for p in parts if is_partial(p)).extents)
+    extents[along] = _joined_extent([p.extents[along] if is_partial(p) else None for p in parts],
+                                    [f.shape[along] for f in frames])
+    result = Bounded(joined, extents)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def _with_common_extents(parts: list[Any], along: int) -> list[Any]:
+    """The parts with one extent in every dimension but `along`: that of the first that has one there."""
+    rank = parts[0].ndim
+    extents: list[Extent | None] = [None] * rank
+    shape = [p.frame.shape if is_partial(p) else p.shape for p in parts]
+    sizes = list(shape[0])
+    for d in range(rank):
+        for p, s in zip(parts, shape, strict=True):
+            if d != along and extents[d] is None and is_partial(p) and p.extents[d] is not None:
+                extents[d], sizes[d] = p.extents[d], s[d]
+    moved = []
+    for p, s in zip(parts, shape, strict=True):
+        own = list(p.extents) if is_partial(p) else [None] * rank
+        wanted = [own[d] if d == along else extents[d] for d in range(rank)]
+        target = [s[d] if d == along else sizes[d] for d in range(rank)]
+        if any(d != along and s[d] == 1 != target[d] for d in range(rank)):
+            raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+        moved.append(Bounded(Tensor.of_value(aligned(p, wanted, target)), wanted))
+    return moved
+
+
+def _joined_extent(extents: Sequence[Extent | None], sizes: Sequence[int]) -> Extent | None:
+    if all(e is None for e in extents):
+        return None
+    masks = []
+    for e, n in zip(extents, sizes, strict=True):
+        inside = None if e is None else e.valid(n)
+        masks.append(ops.constant(True, bool, (n,)) if inside is None else inside)
+    return Mask(ops.concatenate(masks, 0))
+
+
+@on_bounded(np.stack)
+def stack(arrays: object, axis: int = 0, out: Any = None, *, dtype: object = None, casting: str = "same_kind") -> Any:
+    parts = _parts(arrays)
+    if len({p.ndim for p in parts}) != 1:
+        raise ValueError("all input arrays must have the same shape")
+    at = axis_in(axis, parts[0].ndim + 1)
+    key = (*(slice(None),) * at, None)
+    return concatenate([p[key] for p in parts], at, out, dtype=dtype, casting=casting)
+
+
+def _rows(p: Any) -> Any:
+    return p[None, :] if p.ndim == 1 else p
+
+
+@on_bounded(np.vstack)
+def vstack(tup: object, *, dtype: object = None, casting: str = "same_kind") -> Any:
+    return concatenate([_rows(p) for p in _parts(tup)], 0, dtype=dtype, casting=casting)
+
+
+@on_bounded(np.hstack)
+def hstack(tup: object, *, dtype: object = None, casting: str = "same_kind") -> Any:
+    parts = _parts(tup)
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+@on_bounded(np.column_stack)
+def column_stack(tup: object) -> Any:
+    return concatenate([p[:, None] if p.ndim == 1 else p for p in _parts(tup)], 1)
+
+
+@on_bounded(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        arr, values = (np.ravel(p if is_partial(p) else wrap(p)) for p in (arr, values))
+        axis = 0
+    return concatenate([arr, values], axis)
+
+
+# ---- order and membership --------------------------------------------------------------------------------------
+
+@on_bounded(np.argsort)
+def argsort(a: Any, axis: int = -1, kind: object = None, order: object = None, *, stable: object = None) -> Bounded:
+    require_vector(a, "argsort")
+    front = compact(a)
+    outside = ops.not_(front.valid()) if front.valid() is not None else ops.constant(False, bool, front.frame.shape)
+    keys = [ops.convert(outside, np.uint8), *keys_of(front.value())]
+    return Bounded(Tensor.of_value(order_of_keys(keys, 0)), front.extents)
+
+
+@on_bounded(np.isin)
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
+         kind: object = None) -> Any:
+    if is_partial(test_elements):
+        require_vector(test_elements, "isin")
+        front = compact(test_elements)
+        first = front.frame[:1]       # stands for those that are not there
+        inside = Tensor.of_value(front.valid())
+        tests = np.where(inside, front.frame, first)
+        some = Tensor.of_value(ops.compare(as_number(front.length(0)), 0, "GT"))
+    else:
+        tests, some = test_elements, True
+    frame = element.frame if is_partial(element) else element
+    found = np.isin(frame, tests, kind=kind) & some
+    found = ~found if invert else found
+    return Bounded(found, element.extents) if is_partial(element) else found
+
+
+# ---- statistics ------------------------------------------------------------------------------------------------
+
+def _quantile(function: Callable, name: str) -> Callable:
+    def run(a: Any, q: Any, axis: object = None, out: object = None, overwrite_input: bool = False,
+            method: str = "linear", keepdims: bool = False) -> Any:
+        """What lies outside becomes NaN and is ignored; a NaN inside makes the result NaN."""
+        require_vector(a, name)
+        if out is not None or is_partial(q) or (method != "linear" and a.dtype.kind != "f"):
+            raise UnsupportedError(f"numpy.{name} of an array of run-time size takes numbers q, method='linear' and no "
+                                   f"out= in compiled code. {ADVICE}")
+        if a.dtype.kind != "f":
+            a = a.astype(np.float64)
+        some = ops.compare(as_number(a.length(0)), 0, "GT")
+        current_trace().check(some, lambda: IndexError("index -1 is out of bounds for axis 0 with size 0"))
+        result = function(a.filled(np.nan), q, method=method, keepdims=keepdims)
+        return np.where(np.any(np.isnan(a)), np.asarray(np.nan, result.dtype), result)[()]
+    return run
+
+
+on_bounded(np.percentile)(_quantile(np.nanpercentile, "percentile"))
+on_bounded(np.quantile)(_quantile(np.nanquantile, "quantile"))
+
+
+def _inside(a: Any) -> tuple[Tensor, Tensor]:
+    """The frame of a vector and, as a mask, what of it is there."""
+    inside = a.valid()
+    return a.frame, Tensor.of_value(ops.constant(True, bool, a.frame.shape) if inside is None else inside)
+
+
+def _weights_in_place(x: Any, weights: Any) -> Any:
+    """Weights moved to where the elements of `x` are, zero elsewhere."""
+    given = weights if is_partial(weights) else wrap(weights)
+    moved = Bounded(Tensor.of_value(aligned(given, x.extents, x.frame.shape)), x.extents)
+    return moved.filled(0)
+
+
+@on_bounded(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    if not is_partial(x):
+        raise UnsupportedError("numpy.bincount: weights of run-time size for an array of another size. " + ADVICE)
+    require_vector(x, "bincount")
+    if x.dtype.kind not in "iub":
+        raise TypeError(f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to the rule 'safe'")
+    frame, inside = _inside(x)
+    places = Tensor.of_value(ops.select(inside.value(), frame.value(), 0))
+    if weights is not None:
+        return np.bincount(places, _weights_in_place(x, weights), minlength)
+    counts = np.bincount(places, inside.astype(np.float64), minlength)     # exact: counts are far below 2**53
+    return counts.astype(np.int64)
+
+
+@on_bounded(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,  # noqa: A002
+              weights: Any = None) -> tuple:
+    if not is_partial(a) or is_partial(bins):
+        raise UnsupportedError("numpy.histogram: bins or weights of run-time size are not supported. " + ADVICE)
+    require_vector(a, "histogram")
+    if range is None and np.ndim(bins) == 0:
+        some = a.length(0)
+        empty = Tensor.of_value(ops.compare(as_number(some), 0, "EQ"))
+        low = np.min(a, initial=_greatest(a.dtype))
+        high = np.max(a, initial=_least(a.dtype))
+        range = (np.where(empty, 0, low)[()], np.where(empty, 1, high)[()])  # noqa: A001
+    frame, inside = _inside(a)
+    given = inside.astype(np.float64) if weights is None else _weights_in_place(a, weights)
+    filler = range[0] if range is not None else wrap(bins)[0]
+    counts, edges = np.histogram(np.where(inside, frame, wrap(filler).astype(a.dtype)), bins, range,
+                                 density, given)
+    return (counts.astype(np.int64) if weights is None and not density else counts), edges
+
+
+def _greatest(dtype: np.dtype) -> object:
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+def _least(dtype: np.dtype) -> object:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+@on_bounded(np.cov)
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+    rows = m if is_partial(m) else wrap(m)
+    if rows.ndim == 2 and not rowvar:
+        rows = rows.transpose()
+    rows = _rows(rows)
+    if y is not None:
+        rows = np.concatenate([rows, _rows(y if is_partial(y) else wrap(y))], axis=0)
+    freedom = (0 if bias else 1) if ddof is None else ddof
+    distance = rows - np.mean(rows, axis=1, keepdims=True)
+    count = Tensor.of_value(as_number(rows.length(1)), SCALAR) if is_partial(rows) else rows.shape[1]
+    return np.squeeze(np.matmul(distance, np.conj(distance.T)) / np.maximum(count - freedom, 0))[()]
+
+
+@on_bounded(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    c = cov(x, y, rowvar)
+    if not c.ndim:
+        return c / c
+    deviation = np.sqrt(np.diagonal(c).real)
+    return np.clip(c / deviation[:, None] / deviation[None, :], -1, 1)
+

@@ -1,0 +1,87 @@
+"""Joining arrays of run-time size, and their order statistics, compiled against NumPy."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import UnsupportedError
+from tests.frontends.numpy.tables import check_table
+
+RANDOM = np.random.default_rng(8)
+X = RANDOM.normal(size=20)
+M = RANDOM.normal(size=(5, 4))
+K = RANDOM.integers(0, 6, 20)
+
+
+def positive(x):
+    return x[x > 0]
+
+
+def laid_out(values, n=40):
+    room = np.zeros(n, values.dtype)
+    room[:len(values)] = values
+    return room
+
+
+def at_positions(x):
+    v = positive(x)
+    return v[[0, -1]], v[np.array([[1, 0], [2, -1]])], v[np.argsort(x)[:3] // 7], laid_out(v[np.argsort(v)[::-1]])
+
+
+def rows(x, m):
+    total = 0
+    for i, j in np.argwhere(m > 0):
+        total += 10 * i + j
+    for i, j in zip(*np.nonzero(m < 0), strict=True):
+        total = total * 3 % 1000 + i - j
+    return total, m[m[:, 0] > -9][[0, -1]]
+
+
+def test_joining():
+    check_table([
+        lambda x: laid_out(np.concatenate([positive(x), x[x < 0]])),
+        lambda x: laid_out(np.concatenate([positive(x), [1.0, 2.0], x[x < -1]])),
+        lambda x: laid_out(np.append(positive(x), 7)), lambda x: laid_out(np.hstack([positive(x), x])),
+        lambda x: laid_out(np.sort(np.concatenate((x[:3], positive(x))))[1:]),
+        lambda x: np.stack([positive(x), positive(x) ** 2]).sum(axis=1),
+        lambda x: np.vstack([positive(x), positive(x) ** 2]) @ positive(x),
+        lambda x: np.column_stack([positive(x), x[x < 0][:x[x > 0].size] if False else positive(x)]).T @ positive(x),
+        lambda x: np.concatenate([positive(x)[None], positive(x)[None] * 2], axis=0).max(axis=1)], X)
+
+
+def test_positions():
+    check_table([at_positions, lambda x: positive(x)[[0, 99]].sum()], X)
+    check_table([rows], X, M)
+
+
+def test_order_statistics():
+    check_table([
+        lambda x: np.percentile(positive(x), 30), lambda x: np.percentile(positive(x), [5, 50, 95]),
+        lambda x: np.quantile(positive(x), 0.3), lambda x: np.quantile(x[x > x.max() - 1e-9], 0.9),
+        lambda x: np.percentile(np.floor(x * 9).astype(int)[x > 0], 40), lambda x: np.percentile(x[x > 99], 50),
+        lambda x: np.percentile(np.where(x > 1, np.nan, x)[x > 0], 50), lambda x: np.percentile(
+            positive(x.astype("f")), 25), lambda x: np.percentile(positive(x), 50, method="lower")], X)
+
+
+def test_counting():
+    check_table([
+        lambda x, k: np.bincount(k[x > 0], minlength=6), lambda x, k: np.bincount(k[x > 0], x[x > 0], 6),
+        lambda x, k: np.histogram(positive(x), 5), lambda x, k: np.histogram(positive(x), [0, 0.5, 1, 3]),
+        lambda x, k: np.histogram(positive(x), 4, (0, 2)), lambda x, k: np.histogram(positive(x), 4, density=True),
+        lambda x, k: np.histogram(x[x > 99], 3), lambda x, k: np.histogram(k[x > 0], 3),
+        lambda x, k: np.isin(k[x > 0], k[x < 0]).sum(), lambda x, k: np.isin(k, k[x > 1], invert=True)], X, K)
+
+
+def test_covariance():
+    check_table([lambda x, k: np.cov(positive(x)), lambda x, k: np.cov(x[x > 0], k[x > 0]),
+                 lambda x, k: np.cov(np.vstack([x[x > 0], k[x > 0]]), ddof=0),
+                 lambda x, k: np.corrcoef(x[x > 0], k[x > 0])], X, K)
+
+
+@pytest.mark.parametrize("f, text", [
+    (lambda x: np.percentile(positive(x).astype(int), 3, method="lower"), "method='linear'"),
+    (lambda x: np.vstack(x[x > 0][:, None]), "Joining the rows")])
+def test_refusals(f, text):
+    with pytest.raises(UnsupportedError, match=text):
+        reactant.jit(f)(X)
