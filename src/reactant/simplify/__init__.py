@@ -2,6 +2,7 @@
 from reactant.simplify import (
     arithmetic,
     bands,
+    blocks,
     chains,
     cleanup,
     complex_numbers,
@@ -50,6 +51,7 @@ from reactant.simplify import (
 __all__ = [
     "arithmetic",
     "bands",
+    "blocks",
     "chains",
     "cleanup",
     "complex_numbers",
