@@ -28,6 +28,7 @@ from reactant.frontends.aliases import (
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends.operators import UNSET, Interrupted
 from reactant.frontends.state import (
     ABSENT,
     Branching,
@@ -195,9 +196,15 @@ def _failing_at_run_time(function: Callable) -> Callable:
             return function()
         except ReactantError:
             raise
+        except Interrupted:
+            return UNSET
         except (IndexError, ValueError, ArithmeticError) as error:
             kind, arguments = type(error), error.args
-            current_trace().record(ops.constant(False), lambda: kind(*arguments))
+            trace = current_trace()
+            if trace.attempts:
+                trace.attempts[-1].raised(lambda: kind(*arguments))
+                return UNSET
+            trace.record(ops.constant(False), lambda: kind(*arguments))
             raise StagedRaise from None
     return side
 

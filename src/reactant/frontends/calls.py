@@ -16,6 +16,7 @@ from reactant.frontends import operators
 from reactant.frontends.conversion import convert, is_converted, is_user_file
 from reactant.frontends.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.operators import ag__
+from reactant.session import SESSION
 
 REPLACEMENTS: dict[Any, Callable] = {}
 """What to call instead: NumPy functions, builtins, `math`... by the callable itself."""
@@ -109,7 +110,8 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
     code = function.__code__
     if code.co_name == "wrapper" and code is _SINGLEDISPATCH and arguments:
         return call(function.dispatch(type(arguments[0])), *arguments, **keywords)
-    converted = convert(function)
+    trace = SESSION.trace
+    converted = convert(function, catching=trace is not None and bool(trace.attempts))
     if converted is function and not is_converted(code):
         ag__.foreign_call(arguments, keywords)
     return converted(*arguments, **keywords)

@@ -15,7 +15,6 @@ Which loops are loops:
 """
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
@@ -24,7 +23,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError
-from reactant.frontends import effects, operators
+from reactant.frontends import attempts, effects, operators
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
 from reactant.frontends.iteration import Items, items_of
@@ -32,7 +31,7 @@ from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.state import MaybeBound, capture
-from reactant.frontends.trace import Trace, current_trace, is_tracing
+from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
 from reactant.options import CompileOptions
 
@@ -134,7 +133,7 @@ def _python_bool(value: Any) -> Any:
 def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
     if not is_traced(test) and (test or not effects.recording()):
         return operators.assert_stmt(test, message)
-    _refuse_handlers("assert")
+    _refuse_handlers()
     arguments = () if message is None else (message(),)
     holds = predicate_of(test) if is_traced(test) else ops.constant(False)
     _record(holds, lambda: AssertionError(*map(_plain, arguments)))
@@ -147,7 +146,7 @@ def raised(error: Any) -> Any:
     """In a branch that may not run: record the check and leave the branch."""
     if not effects.recording():
         return error
-    _refuse_handlers("raise")
+    _refuse_handlers()
     _record(ops.constant(False), lambda: error() if isinstance(error, type) else error)
     return StagedRaise()
 
@@ -160,35 +159,18 @@ def _plain(message: Any) -> Any:
     return repr(message) if is_tensor(message) else message
 
 
-_HANDLERS = "ag__handlers"
-
-
-@contextlib.contextmanager
-def catching() -> Iterator[None]:
-    trace = Trace.current()
-    if trace is None:
-        yield
-        return
-    depth = getattr(trace, _HANDLERS, 0)
-    setattr(trace, _HANDLERS, depth + 1)
-    try:
-        yield
-    finally:
-        setattr(trace, _HANDLERS, depth)
-
-
 def refusals(*kinds: Callable[[], Any]) -> Any:
     """Our own errors, unless the handlers name them."""
     found = [kind() for kind in kinds]
     named = [k for f in found for k in (f if isinstance(f, tuple) else (f,))]
-    return () if any(isinstance(k, type) and issubclass(k, ReactantError) for k in named) else ReactantError
+    if any(isinstance(k, type) and issubclass(k, ReactantError) for k in named):
+        return operators.Interrupted
+    return ReactantError, operators.Interrupted
 
 
-def _refuse_handlers(statement: str) -> None:
-    if getattr(current_trace(), _HANDLERS, 0):
-        raise ControlFlowError(
-            f"This `{statement}` depends on a value known only at run time, and stands inside a `try` with handlers. "
-            f"Compiled code raises after the call, where no handler can catch it. Use `if` instead of `try`.")
+def _refuse_handlers() -> None:
+    if current_trace().attempts:
+        attempts.refuse()
 
 
 # ---- variables -------------------------------------------------------------------------------------------------
@@ -411,10 +393,15 @@ class _Counted:
 
 def install() -> None:
     """Put the operators in place, around those that are there. Done once, after `numpy.overlay`."""
+    unless = attempts.unless_interrupted
     operators.install(
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
-        contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, catching=catching,
-        refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
-        set_item=_touching(ag__.set_item, 1), del_item=_touching(ag__.del_item, 0), inplace=_touching(ag__.inplace, 1),
-        set_attr=_touching(ag__.set_attr, 1), del_attr=_touching(ag__.del_attr, 0), get_attr=_get_attr(ag__.get_attr),
+        contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, refusals=refusals,
+        touch=effects.touch_variables, foreign_call=effects.touch_arguments, call=attempts.unwinding(unless(ag__.call)),
+        set_item=unless(_touching(ag__.set_item, 1)), del_item=unless(_touching(ag__.del_item, 0)),
+        inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
+        del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_touching(ag__.call_bound, 1))
+    operators.install(**{n: getattr(attempts, n) for n in (
+        "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
+        "exception", "unhandled", "raise_again")})

@@ -59,7 +59,7 @@ class Conversion:
     reason: str = ""
 
 
-_conversions: dict[int, Conversion] = {}
+_conversions: dict[tuple[int, bool], Conversion] = {}
 _made_here: dict[int, CodeType] = {}
 _OPERATORS_CELL = CellType(ag__)
 
@@ -91,13 +91,13 @@ def is_user_file(filename: str) -> bool:
     return longest(_EXCLUDED) <= longest(_INCLUDED)
 
 
-def convert(function: FunctionType) -> FunctionType:
+def convert(function: FunctionType, catching: bool = False) -> FunctionType:
     """The converted function, with the original's globals, closure, defaults and attributes; the function itself where
-    it runs as it is (`reason_unconverted` says why)."""
+    it runs as it is (`reason_unconverted` says why). `catching`: for a call inside a `try` with handlers."""
     code = function.__code__
-    known = _conversions.get(id(code))
+    known = _conversions.get((id(code), catching))
     if known is None:
-        known = _convert_code(function)
+        known = _convert_code(function, catching)
     if known.code is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -117,7 +117,7 @@ def is_converted(code: CodeType) -> bool:
 
 def reason_unconverted(code: CodeType) -> str:
     """Why the code of a function runs as it is; empty where it was converted or never met."""
-    known = _conversions.get(id(code))
+    known = _conversions.get((id(code), False)) or _conversions.get((id(code), True))
     return known.reason if known is not None and known.code is None else ""
 
 
@@ -129,11 +129,12 @@ def has_jumps(code: CodeType) -> bool:
     return any(has_jumps(c) for c in code.co_consts if isinstance(c, CodeType))
 
 
-def _convert_code(function: FunctionType) -> Conversion:
+def _convert_code(function: FunctionType, catching: bool) -> Conversion:
     code = function.__code__
+    key = id(code), catching
     with _LOCK:
-        if id(code) in _conversions:
-            return _conversions[id(code)]
+        if key in _conversions:
+            return _conversions[key]
         if is_converted(code):
             done = Conversion(code, None)
         elif not is_user_file(code.co_filename):
@@ -142,16 +143,16 @@ def _convert_code(function: FunctionType) -> Conversion:
             done = Conversion(code, None, "it is asynchronous")
         else:
             try:
-                done = Conversion(code, _converted_code(function))
+                done = Conversion(code, _converted_code(function, catching))
             except SourceUnavailable as problem:
                 done = Conversion(code, None, str(problem))
-        _conversions[id(code)] = done
+        _conversions[key] = done
         return done
 
 
 # ---- making the code -------------------------------------------------------------------------------------------
 
-def _converted_code(function: FunctionType) -> CodeType:
+def _converted_code(function: FunctionType, catching: bool) -> CodeType:
     code = function.__code__
     node = _with_warnings_off(lambda: function_node(function))
     node.decorator_list, node.returns = [], None
@@ -166,7 +167,7 @@ def _converted_code(function: FunctionType) -> CodeType:
         _Mangling(class_name).visit(node)
     node = _ExplicitSuper().visit(node)
     namer = itertools.count(1)
-    checked = frozenset() if _uses_locals(node) else convert_function_body(node, namer)
+    checked = frozenset() if _uses_locals(node) else convert_function_body(node, namer, catching)
     node = ExpressionConversion(checked, namer).visit(node)
     return _compiled(node, code)
 

@@ -112,10 +112,15 @@ def _has_attributes(x: Any) -> bool:
     return hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType)) or hasattr(type(x), "__slots__")
 
 
+def depth() -> int:
+    """How many branches and bodies are being traced, one inside the other."""
+    return len(_stack())
+
+
 def touch(container: Any, name: str = "") -> None:
-    """`container` is about to change."""
+    """`container` is about to change. One that says it was made at this depth dies with the region."""
     stack = _stack()
-    if stack and mutable(container):
+    if stack and mutable(container) and getattr(container, "ag__depth", -1) != len(stack):
         stack[-1].touch(container, name)
 
 

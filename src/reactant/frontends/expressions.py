@@ -179,11 +179,15 @@ class ExpressionConversion(ast.NodeTransformer):
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
-        """Where handlers follow, operators are told: a run-time check cannot be caught. What compiled code refuses is
-        no exception of the program, so handlers do not see it."""
+        """Where handlers follow, operators are told (`attempts`). What compiled code refuses is no exception of the
+        program, so handlers do not see it."""
         node.body = self.block(node.body)
+        if getattr(node, "generated", False):
+            return node
         if node.handlers:
-            item = ast.withitem(at_location(operator_call("catching"), node.body[0]))
+            attempt = getattr(node, "attempt", None)
+            call = operator_call("catching", *((name(attempt),) if attempt else ()))
+            item = ast.withitem(at_location(call, node.body[0]))
             node.body = [at_location(ast.With([item], node.body), node.body[0])]
             kinds = [_thunk(self.visit(copy.deepcopy(h.type))) for h in node.handlers if h.type]
             passed_on = ast.ExceptHandler(operator_call("refusals", *kinds), None, [ast.Raise()])

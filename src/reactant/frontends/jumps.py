@@ -69,7 +69,7 @@ def inner_blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 def always_jumps(statements: list[ast.stmt]) -> bool:
     """Whether control never falls off the end of the block because of a `return`, `break` or `continue`."""
     for s in statements:
-        if isinstance(s, (ast.Return, ast.Break, ast.Continue)):
+        if isinstance(s, (ast.Return, ast.Break, ast.Continue)) or getattr(s, "always_jumps", False):
             return True
         if isinstance(s, ast.If) and s.orelse and always_jumps(s.body) and always_jumps(s.orelse):
             return True
@@ -142,6 +142,11 @@ def operator_call(operator: str, *arguments: ast.expr, keywords: Iterable[ast.ke
     return call
 
 
+def keeps_jumps(function: ast.FunctionDef) -> bool:
+    """Whether Python itself runs the statements of the function that jump."""
+    return contains(function.body, SUSPENSIONS) or _jumps_in_finally(function)
+
+
 class JumpLowering:
     """Lowers the body of one function (nested functions are lowered on their own)."""
 
@@ -155,9 +160,10 @@ class JumpLowering:
     def run(self) -> list[ast.stmt]:
         """The lowered body. A function whose only `return`s stand at its top level keeps them."""
         body = self.function.body
-        nested = any(contains([s], ast.Return) for s in body if not isinstance(s, ast.Return))
+        guarded = getattr(self.function, "guarded", False)      # anything may jump to the end
+        nested = any(contains([s], ast.Return) for s in body if guarded or not isinstance(s, ast.Return))
         self.native_returns = self.generator or self.all_native or not nested
-        returns = ast.Constant(True) if not falls_off(body) else name(RETURNED)
+        returns = ast.Constant(True) if not getattr(self.function, "falls_off", falls_off(body)) else name(RETURNED)
         lowered, flags = self.block(body)
         if RETURNED not in flags:
             return lowered
@@ -208,6 +214,8 @@ class JumpLowering:
         return None
 
     def statement(self, s: ast.stmt) -> tuple[list[ast.stmt], set[str]]:
+        if flag := getattr(s, "sets_flag", None):       # see `handlers`
+            return [s], {flag}
         match s:
             case ast.Return():
                 if self.native_returns:
@@ -270,6 +278,7 @@ class JumpLowering:
 
     def _try(self, s: ast.Try | ast.TryStar) -> tuple[list[ast.stmt], set[str]]:
         s.body, flags = self.block(s.body)
+        flags -= {getattr(s, "flag", None)}
         if s.orelse:
             orelse, more = self.block(s.orelse)
             s.orelse = [at_location(ast.If(_none_of(flags), orelse, []), orelse[0])] if flags else orelse

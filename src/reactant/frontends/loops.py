@@ -45,6 +45,7 @@ from reactant.frontends.iteration import FAR
 from reactant.frontends.loop_arrays import LoopArrays
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
+from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
 from reactant.frontends.state import (
     ABSENT,
     Broken,
@@ -186,7 +187,10 @@ class Loop:
                             if kind is not None and kind.kind == ARRAY and type(leaf) is Held]
                 stack.enter_context(rotations.watching(memories, self.touched))
 
-            return branches.run(self.block, self.iteration, self.variables, self.before, prepare)
+            try:
+                return branches.run(self.block, self.iteration, self.variables, self.before, prepare)
+            except Interrupted:
+                raise ControlFlowError(HANDLERS_OUT_OF_REACH) from None
 
     def slot(self, init: ir.Value) -> Slot:
         made = Slot(init, self.block.add_argument(init.type, ir.Location.current))

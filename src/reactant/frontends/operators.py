@@ -192,10 +192,71 @@ def touch(variables: FunctionType, names: tuple[str, ...]) -> None:
     """Variables of another scope, which are cells of the function `variables` or globals, are about to be assigned."""
 
 
+HANDLERS_OUT_OF_REACH = (
+    "This exception depends on a value known only at run time, and is raised inside a `try` whose handlers compiled "
+    "code cannot reach from here (a generator, or a function that was defined in another one than its `try`). "
+    "Compiled code raises after the call, where no handler can catch it. Use `if` instead of `try`.")
+
+
+class Interrupted(BaseException):
+    """Ends a statement of converted code in which something was surely raised."""
+
+
 @contextlib.contextmanager
-def catching() -> Iterator[None]:
+def catching(attempt: Any = None) -> Iterator[None]:
     """Around the body of a `try` with handlers."""
     yield
+
+
+def attempt(*kinds: Callable[[], Any]) -> Any:
+    """A `try` whose handlers take exceptions of these kinds begins (see `attempts`)."""
+
+
+def attempt_around() -> Any:
+    """The `try` with handlers that is being run."""
+
+
+def pending(attempt: Any) -> Any:
+    """Whether an exception that depends on run-time values is on its way to a handler."""
+    return False
+
+
+def resume(attempt: Any) -> None:
+    """Nothing was raised."""
+
+
+def raise_(attempt: Any, error: Any, cause: Any) -> None:
+    if cause is not None:
+        raise error from cause
+    raise error
+
+
+def kept(attempt: Any, new: Any, old: Any) -> Any:
+    """A variable after `new` was computed, which may have raised."""
+    return new
+
+
+@contextlib.contextmanager
+def shielded(attempt: Any) -> Iterator[None]:
+    """Around a `finally`."""
+    yield
+
+
+def matches(attempt: Any, position: int) -> Any:
+    """Whether this handler takes what was raised."""
+    return False
+
+
+def exception(attempt: Any, position: int) -> Any:
+    """What was raised."""
+
+
+def unhandled(attempt: Any) -> None:
+    """No handler took it."""
+
+
+def raise_again(attempt: Any, position: int) -> None:
+    """`raise` alone in a handler."""
 
 
 def made(result: Any) -> Any:
@@ -225,6 +286,10 @@ class Operators:
         self.assert_stmt, self.raised = assert_stmt, raised
         self.touch, self.catching, self.foreign_call = touch, catching, foreign_call
         self.made, self.refusals = made, refusals
+        self.attempt, self.attempt_around, self.pending, self.resume = attempt, attempt_around, pending, resume
+        self.Interrupted = Interrupted
+        self.raise_, self.kept, self.shielded, self.matches = raise_, kept, shielded, matches
+        self.exception, self.unhandled, self.raise_again = exception, unhandled, raise_again
         self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice
 
 

@@ -19,18 +19,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from reactant.frontends import jumps
+from reactant.frontends import handlers, jumps
 from reactant.frontends.jumps import at_location, name, operator_call
 from reactant.frontends.liveness import Liveness, Names, arguments_of, captured, reads, writes
 
 ITEM = "ag__item"
 
 
-def convert_function_body(function: ast.FunctionDef, namer: Iterator[int]) -> frozenset[str]:
-    """Lower and outline `function` in place, nested functions first; returns the variables that live in cells."""
+def convert_function_body(function: ast.FunctionDef, namer: Iterator[int], catching: bool = False) -> frozenset[str]:
+    """Lower and outline `function` in place, nested functions first; returns the variables that live in cells.
+    `catching`: the function is called where a handler waits for what it raises."""
     hoisted: frozenset[str] = frozenset()
+    inside = catching or handlers.has_handlers(function)
     for nested in nested_functions(function.body):
-        hoisted |= convert_function_body(nested, namer)
+        hoisted |= convert_function_body(nested, namer, inside)
+    if not jumps.keeps_jumps(function):
+        function.falls_off = jumps.falls_off(function.body)
+        handlers.lower(function, namer, catching)
     statements = function.body
     declared = _declarations(statements)
     bound = writes(statements)

@@ -71,6 +71,8 @@ class Trace:
         self.arguments: list[Storage] = []
         self.remarks: list[str] = []
         """What `explain` tells of parts of the program that came from elsewhere (launches of kernels)."""
+        self.attempts: list[Any] = []
+        """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
         self.closed = False
 
     @staticmethod
@@ -140,14 +142,20 @@ class Trace:
         Inside a branch or loop body the check is carried outwards by control flow through `checks`. What is already
         known to hold is dropped; what is known to fail, outside any branch, raises now.
         """
-        if self.options is not None and not self.options.check:
+        checked = self.options is None or self.options.check
+        if not checked and not self.attempts:
             return
         known = ops.constant_value(ok)
         if known is not None and known.all():
             return
         if known is not None and self.region.parent is None:
             raise error()
-        self.record(ok, error)
+        for attempt in self.attempts:
+            ok = attempt.unless_raised(ok)
+        if self.attempts and self.attempts[-1].takes(error, self.attempts):
+            self.attempts[-1].raised(error, ok)
+        elif checked:
+            self.record(ok, error)
 
     def record(self, ok: ir.Value, error: Callable[[], BaseException]) -> None:
         """Note a check whatever the options say (`assert` and `raise` of the user); the error will name this line."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import reactant
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
 from tests.support import check

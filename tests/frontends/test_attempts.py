@@ -1,0 +1,417 @@
+"""Exceptions that depend on run-time values and the handlers that wait for them, against plain Python."""
+from __future__ import annotations
+
+import ast
+import itertools
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.frontends import handlers
+from tests.frontends.agreement import MANY, UP, agree
+
+LOG = (np.array([4.0, 5.0]), np.zeros(2)), (np.array([-1.0, 9.0]), np.zeros(2)), (np.array([7.0, 1.0]), np.zeros(2))
+NUMBERS = (np.array([3.0, -1.0, 4.0, -1.0, 5.0]),), (np.array([3.0, 1.0, 4.0]),)
+
+
+class NoConvergence(Exception):
+    pass
+
+
+def root(v, log):
+    """Raises on some arguments, and leaves a mark at every step."""
+    if v.min() < 0:
+        raise ValueError("negative")
+    log[0] += 1
+    if v.max() > 6:
+        raise KeyError("big")
+    log[1] += 1
+    return np.sqrt(v)
+
+
+def raised_here(x):
+    try:
+        if x[0] < 0:
+            raise ValueError("negative")
+        y = np.sqrt(x)
+    except ValueError:
+        y = np.zeros_like(x)
+    return y
+
+
+def raised_in_a_function(x, log):
+    n = 0
+    try:
+        n = 1
+        y = root(x, log)
+        n = 2
+        log[0] += root(x + 0.1, log).sum()
+        n = 3
+    except ValueError:
+        return n, x
+    except KeyError:
+        n = n + 10
+        y = x * 0
+    else:
+        n += 100
+    return n, y
+
+
+def raised_in_a_local_function(x):
+    def inverse(v):
+        if v == 0:
+            raise ZeroDivisionError
+        return 1 / v
+    total, zeros = 0.0, 0
+    for v in x:
+        try:
+            total += inverse(v)
+        except ZeroDivisionError:
+            zeros += 1
+            continue
+        total += 1
+    return total, zeros
+
+
+def nested(x, log):
+    n = 0
+    try:
+        try:
+            root(x, log)
+            n += 1
+        except ValueError as error:
+            n += 5
+            raise RuntimeError("again") from error
+        finally:
+            n += 50
+        n += 2
+    except (RuntimeError, KeyError):
+        n += 1000
+    return n
+
+
+def passed_on(x, log):
+    try:
+        y = root(x, log)
+    except KeyError:
+        y = x
+    return y
+
+
+def raised_again(x, log):
+    try:
+        y = root(x, log)
+    except ValueError:
+        log[1] = 7
+        raise
+    except Exception:
+        y = x
+    return y
+
+
+def with_else_and_finally(x):
+    n = 0
+    try:
+        if x.sum() > 3:
+            raise RuntimeError("big")
+        n = 1
+    except (ValueError, RuntimeError):
+        n = 2
+    else:
+        n += 10
+    finally:
+        x += 1
+    return n
+
+
+def out_of_a_loop(x):
+    try:
+        for i in range(50):  # noqa: B007
+            x = x * 0.5
+            if np.abs(x).max() < 0.1:
+                raise StopIteration
+    except StopIteration:
+        return i, x
+    return -1, x
+
+
+def in_a_long_loop(x):
+    out, bad = np.zeros(300), 0
+    for i in range(300):
+        try:
+            if x[i % 3] < 0:
+                raise ValueError
+            out[i] = np.sqrt(x[i % 3])
+        except ValueError:
+            bad += 1
+            out[i] = -1
+    return out, bad
+
+
+def asserted(x):
+    try:
+        assert (x > 0).all(), "negative"
+        return x.sum()
+    except AssertionError:
+        return x.min()
+
+
+def both_sides_raise(x):
+    n = 0
+    try:
+        if x[0] > 0:
+            n += 1
+            raise KeyError
+        else:
+            n += 2
+            raise ValueError
+        n += 4
+    except LookupError:
+        n += 10
+    except ValueError:
+        n += 20
+    return n
+
+
+def nothing_after_is_run(x, log):
+    caught = 0
+    try:
+        x[0] = root(x, log)[0]
+        x[1] = np.add(root(x * 2, log), 1)[1]
+        log += root(x, log)
+    except Exception:
+        caught = x.sum()
+    return caught, x
+
+
+def old_value_is_kept(x):
+    y = x
+    try:
+        y = root(x * 1.5, np.zeros(2))
+        y = root(y * 4, np.zeros(2))
+    except (ValueError, KeyError):
+        pass
+    return y
+
+
+@pytest.mark.parametrize("program", [raised_here, with_else_and_finally, out_of_a_loop, in_a_long_loop, asserted,
+                                     both_sides_raise, old_value_is_kept], ids=lambda f: f.__name__)
+def test_raised(program):
+    agree(program, MANY)
+
+
+@pytest.mark.parametrize("program", [raised_in_a_function, nested, passed_on, raised_again, nothing_after_is_run],
+                         ids=lambda f: f.__name__)
+def test_raised_in_functions(program):
+    agree(program, LOG)
+
+
+def test_raised_in_a_local_function():
+    agree(raised_in_a_local_function, [(np.array([1.0, 0.0, 2.0, 0.0, 4.0]),), (np.array([1.0, 2.0, 4.0, 3.0, 9.0]),)])
+
+
+# ---- checks of NumPy and Python --------------------------------------------------------------------------------
+
+def out_of_range(x, k):
+    y = x[0]
+    try:
+        y = x[k]
+        found = True
+    except IndexError:
+        found = False
+    return y, found
+
+
+def divided(a, b):
+    q = a
+    try:
+        q //= b
+    except ZeroDivisionError:
+        q += 1
+    return q
+
+
+def jittered(a):
+    jitter = 0.0
+    for _ in range(8):
+        try:
+            factor = np.linalg.cholesky(a + jitter * np.eye(3))
+            break
+        except np.linalg.LinAlgError:
+            jitter = max(2 * jitter, 1.0)
+    else:
+        factor = np.zeros((3, 3))
+    return factor, jitter
+
+
+def solve_or_fit(a, b):
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(a, b, rcond=None)[0]
+
+
+def first_positive(x):
+    try:
+        return np.where(x > 2)[0][0]
+    except IndexError:
+        return np.int64(-1)
+
+
+def greatest_or_zero(x):
+    try:
+        m = x[x > 2].max()
+    except ValueError:
+        m = np.float64(0)
+    return m
+
+
+def until_the_end(x):
+    k = 0
+    while True:
+        try:
+            if x[k] < 0:
+                raise LookupError
+            k += 1
+        except IndexError:
+            k = 100
+            break
+        except LookupError:
+            break
+    return k
+
+
+def test_checks():
+    agree(out_of_range, [(UP, np.int64(k)) for k in (1, 7, -1, -9)])
+    agree(divided, [(7, 2), (7, 0), (-7, 2)], traced_argnames=("a", "b"))
+    agree(jittered, [(np.eye(3) * 2,), (np.eye(3) - 2,)])
+    agree(solve_or_fit, [(np.eye(3) * 2, np.ones(3)), (np.ones((3, 3)), np.ones(3))])
+    agree(first_positive, MANY)
+    agree(greatest_or_zero, MANY)
+    agree(until_the_end, NUMBERS)
+    agree(out_of_range, [(UP, np.int64(1)), (UP, np.int64(7))], check=False)
+
+
+# ---- programs --------------------------------------------------------------------------------------------------
+
+def newton(f, df, x, tolerance=1e-10):
+    for _ in range(50):
+        slope = df(x)
+        if abs(slope) < 1e-14:
+            raise ZeroDivisionError("flat")
+        step = f(x) / slope
+        x = x - step
+        if abs(step) < tolerance:
+            return x
+    raise NoConvergence("50 steps")
+
+
+def cube_root(k):
+    try:
+        return newton(lambda x: x * x * x - k - 1, lambda x: 3 * x * x, k)
+    except NoConvergence:
+        return -1.0
+    except ZeroDivisionError:
+        return 99.0
+
+
+class Stack:
+    def __init__(self, n):
+        self.items = np.zeros(n)
+        self.count = 0
+
+    def push(self, v):
+        if self.count >= len(self.items):
+            raise OverflowError("full")
+        self.items[self.count] = v
+        self.count += 1
+
+    def pop(self):
+        if self.count == 0:
+            raise IndexError("empty")
+        self.count -= 1
+        return self.items[self.count]
+
+
+def stack_machine(program):
+    stack, errors, out = Stack(4), 0, 0.0
+    for op in program:
+        try:
+            if op > 0:
+                stack.push(op)
+            else:
+                out = out * 10 + stack.pop()
+        except IndexError:
+            errors += 1
+        except OverflowError:
+            errors += 100
+    return out, errors, stack.items, stack.count
+
+
+def test_programs():
+    agree(cube_root, [(2.0,), (0.0,), (-3.0,)])
+    agree(stack_machine, [(np.array([1.0, 2, -1, -1, -1, 3, 4, 5, 6, 7]),), (np.ones(10),)])
+
+
+def uncaught_type(x):
+    try:
+        if x[0] > 0:
+            raise KeyError("positive")
+    except (TypeError, ValueError):
+        x = x * 0
+    return x
+
+
+def test_a_handler_of_something_else_does_not_catch():
+    agree(uncaught_type, MANY)
+
+
+def ambiguous_exception(x):
+    try:
+        if x[0] > 0:
+            raise ValueError("up")
+        if x[1] < 0:
+            raise ValueError("down")
+    except ValueError as error:
+        return len(str(error))
+    return 0
+
+
+def test_which_exception_it_is_must_be_known():
+    with pytest.raises(reactant.ControlFlowError, match="Which exception this is"):
+        reactant.jit(ambiguous_exception)(UP)
+
+
+def generator(x):
+    for v in x:
+        if v < 0:
+            raise ValueError
+        yield v
+
+
+def raises_in_a_generator(x):
+    try:
+        return sum(generator(x))
+    except ValueError:
+        return 0.0
+
+
+def test_handlers_out_of_reach():
+    with pytest.raises(reactant.ControlFlowError, match="whose handlers compiled code cannot reach"):
+        reactant.jit(raises_in_a_generator)(UP)
+
+
+# ---- the rewriting ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("text, expected", [
+    ("f(x)", True), ("len(x)", False), ("a[0]", True), ("a / b", True), ("a + b * c", False), ("lambda: f(x)", False)])
+def test_what_may_raise(text, expected):
+    assert handlers.may_raise(ast.parse(text, mode="eval").body) is expected
+
+
+def test_functions_without_handlers_stay_as_they_are():
+    text = "def f(x):\n    if x > 0:\n        raise ValueError\n    return g(x)"
+    node = ast.parse(text).body[0]
+    handlers.lower(node, itertools.count(1), catching=False)
+    assert ast.unparse(node) == text
