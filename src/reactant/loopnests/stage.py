@@ -19,10 +19,12 @@ from reactant.loopnests import sorting, worth
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block
 from reactant.loopnests.supported import compiles
-from reactant.native import ffi
+from reactant.native import ffi, workspace
 from reactant.runtime.facts import BIG
 from reactant.runtime.lent import mark
+from reactant.runtime.pool import OTHERS
 
+OTHERS.append(workspace.release)
 CONSTANT = "stablehlo.constant"
 GENERATORS = {CONSTANT, "stablehlo.iota"}
 
@@ -194,7 +196,9 @@ class Call:
         self.value_of = {known[v]: v for v in self.inputs}
         inputs = len(self.written.inputs) + bool(self.written.lent)
         roles = ["in"] * inputs + ["out"] * (len(self.outputs) + len(self.written.workspace))
-        self.function = native.compile(modules.parse(self.written.text), roles=roles)
+        needed = sum(b.size * b.dtype.itemsize for b in self.written.workspace)
+        self.own = self.written.workspace if workspace.available() and needed >= workspace.LEAST else []
+        self.function = native.compile(modules.parse(self.written.text), roles=roles, worked_in=len(self.own))
         self.note = _note(ops, block, name)
 
     def insert(self) -> dict[ir.Value, ir.Value]:
@@ -204,7 +208,8 @@ class Call:
                     for n in self.written.inputs]
         if self.written.lent:
             operands.append(build.constant(np.zeros(self.written.lent, np.int64), np.dtype(np.int64)))
-        types = [v.type for v in self.outputs] + [tensor_type((b.size,), b.dtype) for b in self.written.workspace]
+        types = [v.type for v in self.outputs]
+        types += [tensor_type((b.size,), b.dtype) for b in self.written.workspace if not self.own]
         results = self.function.custom_call(operands, types)
         if self.written.lent:
             mark(results[0].owner, self.written.lent)

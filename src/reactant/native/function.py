@@ -33,9 +33,12 @@ from reactant.native import (  # noqa: F401 - the handlers
     numpy_sorts,
     parallel,
     support,
+    workspace,
 )
 
 ROLES = ("in", "out", "inout")
+WORKSPACE = "workspace"
+"""In the configuration of a call: the bytes that it works in, which XLA does not know of."""
 _PACKED = (np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4))
 """Tensors of these have no bytes of their own for an element."""
 
@@ -70,7 +73,7 @@ _lock = threading.RLock()
 
 def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | None = None, *,
             roles: Sequence[str] | None = None, threads: bool = True, contract: bool = False,
-            reassociate: bool = False, distinct: bool = True) -> NativeFunction:
+            reassociate: bool = False, distinct: bool = True, worked_in: int = 0) -> NativeFunction:
     """Compile a function of an MLIR module (or its text) in the common form for this processor.
 
     function: which `func.func`; the first public one when not named.
@@ -80,6 +83,7 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
     contract: whether a*b+c may be rounded once.
     reassociate: whether sums may be taken in another order.
     distinct: whether no two array arguments overlap; then loops vectorise without run-time tests.
+    worked_in: how many arguments, the last ones, are memory to work in that no caller gives (`native.workspace`).
 
     The same text and settings give the same object. Raises `UnsupportedError` for ops outside the common form.
     """
@@ -91,13 +95,14 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
         name, op = _chosen(symbols, function)
         chosen = _arguments(op, roles)
         settings = emission.Settings(threads, contract, reassociate)
-        key = _key(top, name, settings, chosen, distinct)
+        key = _key(top, name, settings, chosen, distinct, worked_in)
         with _lock:
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
                 made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
-                _compiled[key] = NativeFunction(name, key, chosen, *_with_entry(
-                    made, op, chosen, control.emit_function(made, op, [distinct] * len(chosen))))
+                inner, given = control.emit_function(made, op, [distinct] * len(chosen)), len(chosen) - worked_in
+                _compiled[key] = NativeFunction(name, key, chosen[:given], *_with_entry(
+                    made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]))
             return _compiled[key]
 
 
@@ -212,11 +217,20 @@ def _written(op: ir.Operation, values: list[ir.Value]) -> set[int]:
     return found
 
 
-def _with_entry(module: emission.Module, op: ir.Operation, chosen: tuple[Argument, ...], inner: str
-                ) -> tuple[str, list[str]]:
-    """LLVM IR with an entry `@entry(runtime, pointers, counts)` that calls `inner`, and the messages of its checks."""
+def _bytes_of(argument: Argument) -> int:
+    """Bytes of an array of static shape."""
+    if argument.size is None or argument.shape is None:
+        raise NativeError(f"Memory to work in has a static shape; got {argument}.")
+    return argument.size * argument.dtype.itemsize
+
+
+def _with_entry(module: emission.Module, op: ir.Operation, chosen: tuple[Argument, ...], inner: str,
+                worked_in: Sequence[int] = ()) -> tuple[str, list[str], int]:
+    """LLVM IR with an entry `@entry(runtime, pointers, counts)` that calls `inner`, the messages of its checks, and the
+    bytes it works in. worked_in: bytes of the last arguments of `inner`, which the entry gets from `workspace`."""
     lines, listed = [], ["ptr %rt"]
-    for i, (argument, value) in enumerate(zip(chosen, op.regions[0].blocks[0].arguments, strict=True)):
+    values = list(op.regions[0].blocks[0].arguments)
+    for i, (argument, value) in enumerate(zip(chosen, values[:len(chosen)], strict=True)):
         lines += [f"  %p{i} = getelementptr ptr, ptr %pointers, i64 {i}", f"  %d{i} = load ptr, ptr %p{i}"]
         if argument.shape is None:
             kind, register = layout.in_memory(value.type), layout.scalar(value.type)
@@ -229,21 +243,36 @@ def _with_entry(module: emission.Module, op: ir.Operation, chosen: tuple[Argumen
         if None in argument.shape:
             lines += [f"  %q{i} = getelementptr i64, ptr %counts, i64 {i}", f"  %n{i} = load i64, ptr %q{i}"]
             listed.append(f"i64 %n{i}")
+    places, nbytes = workspace.places(list(worked_in))
+    after: list[str] = []
+    if worked_in:
+        status = module.status_of(f"There is no memory for the {nbytes:,} bytes that a native function works in.")
+        lines += [f"  %block = call ptr @reactant.take(i64 {nbytes})", "  %none = icmp eq ptr %block, null",
+                  "  br i1 %none, label %refused, label %work",
+                  "refused:", f"  store i32 {status}, ptr %rt", "  ret void",
+                  "work:", "  %begin = call ptr @reactant.begin(ptr %block)"]
+        for k, place in enumerate(places):
+            lines.append(f"  %w{k} = getelementptr i8, ptr %begin, i64 {place}")
+            listed.append(f"ptr %w{k}")
+        after = ["  call void @reactant.give(ptr %block)"]
+        module.definitions.append(workspace.DECLARED)
     module.definitions.append("\n".join([
         "define void @entry(ptr %rt, ptr %pointers, ptr %counts) #0 {", *lines,
-        f"  call void {inner}({', '.join(listed)})", "  ret void", "}"]))
+        f"  call void {inner}({', '.join(listed)})", *after, "  ret void", "}"]))
     module.definitions.append(f"attributes #0 = {{ {engine.attributes()} }}")
-    return module.text(), module.messages
+    return module.text(), module.messages, nbytes
 
 
 class NativeFunction:
     """Machine code of one function, and the ways to call it.
 
     name: of the MLIR function. target: what XLA programs call it by. arguments: what it takes, in order.
+    workspace: bytes that it works in and that no caller gives.
     """
 
-    def __init__(self, name: str, key: str, arguments: tuple[Argument, ...], text: str, messages: list[str]) -> None:
-        self.name, self.arguments, self.messages = name, arguments, list(messages)
+    def __init__(self, name: str, key: str, arguments: tuple[Argument, ...], text: str, messages: list[str],
+                 workspace: int = 0) -> None:
+        self.name, self.arguments, self.messages, self.workspace = name, arguments, list(messages), workspace
         self.target = f"reactant.native.{name}.{key}"
         self._text = text
         self._loading = threading.Lock()
@@ -298,7 +327,8 @@ class NativeFunction:
         aliases = {p: self.operands.index(i) for p, i in enumerate(self.results) if self.arguments[i].role == "inout"}
         attributes = {
             "call_target_name": attr.string(self.target), "has_side_effect": attr.boolean(False),
-            "api_version": attr.integer(4, 32), "backend_config": ir.DictAttr.get({}),
+            "api_version": attr.integer(4, 32), "backend_config": ir.DictAttr.get(
+                {WORKSPACE: attr.integer(self.workspace, 64)} if self.workspace else {}),
             "operand_layouts": attr.row_major([o.type for o in operands]),
             "result_layouts": attr.row_major(result_types),
             "output_operand_aliases": attr.aliases(len(self.results), aliases)}
@@ -337,6 +367,8 @@ class NativeFunction:
                 common = support.addresses()
                 if "@reactant.meet(" in self._text:
                     common = common | meeting.addresses()
+                if self.workspace:
+                    common = common | workspace.addresses()
                 if f"@{numpy_sorts.PREFIX}" in self._text:
                     common = common | numpy_sorts.addresses()
                 self._addresses = engine.load(self._text + self._handler(), self.target, ("entry", "handler"), common)

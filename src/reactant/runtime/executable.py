@@ -183,8 +183,12 @@ class Executable:
         return dict(found[0] if isinstance(found, list) else found or {})
 
     def memory_analysis(self, *, on_device: bool = False) -> Any:
-        """XLA's sizes in bytes of arguments, results, temporaries and code."""
-        return self._compiled(on_device).memory_analysis()
+        """XLA's sizes in bytes of arguments, results, temporaries and code; the temporaries of native code, which are
+        not XLA's, are among them."""
+        sizes = self._compiled(on_device).memory_analysis()
+        if sizes is not None and self._body.workspace:
+            sizes.temp_size_in_bytes += self._body.workspace
+        return sizes
 
     def _compiled(self, on_device: bool) -> Any:
         found = self.directly.compiled if on_device and self.directly is not None else None

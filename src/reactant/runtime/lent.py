@@ -27,7 +27,8 @@ def lent_operands(op: ir.Operation) -> int:
 
 def mark(op: ir.Operation, count: int) -> None:
     """Say that a call's first operands may be lent."""
-    op.attributes[CONFIG] = ir.DictAttr.get({LENT: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)})
+    known = {each.name: each.attr for each in ir.DictAttr(op.attributes[CONFIG])}
+    op.attributes[CONFIG] = ir.DictAttr.get({**known, LENT: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)})
 
 
 def with_lent(bytecode: bytes, lengths: dict[int, int], offsets: Sequence[int] | None) -> bytes:

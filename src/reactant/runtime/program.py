@@ -68,6 +68,8 @@ class Body:
     """The module to differentiate, where it says more about derivatives than the one that runs."""
     native: bytes | None = None
     """The module that a CPU runs, where parts of it are calls of native code."""
+    workspace: int = 0
+    """Bytes that a call of native code works in, beside XLA's temporaries."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,16 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
         kind, source = mains[0].type, modules.take_source(module)
         return Body(_for_xla(module), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
-                    None if native is None else _for_xla(native))
+                    None if native is None else _for_xla(native), 0 if native is None else _workspace(native))
+
+
+def _workspace(native: ir.Module) -> int:
+    """What calls of native code work in; they run one after the other."""
+    configured = (op.attributes["backend_config"] for op in modules.walk(native.operation)
+                  if op.name == "stablehlo.custom_call" and "backend_config" in op.attributes)
+    told = [ir.DictAttr(each)["workspace"] for each in configured
+            if isinstance(each, ir.DictAttr) and "workspace" in ir.DictAttr(each)]
+    return max((int(ir.IntegerAttr(each).value) for each in told), default=0)
 
 
 def _for_xla(module: ir.Module) -> bytes:
