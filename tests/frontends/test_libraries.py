@@ -42,3 +42,12 @@ PROGRAMS = {
 def test_programs(name):
     function, *arguments = PROGRAMS[name]
     check(function, *arguments, rtol=1e-8, atol=1e-10)
+
+
+def test_compiled_code_of_libraries_is_named():
+    spatial = pytest.importorskip("scipy.spatial")
+
+    def f(x):
+        return spatial.distance_matrix(x, x).sum() + spatial.transform.Rotation.from_rotvec(x[0]).magnitude()
+    with pytest.raises(reactant.UnsupportedError, match="compiled code of a library|Making a NumPy array"):
+        reactant.jit(f)(np.ones((2, 3)))

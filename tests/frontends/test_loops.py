@@ -265,6 +265,24 @@ def state_in_objects(n):
     return s.position, s.energy, counts
 
 
+def nonlocal_in_branch(x):
+    best, times = -np.inf, 0
+
+    def look(v):
+        nonlocal best, times
+        if v > best:
+            best = v
+            times += 1
+
+    for v in x:
+        look(v * v)
+    return best, times
+
+
+def test_nonlocal_in_branch():
+    agree(nonlocal_in_branch, [(UP,), (DOWN,), (np.linspace(-1, 1, 40),)])
+
+
 def nonlocal_in_loop(n):
     count = 0
 

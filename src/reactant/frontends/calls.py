@@ -8,10 +8,12 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import sys
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
+from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import operators
 from reactant.frontends.conversion import convert, is_converted, is_user_file
 from reactant.frontends.jax_recognition import computes_with_jax, of_jax
@@ -64,9 +66,44 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     method = inspect.getattr_static(kind, "__call__", None)
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
-    ag__.foreign_call(arguments, keywords)
     handler = KINDS.get(kind)
-    return function(*arguments, **keywords) if handler is None else handler(function, arguments, keywords)
+    if handler is None:
+        return _call_foreign(function, arguments, keywords)
+    ag__.foreign_call(arguments, keywords)
+    return handler(function, arguments, keywords)
+
+
+def _call_foreign(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """Code that is not converted. C code complains in its own words of arrays that are not NumPy's."""
+    ag__.foreign_call(arguments, keywords)
+    try:
+        return function(*arguments, **keywords)
+    except (TypeError, ValueError, AttributeError, BufferError) as error:
+        ours = isinstance(error, ReactantError) or not ag__.involves_tracing(arguments, keywords)
+        if ours or not _is_library(function):
+            raise
+        raise UnsupportedError(
+            f"{_full_name(function)} is compiled code of a library, which cannot take values known only at run time "
+            f"({type(error).__name__}: {error}). Call it outside of the compiled function, or write it with NumPy."
+        ) from error
+
+
+def _module_of(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    found = getattr(function, "__module__", None) or getattr(owner, "__name__", None) or type(function).__module__
+    return found if isinstance(found, str) else ""
+
+
+def _is_library(function: Any) -> bool:
+    """Whether it is C code of an installed library, and not of Python itself or NumPy."""
+    if isinstance(function, (FunctionType, MethodType)):
+        return False
+    root = _module_of(function).split(".")[0]
+    return bool(root) and root not in sys.stdlib_module_names and root not in ("numpy", "jax", "jaxlib", "reactant")
+
+
+def _full_name(function: Any) -> str:
+    return f"{_module_of(function)}.{getattr(function, '__name__', type(function).__name__)}"
 
 
 def convertible(function: Any) -> bool:
@@ -125,8 +162,8 @@ def _call_builtin(function: Any, arguments: tuple, keywords: dict) -> Any:
     if owner is None or type(owner) is ModuleType or isinstance(owner, type):
         replacement = _replacement_of(function)
         if replacement is None:
-            ag__.foreign_call(arguments, keywords)
-        return (replacement or function)(*arguments, **keywords)
+            return _call_foreign(function, arguments, keywords)
+        return replacement(*arguments, **keywords)
     return ag__.call_bound(function, owner, *arguments, **keywords)
 
 

@@ -77,7 +77,7 @@ def _announced(statements: list[ast.stmt], shared: frozenset[str]) -> list[ast.s
                     setattr(s, field, _announced(block, shared))
             for part in [*getattr(s, "handlers", ()), *getattr(s, "cases", ())]:
                 part.body = _announced(part.body, shared)
-        if assigned and not (isinstance(s, ast.If) and not writes([s.test]) & shared):
+        if assigned:
             # A lambda of their names has their cells, and reading them is never needed.
             names = ast.Tuple([name(n) for n in sorted(assigned)], ast.Load())
             empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])

@@ -19,7 +19,7 @@ import numpy as np
 from reactant import errors
 from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, operators, source_map
-from reactant.frontends.numpy import creation, families, implements, ordering, python_numbers
+from reactant.frontends.numpy import creation, families, implements, index_tricks, ordering, python_numbers
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
@@ -132,6 +132,8 @@ def _has_traced(index: Any) -> bool:
 def _get_item(container: Any, index: Any) -> Any:
     if is_tracing() and _is_outside(container) and _has_traced(index):
         return wrap(container)[index]
+    if index_tricks.is_index_trick(container) and is_tracing():
+        return index_tricks.get(container, index)
     found = calls.get_item(container, index)
     if type(found) is np.ndarray and type(container) is np.ndarray and is_tracing():
         return implements.made_here(found, container)       # what index arrays select is a copy
