@@ -49,6 +49,6 @@ def test_compiled_code_of_libraries_is_named():
     spatial = pytest.importorskip("scipy.spatial")
 
     def f(x):
-        return spatial.distance_matrix(x, x).sum() + spatial.transform.Rotation.from_rotvec(x[0]).magnitude()
-    with pytest.raises(reactant.UnsupportedError, match="compiled code of a library|Making a NumPy array"):
+        return spatial.transform.Rotation.from_rotvec(x[0]).magnitude()
+    with pytest.raises(reactant.ReactantError, match="which is compiled code of a library"):
         reactant.jit(f)(np.ones((2, 3)))

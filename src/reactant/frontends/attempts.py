@@ -254,20 +254,6 @@ def _raise_outside(inside: Attempt, numbers: set[int]) -> None:
         raise StagedRaise
 
 
-def unwinding(call: Callable) -> Callable:
-    """A call, after which nothing of the statement runs where the function has surely raised."""
-    def made(*arguments: Any, **keywords: Any) -> Any:
-        trace = Trace.current()
-        if trace is None or not trace.attempts:
-            return call(*arguments, **keywords)
-        result = call(*arguments, **keywords)
-        code = trace.attempts[-1].state.code
-        if type(code) is int and code:
-            raise Interrupted
-        return result
-    return made
-
-
 # ---- checks and calls ------------------------------------------------------------------------------------------
 
 def _nothing_raised(inside: Attempt) -> ir.Value:
@@ -289,3 +275,15 @@ def unless_interrupted(operator: Callable) -> Callable:
         return staged_if(_nothing_raised(inside), go_on, lambda: UNSET)
     return guarded
 
+
+def call_in_attempt(call: Callable, /, *arguments: Any, **keywords: Any) -> Any:
+    """A call, after which nothing of the statement runs where the function has surely raised."""
+    def entered() -> Any:
+        current_trace().entering = True
+        return call(*arguments, **keywords)
+
+    result = unless_interrupted(entered)()
+    code = current_trace().attempts[-1].state.code
+    if type(code) is int and code:
+        raise Interrupted
+    return result

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
 from reactant.frontends import operators
 from reactant.frontends.conversion import convert, is_converted, is_user_file
 from reactant.frontends.jax_recognition import computes_with_jax, of_jax
@@ -40,6 +40,11 @@ def replace(*originals: Any) -> Callable[[Callable], Callable]:
 
 
 def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    trace = SESSION.trace
+    if trace is not None and trace.attempts:
+        if not trace.entering:
+            return ag__.call_in_attempt(call, function, *arguments, **keywords)
+        trace.entering = False
     kind = type(function)
     if kind is FunctionType:
         replacement = REPLACEMENTS.get(function)
@@ -78,6 +83,11 @@ def _call_foreign(function: Any, arguments: tuple, keywords: dict) -> Any:
     ag__.foreign_call(arguments, keywords)
     try:
         return function(*arguments, **keywords)
+    except ConcreteValueNeeded as error:
+        if _is_library(function) and str(error).startswith("Making a NumPy array"):
+            raise ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
+                                      "Call it outside of the compiled function, or write it with NumPy.") from error
+        raise
     except (TypeError, ValueError, AttributeError, BufferError) as error:
         ours = isinstance(error, ReactantError) or not ag__.involves_tracing(arguments, keywords)
         if ours or not _is_library(function):

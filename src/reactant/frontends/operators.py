@@ -255,6 +255,11 @@ def unhandled(attempt: Any) -> None:
     """No handler took it."""
 
 
+def call_in_attempt(operator: Callable, /, *arguments: Any, **keywords: Any) -> Any:
+    """A call inside a `try` with handlers."""
+    return operator(*arguments, **keywords)
+
+
 def raise_again(attempt: Any, position: int) -> None:
     """`raise` alone in a handler."""
 
@@ -287,7 +292,7 @@ class Operators:
         self.touch, self.catching, self.foreign_call = touch, catching, foreign_call
         self.made, self.refusals = made, refusals
         self.attempt, self.attempt_around, self.pending, self.resume = attempt, attempt_around, pending, resume
-        self.Interrupted = Interrupted
+        self.Interrupted, self.call_in_attempt = Interrupted, call_in_attempt
         self.raise_, self.kept, self.shielded, self.matches = raise_, kept, shielded, matches
         self.exception, self.unhandled, self.raise_again = exception, unhandled, raise_again
         self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice

@@ -73,6 +73,8 @@ class Trace:
         """What `explain` tells of parts of the program that came from elsewhere (launches of kernels)."""
         self.attempts: list[Any] = []
         """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
+        self.entering = False
+        """Whether the next call is the one that an attempt has looked at."""
         self.closed = False
 
     @staticmethod
