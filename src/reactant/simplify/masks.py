@@ -95,7 +95,7 @@ def mask_of(value: ir.Value, depth: int = DEPTH) -> Mask | None:
         return None if left is None or right is None else Mask(max(left.low, right.low), min(left.high, right.high))
     if word == "not":
         inner = mask_of(made.operands[0], depth - 1)
-        return None if inner is None else _outside(inner, shape)
+        return None if inner is None else outside(inner, shape)
     if word == "transpose" and tuple(made["permutation"]) == (1, 0):
         inner = mask_of(made.operands[0], depth - 1)
         return None if inner is None else Mask(-inner.high, -inner.low)
@@ -106,7 +106,7 @@ def _whole(shape: Sequence[int]) -> Mask:
     return Mask(1 - shape[0], shape[1] - 1)
 
 
-def _outside(mask: Mask, shape: Sequence[int]) -> Mask | None:
+def outside(mask: Mask, shape: Sequence[int]) -> Mask | None:
     """Where a mask is false, if that is on one side of it."""
     whole = _whole(shape)
     if mask.low <= whole.low:

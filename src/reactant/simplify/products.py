@@ -17,6 +17,7 @@ from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rewrite, splat, variables
 from reactant.simplify.contraction import dot, free_dimensions
 from reactant.simplify.evaluation import content_of
+from reactant.simplify.structured import entries
 
 x, y, z, d, e, p, q, v, w = variables("x y z d e p q v w")
 LEAST = 16
@@ -258,6 +259,8 @@ def is_symmetric(value: ir.Value, depth: int = 6) -> bool:
     if len(shape) != 2 or shape[0] != shape[1] or made is None or not depth:
         return False
     word = made.name.removeprefix("stablehlo.")
+    if word == "select" and entries(value) is not None:
+        return True
     if word in ("constant", "compare"):
         content = content_of(value, exact=True)
         return content is not None and bool((content == content.T).all())

@@ -245,16 +245,30 @@ def diagonal_of_pointwise(x, y, t, first, last, step, result_shape):
     return t.build((diagonal_of(x), diagonal_of(y)), result_shape)
 
 
-@rewrite(_reading(match.broadcast_in_dim(x, broadcast_dimensions=u)), dtypes="number",
+@rewrite(_reading(once(match.select(p, x, y))), dtypes="number",
+         example=(lambda a: diagonal_of(ops.select(ops.compare(a(5, 5), 0, "EQ"), a(5, 5), a(5, 5))),
+                  lambda a: diagonal_of(ops.select(a(dtype="bool"), a(5, 5), a(5, 5)))),
+         counter=lambda a: diagonal_of(_diagonal(a)))
+def diagonal_of_select(p, x, y, first, last, step):
+    """diagonal(select(p, x, y)) = select(diagonal(p), diagonal(x), diagonal(y))"""
+    if not _reads_diagonal(shape_of(x), first, last, step) or is_identity_mask(p):
+        return None
+    return ops.select(diagonal_of(p) if shape_of(p) else p, diagonal_of(x), diagonal_of(y))
+
+
+@rewrite(_reading(match.broadcast_in_dim(x, broadcast_dimensions=u)),
          example=(lambda a: diagonal_of(ops.broadcast_in_dim(a(5), (5, 5), (1,))),
+                  lambda a: diagonal_of(ops.broadcast_in_dim(a(1, 1), (5, 5), (0, 1))),
                   lambda a: diagonal_of(ops.broadcast_in_dim(a(), (5, 5), ()))),
          counter=lambda a: diagonal_of(ops.broadcast_in_dim(a(1, 5), (5, 5), (0, 1))))
 def diagonal_of_broadcast(x, u, first, last, step, result_shape):
     """diagonal(broadcast(x)) = x for a vector, broadcast(x) for a number"""
     side = result_shape[0]
-    if len(u) > 1 or shape_of(x) not in ((), (side,)) or not _reads_diagonal((side, side), first, last, step):
-        return None         # of a vector, a matrix of side * side elements is square
-    return ops.broadcast_in_dim(x, result_shape, ()) if not u else x
+    if not _reads_diagonal((side, side), first, last, step):
+        return None
+    if size(shape_of(x)) == 1:
+        return ops.broadcast_in_dim(ops.reshape(x, ()), result_shape, ())
+    return x if shape_of(x) == (side,) else None    # of a vector, a matrix of side * side elements is square
 
 
 @rewrite(_reading(match.transpose(x, permutation=u)), dtypes="number",
