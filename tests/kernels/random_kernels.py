@@ -20,7 +20,8 @@ class Writer:
     def __init__(self, seed):
         self.random = random.Random(seed)
         r = self.random
-        block = r.choice([(8,), (6,), (4, 3), (4, 4), (16,), (32,), (5, 2, 2)])
+        block = r.choice([(8,), (6,), (4, 3), (4, 4), (16,), (32,), (5, 2, 2), (12, 4), (33,), (10, 7), (3, 4, 5),
+                          (24, 4)])
         grid = r.choice([(1,), (2,), (3,), (2, 2), (3, 1)])
         self.kernel = k = Kernel(grid, block)
         self.threads = int(np.prod(k.grid) * np.prod(k.block))
@@ -275,9 +276,11 @@ class Writer:
 
     def warp_phase(self, scope, thread):
         k, r = self.kernel, self.random
-        if self.in_block % 32 and self.in_block not in (4, 8, 16):
+        rectangle = k.block[1] > 1 or self.in_block in (4, 8, 16)
+        widths = [w for w in (32, 16, 8, 4) if rectangle or self.in_block % w == 0]
+        if not widths:              # what a lane that does not exist holds is not defined, but in rectangles
             return
-        width = min(32, self.in_block)
+        width = r.choice(widths)
         x = self.number(scope)
         kind = r.choice(["down", "xor", "up", "idx", "tree"])
         if kind == "tree":
@@ -287,7 +290,7 @@ class Writer:
                 offset //= 2
             scope["floats"].append(x)
             return
-        offset = r.choice([1, 2, 3])
+        offset = r.choice([1, 2, 3, thread & 3])
         scope["floats"].append(k.shuffle(kind, x, offset, width))
 
     def write(self):

@@ -261,6 +261,36 @@ extern "C" __global__ void warp(const float *x, float *sums, unsigned *ballots, 
     np.testing.assert_array_equal(votes, (t >= 32) + 2 + 4 * (t ^ 1))
 
 
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_one_atomic_for_a_warp_and_a_place_that_one_thread_changes(way):
+    """A lane may hand a shuffle what it never set; what another thread writes is read after the barrier."""
+    module = reactant.cuda.load(r"""
+    extern "C" __global__ void positive(const int *x, int *y, int *count, int n) {
+        int i = threadIdx.x + blockIdx.x * blockDim.x;
+        if (i >= n || x[i] <= 0) return;
+        unsigned active = __activemask();
+        int rank = __popc(active & ((1u << (threadIdx.x & 31)) - 1)), start;
+        if (rank == 0) start = atomicAdd(count, __popc(active));
+        start = __shfl_sync(active, start, __ffs(active) - 1);
+        y[start + rank] = x[i];
+    }
+    extern "C" __global__ void search(const int *keys, int *from, int *to, int key) {
+        for (int step = 0; step < 4; ++step) {
+            int low = *from, width = (*to - low + 7) / 8, place = low + threadIdx.x * width;
+            __syncthreads();
+            if (keys[place] <= key && keys[place + width] > key) { *from = place; *to = place + width; }
+            __syncthreads();
+        }
+    }""", lower=way)
+    x = np.random.default_rng(3).integers(-9, 9, 90).astype(np.int32)
+    y, count = np.zeros(90, np.int32), np.zeros(1, np.int32)
+    module.positive[3, 32](x, y, count, 90)
+    assert count[0] == (x > 0).sum() and sorted(y[:count[0]]) == sorted(x[x > 0]) and not y[count[0]:].any()
+    keys, low, high = np.arange(0, 2000, 3, dtype=np.int32), np.zeros(1, np.int32), np.full(1, 512, np.int32)
+    module.search[1, 8](keys, low, high, 700)
+    assert (low[0], high[0]) == (233, 234)
+
+
 def test_half_precision():
     k = kernel("if (i < n) "
                "{ half h = __float2half(2.0f); x[i] = __hadd(x[i] * h, x[i]); y[i] = __half2float(hsqrt(x[i])); }",

@@ -312,3 +312,33 @@ def test_warps_with_fewer_lanes(threads, way):
     for i in range(2 * threads):
         warp = x[start[i]:min(start[i] + 32, (i // threads + 1) * threads)]
         assert votes[i] == (int((warp > 0.5) @ (1 << np.arange(len(warp)))) & 0x7fffffff) + 3
+
+
+# ---- what threads tell each other through the caller's arrays -----------------------------------------------------
+
+@cuda.jit
+def pass_on(x, turns):
+    """Every thread reads one place, one of them writes it, and again."""
+    t = cuda.threadIdx.x
+    for _ in range(turns):
+        found = x[8]
+        cuda.syncthreads()
+        if t == found % 8:
+            x[8] = found + x[t]
+        cuda.syncthreads()
+        x[t] += x[8]
+
+
+def _passed_on(x, turns):
+    for _ in range(turns):
+        x[8] += x[x[8] % 8]
+        x[:8] += x[8]
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_one_place_is_read_before_and_after_another_thread_writes_it(way):
+    x = numbers(9)
+    expected = x.copy()
+    launched(pass_on, way, 1, 8, x, 3)
+    _passed_on(expected, 3)
+    np.testing.assert_array_equal(x, expected)

@@ -212,6 +212,7 @@ class Kernel:
         self.line("gpu.barrier")
 
     def shuffle(self, mode, x, offset, width=32):
+        offset = offset.to("i32") if isinstance(offset, Value) else offset
         offset, width = self.value(offset, "i32"), self.value(width, "i32")
         a, b = self.fresh(), self.fresh()
         self.line(f"{a}, {b} = gpu.shuffle {mode} {x.name}, {offset.name}, {width.name} : {x.type}")

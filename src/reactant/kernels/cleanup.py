@@ -19,6 +19,7 @@ from reactant.kernels.device_library import Declared, Dim3
 LAYOUT = "e-i64:64-i128:128-f80:128-v16:16-v32:32-n8:16:32:64-S128"
 DYNAMIC_SHARED = "reactant.dynamic_shared"
 _MARK = "%variable."
+_SHARED = "reactant.seen_by_others"
 LOCK = threading.RLock()
 
 
@@ -44,7 +45,8 @@ class Wrapper:
         call = f"call {self.result} @{quoted(self.kernel)}({', '.join(self.operands)})"
         marks = [f"{_MARK}{i} = getelementptr i8, ptr {pointer}, i64 0"
                  for i, pointer in enumerate(self.variables.values())]
-        lines = [*self.lines, *marks, call if self.result == "void" else f"%returned = {call}"]
+        seen = [f"call void @{_SHARED}(ptr %{quoted(n)})" for kind, n in self.parameters if kind.startswith("ptr ")]
+        lines = [*seen, *self.lines, *marks, call if self.result == "void" else f"%returned = {call}"]
         if self.result == "i1":
             lines += ["%widened = zext i1 %returned to i8", "store i8 %widened, ptr %result"]
         elif self.result != "void":
@@ -71,7 +73,7 @@ def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: 
         text = _with_definitions(text, grid, block)
         if wrapper.variables:
             text = _with_variables(_inlined(text, name), name, list(wrapper.variables))
-        text = _optimised(text, name)
+        text = _optimised_for_all(text, name)
     refuse_unknown(text, name)
     return text
 
@@ -138,6 +140,7 @@ def _rewritten(text: str, dynamic_shared: int) -> str:
     text = f'target datalayout = "{LAYOUT}"\n' + text
     text = re.sub(r"^@llvm\.(compiler\.)?used = .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^( *)#dbg_\w+\(.*\n", "", text, flags=re.MULTILINE)         # variables: only lines are kept
+    text = re.sub(r"(?<!!)\bnoundef\b ?", "", text)         # lanes hand shuffles what they never set, and none reads
     text = _ATTRIBUTES.sub(lambda m: f"attributes {m[1]} = {{{_kept_attributes(m[2])}}}", text)
     text = text.replace(" ptx_kernel ", " ").replace(" ptx_device ", " ")
     text = re.sub(r"^define .*", lambda m: _plain_definition(m[0]), text, flags=re.MULTILINE)
@@ -380,6 +383,40 @@ def _optimised(text: str, entry: str) -> str:
     return str(module)
 
 
+_MEETINGS = re.compile(r'(@"?(llvm\.nvvm|reactant)\.barrier\.|^ *fence )', re.MULTILINE)
+_SEEN = re.compile(rf"^ *(?:tail )?call void @{re.escape(_SHARED)}\(ptr [^%\n]*%(\"[^\"]*\"|[\w.$-]+)\)[^\n]*\n|"
+                   rf"^declare [^\n]*@{re.escape(_SHARED)}\([^\n]*\n", re.MULTILINE)
+
+
+def _optimised_for_all(text: str, entry: str) -> str:
+    """The entry optimised, with what other threads may write across barriers read anew.
+
+    LLVM takes memory behind a `noalias` parameter for the thread's own, untouched by calls, until it is given away: a
+    call at the entry does that, for parameters that are written anywhere, and is taken out again."""
+    alone = _SEEN.sub("", text)
+    if not _MEETINGS.search(alone):
+        return _optimised(alone, entry)
+    roughly = _with_attributes(alone, entry)
+    written = {quoted(n) for n, w in zip(parameter_names(roughly, entry), written_parameters(roughly, entry),
+                                         strict=True) if w}
+    text = _SEEN.sub(lambda m: m[0] if m[1] is None or m[1] in written else "", text)
+    return _with_attributes(_SEEN.sub("", _optimised(text, entry)), entry, simplify=False)
+
+
+def _with_attributes(text: str, entry: str, simplify: bool = True) -> str:
+    """The module with LLVM's attributes of what the entry does with its parameters."""
+    module = parsed(text)
+    internalise(module, entry)
+    passes = llvm().create_new_module_pass_manager()
+    if simplify:
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+    passes.add_post_order_function_attributes_pass()
+    passes.run(module, _pass_builder())
+    return str(module)
+
+
 # ---- what is left over -----------------------------------------------------------------------------------------
 
 _REASONS = {
@@ -444,10 +481,19 @@ def source_of(text: str, instruction: str) -> tuple[str, int] | None:
 
 def written_parameters(text: str, entry: str) -> list[bool]:
     """For each parameter of the entry, whether LLVM could not prove that memory behind it is only read."""
+    return [not re.search(r"\b(readonly|readnone)\b", p) for p in _parameters(text, entry)]
+
+
+def parameter_names(text: str, entry: str) -> list[str]:
+    """The names of the entry's parameters."""
+    return [re.sub(r'.*%("?)([^"]+)\1$', r"\2", p) for p in _parameters(text, entry)]
+
+
+def _parameters(text: str, entry: str) -> list[str]:
     head = re.search(rf'^define [^\n]*@{re.escape(quoted(entry))}\((.*)\)[^()]*\{{$', text, re.MULTILINE)
     if head is None:
         raise UnsupportedError(f"There is no function '{entry}' in the module.")
-    return [not re.search(r"\b(readonly|readnone)\b", p) for p in split_arguments(head[1])]
+    return split_arguments(head[1])
 
 
 def result_type(function: str) -> str:

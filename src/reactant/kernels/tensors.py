@@ -74,6 +74,7 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
         kind = ir.FunctionType.get(inputs, [inputs[k] for k in results])
         notes: list[tuple[str, str]] = []
         block_size = launch_of(module)[1]
+        whole = _of_whole_warps(module)
         radices = _blocks_apart(module, block_size)
         for _ in range(ATTEMPTS):
             with ir.InsertionPoint(made.body):
@@ -82,7 +83,8 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
             block = function.regions[0].blocks.append(*inputs, arg_locs=[ir.Location.current] * len(inputs))
             try:
                 with ir.InsertionPoint(block):
-                    finals = run(module, list(block.arguments), radices, notes, block_size)
+                    finals = run(module, list(block.arguments), radices, notes, block_size,
+                                 fills_warps=whole is not None and block_size != whole)
                     ops.create("func.return", [], finals)
             except Split as split:
                 function.erase()
@@ -91,7 +93,6 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
                 continue
             except Refused as refused:
                 function.erase()
-                whole = _of_whole_warps(module)
                 if isinstance(refused, UnevenWarps) and whole is not None and block_size != whole:
                     block_size, radices = whole, _blocks_apart(module, whole)
                     notes.clear()
@@ -160,17 +161,18 @@ def _written(op: ir.Operation) -> set[ir.Value]:
 
 
 def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list[int]],
-        notes: list[tuple[str, str]], block: Dim3) -> list[ir.Value]:
+        notes: list[tuple[str, str]], block: Dim3, fills_warps: bool = False) -> list[ir.Value]:
     """Emit the kernel for operands (tensors as `parameters_of` has them); the new contents of written buffers.
 
-    block: that of the launch, or one with more threads in x, which then do nothing."""
+    block: that of the launch, or one with more threads in x, which then do nothing. fills_warps: whether one with more
+    would be tried (`UnevenWarps` asks for it)."""
     grid, launched = launch_of(module)
     function = kernel_of(module)
     parameters = parameters_of(module)
     if 0 in grid or 0 in launched:
         return [v for v, p in zip(operands, parameters, strict=True) if p.written]
     machine = Machine(grid, block, radices, tables=_tables(module), notes=notes,
-                      meets=contains(function, ("gpu.shuffle", "func.call")))
+                      meets=contains(function, ("gpu.shuffle", "func.call")), fills_warps=fills_warps)
     body = function.regions[0].blocks[0]
     buffers: list[Memory] = []
     for argument, value, parameter in zip(body.arguments, operands, parameters, strict=True):

@@ -80,7 +80,8 @@ def emulated(sources: dict[str, str], folder: Path) -> dict[str, SimpleNamespace
         parts.append("}")
     (folder / "emulated.cpp").write_text("\n".join(parts))
     subprocess.run([sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-O1", "-fno-sanitize=all",
-                    "-nostdinc++", "-fwrapv", "-ffp-contract=off", "-w", "emulated.cpp", "-o", "emulated.so"],
+                    "-nostdinc++", "-fwrapv", "-ffp-contract=off", "-w", "-Xclang",
+                    "-no-enable-noundef-analysis", "emulated.cpp", "-o", "emulated.so"],
                    check=True, cwd=folder, timeout=60 + 10 * len(sources))
     library = ctypes.CDLL(str(folder / "emulated.so"))
     return {name: SimpleNamespace(**{kernel: _HostKernel(getattr(library, f"run_{name}_{kernel}"), parameters)

@@ -78,6 +78,8 @@ class Machine:
     records: list[Record] = field(default_factory=list)
     made: int = 0
     meets: bool = False
+    fills_warps: bool = False
+    """Whether a block that does not divide into warps is to be run again as a longer one."""
 
     def __post_init__(self) -> None:
         self.axes: list[Axis] = []

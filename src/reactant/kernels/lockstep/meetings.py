@@ -1,12 +1,13 @@
 """Where threads meet: shuffles and votes of a warp, reductions at a barrier of the block.
 
 A warp is 32 consecutive threads: the axes whose threads lie within one are put side by side as one dimension of at most
-32 lanes, and what is exchanged is a slice, a reversal or a gather along it.
+32 lanes, and what is exchanged is a slice, a reversal or a gather along it. Where no axes make up warps (12 x 10
+threads), all threads of a block are put side by side and cut into warps, the last one filled up.
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,8 +45,27 @@ class UnevenWarps(Refused):
     """The last warp of a block has fewer lanes."""
 
 
-def warp_axes(machine: Machine) -> list[Axis]:
-    """The axes along which the threads of one warp lie, slowest first; splits axes that cross warps."""
+@dataclass(frozen=True)
+class Warps:
+    """The warps that lie along `axes` (slowest first): `count` of them with `lanes` each; the last one lacks some where
+    the axes have fewer places."""
+
+    axes: tuple[Axis, ...]
+    lanes: int
+    count: int = 1
+
+    @property
+    def threads(self) -> int:
+        return size([a.extent for a in self.axes])
+
+    @property
+    def rows(self) -> list[int]:
+        """The dimension that tells warps apart, if there is one."""
+        return [self.count] if self.count > 1 else []
+
+
+def warps_of(machine: Machine) -> Warps:
+    """The warps of a block; splits axes that cross warps."""
     machine.block_axes()
     reach = 1
     for d in range(3):
@@ -55,22 +75,29 @@ def warp_axes(machine: Machine) -> list[Axis]:
             continue
         inside = WARP // reach
         if WARP % reach or extent % inside:
-            raise UnevenWarps(f"blocks of {tuple(machine.block)} threads do not divide into warps")
+            return _all_threads(machine)
         if inside > 1:
             machine.split(d, inside)
-        reach = WARP
-        if any(n > 1 for n in machine.block[d + 1:]):
-            break
         break
     threads = machine.thread_axes()
     strides = {a: a.radix * size(list(machine.block)[:a.dimension]) for a in threads}
     found = [a for a in threads if strides[a] < WARP]
     if any(strides[a] * a.extent > WARP for a in found):
+        return _all_threads(machine)
+    found.sort(key=lambda a: -strides[a])
+    return Warps(tuple(found), size([a.extent for a in found]))
+
+
+def _all_threads(machine: Machine) -> Warps:
+    """All threads of a block as warps, whatever their axes."""
+    axes = tuple(machine.thread_axes())
+    threads = size(list(machine.block))
+    if machine.fills_warps or size([a.extent for a in axes]) != threads:
         raise UnevenWarps(f"blocks of {tuple(machine.block)} threads do not divide into warps")
-    return sorted(found, key=lambda a: -strides[a])
+    return Warps(axes, WARP, -(-threads // WARP))
 
 
-def _lane_number(axes: Sequence[Axis]) -> Form:
+def _thread_number(axes: Sequence[Axis]) -> Form:
     total, stride = Form(), 1
     for a in reversed(axes):
         total, stride = total + of_atom(a).times(stride), stride * a.extent
@@ -81,9 +108,9 @@ def _whole(domain: Domain, axes: Sequence[Axis]) -> dict[Axis, Span]:
     return {**domain, **{a: Span(0, a.extent) for a in axes}}
 
 
-def _over_warps(x: Lanes, axes: Sequence[Axis], context: Context, fill: object) -> tuple[ir.Value, list[Axis]]:
-    """(value with a last dimension over the lanes of a warp, the axes of its other dimensions)."""
-    domain = context.domain
+def _side_by_side(x: Lanes, warps: Warps, context: Context, fill: object) -> tuple[ir.Value, list[Axis]]:
+    """(value with a last dimension over the threads along the axes of warps, the axes of its other dimensions)."""
+    domain, axes = context.domain, warps.axes
     others = [a for a in x.axes if a not in axes and domain[a].count > 1]
     small = [a for a in (*others, *axes) if domain[a].count > 1 or a in axes]
     value = broadcast(x, small, domain)
@@ -95,43 +122,82 @@ def _over_warps(x: Lanes, axes: Sequence[Axis], context: Context, fill: object) 
         interior.append(span.step - 1 if span.count > 1 else 0)
         high.append(extent - 1 - span.last)
     value = ops.pad(value, fill, low, high, interior)
-    lanes = size([a.extent for a in axes])
-    return ops.reshape(value, [*(domain[a].count for a in others), lanes]), others
+    return ops.reshape(value, [*(domain[a].count for a in others), warps.threads]), others
 
 
-def _from_warps(value: ir.Value, others: Sequence[Axis], axes: Sequence[Axis], context: Context) -> Lanes:
-    domain = _whole(context.domain, axes)
-    value = ops.reshape(value, [*(domain[a].count for a in others), *(a.extent for a in axes)])
-    return laid_over(value, [*others, *axes], domain)
+def _over_warps(x: Lanes, warps: Warps, context: Context, fill: object) -> tuple[ir.Value, list[Axis]]:
+    """(value with last dimensions over warps, where there are several, and their lanes; the axes of the others)."""
+    value, others = _side_by_side(x, warps, context, fill)
+    *lead, threads = shape_of(value)
+    missing = warps.count * warps.lanes - threads
+    if missing:
+        value = ops.pad(value, fill, [0] * (len(lead) + 1), [0] * len(lead) + [missing], [0] * (len(lead) + 1))
+    return ops.reshape(value, [*lead, *warps.rows, warps.lanes]), others
+
+
+def _from_warps(value: ir.Value, others: Sequence[Axis], warps: Warps, context: Context) -> Lanes:
+    domain = _whole(context.domain, warps.axes)
+    lead, lanes = [domain[a].count for a in others], warps.count * warps.lanes
+    if lanes != warps.threads:
+        value = ops.slice(ops.reshape(value, [*lead, lanes]), [0] * (len(lead) + 1), [*lead, warps.threads])
+    value = ops.reshape(value, [*lead, *(a.extent for a in warps.axes)])
+    return laid_over(value, [*others, *warps.axes], domain)
+
+
+def _of_each_warp(value: ir.Value, others: Sequence[Axis], warps: Warps, context: Context) -> Lanes:
+    """A value that has no dimension over lanes."""
+    if warps.count == 1:
+        return laid_over(value, others, context.domain)
+    shape = shape_of(value)
+    return _from_warps(ops.broadcast_in_dim(value, [*shape, warps.lanes], range(len(shape))), others, warps, context)
+
+
+def _known_lanes(content: np.ndarray, warps: Warps, context: Context) -> Lanes:
+    """A constant of each thread along the axes of warps."""
+    value = ops.constant(content.reshape([a.extent for a in warps.axes]))
+    return laid_over(value, list(warps.axes), _whole(context.domain, warps.axes))
 
 
 def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
     """`gpu.shuffle`: (the value of another lane, whether there is one)."""
     mode = attr.enumerator(op.attributes["mode"])
-    axes = warp_axes(machine)
+    warps = warps_of(machine)
     given = _lanes_of(machine, op.operands[0], context)
     x = fitted(given, context.domain)
     offset, width = machine.integer(op.operands[1]), known_number(machine.get(op.operands[2]))
     if width is None or width not in (1, 2, 4, 8, 16, 32):
         raise Refused("a shuffle's width is not known now")
-    lanes = size([a.extent for a in axes])
-    if lanes < width and lanes & (lanes - 1):
-        raise UnevenWarps(f"a shuffle in a block of {lanes} threads")
+    if warps.lanes < width and warps.lanes & (warps.lanes - 1):
+        warps = _all_threads(machine)
+    lanes = warps.lanes
     by, segment = offset.form.known, min(width, lanes)
     if by is not None and (mode != "xor" or 0 <= by < width) and lanes % segment == 0:
-        value, others = _over_warps(x, axes, context, 0)
+        value, others = _over_warps(x, warps, context, 0)
         shape = shape_of(value)
-        value = ops.reshape(value, [*shape[:-1], lanes // segment, segment])
-        moved, valid = _moved(value, mode, by, width)
-        found = _from_warps(ops.reshape(moved, shape), others, axes, context)
-        known = Lanes(ops.constant(np.tile(valid, lanes // segment)))
-        flags = ops.reshape(known.value, [a.extent for a in axes])
-        truth = laid_over(flags, list(axes), _whole(context.domain, axes))
-        full = all(context.domain[a].count == a.extent for a in axes)
-        if mode in ("down", "xor") and full and segment == lanes and by & (by - 1) == 0 and by:
-            found = replace(found, shuffled=Shuffled(given, x, mode, by, tuple(axes)))
+        cut = [*shape[:-1], lanes // segment, segment]
+        moved, valid = _moved(ops.reshape(value, cut), mode, by, width)
+        found = _from_warps(ops.reshape(moved, shape), others, warps, context)
+        segments = warps.count * lanes // segment
+        found = _where_there_is_one(found, x, mode, by, segment, warps, context)
+        truth = _known_lanes(np.tile(valid, segments)[:warps.threads], warps, context)
+        full = all(context.domain[a].count == a.extent for a in warps.axes)
+        if mode in ("down", "xor") and full and warps.count == 1 and segment == lanes == warps.threads \
+                and by & (by - 1) == 0 and by:
+            found = replace(found, shuffled=Shuffled(given, x, mode, by, warps.axes))
         return [of_lanes(found, op.results[0].type), Given(truth)]
-    return _looked_up(op, x, mode, offset, width, axes, context)
+    return _looked_up(op, x, mode, offset, width, warps, context)
+
+
+def _where_there_is_one(found: Lanes, x: Lanes, mode: str, by: int, segment: int, warps: Warps,
+                        context: Context) -> Lanes:
+    """What is found, or a lane's own where it asks one that is missing from the last warp."""
+    place = np.arange(warps.threads)
+    start = place - place % segment
+    source = {"idx": start + by % segment, "xor": place ^ by, "down": place + by, "up": place - by}[mode]
+    present = (source < warps.threads) | (source >= start + segment)
+    if present.all():
+        return found
+    return apply(ops.select, [_known_lanes(present, warps, context), found, x], context.domain)
 
 
 def _lanes_of(machine: Machine, value: ir.Value, context: Context) -> Lanes:
@@ -169,27 +235,26 @@ def _moved(value: ir.Value, mode: str, by: int, width: int) -> tuple[ir.Value, n
     return ops.concatenate([part(0, by), part(0, n - by)], rank - 1), place >= by
 
 
-def _looked_up(op: ir.Operation, x: Lanes, mode: str, offset: Integer, width: int, axes: Sequence[Axis],
+def _looked_up(op: ir.Operation, x: Lanes, mode: str, offset: Integer, width: int, warps: Warps,
                context: Context) -> list[Value]:
     """A shuffle whose distance only the run knows, or is different in each lane."""
-    domain = context.domain
-    lane = form_lanes(_lane_number(axes), np.dtype(np.int32), domain)
+    domain, axes = context.domain, warps.axes
+    lane = form_lanes(_thread_number(axes), np.dtype(np.int32), domain)
     by = as_lanes(Integer(offset.form, offset.width), domain)
     by = apply(lambda v: ops.convert(v, np.int32), [by], domain)
     start = apply(lambda v: ops.and_(v, -width), [lane], domain)
     target = {"idx": lambda i, d, s: ops.add(s, ops.and_(d, width - 1)), "xor": lambda i, d, s: ops.xor(i, d),
               "down": lambda i, d, s: ops.add(i, d), "up": lambda i, d, s: ops.subtract(i, d)}[mode]
     source = apply(target, [lane, by, start], domain)
-    lanes = size([a.extent for a in axes])
 
     def is_inside(t: ir.Value, s: ir.Value) -> ir.Value:
-        most = ops.minimum(ops.add(s, width - 1), lanes - 1)
+        most = ops.minimum(ops.add(s, width - 1), warps.threads - 1)
         found = ops.compare(t, most, "LE")
         return found if mode == "xor" else ops.and_(ops.compare(t, s, "GE"), found)
     inside = apply(is_inside, [source, start], domain)
     source = apply(ops.select, [inside, source, lane], domain)
-    value, others = _over_warps(x, axes, context, 0)
-    forms = [of_atom(a) for a in others] + [of_atom(Run(source, (0, lanes - 1)))]
+    value, others = _side_by_side(x, warps, context, 0)
+    forms = [of_atom(a) for a in others] + [of_atom(Run(source, (0, warps.threads - 1)))]
     shared = set(others) & set(source.axes)
     places: list[Any] = [Scattered(of_atom(a)) if a in shared else
                          Window(0, (Term(a, 1, domain[a].count, False),)) for a in others]
@@ -239,16 +304,16 @@ def meet(machine: Machine, op: ir.Operation, name: str, context: Context) -> Any
 def _ballot(machine: Machine, x: Lanes, context: Context, mask: int | None = -1,
             mask_value: ir.Value | None = None) -> Lanes:
     """The bits of the lanes that are here and whose truth is true."""
-    axes, domain = warp_axes(machine), context.domain
+    warps, domain = warps_of(machine), context.domain
     here = condition_lanes(context.mask, domain)
     x = apply(ops.and_, [x, here], domain)
-    value, others = _over_warps(x, axes, context, False)
+    value, others = _over_warps(x, warps, context, False)
     lanes = shape_of(value)[-1]
     bits = ops.constant((np.uint32(1) << np.arange(lanes, dtype=np.uint32)).view(np.int32))
-    bits = ops.broadcast_in_dim(bits, shape_of(value), [len(others)])
+    last = len(shape_of(value)) - 1
+    bits = ops.broadcast_in_dim(bits, shape_of(value), [last])
     chosen = ops.select(value, bits, ops.splat(0, bits))
-    word = ops.reduce(chosen, 0, [len(others)], "or")
-    found = laid_over(word, others, domain)
+    found = _of_each_warp(ops.reduce(chosen, 0, [last], "or"), others, warps, context)
     if mask_value is not None and mask != -1:
         wanted = machine.lanes(mask_value, context)
         found = apply(ops.and_, [found, wanted], domain)
@@ -257,10 +322,11 @@ def _ballot(machine: Machine, x: Lanes, context: Context, mask: int | None = -1,
 
 def _match(machine: Machine, op: ir.Operation, name: str, context: Context) -> Value:
     """Which lanes of the warp hold the same value."""
-    axes, domain = warp_axes(machine), context.domain
+    warps, domain = warps_of(machine), context.domain
     x = machine.lanes(op.operands[1], context)
-    value, others = _over_warps(x, axes, context, 0)
-    here, _ = _over_warps(_over(condition_lanes(context.mask, domain), x, domain), axes, context, False)
+    here = _over(condition_lanes(context.mask, domain), x, domain)
+    value, others = _over_warps(_over(x, here, domain), warps, context, 0)
+    here, _ = _over_warps(here, warps, context, False)
     shape = shape_of(value)
     n, rank = shape[-1], len(shape)
     pair = [*shape, n]
@@ -271,7 +337,7 @@ def _match(machine: Machine, op: ir.Operation, name: str, context: Context) -> V
     bits = ops.constant((np.uint32(1) << np.arange(n, dtype=np.uint32)).view(np.int32))
     bits = ops.broadcast_in_dim(bits, pair, [rank])
     word = ops.reduce(ops.select(same, bits, ops.splat(0, bits)), 0, [rank], "or")
-    found = _from_warps(word, others, axes, context)
+    found = _from_warps(word, others, warps, context)
     wanted = machine.lanes(op.operands[0], context)
     found = apply(ops.and_, [found, wanted], domain)
     if name.startswith("match.all"):
