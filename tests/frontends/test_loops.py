@@ -413,3 +413,31 @@ def test_static_trip_counts(program, n, unroll_limit):
     if n == 70 and program in (for_traced, nested_loops):
         pytest.skip("overflows 64 bits, or writes outside")
     agree(program, [(n,)], unroll_limit=unroll_limit)
+
+
+def line_search(x):
+    turns = 0
+    while (x * x).sum() > 1e-3 and turns < 60:
+        step = 1.0
+        while ((x * (1 - step)) ** 2).sum() > 0.5 * (x * x).sum():
+            step *= 0.5
+        x = x * (1 - 0.6 * step)
+        turns += 1
+    return x, turns
+
+
+def bound_anew_after_a_branch_that_may_write_another(x):
+    y = np.zeros_like(x)
+    k = 0
+    while k < 5:
+        for i in range(len(x)):
+            if x[i] > k:
+                y[i] += x[i]
+        x = x * 0.9
+        k += 1
+    return x, y
+
+
+def test_arrays_that_inner_loops_only_read():
+    agree(line_search, [(UP,), (DOWN,)])
+    agree(bound_anew_after_a_branch_that_may_write_another, [(UP,), (DOWN,)])

@@ -15,7 +15,7 @@ from reactant.errors import ControlFlowError
 from reactant.frontends import rotations
 from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, may_be_one, roots_of
 from reactant.frontends.branches import Branch
-from reactant.frontends.carried import NeedsPeeling, leaves
+from reactant.frontends.carried import NeedsPeeling, Slot, leaves
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.rotations import Rotation
@@ -23,6 +23,12 @@ from reactant.frontends.state import Held, Tree
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
+
+
+def written_in_place(start: Tensor, slot: Slot) -> bool:
+    """Whether the array a variable begins an iteration with has other content at its end. (Loops and branches inside
+    that only may write it put back what it was.)"""
+    return start.storage.version > 0 and start.storage.value != slot.body
 
 
 class LoopArrays:
@@ -44,7 +50,9 @@ class LoopArrays:
         array it was bound to while something else can see that array. False when the body has to be traced again."""
         written = self.branch.written
         changed = {s for s, slot in self.loop.storage_slots.items() if written.get(s, slot.body) != slot.body}
-        in_place = {name for storage, name in self.starts.items() if storage.version > 0}
+        in_place = {name for name, c in self.loop.carried.items() if c.late is None
+                    for o, kind, slot in zip(c.objects, c.kinds, c.slots, strict=False)
+                    if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(o, slot)}
         seen = sorted({other for name in self.starts.values() for other in self.origins(name)[0]
                        if self.entry_storages(other) & changed or name in in_place and not self.loop.owned[other]})
         self.rotations = rotations.find(self, seen) if seen else []

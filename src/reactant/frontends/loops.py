@@ -42,7 +42,7 @@ from reactant.frontends.carried import (
     with_leaves,
 )
 from reactant.frontends.iteration import FAR
-from reactant.frontends.loop_arrays import LoopArrays
+from reactant.frontends.loop_arrays import LoopArrays, written_in_place
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
@@ -295,7 +295,7 @@ class Loop:
             if slot is None:
                 continue
             slot.after = slot.body
-            if start.kind == ARRAY and start.storage.version > 0:
+            if start.kind == ARRAY and written_in_place(start, slot):
                 carried.kinds[position] = None
                 settled = False
         return settled
