@@ -294,3 +294,40 @@ def test_unknown_operations_are_named():
         compiled("func.call @nowhere() : () -> ()", rest="func.func private @nowhere()")
     with pytest.raises(ReactantError, match="no function @g"):
         native.compile("func.func @f() { return }", "g")
+
+
+def test_independent_iterations_are_vector_code_whatever_the_arrays():
+    """Pointers that change places in a loop may be any array to LLVM: 14 iterations would be one after the other."""
+    def text(note):
+        return f"""
+func.func @swapped(%a: memref<14xf64>, %b: memref<14xf64>, %out: memref<14xf64>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c14 = arith.constant 14 : index
+  %h = arith.constant 0.5 : f64
+  scf.for %k = %c0 to %c3 step %c1 iter_args(%x = %a, %y = %b) -> (memref<14xf64>, memref<14xf64>) {{
+    scf.for %i = %c0 to %c14 step %c1 {{
+      %u = memref.load %x[%i] : memref<14xf64>
+      %v = memref.load %y[%i] : memref<14xf64>
+      %w = arith.mulf %u, %h : f64
+      %z = arith.addf %w, %v : f64
+      memref.store %z, %y[%i] : memref<14xf64>
+      memref.store %w, %out[%i] : memref<14xf64>
+    }} {note}
+    scf.yield %y, %x : memref<14xf64>, memref<14xf64>
+  }}
+  return
+}}"""
+    a, b, out = np.arange(14.0), np.linspace(1, 2, 14), np.zeros(14)
+    for note in ("", "{native.independent}"):
+        x, y = a.copy(), b.copy()
+        native.compile(text(note), roles=["inout", "inout", "out"])(x, y, out)
+        u, v = a.copy(), b.copy()
+        for _ in range(3):
+            v += 0.5 * u
+            u, v = v, u
+        np.testing.assert_array_equal(x, v)
+        np.testing.assert_array_equal(y, u)
+    noted = native.compile(text("{native.independent}"), roles=["inout", "inout", "out"]).as_llvm(optimized=True)
+    assert "fmul <" in noted

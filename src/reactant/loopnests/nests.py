@@ -405,9 +405,14 @@ class Nest:
             head = f"{result}:{len(flat)} = {head} iter_args({starts}) -> ({', '.join(types)})"
         lines[0] = head + " {"
         self.w.scopes[-1].lines.extend(lines)
-        self.w.line("}")
+        self.w.line("} {native.independent}" if self._independent(d) else "}")
         outs = [self.w.define(f"{result}#{k}") for k in range(len(flat))]
         return self._unflattened(accumulators, outs)
+
+    def _independent(self, d: int) -> bool:
+        """Whether the iterations of an innermost loop do not meet in memory. What is read elsewhere than at its own
+        place is never written over (`Buffers.may_overwrite`); sums are carried in registers."""
+        return all(n == 1 for n in self.shape[d + 1:]) and not any(s.through_memory for s in self.sums)
 
     def counter_at(self, piece: Piece, name: str) -> Affine:
         facts = self.w.facts

@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.native import layout, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, emits, quoted
+from reactant.native.memory import reads_back
 
 Edge = tuple[str, int, tuple[str, ...]]
 """Label it leaves from, block it goes to, operands it hands over."""
@@ -238,20 +239,26 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     unsigned = "unsignedCmp" in op.attributes
     f.branch_if(f.let(f"icmp {'ult' if unsigned else 'slt'} {type_} {name}, {upper}"), body, after)
     f.start(body)
-    accesses = len(f.accesses)
+    accesses, group = len(f.accesses), f.module.note("distinct !{}") if INDEPENDENT in op.attributes else None
+    f.groups += [group] if group else []
     end = f.emit_block(block)
+    if group:
+        f.groups.pop()
+        group = None if reads_back(f, accesses) else group
     trips = trip_count(lower, upper, step)
     if trips is not None and 1 < trips <= UNROLLED:         # one iteration after the other, once LLVM has unrolled it
         f.accesses += f.accesses[accesses:]
     following = f.let(f"add {'nuw' if unsigned else 'nsw'} {type_} {name}, {step}")
     f.body[slot] = f"  {name} = phi {type_} [{lower}, %{first}], [{following}, %{f.block}]"
     phis.add(f.block, flat(f, list(end.operands)))
-    f.line(f"br label %{head}{loop_note(f, op, trips=trips)}")
+    f.line(f"br label %{head}{loop_note(f, op, group, trips)}")
     phis.close()
     f.start(after)
     define_all(f, list(op.results), phis.names)
 
 
+INDEPENDENT = "native.independent"
+"""Unit attribute of a loop: no iteration reads or writes in memory what another one writes."""
 UNROLLED = 512
 """Iterations up to which LLVM may unroll a loop completely."""
 LONG = 32
