@@ -119,7 +119,7 @@ def gather_of_one_window(x, i, d, n, result_shape):
     return ops.reshape(ops.dynamic_slice(x, [starts[axis] for axis in range(len(n))], n), result_shape)
 
 
-def _taken_axis(d: GatherDimensions, sizes: Sequence[int], operand: Sequence[int],
+def taken_axis(d: GatherDimensions, sizes: Sequence[int], operand: Sequence[int],
                 indices: Sequence[int]) -> int | None:
     """The dimension along which a gather takes whole cross-sections, if that is what it does."""
     axes = d.collapsed_slice_dims
@@ -140,7 +140,7 @@ def _taken_axis(d: GatherDimensions, sizes: Sequence[int], operand: Sequence[int
 def gather_of_progression(x, i, d, n, result_shape):
     """x[first + step k] = slice of x, reversed for negative steps, repeated for step 0"""
     extents = shape_of(x)
-    axis = _taken_axis(d, n, extents, shape_of(i))
+    axis = taken_axis(d, n, extents, shape_of(i))
     if axis is None or 0 in extents or 0 in result_shape:
         return None
     numbers = known_content(i)
