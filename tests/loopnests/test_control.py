@@ -269,3 +269,43 @@ def test_the_adjoint_of_a_row_made_of_itself_is_in_place():
     assert not re.search(r"memref<400xf64>, memref<400xf64>\) ->", turns)
     expected = reactant.grad(reactant.jit(swept, native="never"))(a)
     np.testing.assert_allclose(reactant.grad(swept)(a), expected, rtol=1e-12)
+
+
+SEVERAL_RESULTS = """
+func.func public @main(%a: tensor<4xf64>, %b: tensor<4xf64>, %turns: tensor<i64>, %p: tensor<i1>)
+    -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %low = stablehlo.constant dense<-5.0> : tensor<2xf64>
+  %n, %x, %y = stablehlo.while(%i = %turns, %u = %a, %v = %b) : tensor<i64>, tensor<4xf64>, tensor<4xf64>
+  cond {
+    %more = stablehlo.compare GT, %i, %zero : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.subtract %i, %one : tensor<i64>
+    %sum = stablehlo.add %u, %v : tensor<4xf64>
+    stablehlo.return %next, %sum, %v : tensor<i64>, tensor<4xf64>, tensor<4xf64>
+  }
+  %r:3 = "stablehlo.if"(%p) ({
+    %part = stablehlo.slice %x [1:3] : (tensor<4xf64>) -> tensor<2xf64>
+    %less = stablehlo.add %part, %low : tensor<2xf64>
+    %new = stablehlo.dynamic_update_slice %x, %less, %one
+        : (tensor<4xf64>, tensor<2xf64>, tensor<i64>) -> tensor<4xf64>
+    stablehlo.return %new, %new, %new : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+  }, {
+    stablehlo.return %a, %y, %x : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+  }) : (tensor<i1>) -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>)
+  return %r#0, %r#1, %r#2 : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+}"""
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_an_update_that_is_several_results_of_a_branch_is_made_once(taken):
+    """It may be written over what it is made of, and is then copied, not computed again."""
+    a, b = np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4)
+    with building():
+        module = modules.parse(SEVERAL_RESULTS)
+    found = run(module, [a, b, np.array(2), np.array(taken)])
+    x = a + 2 * b
+    expected = [x + [0, -5, -5, 0]] * 3 if taken else [a, b, x]
+    np.testing.assert_array_equal(found, expected)

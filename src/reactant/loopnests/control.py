@@ -224,11 +224,13 @@ class Compiler(Buffers):
         with self.e.remembering():
             wanted = {block.returned[r.index]: buffer for r, buffer in places.items()}
             frame = self.block(block, wanted)
-            for r, buffer in places.items():
-                returned = block.returned[r.index]
-                if self.e.storage.get(returned) is not buffer:
-                    self.copy(returned, buffer)
-                    self.e.storage.pop(returned, None) if returned.block is block else None
+            copied = [(block.returned[r.index], buffer) for r, buffer in places.items()
+                      if self.e.storage.get(block.returned[r.index]) is not buffer]
+            for returned, buffer in copied:
+                self.copy(returned, buffer)
+            for returned, _ in copied:          # which may be several results
+                if returned.block is block:
+                    self.e.storage.pop(returned, None)
             yields = [self.a.name(n) for r in scalars for n in self._numbers(block.returned[r.index])]
             types = [t for r in scalars for t in self._types(r.dtype)]
             self.w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
