@@ -256,7 +256,7 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
         for _ in range(each.rounds):
             if not fired or report.not_converged:
                 break
-            touched = changes.merge_equal(state.module, state.memory)
+            touched = changes.merge_equal(state.module, state.memory, rules.table)
             fired = apply(rules, touched) if touched else 0
         if report.not_converged:
             return

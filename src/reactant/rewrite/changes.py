@@ -5,67 +5,54 @@ of what an erased op had used (a rule that wants a single reader may fire there 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from jaxlib.mlir import ir
 
 from reactant.ir import modules
-from reactant.rewrite.driver import Memory
-from reactant.rewrite.site import inside
-
-Uses = dict[int, tuple[int, ...]]
-"""By the address of an op's first result: the addresses of what it uses, those of its regions' terminators included."""
-
+from reactant.rewrite.driver import Memory, used
 
 MERGE = "func.func(cse)"
 
 
-def merge_equal(module: ir.Module, memory: Memory) -> list[ir.Operation]:
-    """Merge equal ops and drop dead ones; gives the ops to look at again."""
+def merge_equal(module: ir.Module, memory: Memory, names: Container[str]) -> list[ir.Operation]:
+    """Merge equal ops and drop dead ones; gives the ops called `names` to look at again, and what reads them."""
     copy = module.operation.clone(ip=False)     # not into what is being built
     before = modules.bytecode(copy)
     modules.run_passes(copy, MERGE)
     if modules.bytecode(copy) == before:    # as nearly always: then the ops need not be looked through
         return []
-    using = uses(module.operation)
     modules.run_passes(module, MERGE)
-    memory.clear()
-    return touched(module.operation, using)
+    return touched(module.operation, memory, names)
 
 
-def uses(root: ir.Operation) -> Uses:
-    """What every op in `root` uses now."""
-    return {hash(op.results[0]): _used_by(op) for op in inside(root) if len(op.results)}
-
-
-def _used_by(op: ir.Operation) -> tuple[int, ...]:
-    found = [hash(value) for value in op.operands]
-    for region in op.regions:
-        for block in region:
-            found += [hash(value) for value in block.operations[len(block.operations) - 1].operands]
-    return tuple(found)
-
-
-def touched(root: ir.Operation, before: Uses) -> list[ir.Operation]:
-    """The ops to look at again, given `uses(root)` from before the pass."""
-    live: dict[int, ir.Value] = {}
+def touched(root: ir.Operation, memory: Memory, names: Container[str]) -> list[ir.Operation]:
+    """The ops to look at again after a pass that redirects uses and erases ops, nothing else. The memory forgets what
+    does not hold any more."""
+    memory.listed = None
+    live: dict[int, ir.Operation] = {}
     changed: dict[int, ir.Operation] = {}
-    left = dict(before)
-    for op in inside(root):
-        results = list(op.results)
-        if not results:
-            continue
-        key = hash(results[0])
-        if left.pop(key, None) != _used_by(op):
-            changed[key] = op
-        for result in results:
-            live[hash(result)] = result
+    for address, op in memory.list(root).items():
+        live[address] = op
+        results = op.results
+        for number in range(1, len(results)):
+            live[hash(results[number])] = op
+        seen = memory.seen.get(address)
+        if seen is None:
+            if op.name in names:
+                changed[address] = op
+        elif seen[5] != used(op, op.operands):
+            changed[address] = op
+            del memory.seen[address]
     for op in list(changed.values()):
         changed.update(_readers(op, 2))
-    for used in {value for erased in left.values() for value in erased if value in live}:
-        owner = live[used].owner.operation
+    erased = [address for address in memory.seen if address not in live]
+    for place in {place for address in erased for place in memory.seen[address][5] if place in live}:
+        owner = live[place]
         changed[hash(owner.results[0])] = owner
         changed.update(_readers(owner, 1))
+    for address in [*erased, *(address for address in memory.owners if address not in live)]:
+        memory.erased(address)
     return list(changed.values())
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -72,31 +73,44 @@ def identity(op: ir.Operation) -> int:
     return hash(op.results[0])
 
 
+Seen = tuple[Root, tuple[Row, ...], list[ir.Value], list[Any], dict[str, Any], tuple[int, ...]]
+"""What is known of an op since it was looked at: the rules of its kind, the rows left to try, its operands, who defines
+the first of them, what was decoded of its attributes, and the addresses of what it uses (see `used`)."""
+
+
 class Memory:
     """What is known of the ops of a module, by the address of a value (for an op, of its first result): so that looking
     at an op again costs little. Whoever changes or erases an op forgets it here; whoever may have changed anything
     forgets everything."""
 
     def __init__(self) -> None:
-        self.owners: dict[int, ir.OpView | ir.Block] = {}
-        """What defines a value."""
+        self.owners: dict[int, ir.OpView] = {}
+        """What defines a value, where an op does."""
         self.contents: dict[int, Content] = {}
         """Of constants."""
         self.decoded: dict[int, dict[str, Any]] = {}
         """What matchers have decoded of an op's attributes."""
-        self.seen: dict[int, tuple[Root, tuple[Row, ...], list[ir.Value], list[Any], dict[str, Any]]] = {}
-        """The rows that were tried on an op, and what its matchers are given."""
+        self.seen: dict[int, Seen] = {}
+        self.listed: dict[int, ir.Operation] | None = None
+        """All ops with results in program order, as long as none has come or gone."""
         self.names: set[str] = set()
-        """Of all ops with results, when the last run over a whole module began."""
+        """Theirs, when they were listed last."""
 
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen):
             each.clear()
+        self.listed = None
 
-    def changed(self, address: int) -> None:
+    def changed(self, op: ir.Operation) -> None:
         """Forget the operands of an op."""
-        self.seen.pop(address, None)
+        if len(op.results):
+            self.seen.pop(identity(op), None)
+
+    def rebuilt(self, op: ir.Operation) -> None:
+        """Forget all about an op that is new, or another one than it was."""
+        for result in op.results:
+            self.erased(hash(result))
 
     def erased(self, address: int) -> None:
         """Forget a value that is about to go, or has gone."""
@@ -104,6 +118,29 @@ class Memory:
         self.contents.pop(address, None)
         self.decoded.pop(address, None)
         self.seen.pop(address, None)
+
+    def list(self, root: ir.Operation) -> dict[int, ir.Operation]:
+        """The ops in `root` that have results, by their addresses, in program order."""
+        if self.listed is None:
+            self.listed = {}
+            self.names.clear()
+            self._look(root, self.listed)
+        return self.listed
+
+    def _look(self, op: ir.Operation, found: dict[int, ir.Operation]) -> None:
+        owners, names = self.owners, self.names
+        for region in op.regions:
+            for block in region:
+                for child in block:
+                    inner = child.operation
+                    results = inner.results
+                    if len(results):
+                        names.add(inner.name)
+                        address = hash(results[0])
+                        found[address] = inner
+                        owners[address] = child
+                    if len(inner.regions):
+                        self._look(inner, found)
 
 
 class RuleSet:
@@ -183,36 +220,16 @@ class _Run:
         return self.rewrites
 
     def listed(self, root: ir.Operation, settled: bool) -> dict[int, ir.Operation]:
-        """The ops in `root` that have results, by their addresses, in program order; of a settled module those that
-        have rules."""
-        found: dict[int, ir.Operation] = {}
-        owners, names, table = self.memory.owners, self.memory.names, self.table
-        names.clear()
-
-        def look(op: ir.Operation) -> None:
-            for region in op.regions:
-                for block in region:
-                    for child in block:
-                        inner = child.operation
-                        results = inner.results
-                        if len(results):
-                            name = inner.name
-                            names.add(name)
-                            if not settled or name in table:
-                                address = hash(results[0])
-                                found[address] = inner
-                                owners[address] = child
-                        if len(inner.regions):
-                            look(inner)
-        look(root)
-        return found
+        """What to begin with: all ops, or, of a module in which none is dead, those that have rules."""
+        found, table = self.memory.list(root), self.table
+        return {address: op for address, op in found.items() if op.name in table} if settled else dict(found)
 
     def visit(self, op: ir.Operation, address: int, entry: Root, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""
         seen = self.memory.seen.get(address)
         if seen is None or seen[0] is not entry:
             seen = self.look(op, address, entry, seen)
-        _, rows, values, owners, decoded = seen
+        _, rows, values, owners, decoded, places = seen
         again = []
         for row in rows:
             rule, matcher, settles, declines = row
@@ -230,19 +247,24 @@ class _Run:
                     continue
             again.append(row)
         if len(again) < len(rows):
-            self.memory.seen[address] = (entry, tuple(again), values, owners, decoded)
+            self.memory.seen[address] = (entry, tuple(again), values, owners, decoded, places)
         return False
 
-    def look(self, op: ir.Operation, address: int, entry: Root, before: tuple | None) -> tuple:
+    def look(self, op: ir.Operation, address: int, entry: Root, before: Seen | None) -> Seen:
         """Which rules can match an op, and what their matchers are given."""
         memory = self.memory
-        values = list(op.operands) if before is None else before[2]
+        if before is not None:
+            values, places = before[2], before[5]
+        else:
+            values = list(op.operands)
+            places = used(op, values)
         owners, key = [], []
-        for value, exact in zip(values, entry.exact, strict=False):
-            place = hash(value)
+        for value, place, exact in zip(values, places, entry.exact, strict=False):
             owner = memory.owners.get(place)
             if owner is None:
-                owner = memory.owners[place] = value.owner
+                owner = value.owner
+                if type(owner) is not ir.Block:
+                    memory.owners[place] = owner
             kind: Any = type(owner)
             if exact and kind is CONSTANT:
                 kind = memory.contents.get(place)
@@ -256,7 +278,7 @@ class _Run:
         decoded = memory.decoded.get(address)
         if decoded is None:
             decoded = memory.decoded[address] = {}
-        found = memory.seen[address] = (entry, rows, values, owners, decoded)
+        found = memory.seen[address] = (entry, rows, values, owners, decoded, places)
         return found
 
     def attempt(self, op: ir.Operation, rule: Rule, found: tuple, created: list[ir.Operation]) -> bool:
@@ -297,13 +319,14 @@ class _Run:
             if created or site._touched:
                 raise self.blame(rule, op, "changed the program and then declined; a rule decides first.")
             return False
-        self.memory.clear()     # a general rule may have changed any op
         for each in site._touched:
+            self.memory.changed(each)
             self.push(each)
         if self.report.last_allowed:
             self.note(op, rule, before, [op] if value is CHANGED else created)
         if value is CHANGED:
             for each in (op, *created, *inside(op)):
+                self.memory.rebuilt(each)
                 self.push(each)
             created.clear()
         else:
@@ -333,8 +356,7 @@ class _Run:
                 raise self.blame(rule, op, "gave the value itself as its replacement.")
         touched = [use.owner.operation for old in results for use in old.uses]
         for user in touched:
-            if len(user.results):
-                self.memory.changed(identity(user))
+            self.memory.changed(user)
         if modules.LOOP_POLICY in op.attributes:      # what the user says of a loop holds for what becomes of it
             for each in created:
                 if each.name == op.name and each.block == op.block:
@@ -390,6 +412,7 @@ class _Run:
     def erase(self, op: ir.Operation) -> None:
         """Erase an op whose results have no users, and look again at what it used."""
         REVISION[0] += 1
+        self.memory.listed = None
         operands = list(op.operands)
         self.forget_results(op)
         if len(op.regions):
@@ -413,6 +436,7 @@ class _Run:
 
     def count(self, rule: Rule) -> None:
         REVISION[0] += 1
+        self.memory.listed = None
         self.rewrites += 1
         budget = self.budget or 0
         if self.rewrites > budget - min(300, budget // 2):
@@ -430,6 +454,15 @@ class _Run:
         line = source_line(op.location)
         text = op.get_asm(large_elements_limit=8, assume_verified=True).splitlines()[0]
         return RewriteError(f"rule '{rule.qualified}' {what}\n  on {text}" + (f"\n  from {line}" if line else ""))
+
+
+def used(op: ir.Operation, operands: Sequence[ir.Value]) -> tuple[int, ...]:
+    """The addresses of what an op uses, what its regions return included."""
+    places = tuple(map(hash, operands))
+    if len(op.regions):
+        places += tuple(hash(value) for region in op.regions for block in region if len(block.operations)
+                        for value in block.operations[-1].operands)
+    return places
 
 
 def _within(value: ir.Value, op: ir.Operation) -> bool:
