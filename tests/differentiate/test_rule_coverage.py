@@ -16,6 +16,7 @@ STRUCTURE = {LOOP, *BRANCHES, "stablehlo.return", "stablehlo.custom_call", "sdy.
 """What the engine handles itself; custom calls go by their targets."""
 WITHOUT_VALUES = {"sdy.mesh", "sdy.constant", "sdy.sharding_group", "sdy.data_flow_edge", "sdy.func_data_flow_edge"}
 """Notes for the partitioner."""
+OF_NEWER_JAXLIB = {"stablehlo.collective_reduce"}
 LAPACK = {f"stablehlo.custom_call@lapack_{letter}{name}_ffi" for letter in "sdcz" for name in (
     "trsm", "potrf", "getrf", "geqrf", "geqp3", "gesdd", "gesvd", "geev", "gees", "gehrd", "gtsv",
     {"s": "syevd", "d": "syevd"}.get(letter, "heevd"), {"s": "orgqr", "d": "orgqr"}.get(letter, "ungqr"),
@@ -55,7 +56,7 @@ def test_every_routine_that_jax_calls_is_spoken_for():
 
 def test_every_rule_is_of_an_op():
     names = of_dialect(stablehlo) | of_dialect(chlo) | of_dialect(sdy)
-    for name in {*RULES, *CONSTANT, *REFUSED}:
+    for name in {*RULES, *CONSTANT, *REFUSED} - OF_NEWER_JAXLIB:
         assert name in names or name == "func.call" or name.startswith("stablehlo.custom_call@"), name
 
 
