@@ -62,10 +62,21 @@ def twice(x, y):
     return ops.dynamic_update_slice(x, ops.add(window, ops.add(window, y)), at(1))
 
 
+def sum_of_the_outside(x, y):
+    """The branch and the loop read a sum that is made outside, not its terms."""
+    total = ops.add(ops.slice(x, [1], [5]), ops.multiply(y, y))
+    test = ops.compare(ops.reshape(ops.slice(y, [0], [1]), ()), 0.0, "GT")
+    (chosen,) = ops.if_(test, lambda: [ops.dynamic_update_slice(x, ops.add(total, ops.sine(y)), at(1))], lambda: [x],
+                        [x.type])
+    (last,) = counted(3, [chosen], lambda i, v: [
+        ops.multiply(v, ops.dynamic_update_slice(x, ops.add(total, y), at(1)))])
+    return last
+
+
 ADDING = (fixed, on_the_right, difference, beyond_the_end, of_itself, element)
 
 
-@pytest.mark.parametrize("function", [*ADDING, elsewhere, negated, twice], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [*ADDING, elsewhere, negated, twice, sum_of_the_outside], ids=lambda f: f.__name__)
 def test_derivatives(function):
     check(module_of(function, [X, Y]), [X, Y])
 

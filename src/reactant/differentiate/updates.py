@@ -35,23 +35,24 @@ def added(op: ir.Operation) -> list[Term] | None:
     """What a `dynamic_update_slice` adds to the window that it writes; None where it does something else."""
     if op.name != "stablehlo.dynamic_update_slice":
         return None
-    found = list(_terms(op.operands[1], False, DEEP))
+    found = list(_terms(op.operands[1], False, DEEP, op.block))
     own = [term for term in found if _is_window(term.value, op)]
     if len(own) != 1 or own[0].negative:
         return None
     return [term for term in found if term is not own[0]]
 
 
-def _terms(value: ir.Value, negative: bool, left: int) -> Iterator[Term]:
-    """The terms of a sum; reshapes in between are looked through."""
+def _terms(value: ir.Value, negative: bool, left: int, block: ir.Block) -> Iterator[Term]:
+    """The terms of a sum that is made in `block`; reshapes in between are looked through. (The sweep over a loop body
+    or branch has cotangents of what it reads from outside: of a sum that it reads, not of the terms.)"""
     made = None if isinstance(value.owner, ir.Block) else value.owner.operation
-    if made is not None and left:
+    if made is not None and made.block == block and left:
         if made.name == "stablehlo.reshape":
-            yield from _terms(made.operands[0], negative, left - 1)
+            yield from _terms(made.operands[0], negative, left - 1, block)
             return
         if made.name in ("stablehlo.add", "stablehlo.subtract"):
-            yield from _terms(made.operands[0], negative, left - 1)
-            yield from _terms(made.operands[1], negative ^ (made.name == "stablehlo.subtract"), left - 1)
+            yield from _terms(made.operands[0], negative, left - 1, block)
+            yield from _terms(made.operands[1], negative ^ (made.name == "stablehlo.subtract"), left - 1, block)
             return
     yield Term(value, negative)
 
