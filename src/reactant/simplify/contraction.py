@@ -11,7 +11,7 @@ from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import match, once, one_of, rewrite, splat, variables
 
-x, y, d, p = variables("x y d p")
+x, y, d, p, q = variables("x y d p q")
 
 
 def dot(left: Any, right: Any) -> Any:
@@ -62,6 +62,23 @@ def dot_of_transpose_on_right(x, y, p, d, t, result_shape):
          example=lambda a: ops.dot_general(ops.negate(a(4, 3)), ops.negate(a(3, 2)), contracting_dims=((1,), (0,))))
 def dot_of_negates(x, y, t, d, result_shape):
     """dot_general(-x, -y) = dot_general(x, y)"""
+    return t.build((x, y), result_shape)
+
+
+@rewrite(dot(match.reverse(x, dimensions=p), match.reverse(y, dimensions=q)), dtypes="number", changes="rounding",
+         example=(lambda a: ops.dot_general(ops.reverse(a(4, 3), (1,)), ops.reverse(a(3, 2), (0,)),
+                                            contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.reverse(a(4, 3, 5), (1, 2)), ops.reverse(a(3, 2, 5), (2, 0)),
+                                            contracting_dims=((1, 2), (0, 2)))),
+         counter=(lambda a: ops.dot_general(ops.reverse(a(4, 3), (1,)), ops.reverse(a(3, 2), (1,)),
+                                            contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.reverse(a(4, 3), (0, 1)), ops.reverse(a(3, 2), (0,)),
+                                            contracting_dims=((1,), (0,)))))
+def dot_of_reverses(x, p, y, q, d, t, result_shape):
+    """reverse(x) @ reverse(y) = x @ y where the terms of the sums are reversed in both"""
+    contracted = dict(zip(*d.contracting_dims, strict=True))
+    if any(k not in contracted for k in p) or sorted(contracted[k] for k in p) != sorted(q):
+        return None
     return t.build((x, y), result_shape)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
@@ -18,6 +19,7 @@ from reactant.rewrite import Site, captures, match, once, one_of, rest, rewrite,
 from reactant.simplify.loops import BODY, CONDITION, counted
 
 x, y, v, d, n = variables("x y v d n")
+low, high, interior = variables("low high interior")
 Bounds = tuple[list[int], list[int], list[int]]
 """Starts, limits and strides of a slice."""
 
@@ -236,6 +238,135 @@ def dynamic_slice_of_dot_general(x, y, d, t, at, n, result_shape):
         parts.append(operand if tuple(sizes) == extents else ops.dynamic_slice(
             operand, [at[place[k]] if k in place else zero for k in range(len(extents))], sizes))
     return t.build(parts, result_shape)
+
+
+_UNMIXED = {"stablehlo.sort": lambda op: [attr.decode(op.attributes["dimension"])],
+            "stablehlo.fft": lambda op: list(range(len(shape_of(op.results[0])) - len(
+                attr.decode(op.attributes["fft_length"])), len(shape_of(op.results[0])))),
+            "stablehlo.reduce_window": lambda op: _windowed(op)}
+"""Ops that treat dimensions as a batch, and the dimensions that they mix."""
+
+
+def _windowed(op: ir.Operation) -> list[int]:
+    """The dimensions along which a windowed reduction does anything."""
+    rank, found = len(shape_of(op.results[0])), set()
+    for name in ("window_dimensions", "window_strides", "window_dilations", "base_dilations"):
+        if name in op.attributes:
+            found |= {k for k, n in enumerate(attr.decode(op.attributes[name])) if n != 1}
+    if "padding" in op.attributes:
+        found |= {k for k, row in enumerate(attr.decode(op.attributes["padding"])) if any(row)}
+    return [k for k in range(rank) if k in found]
+
+
+def _at(a, value, *sizes):
+    return ops.dynamic_slice(value, [a(dtype="int32") for _ in sizes], sizes)
+
+
+def _unmixed(site: Site, name: str) -> ir.Value | None:
+    """A part, at a place known at run time, of what an op makes that leaves the dimensions cut alone."""
+    op = _producer(site, name)
+    sizes: Sequence[int] = site.attribute("slice_sizes")
+    shape = shape_of(site.operands[0])
+    if op is None or any(sizes[k] != shape[k] for k in _UNMIXED[name](op)) or len(op.operands) > 2:
+        return None
+    places, zero = list(site.operands)[1:], None
+    parts = []
+    for operand in op.operands:
+        extents = shape_of(operand)
+        if len(extents) != len(shape):      # what a windowed reduction starts from
+            parts.append(operand)
+            continue
+        cut = [k for k, extent in enumerate(sizes) if extent != shape[k]]
+        zero = zero or ops.constant(0, dtype_of(places[0]))
+        parts.append(ops.dynamic_slice(operand, [places[k] if k in cut else zero for k in range(len(extents))],
+                                       [sizes[k] if k in cut else n for k, n in enumerate(extents)]))
+    return _again(site, op, parts)
+
+
+@rewrite("stablehlo.dynamic_slice", example=(lambda a: _at(a, ops.sort([a(5, 4)], 1)[0], 2, 4),
+                                             lambda a: _at(a, ops.sort([a(5, 4), a(5, 4)], 0)[1], 5, 1)),
+         counter=lambda a: _at(a, ops.sort([a(5, 4)], 1)[0], 5, 2), of="stablehlo.sort")
+def dynamic_slice_of_sort(site: Site):
+    """dynamic_slice(sort(x), i) = sort(dynamic_slice(x, i)) along dimensions that are not sorted"""
+    return _unmixed(site, "stablehlo.sort")
+
+
+@rewrite("stablehlo.dynamic_slice", changes="rounding",
+         example=(lambda a: _at(a, ops.fft(a(5, 4, dtype="complex64"), "FFT", (4,)), 2, 4),
+                  lambda a: _at(a, ops.fft(a(5, 4, dtype="float32"), "RFFT", (4,)), 1, 3)),
+         counter=lambda a: _at(a, ops.fft(a(5, 4, dtype="complex64"), "FFT", (4,)), 5, 2), of="stablehlo.fft")
+def dynamic_slice_of_fft(site: Site):
+    """dynamic_slice(fft(x), i) = fft(dynamic_slice(x, i)) along dimensions that are not transformed"""
+    return _unmixed(site, "stablehlo.fft")
+
+
+@rewrite("stablehlo.dynamic_slice", dtypes="real",
+         example=(lambda a: _at(a, _windows(a), 2, 7), lambda a: _at(a, _windows(a, padding=((0, 0), (2, 0))), 1, 9)),
+         counter=lambda a: _at(a, _windows(a), 8, 2), of="stablehlo.reduce_window")
+def dynamic_slice_of_windows(site: Site):
+    """dynamic_slice(reduce_window(x), i) = reduce_window(dynamic_slice(x, i)) along dimensions without windows"""
+    return _unmixed(site, "stablehlo.reduce_window") if len(site.operands[0].owner.results) == 1 else None
+
+
+@rewrite("stablehlo.dynamic_slice", dtypes="real", example=lambda a: _at(a, _two_reductions(a)[1], 2),
+         counter=lambda a: [(r := _two_reductions(a))[0], _at(a, r[1], 2)], of="stablehlo.reduce")
+def dynamic_slice_of_reductions(site: Site):
+    """dynamic_slice(reduce(x, y, ...), i) = reduce(dynamic_slice(x, i), dynamic_slice(y, i), ...)"""
+    op = _producer(site, "stablehlo.reduce")
+    if op is None or len(op.results) < 2:
+        return None
+    inputs, reduced = list(op.operands)[:len(op.results)], attr.decode(op.attributes["dimensions"])
+    places, sizes = iter(list(site.operands)[1:]), iter(site.attribute("slice_sizes"))
+    extents, zero = shape_of(inputs[0]), ops.constant(0, dtype_of(site.operands[1]))
+    where = [zero if k in reduced else next(places) for k in range(len(extents))]
+    wanted = [m if k in reduced else next(sizes) for k, m in enumerate(extents)]
+    return _again(site, op, [*(ops.dynamic_slice(v, where, wanted) for v in inputs), *list(op.operands)[len(inputs):]])
+
+
+@rewrite(match.dynamic_slice(once(one_of(("stablehlo.concatenate",), rest("xs"), dimension=d)), rest("at"),
+                             slice_sizes=n),
+         example=lambda a: ops.dynamic_slice(ops.concatenate([a(5, 2), a(5, 3)], 1), [a(dtype="int32")] * 2, (2, 5)),
+         counter=lambda a: ops.dynamic_slice(ops.concatenate([a(5, 2), a(5, 3)], 1), [a(dtype="int32")] * 2, (2, 4)))
+def dynamic_slice_of_concatenate(xs, d, at, n):
+    """dynamic_slice(concatenate(x, y), i) = concatenate(dynamic_slice(x, i), dynamic_slice(y, i)) along others"""
+    if n[d] != sum(shape_of(v)[d] for v in xs) or len(xs) > 4:
+        return None
+    zero = ops.constant(0, dtype_of(at[0]))
+    where = [zero if k == d else v for k, v in enumerate(at)]
+    return ops.concatenate([ops.dynamic_slice(v, where, [shape_of(v)[d] if k == d else m for k, m in enumerate(n)])
+                            for v in xs], d)
+
+
+@rewrite(match.dynamic_slice(once(match.pad(x, v, edge_padding_low=low, edge_padding_high=high,
+                                            interior_padding=interior)), rest("at"), slice_sizes=n),
+         example=lambda a: ops.dynamic_slice(ops.pad(a(5, 3), a(), (0, 2), (0, 1), (0, 1)), [a(dtype="int32")] * 2,
+                                             (2, 8)),
+         counter=(lambda a: ops.dynamic_slice(ops.pad(a(5, 3), a(), (0, 2), (0, 1)), [a(dtype="int32")] * 2, (2, 5)),
+                  lambda a: ops.dynamic_slice(ops.pad(a(5, 3), a(), (1, 2), (0, 1)), [a(dtype="int32")] * 2, (2, 6))))
+def dynamic_slice_of_pad(x, v, low, high, interior, at, n):
+    """dynamic_slice(pad(x), i) = pad(dynamic_slice(x, i)) where the dimensions that are padded are read as a whole"""
+    extents = shape_of(x)
+    padded = [k for k in range(len(extents)) if low[k] or high[k] or interior[k]]
+    wide = [m + low[k] + high[k] + interior[k] * max(m - 1, 0) for k, m in enumerate(extents)]
+    if any(n[k] != wide[k] for k in padded) or len(padded) == len(extents) or 0 in extents:
+        return None
+    zero = ops.constant(0, dtype_of(at[0]))
+    part = ops.dynamic_slice(x, [zero if k in padded else place for k, place in enumerate(at)],
+                             [m if k in padded else n[k] for k, m in enumerate(extents)])
+    return ops.pad(part, v, low, high, interior)
+
+
+@rewrite(match.dynamic_slice(match.reverse(x, dimensions=d), rest("at"), slice_sizes=n),
+         example=lambda a: ops.dynamic_slice(ops.reverse(a(5, 4), (0,)), [a(dtype="int32")] * 2, (2, 4)),
+         counter=lambda a: ops.dynamic_slice(ops.reverse(a(200, 4), (0,)), [a(dtype="int8")] * 2, (2, 4)))
+def dynamic_slice_of_reverse(x, d, at, n):
+    """dynamic_slice(reverse(x), i) = reverse(dynamic_slice(x, as far from the other end))"""
+    extents = shape_of(x)
+    if any(extents[k] > np.iinfo(dtype_of(at[k])).max for k in d):
+        return None
+    where = [ops.subtract(ops.splat(extents[k] - n[k], place), ops.clamp(0, place, extents[k] - n[k]))
+             if k in d and extents[k] != n[k] else place for k, place in enumerate(at)]
+    return ops.reverse(ops.dynamic_slice(x, where, n), d)
 
 
 # ---- loops ---------------------------------------------------------------------------------------------------------
