@@ -189,11 +189,13 @@ class _State:
     memory: Memory = field(default_factory=Memory)
     names: set[str] | None = None
     """The names of all ops, where known: then no op is dead and no two ops are equal."""
+    settled: frozenset[Rule] = frozenset()
+    """Rules that fire nowhere in the module."""
 
     def changed(self) -> None:
         """Something has happened to the module that is not on record."""
         self.memory.clear()
-        self.names = None
+        self.names, self.settled = None, frozenset()
 
     def lacks(self, names: Iterable[str]) -> bool:
         """Whether the module certainly has none of these ops."""
@@ -244,14 +246,15 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
         return
     if state.names is None:
         modules.run_passes(state.module, PASSES["cse"].pipeline)
-    settled, state.names = state.names is not None, None
+    settled = None if state.names is None else state.settled
+    state.names, state.settled = None, frozenset()
 
-    def apply(rules: RuleSet, only: list[ir.Operation] | None = None, settled: bool = False) -> int:
+    def apply(rules: RuleSet, only: list[ir.Operation] | None = None, settled: frozenset[Rule] | None = None) -> int:
         return rules.apply(root, report, verify=state.verify, only=only, settled=settled, memory=state.memory)
 
     for number in range(each.rounds):
         before = dict(report.counts())
-        fired = apply(rules, settled=settled and not number)
+        fired = apply(rules, settled=None if number else settled)
         whole = fired
         for _ in range(each.rounds):
             if not fired or report.not_converged:
@@ -262,8 +265,8 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
             return
         if not whole:
             names = set(state.memory.names)
-            if names.isdisjoint(late.table) or not apply(late, settled=True):
-                state.names = names
+            if names.isdisjoint(late.table) or not apply(late, settled=frozenset()):
+                state.names, state.settled = names, frozenset((*rules.rules, *late.rules))
                 return
     # The module is right; what still changed in the last round is on record.
     report.not_converged = [name for name, count in report.counts() if count != before.get(name)]

@@ -7,7 +7,7 @@ a quarter of the generated builders. Ops are inserted at the current insertion p
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -82,6 +82,25 @@ def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
     return _create(name, results=results, operands=operands, attributes=attributes, regions=regions)
 
 
+# ---- owners ----------------------------------------------------------------------------------------------------
+
+_owners: Mapping[int, ir.OpView] = {}
+
+
+def know(owners: Mapping[int, ir.OpView]) -> Mapping[int, ir.OpView]:
+    """Let `owner` look here first (the address of a value to what defines it), and give where it looked before. Whoever
+    lends the table takes out in time what is erased."""
+    global _owners
+    before, _owners = _owners, owners
+    return before
+
+
+def owner(value: ir.Value) -> ir.OpView | ir.Block:
+    """What defines a value; the binding makes a new object each time it is asked, which takes ten times as long."""
+    found = _owners.get(hash(value))
+    return value.owner if found is None else found
+
+
 # ---- constants -------------------------------------------------------------------------------------------------
 
 def constant(value: object, dtype: object = None, shape: Shape | None = None) -> ir.Value:
@@ -108,13 +127,15 @@ def iota(shape: Shape, dtype: object, dimension: int) -> ir.Value:
 
 def constant_value(value: ir.Value) -> np.ndarray | None:
     """The array of a `stablehlo.constant` result, else None."""
-    owner = value.owner
-    if type(owner) is not stablehlo.ConstantOp:
+    made = _owners.get(hash(value))
+    if made is None:
+        made = value.owner
+    if type(made) is not stablehlo.ConstantOp:
         return None
     try:
-        attribute = owner.attributes["value"]
+        attribute = made.attributes["value"]
     except (TypeError, ValueError):     # complex: the bindings cannot cast it. In local scope nothing is numbered
-        return attr.complex_elements(owner.get_asm(use_local_scope=True))
+        return attr.complex_elements(made.get_asm(use_local_scope=True))
     return attr.elements(attribute)
 
 

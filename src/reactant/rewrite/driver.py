@@ -68,6 +68,13 @@ READERS = 8
 """When a value loses a reader, the others are looked at again if there are no more than so many."""
 
 
+def unused(op: ir.Operation) -> bool:
+    """Whether nothing uses any result of an op that has results."""
+    results = op.results
+    return next(iter(results[0].uses), None) is None and (len(results) == 1 or all(
+        next(iter(result.uses), None) is None for result in results))
+
+
 def identity(op: ir.Operation) -> int:
     """What tells an op from every other live op: the address of its first result."""
     return hash(op.results[0])
@@ -149,22 +156,32 @@ class RuleSet:
     def __init__(self, rules: tuple[Rule, ...]):
         self.rules = rules
         self.table: dict[str, Root] = compile_rules(rules)
+        self._without: dict[frozenset[Rule], dict[str, Root]] = {}
+
+    def without(self, settled: frozenset[Rule]) -> dict[str, Root]:
+        """The table of the rules that are not among these."""
+        found = self._without.get(settled)
+        if found is None:
+            found = self._without[settled] = self.table if settled.isdisjoint(self.rules) else compile_rules(
+                tuple(rule for rule in self.rules if rule not in settled))
+        return found
 
     def apply(self, root: ir.Operation, report: Report | None = None, *, budget: int | None = None,
               strict: bool = False, verify: bool = False, only: list[ir.Operation] | None = None,
-              settled: bool = False, memory: Memory | None = None) -> int:
+              settled: frozenset[Rule] | None = None, memory: Memory | None = None) -> int:
         """Rewrite everything inside `root` until nothing fires, or just `only` some ops and what that leads to; gives
         the number of rewrites.
 
         The budget (by default 10 rewrites an op, at least 10,000) stops rules that undo one another: then a
         `NotConvergedWarning` (with `strict`, a `NotConverged` error) names those that were firing. `verify` checks
         every op a rule builds and every op that uses one. `memory`: what other runs have found out about this
-        module; `settled`: no op in it is dead.
+        module; `settled`: no op in it is dead, and these rules fire nowhere in it.
         """
         report = Report() if report is None else report
         if report.full:
             return 0
-        return _Run(self.table, report, budget, strict, verify, memory or Memory()).run(root, only, settled)
+        first = None if settled is None else self.without(settled)
+        return _Run(self.table, report, budget, strict, verify, memory or Memory()).run(root, only, first)
 
 
 class _Run:
@@ -177,37 +194,40 @@ class _Run:
         self.stack: list[int] = []
         self.queued: dict[int, ir.Operation] = {}
         """By `identity`: two Python objects may stand for one op, and the hash of an op depends on its contents."""
+        self.unchanged: set[int] = set()
+        """Those that are on the list from the beginning, and nothing else has put there."""
         self.created: list[ir.Operation] = []
         self.memory = memory
         self.rewrites = 0
         self.recent: list[str] = []
 
-    def run(self, root: ir.Operation, only: list[ir.Operation] | None = None, settled: bool = False) -> int:
+    def run(self, root: ir.Operation, only: list[ir.Operation] | None, first: dict[str, Root] | None) -> int:
+        """`first`: what to try on ops before anything near them has changed, in a module without dead ops."""
         REVISION[0] += 1
-        self.queued = self.listed(root, settled) if only is None else {identity(op): op for op in only}
+        self.queued = self.listed(root, first) if only is None else {identity(op): op for op in only}
         self.stack = list(self.queued)[::-1]
+        if first is not None:
+            self.unchanged = set(self.queued)
         if self.budget is None:
             self.budget = max(LEAST_BUDGET, REWRITES_AN_OP * len(self.stack))
-        stack, queued, table = self.stack, self.queued, self.table
+        stack, queued, unchanged, table = self.stack, self.queued, self.unchanged, self.table
         created = self.created
         visited = 0
-        before = None
+        before, known = ops.record(created), ops.know(self.memory.owners)
         try:
-            before = ops.record(created)
             while stack:
                 key = stack.pop()
                 op = queued.pop(key, None)
                 if op is None:
                     continue
                 visited += 1
-                for result in op.results:
-                    if next(iter(result.uses), None) is not None:
-                        break
+                if first is not None and key in unchanged:
+                    entry = first.get(op.name)
+                elif unused(op) and pure(op):
+                    self.erase(op)
+                    continue
                 else:
-                    if pure(op):
-                        self.erase(op)
-                        continue
-                entry = table.get(op.name)
+                    entry = table.get(op.name)
                 if entry is not None and self.visit(op, key, entry, created):
                     if self.report.full:
                         break
@@ -216,13 +236,14 @@ class _Run:
                         break
         finally:
             ops.record(before)
+            ops.know(known)
             self.report.visited += visited
         return self.rewrites
 
-    def listed(self, root: ir.Operation, settled: bool) -> dict[int, ir.Operation]:
-        """What to begin with: all ops, or, of a module in which none is dead, those that have rules."""
-        found, table = self.memory.list(root), self.table
-        return {address: op for address, op in found.items() if op.name in table} if settled else dict(found)
+    def listed(self, root: ir.Operation, first: dict[str, Root] | None) -> dict[int, ir.Operation]:
+        """What to begin with: all ops, or those that have rules."""
+        found = self.memory.list(root)
+        return dict(found) if first is None else {address: op for address, op in found.items() if op.name in first}
 
     def visit(self, op: ir.Operation, address: int, entry: Root, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""
@@ -263,7 +284,7 @@ class _Run:
             owner = memory.owners.get(place)
             if owner is None:
                 owner = value.owner
-                if type(owner) is not ir.Block:
+                if type(owner) is not ir.Block:     # blocks move from op to op
                     memory.owners[place] = owner
             kind: Any = type(owner)
             if exact and kind is CONSTANT:
@@ -391,28 +412,27 @@ class _Run:
     def forget_results(self, op: ir.Operation) -> None:
         """Drop what is known of an op that is about to be erased, and take it off the list."""
         erased = self.memory.erased
-        for number, result in enumerate(op.results):
-            address = hash(result)
+        results = op.results
+        for number in range(len(results)):
+            address = hash(results[number])
             erased(address)
             if not number:
                 self.queued.pop(address, None)
-        for region in op.regions:
-            for block in region:
-                for argument in block.arguments:
-                    erased(hash(argument))
 
     def push(self, op: ir.Operation) -> None:
-        if not len(op.results):
-            return
-        key = identity(op)
-        if key not in self.queued:
-            self.queued[key] = op
-            self.stack.append(key)
+        results = op.results
+        if len(results):
+            key = hash(results[0])
+            self.unchanged.discard(key)
+            if key not in self.queued:
+                self.queued[key] = op
+                self.stack.append(key)
 
     def erase(self, op: ir.Operation) -> None:
         """Erase an op whose results have no users, and look again at what it used."""
         REVISION[0] += 1
-        self.memory.listed = None
+        memory = self.memory
+        memory.listed = None
         operands = list(op.operands)
         self.forget_results(op)
         if len(op.regions):
@@ -424,15 +444,16 @@ class _Run:
                 self.forget_results(child)
         op.erase()
         for value in operands:
-            owner = value.owner
-            if isinstance(owner, ir.Block):
+            owner = ops.owner(value)
+            kind = type(owner)
+            if kind is ir.Block:
                 continue
-            readers = [use.owner.operation for use in itertools.islice(value.uses, READERS + 1)]
-            if len(readers) <= 1:       # dead now, or `once` may hold
+            uses = list(itertools.islice(value.uses, READERS + 1))
+            if len(uses) <= 1 and (kind is not CONSTANT or not uses):       # dead now, or `once` may hold
                 self.push(owner.operation)
-            if len(readers) <= READERS:     # so may what a rule demands of all readers
-                for reader in reversed(readers):
-                    self.push(reader)
+            if len(uses) <= READERS and kind is not CONSTANT:     # so may what a rule demands of all readers
+                for use in reversed(uses):
+                    self.push(use.owner.operation)
 
     def count(self, rule: Rule) -> None:
         REVISION[0] += 1

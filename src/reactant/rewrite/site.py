@@ -27,8 +27,8 @@ REVISION = [0]
 
 def operation(value: ir.Value) -> ir.Operation | None:
     """The op that defines a value; None for block arguments."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
+    owner = ops.owner(value)
+    return None if type(owner) is ir.Block else owner.operation
 
 
 def parent_block(value: ir.Value) -> ir.Block:
@@ -162,8 +162,8 @@ class Site:
 
 def producer(value: ir.Value) -> Producer | None:
     """A read-only look at the op that defines a value; None for arguments."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else Producer(owner.operation)
+    owner = ops.owner(value)
+    return None if type(owner) is ir.Block else Producer(owner.operation)
 
 
 class Producer:

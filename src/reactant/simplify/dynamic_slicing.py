@@ -39,7 +39,7 @@ def known_starts(starts: Sequence[ir.Value], shape: Sequence[int], sizes: Sequen
 
 def update_window(update: ir.Value) -> Window | None:
     """The window that a dynamic_update_slice with constant starts writes; None for anything else."""
-    owner = update.owner
+    owner = ops.owner(update)
     if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
         return None
     array, content, *starts = owner.operands
@@ -176,7 +176,7 @@ def update_buries_earlier_ones(result, x, u, starts):
     kept: list[tuple[ir.Value, tuple[int, ...]]] = []
     base, above, array = None, [], x
     for _ in range(LONGEST_CHAIN):
-        owner = array.owner
+        owner = ops.owner(array)
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
             break
         below, content, *places_ = owner.operands
@@ -215,7 +215,7 @@ def updates_side_by_side(result, x, u, starts):
         return None
     parts, array, covered = {low[split[0]]: u}, x, extents[split[0]]
     for _ in range(LONGEST_CHAIN):
-        owner = array.owner
+        owner = ops.owner(array)
         if covered >= shape[split[0]]:
             break
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
