@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.loopnests import native_form
+from reactant.simplify import target
 
 
 def relax(u, steps):
@@ -175,3 +177,27 @@ def test_effects_keep_their_order():
     assert function(np.arange(20.0), 3) == 48.0
     with pytest.raises(IndexError):
         function(np.arange(20.0), 99)
+
+
+def test_what_repeats_something_is_made_where_it_is_used():
+    """A broadcast that does not need the product is no array that the call reads."""
+    def function(x, w, a):
+        y = (x @ w)[:, :, None]
+        return jax.lax.scan(lambda h, t: (t * h + 1, None), jnp.zeros((64, 16)), jnp.sin(y) * a[None, None])[0]
+    found = lowered(function, jnp.ones((300, 64)), jnp.ones((64, 64)), jnp.arange(16.0), frontend="jax")
+    call = next(line for line in found.compile().as_text().splitlines() if "reactant.native." in line)
+    assert "300,64,16" not in call.partition("custom-call(")[2]
+
+
+@pytest.mark.parametrize("axis, loops", [(1, 2), (0, 1), (None, 2)])
+def test_places_of_extremes_along_rows_are_found_in_two_passes(axis, loops):
+    """One number after the other takes 4 ns each; down columns, which lie side by side, one pass does."""
+    x = np.random.default_rng(2).standard_normal((300, 200)).astype(np.float32)
+    x[5, 7] = x[9, 3] = x[5, 90] = x.max() + 1
+    found = lowered(lambda x: jnp.argmax(x, axis), x, frontend="jax", native="always")
+    assert calls(found.compile()) == 1
+    np.testing.assert_array_equal(found.compile()(x), np.argmax(x, axis))
+    with building(), target.for_loops():
+        kept = modules.parse(found.report.kept)
+        pipelines.run(kept, "native")
+        assert modules.counts(kept)["stablehlo.reduce"] == loops

@@ -279,3 +279,19 @@ def test_masked_extremes_are_vector_code(name, sign, kind, least):
     assert np.isnan(result[0])
     made(x, mask * 0, result)
     assert result[0] == -sign * np.inf
+
+
+def test_numbers_that_fit_become_integers_in_vector_code():
+    function = elementwise("%r = arith.fptosi %x0 {native.fits} : f32 to i8", ["f32"], "i8")
+    x = np.linspace(-128, 127, N, dtype=np.float32)
+    out = np.empty(N, np.int8)
+    function(x, out)
+    np.testing.assert_array_equal(out, x.astype(np.int8))
+    text = function.as_llvm(optimized=True)
+    assert re.search(r"fptosi <\d+ x float>", text) and ".sat." not in text
+
+
+def test_short_loops_are_vector_code():
+    """Also where the number of turns is no multiple of a vector's."""
+    function = elementwise("%r = math.exp %x0 : f32", ["f32"], "f32", 13)
+    assert re.search(r"fmul (\w+ )*<\d+ x float>", function.as_llvm(optimized=True))

@@ -102,3 +102,14 @@ def test_numpy_arguments_may_be_written_into_after_the_call():
     result = f(a, {"b": b})
     b[:] = 1000
     assert float(jnp.max(result)) < 3
+
+
+def test_settings_that_look_for_nan_are_honoured_after_the_first_call():
+    f = reactant.jit(lambda x: jnp.log(x), frontend="jax")
+    f(jnp.float32(1))
+    for _ in range(4):
+        with jax.debug_nans(True), pytest.raises(FloatingPointError):
+            f(jnp.float32(-1))
+        with jax.disable_jit():
+            assert f(jnp.float32(1)) == 0
+    assert f._shortcut.direct is not None

@@ -9,7 +9,7 @@ from reactant.rewrite import registry
 ROOTS = {
     "arithmetic": "add subtract multiply divide negate power remainder abs sign maximum minimum",
     "elementary": "exponential log sqrt rsqrt cbrt sine cosine tan tanh logistic floor ceil round_nearest_even sign "
-                  "conj round_nearest_afz exponential_minus_one log_plus_one is_finite real imag complex",
+                  "conj round_nearest_afz exponential_minus_one log_plus_one is_finite real imag complex square",
     "logic": "compare select clamp and or xor not shift_left shift_right_logical shift_right_arithmetic",
     "conversion": "convert bitcast_convert reduce_precision",
     "shape": "reshape transpose broadcast_in_dim reverse iota",

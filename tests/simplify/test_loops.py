@@ -96,6 +96,14 @@ def test_masks_of_before_the_loop_are_made_again_inside():
         assert modules.counts(module)["stablehlo.iota"] == 2
 
 
+def test_a_mask_that_a_product_reads_is_made_once():
+    def build(a):
+        mask = ops.convert(ops.compare(ops.iota((N, N), np.int32, 0), ops.iota((N, N), np.int32, 1), "EQ"), np.float32)
+        return loop([a(N, N)], lambda i, x: [ops.dot_general(mask, x, contracting_dims=((1,), (0,)))])
+    with building():
+        assert "stablehlo.iota" not in inside(simplified(build, (loops.sink_generators,)))
+
+
 def test_only_what_is_generated_is_made_again_inside():
     """A repeated small array goes in, what made it (here a branch with two results) does not."""
     def build(a):

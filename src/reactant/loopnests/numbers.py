@@ -413,11 +413,12 @@ class Arithmetic:
             return "arith.extsi" if source.kind == "i" else "arith.extui"
         return None if dtype.itemsize == source.itemsize else "arith.trunci"
 
-    def _cast(self, name: str | None, x: Number, dtype: np.dtype) -> Number:
+    def _cast(self, name: str | None, x: Number, dtype: np.dtype, attributes: str = "") -> Number:
         operand = self.name(x)
         if name is None:
             return Number(dtype, operand)
-        return Number(dtype, self.w.pure(f"{name} {operand} : {type_of(x.dtype)} to {type_of(dtype)}", (operand,)))
+        return Number(dtype, self.w.pure(f"{name} {operand}{attributes} : {type_of(x.dtype)} to {type_of(dtype)}",
+                                         (operand,)))
 
     def _truncated(self, x: Number, dtype: np.dtype) -> Number:
         limits = np.iinfo(dtype)
@@ -428,7 +429,7 @@ class Arithmetic:
                        (x, self.constant(low if dtype.kind == "i" else -1.0, source)), source),
             self.truth("arith.cmpf olt", (x, self.constant(high, source)), source)))
         safe = self.select(inside, x, self.constant(0.0, source))
-        made = self._cast("arith.fptosi" if dtype.kind == "i" else "arith.fptoui", safe, dtype)
+        made = self._cast("arith.fptosi" if dtype.kind == "i" else "arith.fptoui", safe, dtype, " {native.fits}")
         above = self.truth("arith.cmpf oge", (x, self.constant(high, source)), source)
         below = self.truth("arith.cmpf olt", (x, self.constant(low, source)), source)
         made = self.select(above, self.constant(limits.max, dtype), made)

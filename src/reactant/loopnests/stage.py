@@ -115,7 +115,20 @@ def levels(ops: list[ir.Operation], possible: list[bool]) -> list[int]:
         for result in op.results:
             level_of[result] = level if fine else level + 1
         found.append(level)
+    _sink(ops, possible, found)
     return found
+
+
+def _sink(ops: list[ir.Operation], possible: list[bool], level: list[int]) -> None:
+    """Let cheap ops that make no less than they are made of wait until they are needed: what reads them computes them
+    as it goes, where they would else be written to memory (a scan over broadcast products: 2 x 2 MB)."""
+    of_user: dict[ir.Value, int] = {}
+    for k in range(len(ops) - 1, -1, -1):
+        op = ops[k]
+        if possible[k] and len(op.results) == 1 and not op.regions and worth.waits(op):
+            level[k] = max(level[k], of_user.get(op.results[0], level[k]))
+        for value in _used(op):
+            of_user[value] = min(level[k], of_user.get(value, level[k]))
 
 
 def _has_effect(op: ir.Operation) -> bool:

@@ -63,6 +63,13 @@ def _fetched(op: ir.Operation) -> int:
     return size(shape_of(moved[-1 if word == "scatter" else 0])) if len(moved) else 0
 
 
+def waits(op: ir.Operation) -> bool:
+    """Whether an op is best computed where its result is used, from what it is made of: it costs little, and makes as
+    much as it reads at least."""
+    return op.name not in MOVED and op.name not in DEAR and op.name != PRODUCT and len(op.operands) > 0 and \
+        size(shape_of(op.results[0])) >= max(size(shape_of(v)) for v in op.operands)
+
+
 def fed_by_product(ops: Sequence[ir.Operation]) -> bool:
     """Whether a group reads a product that is not part of it."""
     own = {result for op in ops for result in op.results}

@@ -18,7 +18,8 @@ run-time checks.
 Meaning, where MLIR leaves it open: `i1` is a byte in memory; integer division is total (x/0 = -1, x%0 = x, the least
 number over -1 wraps), and so are shifts (by the width or more: 0, or the sign); conversions of floats to integers
 clamp, NaN becomes 0; the results of atomics are the numbers that were there before; `scf.parallel` iterations may run
-on several threads, in any order; denormal numbers are numbers, also where XLA takes them for zero. Loop attributes
+on several threads, in any order; denormal numbers are numbers, also where XLA takes them for zero. `native.fits` (unit)
+on a conversion to integers says that the number fits. Loop attributes
 `native.vectorize` (unit), `native.vector_width` and `native.unroll` (integers) are hints to LLVM.
 """
 from __future__ import annotations

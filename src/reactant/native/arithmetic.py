@@ -387,6 +387,9 @@ def _clamped_for_half(f: Function, operand: str, how: str, kind: str) -> str:
 def emit_float_to_integer(f: Function, op: ir.Operation) -> None:
     wide, operand = widened(f, f.one(op.operands[0]), op.operands[0].type)
     want = layout.scalar(op.results[0].type)
+    if "native.fits" in op.attributes:      # vector code; LLVM makes the general form one number at a time
+        f.define(op.results[0], f.let(f"{op.name[6:]} {wide} {operand} to {want}"))
+        return
     name = f"llvm.{op.name[6:]}.sat.{want}.{SUFFIX[wide]}"
     f.define(op.results[0], f.intrinsic(name, want, [(wide, operand)]))
 

@@ -27,6 +27,15 @@ class Miss(Exception):
     """A call that this program is not for."""
 
 
+NOT_THIS_WAY = (Miss, TypeError, ValueError)
+"""What a call raises that is for another program, or not for any: that is told by who looks."""
+
+
+def debugging() -> bool:
+    """Whether jax is told to run programs op by op, or to look for numbers that are none."""
+    return bool(jax.config.jax_disable_jit or jax.config.jax_debug_nans or jax.config.jax_debug_infs)
+
+
 class Direct:
     """`direct(*args, **kwargs)` runs a module.
 
@@ -42,6 +51,8 @@ class Direct:
         self._context: Any = None
 
         def whole(*args: Any, **kwargs: Any) -> Any:
+            if jax.config.jax_disable_jit:
+                raise Miss          # jax calls us with arrays then
             leaves = leaves_of(args, kwargs)
             context = trace_context()
             if leaves is None or self._context not in (None, context):
@@ -92,8 +103,13 @@ class Shortcut:
             raise Miss
         try:
             return self.direct(*args, **kwargs)
-        except (Miss, TypeError, ValueError):       # for another program, or not for any: that is told by who looks
+        except NOT_THIS_WAY:
+            self.miss()
+            raise Miss from None
+
+    def miss(self) -> None:
+        """Count a call that the program was not for."""
+        if not debugging():
             self.missed += 1
             if self.missed >= MOST_MISSED:
                 self.direct = None
-            raise Miss from None

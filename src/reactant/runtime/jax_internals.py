@@ -4,7 +4,9 @@ Checked against jax 0.10.2 and 0.11.2:
 - `jax._src.config.enable_x64` with `swap_local`/`set_local`, the thread-local half of `jax.enable_x64`: four times
   cheaper than the context manager, which matters on a 6 us call;
 - `trace_context` of the same module: the settings that a traced program depends on, as one key;
-- `jax._src.core.trace_state_clean`: whether no transformation of jax is at work in this thread;
+- `trace_state_strong_ref` and `eval_trace` of `jax._src.core`: which transformation is at work in this thread,
+  and what stands there where none is; `trace_state_clean`, which asks for them, takes twice as long;
+- `_post_hook_state` of `jax._src.api`: what checks results where `jax.debug_nans` or `debug_infs` is on, else None;
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own.
 """
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import threading
 
 import jax
+from jax._src import api as _api  # private: what is to be done after calls
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
 from jaxlib import xla_client as _xla_client  # private: clients are jax's to make
@@ -20,6 +23,9 @@ try:
     swap_x64 = _config.enable_x64.swap_local
     restore_x64 = _config.enable_x64.set_local
     trace_context = _config.trace_context
+    transformation = _core.trace_state_strong_ref
+    NO_TRANSFORMATION = _core.eval_trace
+    after_calls = _api._post_hook_state
     nothing_traced = _core.trace_state_clean
     _make_cpu_client = _xla_client.make_cpu_client
 except AttributeError as missing:  # pragma: no cover - only with a jax we do not know

@@ -28,6 +28,11 @@ equations(
     is_finite_of_abs=(match.is_finite(match.abs(x)), match.is_finite(x)),
 )
 equations(
+    dtypes="real",
+    example=lambda a: ops.square(a(6, dtype="float32")),
+    square_is_product=(match.square(x), match.multiply(x, x)),      # of complex numbers XLA makes another form
+)
+equations(
     example=lambda a: ops.real(ops.complex(a(6, dtype="float32"), a(6, dtype="float32"))),
     real_of_complex=(match.real(match.complex(x, y)), x),
 )

@@ -322,6 +322,11 @@ def is_generated_value(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and is_generated(value.owner.operation)
 
 
+FROM_MEMORY = {"stablehlo." + n for n in ("dot_general", "convolution", "custom_call", "sort", "fft", "cholesky",
+                                          "triangular_solve")}
+"""Ops that read whole arrays from memory: what they take is best made once, before the loop."""
+
+
 def sink_generators(module: ir.Module) -> None:
     """Put masks, index arrays and broadcast numbers that loops take from outside back into them, where they fuse.
 
@@ -338,7 +343,8 @@ def _sink_into(loop: ir.Operation, region: ir.Region) -> None:
     wanted = [v for v in captures(loop) if not isinstance(v.owner, ir.Block) and size(shape_of(v)) > 1
               and v.owner.name != "stablehlo.constant" and is_generated(v.owner.operation)]
     for value in wanted:
-        uses = [use for use in value.uses if _lies_in(use.owner.operation, region)]
+        uses = [use for use in value.uses if use.owner.operation.name not in FROM_MEMORY
+                and _lies_in(use.owner.operation, region)]
         if not uses:
             continue
         copies: dict[ir.Value, ir.Value] = {}

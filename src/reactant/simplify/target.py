@@ -86,6 +86,11 @@ def for_loops() -> Iterator[None]:
         _for_loops[0] = before
 
 
+def becomes_loops() -> bool:
+    """Whether the module becomes loops of our own."""
+    return _for_loops[0]
+
+
 def spread(value: ir.Value, depth: int = 6) -> bool:
     """Whether more elements are made of a value's than it has, through element-wise ops alone: XLA fuses all of that,
     and computes the value anew for each of them."""

@@ -12,6 +12,7 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import Site, match, producer, rewrite, variables
 from reactant.simplify.cleanup import COMPARE
+from reactant.simplify.target import becomes_loops
 from reactant.simplify.target_costs import costs
 
 x, i, d, n = variables("x i d n")
@@ -101,6 +102,8 @@ def argmax_is_two_reductions(site: Site):
     along, made, zero = site.attribute("dimensions"), producer(places), ops.constant_value(first)
     worst, dtype, counter = ops.constant_value(init), dtype_of(values), dtype_of(places)
     shape = shape_of(values)
+    if becomes_loops() and any(n > 1 for n in shape[along[0] + 1:]):
+        return None     # one pass with the columns side by side; along a row it would be one number after the other
     if len(along) != 1 or made is None or made.name != "stablehlo.iota" or made["iota_dimension"] != along[0] \
             or zero is None or zero.ndim or zero != 0 or worst is None or shape[along[0]] == 0:
         return None
