@@ -13,6 +13,7 @@ from reactant.rewrite import (
     named,
     once,
     one_of,
+    producer,
     registry,
     rest,
     rewrite,
@@ -185,6 +186,18 @@ LOOP = """%r:2 = stablehlo.while(%a = %z, %i = %n) : tensor<4xf32>, tensor<i32>
 BRANCH = """%r = "stablehlo.if"(%p) ({ %s = stablehlo.slice %e [0:4] : (tensor<8xf32>) -> tensor<4xf32>
                                stablehlo.return %s : tensor<4xf32> }, { stablehlo.return %z : tensor<4xf32> })
     : (tensor<i1>) -> tensor<4xf32>"""
+
+
+def test_rules_that_want_an_operand_made_by_an_op_are_not_asked_elsewhere():
+    asked = []
+
+    @rewrite(match.add(x, y), made_by=("stablehlo.sine", "stablehlo.cosine"))
+    def curious(x, y):
+        """Look, and decline."""
+        asked.append([each and each.name for each in (producer(x), producer(y))])
+
+    assert fires(lambda a: ops.add(ops.add(v := a(3), v), ops.add(v, ops.sine(v))), name="curious") == 0
+    assert asked == [[None, "stablehlo.sine"]]
 
 
 @pytest.mark.parametrize("program, count", [(LOOP, 0), (BRANCH, 1)])

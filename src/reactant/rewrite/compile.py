@@ -59,8 +59,8 @@ class Root:
     def __init__(self, name: str, candidates: list[tuple[Rule, Op | None]]):
         self.name = name
         self.candidates = candidates
-        self.width = min(MAX_WIDTH, max((_width(pattern) if pattern is not None else bool(rule.of)
-                                         for rule, pattern in candidates), default=0))
+        self.width = MAX_WIDTH if any(rule.made_by for rule, _ in candidates) else min(MAX_WIDTH, max(
+            (_width(pattern) if pattern is not None else bool(rule.of) for rule, pattern in candidates), default=0))
         patterns = [pattern.operands for _, pattern in candidates if pattern is not None]
         self.exact = [any(i < len(each) and isinstance(_inner(each[i]), (Literal, Splat)) for each in patterns)
                       for i in range(self.width)]
@@ -72,7 +72,7 @@ class Root:
     def select(self, key: tuple) -> tuple[Row, ...]:
         """The rules that can match when the first operands are defined by ops of the classes `key`."""
         found = tuple(Row(rule, None) if pattern is None else _row(rule, pattern) for rule, pattern in self.candidates
-                      if all(map(_possible, _operands(rule, pattern), key)))
+                      if all(map(_possible, _operands(rule, pattern), key)) and _made_by(rule, key))
         self.rows[key] = found
         return found
 
@@ -82,6 +82,12 @@ def _operands(rule: Rule, pattern: Op | None) -> tuple[Pattern, ...]:
     if pattern is not None:
         return pattern.operands
     return (Op((rule.of,), ()),) if rule.of else ()
+
+
+def _made_by(rule: Rule, key: tuple) -> bool:
+    """Whether an operand is made as the rule demands."""
+    return not rule.made_by or not {dialect_ops()[name] for name in rule.made_by}.isdisjoint(
+        CONSTANT if isinstance(kind, Content) else kind for kind in key)
 
 
 def compile_rules(rules: tuple[Rule, ...]) -> dict[str, Root]:

@@ -325,7 +325,8 @@ _EXAMPLES = (
 _COUNTER = lambda a: ops.dot_general(a(16, 16), a(16), contracting_dims=((1,), (0,)))  # noqa: E731
 
 
-@rewrite(dot(x, y), dtypes="real", changes="rounding", assumes="finite", example=_EXAMPLES, counter=_COUNTER)
+@rewrite(dot(x, y), dtypes="real", changes="rounding", assumes="finite", example=_EXAMPLES, counter=_COUNTER,
+         made_by=tuple(_READERS))
 def product_with_bands(x, y, d, t, result_dtype):
     """a matrix of few diagonals, known at run time, @ y = shifted rows of y times the diagonals, for finite numbers"""
     found = _product(x, y, d, result_dtype)
@@ -336,7 +337,7 @@ def product_with_bands(x, y, d, t, result_dtype):
     return total if first or len(shape_of(total)) == 1 else ops.transpose(total, (1, 0))
 
 
-@rewrite(dot(x, y), dtypes="real", changes="rounding", example=_EXAMPLES, counter=_COUNTER)
+@rewrite(dot(x, y), dtypes="real", changes="rounding", example=_EXAMPLES, counter=_COUNTER, made_by=tuple(_READERS))
 def product_with_bands_checked(x, y, d, t, result_dtype):
     """a matrix of few diagonals, known at run time, @ y = shifted rows of y times the diagonals; NaN as the zeros would
     make it"""

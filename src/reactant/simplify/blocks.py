@@ -97,7 +97,7 @@ def _applied(t: Template, found: Kronecker, k: int, values: ir.Value) -> ir.Valu
     return ops.reshape(outer, (m * r, columns))
 
 
-@rewrite(dot(x, y), dtypes="number", changes="rounding", assumes="finite",
+@rewrite(dot(x, y), dtypes="number", changes="rounding", assumes="finite", made_by=("stablehlo.reshape",),
          example=(lambda a: ops.dot_general(kronecker(a(2, 2), a(3, 2)), kronecker(a(2, 3), a(2, 2)),
                                             contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(kronecker(a(2, 3), a(2, 2)), kronecker(a(3, 2), a(2, 2)),
@@ -116,7 +116,7 @@ def product_of_kroneckers(x, y, d, t, result_dtype):
     return kronecker(*(_product(t, a, b, k, m) for a, b in zip(left, right, strict=True)))
 
 
-@rewrite(dot(x, y), dtypes="number", changes="rounding",
+@rewrite(dot(x, y), dtypes="number", changes="rounding", made_by=("stablehlo.reshape",),
          example=(lambda a: ops.dot_general(kronecker(a(4, 5), a(6, 7)), a(35, 2), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(kronecker(a(4, 5), a(6, 7)), a(24), contracting_dims=((0,), (0,))),
                   lambda a: ops.dot_general(a(2, 24), kronecker(a(4, 5), a(6, 7)), contracting_dims=((1,), (0,))),
@@ -181,6 +181,10 @@ class Block(NamedTuple):
 def _is_zero(value: ir.Value) -> bool:
     number = ops.constant_value(value)
     return number is not None and number.size > 0 and not any(number.strides) and number.flat[0] == 0
+
+
+_MADE = tuple(f"stablehlo.{name}" for name in ("constant", "pad", "concatenate", "dynamic_update_slice"))
+"""What puts blocks together."""
 
 
 def blocks_of(value: ir.Value, depth: int = BLOCKS) -> list[Block] | None:
@@ -307,13 +311,14 @@ _COUNTER = lambda a: ops.dot_general(ops.concatenate([a(33, 68), ops.pad(a(3, 4)
                                      a(68, 3), contracting_dims=((1,), (0,)))
 
 
-@rewrite(dot(x, y), dtypes="number", changes="rounding", assumes="finite", example=_EXAMPLES, counter=_COUNTER)
+@rewrite(dot(x, y), dtypes="number", changes="rounding", assumes="finite", example=_EXAMPLES, counter=_COUNTER,
+         made_by=_MADE)
 def product_with_blocks(x, y, d, t, result_dtype):
     """a matrix of blocks among zeros @ y = each block @ the rows of y that it meets, for finite numbers"""
     return _multiplied(x, y, d, t, result_dtype, False)
 
 
-@rewrite(dot(x, y), dtypes="real", changes="rounding", example=_EXAMPLES, counter=_COUNTER)
+@rewrite(dot(x, y), dtypes="real", changes="rounding", example=_EXAMPLES, counter=_COUNTER, made_by=_MADE)
 def product_with_blocks_checked(x, y, d, t, result_dtype):
     """a matrix of blocks among zeros @ y = each block @ the rows of y that it meets; NaN as the zeros would make it"""
     return _multiplied(x, y, d, t, result_dtype, True)

@@ -282,7 +282,7 @@ def fold_pad(c, x, low, high, interior, result_shape, result_dtype):
     return dense(result, result_dtype)
 
 
-@rewrite(match.concatenate(rest("xs"), dimension=d),
+@rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.constant",),
          example=lambda a: ops.concatenate([_vector(a, 2), _vector(a, 3)], 0),
          counter=lambda a: ops.concatenate([_vector(a, 2), a(3)], 0))
 def fold_concatenate(xs, d, result_shape, result_dtype):

@@ -104,7 +104,7 @@ def _at_one_place(a):
                       ops.dynamic_update_slice(array, a(2), place))
 
 
-@rewrite(match.select(p, x, y),
+@rewrite(match.select(p, x, y), made_by=("stablehlo.dynamic_update_slice",),
          example=(lambda a: ops.select(a(dtype="bool"), _updated(v := a(7), a), v),
                   lambda a: ops.select(a(dtype="bool"), v := a(7), _updated(v, a)), _at_one_place,
                   lambda a: ops.select(a(dtype="bool"), _updated(_updated(v := a(7), a), a), _updated(v, a))),

@@ -290,7 +290,7 @@ def sum_of_transforms(x, y, j, m, s, k, n, t, o):
     return ops.fft((ops.add if o.name == "stablehlo.add" else ops.subtract)(x, y), _kind(k), n)
 
 
-@rewrite(match.concatenate(rest("parts"), dimension=d), changes="rounding",
+@rewrite(match.concatenate(rest("parts"), dimension=d), changes="rounding", made_by=("stablehlo.fft",),
          example=lambda a: ops.concatenate([ops.fft(a(3, 8, dtype="complex64"), "FFT", (8,)),
                                             ops.fft(a(2, 8, dtype="complex64"), "FFT", (8,))], 0),
          counter=lambda a: ops.concatenate([ops.fft(a(3, 8, dtype="complex64"), "FFT", (8,)),

@@ -120,7 +120,7 @@ def ifs_of_one_condition(site: Site):
 def _companion(site: Site) -> ir.Operation | None:
     """An earlier if of the same condition, whose results nothing reads before this one."""
     op = site.op
-    if not pure(op):
+    if users(op.operands[0]) < 2 or not pure(op):
         return None
     needed = set(captures(op))
     for reader in islice(readers(op.operands[0]), MANY_READERS):
@@ -151,7 +151,7 @@ _RETURN = f"return %r : {ONE}"
 def branches_begin_alike(site: Site):
     """if p then f(g(x)) else h(g(x)) = y = g(x); if p then f(y) else h(y)"""
     left, right = site.body(0), site.body(1)
-    if not left or not right:
+    if {op.name for op in left}.isdisjoint({op.name for op in right} - {"stablehlo.constant"}):
         return None
     pairs = _shared(site, left, right)
     if not any(not is_generated(a) for a, _ in pairs):

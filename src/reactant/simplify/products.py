@@ -36,7 +36,7 @@ def _plain(d: DotDimensions, x: ir.Value, y: ir.Value) -> bool:
 
 # ---- batches that are none -----------------------------------------------------------------------------------------
 
-@rewrite(dot(x, y), dtypes="number",
+@rewrite(dot(x, y), dtypes="number", by_types=True,
          example=(lambda a: ops.dot_general(a(1, 3, 4), a(1, 4, 5), contracting_dims=((2,), (1,)),
                                             batching_dims=((0,), (0,))),
                   lambda a: ops.dot_general(a(3, 1, 4, 2), a(3, 4, 1, 5), contracting_dims=((2,), (1,)),
@@ -332,7 +332,7 @@ def poisoned(product: ir.Value, counted: ir.Value, met: ir.Value) -> ir.Value:
     return ops.select(sound, ops.add(product, 0), ops.splat(np.nan, product))
 
 
-@rewrite(dot(x, y), dtypes="float", changes="rounding",
+@rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.convert",),
          example=lambda a: ops.dot_general(_hot(a, 20, 7), a(7, 5), contracting_dims=((1,), (0,))),
          counter=lambda a: ops.dot_general(a(20, 7), a(7, 5), contracting_dims=((1,), (0,))))
 def one_hot_times_matrix(x, y, d, t, result_shape, result_dtype):

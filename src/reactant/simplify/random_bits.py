@@ -31,10 +31,11 @@ def uniform_of(value: ir.Value) -> ir.Value | None:
         return uniform_of(made.operands[0]) if shape_of(made.operands[0]) == shape_of(value) else None
     if made.name not in ("stablehlo.add", "stablehlo.subtract"):
         return None
-    one = ops.constant_value(made.operands[1])
     cast = producer(made.operands[0])
-    if one is None or not one.size or not (one == (-1 if made.name == "stablehlo.add" else 1)).all() or cast is None \
-            or cast.name != "stablehlo.bitcast_convert":
+    if cast is None or cast.name != "stablehlo.bitcast_convert":
+        return None
+    one = ops.constant_value(made.operands[1])
+    if one is None or not one.size or not (one == (-1 if made.name == "stablehlo.add" else 1)).all():
         return None
     joined = producer(cast.operands[0])
     places, exponent = EXPONENT[dtype]
@@ -82,8 +83,8 @@ def uniform_is_not_negative(x, c):
          counter=(lambda a: ops.compare(_uniform(a), 0.5, "EQ"), lambda a: ops.compare(_uniform(a), np.nan, "LT")))
 def uniform_against_limit(x, c, d):
     """u < c = k < ceil(c 2^23): the random integers are compared"""
-    places = uniform_of(x) if d in ("LT", "LE", "GT", "GE") and np.isfinite(c) else None
-    if places is None:
+    places = uniform_of(x) if d in ("LT", "LE", "GT", "GE") else None
+    if places is None or not np.isfinite(c):
         return None
     scale = 2.0 ** (23 if dtype_of(x).itemsize == 4 else 52)
     limit = min(max(float(c), -1.0), 2.0) * scale

@@ -337,9 +337,9 @@ def _as_slice(value: ir.Value) -> tuple[ir.Value, tuple, tuple, tuple]:
     return value, (0,) * len(extents), extents, (1,) * len(extents)
 
 
-def _joined_slice(left: ir.Value, right: ir.Value, d: int) -> tuple | None:
-    """The one slice that two slices of one value make next to each other along dimension d."""
-    (x, starts, limits, strides), (y, starts2, limits2, strides2) = _as_slice(left), _as_slice(right)
+def _joined_slice(one: tuple, left: ir.Value, other: tuple, d: int) -> tuple | None:
+    """The one slice that two slices (`left` and another one) of one value make next to each other along dimension d."""
+    (x, starts, limits, strides), (y, starts2, limits2, strides2) = one, other
     if x != y or strides != strides2 or shape_of(left)[d] == 0:
         return None
     after = starts[d] + shape_of(left)[d] * strides[d]
@@ -355,8 +355,9 @@ def _joined_slice(left: ir.Value, right: ir.Value, d: int) -> tuple | None:
          counter=lambda a: ops.concatenate([ops.slice(v := a(7), (1,), (3,)), ops.slice(v, (4,), (6,))], 0))
 def concatenate_of_adjacent_slices(xs, d):
     """concatenate(x[a:b], x[b:c]) = x[a:c]"""
+    parts = [_as_slice(v) for v in xs]
     for i in range(len(xs) - 1):
-        joined = _joined_slice(xs[i], xs[i + 1], d)
+        joined = _joined_slice(parts[i], xs[i], parts[i + 1], d)
         if joined is not None:
             return ops.concatenate([*xs[:i], _slice(*joined), *xs[i + 2:]], d)
     return None
@@ -385,7 +386,7 @@ def _scalar_of(value: ir.Value) -> ir.Value:
     return ops.constant(array[(0,) * array.ndim], array.dtype)
 
 
-@rewrite(match.concatenate(rest("xs"), dimension=d),
+@rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.constant", "stablehlo.broadcast_in_dim"),
          example=(lambda a: ops.concatenate([ops.splat(3, a(2)), a(4), ops.splat(3, a(1))], 0),
                   lambda a: ops.concatenate([ops.broadcast_in_dim(a(), (2, 3), ()), a(2, 4)], 1)),
          counter=lambda a: ops.concatenate([ops.splat(3, a(2)), a(4), ops.splat(2, a(1))], 0), dtypes="number")
@@ -422,7 +423,7 @@ def concatenate_of_repetitions(xs, d, result_shape):
     return ops.broadcast_in_dim(made.operands[0], result_shape, made["broadcast_dimensions"])
 
 
-@rewrite(match.concatenate(rest("xs"), dimension=d),
+@rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.transpose",),
          example=lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), ops.transpose(a(4, 3), (1, 0))], 1),
          counter=lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), a(3, 4)], 1))
 def concatenate_of_transposes(xs, d):
@@ -437,7 +438,7 @@ def concatenate_of_transposes(xs, d):
     return ops.transpose(ops.concatenate([m.operands[0] for m in made], order[d]), order)
 
 
-@rewrite(match.concatenate(rest("xs"), dimension=d),
+@rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.reverse",),
          example=lambda a: ops.concatenate([ops.reverse(a(2), (0,)), ops.reverse(a(3), (0,))], 0))
 def concatenate_of_reverses(xs, d):
     """concatenate(reverse(x), reverse(y)) = reverse(concatenate(y, x))"""

@@ -56,6 +56,10 @@ def diagonal_of(value: ir.Value) -> ir.Value:
     return ops.slice(ops.reshape(value, (side * side,)), (0,), (side * side,), (side + 1,))
 
 
+_MADE = ("stablehlo.convert", "stablehlo.select", "stablehlo.constant")
+"""What makes diagonal matrices."""
+
+
 def entries(value: ir.Value) -> ir.Value | np.ndarray | None:
     """The diagonal of a matrix that is zero elsewhere: a vector, or a known number for all; None for any other."""
     shape = shape_of(value)
@@ -146,7 +150,7 @@ def _with_diagonal(x: ir.Value, y: ir.Value, d: DotDimensions) -> tuple | None:
     return None
 
 
-@rewrite(dot(x, y), dtypes="inexact", assumes="finite",
+@rewrite(dot(x, y), dtypes="inexact", assumes="finite", made_by=_MADE,
          example=(lambda a: ops.dot_general(_diagonal(a), a(5, 3), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(_diagonal(a), a(3, 5, 2), contracting_dims=((0,), (1,))),
                   lambda a: ops.dot_general(a(2, 5, 3), _diagonal(a), contracting_dims=((1,), (0,)))),
@@ -161,7 +165,7 @@ def dot_of_diagonal(x, y, d, t, result_dtype):
     return _scaled(vector, turned, 0 if first else len(shape_of(turned)) - 1)
 
 
-@rewrite(dot(x, y), dtypes="real",
+@rewrite(dot(x, y), dtypes="real", made_by=_MADE,
          example=(lambda a: ops.dot_general(_diagonal(a), a(5, 3), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(_diagonal(a), a(3, 5, 2), contracting_dims=((0,), (1,))),
                   lambda a: ops.dot_general(a(2, 5, 3), _diagonal(a), contracting_dims=((1,), (0,)))),
