@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HELP = "show a kernel of a .cu, .c, .ll or .py file after any step of raising it to tensors"
 
-STAGES = ("explain", "llvm", "ingest", "pointers", "structured", "counted", "tensors", "optimised", "native")
+STAGES = ("explain", "llvm", "ingest", "pointers", "structured", "counted", "tensors", "optimised", "native", "ptx")
 _SIZES = re.compile(r"(\w+)\[([\d, ]*)\]")
 
 
@@ -32,7 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage", choices=STAGES, default="explain",
                         help="what to print: the outcome and its reasons (default), LLVM IR after clean-up, MLIR "
                              "after a "
-                             "step, StableHLO as raised or after the default pipeline, LLVM IR of the native code")
+                             "step, StableHLO as raised or after the default pipeline, LLVM IR of the native code, "
+                             "assembly for NVIDIA's GPUs")
+    parser.add_argument("--target", choices=("cpu", "gpu"),
+                        help="what `explain` is about: where a kernel that is no tensor program runs")
     parser.add_argument("--define", action="append", default=[], metavar="NAME[=VALUE]", help="macro, may be repeated")
     parser.add_argument("--include", action="append", default=[], metavar="FOLDER", help="headers, may be repeated")
 
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     launch = kernel[_sizes(options.grid), _sizes(options.block), 0, options.shared]
     given = launch.with_variables(tuple(arguments), {})
     if options.stage == "explain":
-        print(lowering_of(launch.way_in, launch.launch, given))
+        print(lowering_of(launch.way_in, launch.launch, given, options.target))
         return 0
     with building():
         print(_text(record_of(launch.way_in, launch.launch, given), options.stage))
@@ -55,12 +58,14 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(record: KernelRecord, stage: str) -> str:
     from reactant import native, pipelines
-    from reactant.kernels import tensors
+    from reactant.kernels import ptx, tensors
     from reactant.kernels.stages import STAGES as STEPS
     from reactant.kernels.stages import run_stages
 
     if stage == "llvm":
         return record.llvm
+    if stage == "ptx":
+        return ptx.compile_kernel(record).text
     if stage in STEPS:
         return str(run_stages(record, stage))
     if stage == "native":

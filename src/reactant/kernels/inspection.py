@@ -14,6 +14,7 @@ from reactant.kernels.building import WayIn
 from reactant.kernels.described import Described
 from reactant.kernels.memory import Binding, bind
 from reactant.kernels.record import KernelRecord
+from reactant.options import CompileOptions
 
 
 def record_of(way_in: WayIn, how: launch.Launch, arguments: tuple) -> KernelRecord:
@@ -21,14 +22,14 @@ def record_of(way_in: WayIn, how: launch.Launch, arguments: tuple) -> KernelReco
     return _bound(way_in, arguments, lambda binding: launch.record_of(way_in, how, binding))
 
 
-def lowering_of(way_in: WayIn, how: launch.Launch, arguments: tuple) -> dispatch.Lowering:
-    """What a launch with these arguments becomes."""
-    return _bound(way_in, arguments, lambda binding: launch.lowered(way_in, how, binding)[1])
+def lowering_of(way_in: WayIn, how: launch.Launch, arguments: tuple, target: str | None = None) -> dispatch.Lowering:
+    """What a launch with these arguments becomes, for a target of `CompileOptions`."""
+    return _bound(way_in, arguments, lambda binding: launch.lowered(way_in, how, binding)[1], target)
 
 
-def _bound(way_in: WayIn, arguments: tuple, look: Callable[[Binding], Any]) -> Any:
+def _bound(way_in: WayIn, arguments: tuple, look: Callable[[Binding], Any], target: str | None = None) -> Any:
     if not is_tracing():
-        with building(), tracing() as session:
+        with building(), tracing(CompileOptions(target=target)) as session:
             return _bound(way_in, _traced(session, arguments), look)
     binding = bind(arguments, launch.parameter_names(way_in))
     launch.with_result(way_in, binding)
