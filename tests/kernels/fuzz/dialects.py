@@ -3,6 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+WEIGHTS = (0.5, 1.0, -2.0, 4.0, 0.25)
+"""A constant table of every program."""
+
 
 class Python:
     """Numba-CUDA."""
@@ -121,9 +124,26 @@ class Python:
     def local(self, name: str, size: int, dtype: str) -> None:
         self.line(f"{name} = cuda.local.array({size}, {dtype})")
 
-    def atomic(self, operation: str, array: str, index: str, value: str) -> None:
+    def atomic(self, operation: str, array: str, index: str, value: str, dtype: str = "") -> None:
+        """larger: the maximum, by a loop that compares and swaps."""
+        if operation == "larger":
+            return self.line(f"larger_of({array}, {index}, {value})")
         name = {"and": "and_", "or": "or_"}.get(operation, operation)
         self.line(f"cuda.atomic.{name}({array}, {index}, {value})")
+
+    def block_vote(self, kind: str, condition: str) -> str:
+        return f"int(cuda.syncthreads_{kind}(1 if {condition} else 0))"
+
+    def weights(self) -> None:
+        self.line("weights = cuda.const.array_like(WEIGHTS)")
+
+    def declare_pair(self, name: str, x: str, y: str) -> tuple[str, str]:
+        """A variable of two floating-point numbers; what they are called."""
+        self.line(f"{name} = (float({x}), float({y}))")
+        return f"{name}[0]", f"{name}[1]"
+
+    def exchange_pair(self, name: str) -> None:
+        self.line(f"{name} = ({name}[1], {name}[0])")
 
     def thread(self) -> dict[str, str]:
         found = {f"t{d}": f"cuda.threadIdx.{d}" for d in "xyz"} | {f"b{d}": f"cuda.blockIdx.{d}" for d in "xyz"}
@@ -242,8 +262,24 @@ class Cuda(Python):
     def local(self, name: str, size: int, dtype: str) -> None:
         self.line(f"{_C[dtype]} {name}[{size}];")
 
-    def atomic(self, operation: str, array: str, index: str, value: str) -> None:
+    def atomic(self, operation: str, array: str, index: str, value: str, dtype: str = "") -> None:
+        value = f"({_C[dtype]})({value})" if dtype else value
+        if operation == "larger":
+            return self.line(f"larger_of(&{array}[{index}], {value});")
         self.line(f"atomic{operation.capitalize()}(&{array}[{index}], {value});")
+
+    def block_vote(self, kind: str, condition: str) -> str:
+        return f"__syncthreads_{kind}({condition})"
+
+    def weights(self) -> None:
+        return
+
+    def declare_pair(self, name: str, x: str, y: str) -> tuple[str, str]:
+        self.line(f"double2 {name} = make_double2({x}, {y});")
+        return f"{name}.x", f"{name}.y"
+
+    def exchange_pair(self, name: str) -> None:
+        self.line(f"{name} = make_double2({name}.y, {name}.x);")
 
     def thread(self) -> dict[str, str]:
         found = {f"t{d}": f"(int)threadIdx.{d}" for d in "xyz"} | {f"b{d}": f"(int)blockIdx.{d}" for d in "xyz"}
@@ -259,4 +295,5 @@ class Cuda(Python):
 
 
 _C = {"float64": "double", "float32": "float", "int32": "int", "int64": "long long", "uint8": "unsigned char",
-      "int16": "short", "uint32": "unsigned", "int": "int", "float": "double", "int8": "signed char"}
+      "int16": "short", "uint32": "unsigned",
+      "uint64": "unsigned long long", "int": "int", "float": "double", "int8": "signed char"}

@@ -95,6 +95,18 @@ static unsigned __ballot_sync(unsigned, bool p) {
 static bool __any_sync(unsigned m, bool p) { return __ballot_sync(m, p) != 0; }
 static bool __all_sync(unsigned m, bool p) { return __ballot_sync(m, !p) == 0; }
 
+template <class T> static unsigned __match_any_sync(unsigned, T v) {
+    slots[current] = 0;
+    memcpy(&slots[current], &v, sizeof(T));
+    warp_meets();
+    unsigned same = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+        int other = current / 32 * 32 + lane;
+        if (other < count && !finished[other] && slots[other] == slots[current]) same |= 1u << lane;
+    }
+    warp_meets();
+    return same;
+}
 static unsigned __activemask() { return __ballot_sync(0xffffffffu, true); }
 static void __syncwarp(unsigned = 0xffffffffu) { warp_meets(); }
 static int __syncthreads_count(int p) {

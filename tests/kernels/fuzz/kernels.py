@@ -4,28 +4,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from tests.kernels.fuzz.dialects import Python
-
-LIMIT = 4096.0
-
-
-@dataclass
-class Number:
-    """An expression and the interval that its value is in."""
-
-    text: str
-    low: float
-    high: float
-
-    @property
-    def bound(self) -> float:
-        return max(abs(self.low), abs(self.high))
+from tests.kernels.fuzz.dialects import WEIGHTS, Python
+from tests.kernels.fuzz.numbers import LIMIT, Number
+from tests.kernels.fuzz.phases import Phases
 
 
-class KernelWriter:
+class KernelWriter(Phases):
     """Writes one kernel over the buffers of a program."""
 
     def __init__(self, r: random.Random, dialect: Python, name: str, n: int, buffers: list[Any], block: tuple,
@@ -44,6 +30,7 @@ class KernelWriter:
         self.readable = ["a0", "a1", "p", states[0], planes[0]]
         self.state, self.plane = states[1], planes[1]
         self.operations = {c: r.choice(["add", "max", "min"]) for c in ("c0", "c1")}
+        self.operations["c2"] = r.choice(["add", "sub", "and", "or", "xor", "max", "min", "larger"])
         self.returned = False
 
     # -- names and expressions
@@ -180,6 +167,8 @@ class KernelWriter:
             return Number(d.magnitude(a.text, "float"), 0, a.bound)
         if kind == 9 and self.names < 40:
             return self.function(a)
+        if kind == 10 and r.random() < 0.4:
+            return Number(d.element("weights", [self.inside(self.whole(1), len(WEIGHTS))], [len(WEIGHTS)]), -2.0, 4.0)
         if kind == 10:
             x, y = (self.load(r.choice(["a0", "a1"]), 1) for _ in range(2))
             return Number(f"({x.text} * {y.text})", -64, 64)
@@ -392,9 +381,21 @@ class KernelWriter:
         d.declare(value, f"{name}[{self.inside(self.whole(1), size)}]", "float")
         self.add("float", Number(value, -LIMIT, LIMIT))
 
+    def pair(self) -> None:
+        """Two numbers in one value, which a branch may exchange."""
+        d, name = self.d, self.new("pair")
+        x, y = d.declare_pair(name, self.clamped(self.real(1)).text, self.clamped(self.real(1)).text)
+        self.open_branch(self.condition(1), lambda: d.exchange_pair(name))
+        self.add("float", Number(x, -LIMIT, LIMIT))
+        self.add("float", Number(y, -LIMIT, LIMIT))
+
     def atomics(self) -> None:
-        name = self.r.choice(["c0", "c1"])
+        name = self.r.choice(["c0", "c1", "c2"])
         self.used[name] = None
+        if name == "c2":
+            value = f"({self.whole(1).text}) & 127"
+            return self.d.atomic(self.operations[name], name, self.inside(self.whole(1), 5), value,
+                                 self.buffers[name].dtype)
         operation = self.operations[name]
         if name == "c1" and self.d.name == "cuda":
             operation = self.operations[name] = "add"
@@ -409,136 +410,11 @@ class KernelWriter:
 
     def statements(self, count: int, jumps: bool = True) -> None:
         for _ in range(count):
-            kinds = ["variable", "variable", "counter", "change", "change", "atomics", "flag", "local"]
+            kinds = ["variable", "variable", "counter", "change", "change", "atomics", "flag", "local", "pair"]
             if self.depth < 3:
                 kinds += ["branch", "branch", "loop", "loop", "search"]
             kind = self.r.choice(kinds)
             self.variable("int") if kind == "counter" else getattr(self, kind)()
-
-    # -- phases, which all threads of a block reach
-
-    def exchange_phase(self) -> None:
-        """Each thread writes its place of shared memory, all read any."""
-        r, d = self.r, self.d
-        name, kind = self.new("tile"), r.choice(["float64", "float64", "float32", "int32"])
-        dynamic = not self.dynamic_bytes and r.random() < 0.25
-        size = self.in_block
-        if dynamic:
-            self.dynamic_bytes = size * (8 if kind == "float64" else 4)
-        d.shared(name, (size,), kind, dynamic)
-        own = r.choice(["t", f"({size - 1} - t)", f"(t + {r.randint(1, 5)}) % {size}"])
-        value = (self.clamped(self.whole(), 1000) if kind == "int32" else self.clamped(self.real())).text
-        if kind == "int32":
-            value = f"({value}) % 1000"
-        d.assign(f"{name}[{own}]", value)
-        d.barrier()
-        found = self.new()
-        text = f"{name}[{self.inside(self.whole(1), size)}]"
-        if r.random() < 0.4:
-            text = d.select("t > 0", f"{name}[{d.larger('t - 1', '0')}]", text)
-        if r.random() < 0.3:
-            d.declare(found, "0.0", "float")
-            d.open_for("z", "0", str(min(size, r.choice([3, 8, 16]))), 1)
-            d.assign(found, f"{found} + {d.real(f'{name}[z]')}")
-            d.close()
-            self.add("float", Number(found, -16 * LIMIT, 16 * LIMIT))
-        else:
-            d.declare(found, d.real(text), "float")
-            self.add("float", Number(found, -LIMIT, LIMIT))
-        d.barrier()
-
-    def tree_phase(self) -> None:
-        """A reduction in shared memory."""
-        r, d = self.r, self.d
-        size, top = self.in_block, 1
-        while top * 2 < size:
-            top *= 2
-        name, step = self.new("tree"), self.new("half")
-        d.shared(name, (size,), "float64", False)
-        d.assign(f"{name}[t]", self.clamped(self.real(1), 64.0).text)
-        d.barrier()
-        d.declare(step, str(top), "int")
-        d.open_while(f"{step} > 0")
-        guard = f"t < {step}" if size == 2 * top else d.both(f"t < {step}", f"t + {step} < {size}")
-        d.open_if(guard)
-        d.assign(f"{name}[t]", f"{name}[t] + {name}[t + {step}]")
-        d.close()
-        d.barrier()
-        d.assign(step, d.divide(step, 2))
-        d.close()
-        found = self.new()
-        d.declare(found, f"{name}[{r.choice(['0', '0', 't'])}]", "float")
-        self.add("float", Number(found, -8192, 8192))
-        d.barrier()
-
-    def rounds_phase(self) -> None:
-        """A loop with barriers, in which neighbours exchange."""
-        r, d = self.r, self.d
-        name, turn = self.new("ring"), self.new("turn")
-        size, turns = self.in_block, r.randint(1, 4)
-        d.shared(name, (size,), "float64", False)
-        mine = self.new()
-        d.declare(mine, d.real(self.clamped(self.real(1), 64.0).text), "float")
-        d.open_for(turn, "0", str(turns), 1)
-        d.assign(f"{name}[t]", mine)
-        d.barrier()
-        if r.random() < 0.3:
-            d.open_if(f"t >= {turn}")
-            d.assign(mine, f"{mine} + {name}[t - {turn}]")
-            d.close()
-        else:
-            d.assign(mine, f"{mine} + {name}[(t + {turn} + {r.randint(0, 2)}) % {size}]")
-        d.barrier()
-        d.close()
-        self.add("float", Number(mine, -64 * 16, 64 * 16))
-
-    def count_phase(self) -> None:
-        """A histogram in shared memory."""
-        r, d = self.r, self.d
-        name, size = self.new("bins"), r.choice([1, 4, 9])
-        d.shared(name, (size,), "int32", False)
-        d.open_if(f"t < {size}") if self.in_block >= size else d.open_for("z", "t", str(size), self.in_block)
-        d.assign(f"{name}[{'t' if self.in_block >= size else 'z'}]", "0")
-        d.close()
-        d.barrier()
-        operation = r.choice(["add", "max"])
-        if r.random() < 0.5:
-            d.open_if(self.condition(1))
-            d.atomic(operation, name, self.inside(self.whole(1), size), str(r.randint(1, 3)))
-            d.close()
-        else:
-            d.atomic(operation, name, self.inside(self.whole(1), size), str(r.randint(1, 3)))
-        d.barrier()
-        found = self.new()
-        d.declare(found, self.d.loaded(f"{name}[{self.inside(self.whole(1), size)}]", "int"), "int")
-        self.add("int", Number(found, 0, 200))
-        d.barrier()
-
-    def warp_phase(self) -> None:
-        """Shuffles and votes, of whole warps and of the last one (CUDA C++ only: Numba's simulator has none)."""
-        r, d = self.r, self.d
-        if d.name == "numba":
-            return self.exchange_phase()
-        value, found = self.new(), self.new()
-        d.declare(value, self.clamped(self.real(1), 64.0).text, "float")
-        rest = self.in_block % 32
-        widths = [w for w in (32, 16, 8, 4, 2) if rest % w == 0 or (w == 32 and rest == 0)]
-        kind = r.choice(["tree", "down", "up", "idx", "ballot", "any", "all"] if widths else ["ballot", "any", "all"])
-        if kind in ("ballot", "any", "all"):
-            d.line(f"int {found} = (int)(__{kind}_sync(0xffffffffu, {self.condition(1)}) & 0xffff);")
-            self.add("int", Number(found, 0, 65535))
-            return
-        width = widths[0]
-        if kind == "tree":
-            d.declare(found, value, "float")
-            d.line(f"for (int m = {width // 2}; m > 0; m /= 2) {found} += __shfl_xor_sync(0xffffffffu, {found}, m, "
-                   f"{width});")
-        elif kind == "idx":
-            source = self.inside(self.whole(1), width)
-            d.declare(found, f"__shfl_sync(0xffffffffu, {value}, {source}, {width})", "float")
-        else:
-            d.declare(found, f"__shfl_{kind}_sync(0xffffffffu, {value}, {r.choice([1, 2, 3])}, {width})", "float")
-        self.add("float", Number(found, -64 * 32, 64 * 32))
 
     # -- the whole kernel
 
@@ -549,8 +425,9 @@ class KernelWriter:
         if style == "phases":
             for _ in range(r.randint(1, 3)):
                 self.statements(r.randint(0, 2))
-                getattr(self, r.choice(["exchange_phase", "exchange_phase", "tree_phase", "rounds_phase",
-                                        "count_phase", "warp_phase"]))()
+                getattr(self, r.choice(["exchange_phase", "exchange_phase", "tree_phase", "rounds_phase", "count_phase",
+                                        "warp_phase", "warp_phase", "relay_phase", "relay_phase", "block_vote_phase",
+                                        "match_phase"]))()
             style = r.choice(["guard", "return", "plane"])
         if style == "plane":
             return self.plane_part()
@@ -574,6 +451,7 @@ class KernelWriter:
                 t = f"{t} + {names[f't{letter}']} * {math.prod(self.block[:axis])}"
             if len(self.grid) > axis:
                 b = f"{b} + {names[f'b{letter}']} * {math.prod(self.grid[:axis])}"
+        d.weights()
         d.declare("t", t, "int")
         d.declare("b", b, "int")
         if len(self.block) == len(self.grid) == 1 and d.name == "numba" and self.r.random() < 0.7:
@@ -669,7 +547,12 @@ class KernelWriter:
         return [*arrays, ("n", "int"), ("scale", "float")]
 
     def arguments(self) -> list[str]:
-        return [name for name, _ in self.parameters()]
+        """What the host passes; Numba's arrays may be backwards."""
+        names = [name for name, _ in self.parameters()]
+        if self.d.name == "numba":
+            names = [f"{a}[::-1]" if a in ("a0", "a1", "p", "s0", "s1", "q0") and self.r.random() < 0.1 else a
+                     for a in names]
+        return names
 
     def text(self) -> list[str]:
         return self.d.kernel(self.name, self.parameters())

@@ -20,14 +20,32 @@ HEADER = Path(__file__).with_name("emulated_cuda.h")
 
 SIMULATE = """
 import importlib.util, pickle, sys, types, warnings
+import numpy as np
 warnings.simplefilter("ignore")
+
+class Kernels:
+    # those of a module, which take views that go backwards too
+    def __init__(self, module):
+        self.module = module
+    def __getattr__(self, name):
+        class Kernel:
+            def __getitem__(_, launch):
+                def call(*arguments):
+                    given = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
+                    getattr(self.module, name)[launch](*given)
+                    for a, b in zip(arguments, given):
+                        if a is not b:
+                            a[...] = b
+                return call
+        return Kernel()
+
 for folder, name, host, arrays in pickle.load(open(sys.argv[1], "rb")):
     spec = importlib.util.spec_from_file_location(name, f"{folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     scope = {}
     exec(host, scope)
-    scope["host"](module, *arrays)
+    scope["host"](Kernels(module), *arrays)
     pickle.dump(arrays, open(f"{folder}/{name}.result", "wb"))
 """
 

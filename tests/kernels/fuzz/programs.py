@@ -12,11 +12,28 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.kernels.fuzz.dialects import Cuda, Python
+from tests.kernels.fuzz.dialects import WEIGHTS, Cuda, Python
 from tests.kernels.fuzz.kernels import KernelWriter
 
-BLOCKS = [(8,), (32,), (12,), (16,), (20,), (4, 3), (4, 4), (8, 2), (3, 2, 2), (1,), (64,), (33,)]
+BLOCKS = [(8,), (32,), (12,), (16,), (20,), (4, 3), (4, 4), (8, 2), (3, 2, 2), (1,), (64,), (33,), (12, 4), (10, 7),
+          (3, 5, 4)]
 GRIDS = [(1,), (2,), (3,), (2, 2), (1, 3), (2, 1, 2)]
+
+BETWEEN = ["s0[:] = np.minimum(np.maximum(s0, -100.0), 100.0)", "q0 += 1.0", "a0[:] = a0[::-1].copy()",
+           "o0[1:] = o0[:-1].copy()", "w0[:] = (w0 + 5) % 60", "s1[::2] = s1[::2] * 0.5 + 1.0"]
+"""Array code between launches."""
+LARGER_OF = """
+@cuda.jit(device=True)
+def larger_of(array, index, value):
+    old = array[index]
+    while old < value:
+        seen = old
+        old = cuda.atomic.cas(array, index, seen, value)
+        if old == seen:
+            break
+
+
+""".split("\n")
 
 
 @dataclass
@@ -68,7 +85,9 @@ def random_program(seed: int, language: str) -> Program:
                Array("o0", (r.choice([n, 2 * n]),), r.choice(["float64", "float32", "int64"])),
                Array("o1", (n + 3,), r.choice(["int32", "int64", "float64", "uint8", "int8", "uint32"])),
                Array("c0", (9,), r.choice(["int32", "int64"] if language == "numba" else ["int32"])),
-               Array("c1", (7,), "float64"), Array("f0", (6,), "int32")]
+               Array("c1", (7,), "float64"), Array("f0", (6,), "int32"), Array("w0", (4,), "int32"),
+               Array("c2", (5,), r.choice(["int32", "uint32", "int64"] if language == "numba" else
+                                          ["int32", "uint32", "uint64"]))]
     kernels, functions, launches = [], [], []
     for number in range(r.choice([1, 1, 2, 2, 3])):
         writer = KernelWriter(r, Python() if language == "numba" else Cuda(), f"k{number}", n, buffers,
@@ -83,9 +102,14 @@ def random_program(seed: int, language: str) -> Program:
 
 def _source(language: str, functions: list[str], kernels: list[KernelWriter]) -> str:
     if language == "numba":
-        head = ["import math", "import numpy as np", "from numba import cuda, float32, float64, int32", "", ""]
+        head = ["import math", "import numpy as np", "from numba import cuda, float32, float64, int32", "",
+                f"WEIGHTS = np.array({list(WEIGHTS)})", "", *LARGER_OF]
     else:
-        head = ["__device__ int lesser(int a, int b) { return a < b ? a : b; }",
+        head = [f"__constant__ double weights[{len(WEIGHTS)}] = {{{', '.join(map(str, WEIGHTS))}}};",
+                "template <class T> __device__ void larger_of(T *p, T v) {",
+                "    T old = *p, seen;",
+                "    do { seen = old; if (seen >= v) return; old = atomicCAS(p, seen, v); } while (old != seen);", "}",
+                "__device__ int lesser(int a, int b) { return a < b ? a : b; }",
                 "__device__ double lesser(double a, double b) { return a < b ? a : b; }",
                 "__device__ int greater(int a, int b) { return a > b ? a : b; }",
                 "__device__ double greater(double a, double b) { return a > b ? a : b; }", ""]
@@ -93,7 +117,8 @@ def _source(language: str, functions: list[str], kernels: list[KernelWriter]) ->
 
 
 def _host(r: random.Random, n: int, launches: list[tuple]) -> str:
-    lines = [f"def host(k, a0, a1, p, s0, s1, q0, q1, o0, o1, c0, c1, f0, scale=2.0, n={n}):"]
+    lines = ["import numpy as np",
+             f"def host(k, a0, a1, p, s0, s1, q0, q1, o0, o1, c0, c1, f0, w0, c2, scale=2.0, n={n}):"]
     turns = r.choice([1, 1, 2, 3])
     depth = "    "
     if turns > 1:
@@ -101,6 +126,8 @@ def _host(r: random.Random, n: int, launches: list[tuple]) -> str:
         depth *= 2
     for name, grid, block, shared, arguments in launches:
         lines.append(f"{depth}k.{name}[{grid}, {block}, 0, {shared}]({', '.join(arguments)})")
+        if r.random() < 0.3:
+            lines.append(depth + r.choice(BETWEEN))
     if turns > 1 and r.random() < 0.6:
         lines.append(f"{depth}s0, s1 = s1, s0")
         lines.append(f"{depth}q0, q1 = q1, q0")
