@@ -1,6 +1,8 @@
 """What needs an accelerator; run with `python -m pytest -m gpu` on a machine that has one."""
 from __future__ import annotations
 
+import importlib.util
+
 import jax
 import numpy as np
 import pytest
@@ -52,3 +54,60 @@ def test_device_arrays_stay_on_the_device(gpu):
 
 def test_the_device_is_listed(gpu):
     assert any(device.platform == "gpu" for device in reactant.devices())
+
+
+# ---- kernels as themselves -----------------------------------------------------------------------------------------
+
+def kernel_cases():
+    if importlib.util.find_spec("numba_cuda") is None or importlib.util.find_spec("ziglang") is None:
+        return []
+    from tests.kernels.test_corpus import CASES
+    return CASES
+
+
+@pytest.mark.parametrize("lower", ["native", "auto"])
+@pytest.mark.parametrize("frontend", ["cuda", "numba"])
+@pytest.mark.parametrize("case", kernel_cases(), ids=lambda case: case.name)
+def test_kernels(gpu, case, frontend, lower):
+    """PTX ("native") and tensor programs on the GPU, against NumPy."""
+    case.check(frontend, lower)
+
+
+def test_kernels_change_memory_in_place(gpu):
+    """A kernel between array code, in a loop, on views, with a number of the run; and what it wrote is seen after."""
+    cuda = pytest.importorskip("numba.cuda")
+
+    @cuda.jit
+    def add(x, y, s):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] += s * y[i]
+
+    launch = reactant.kernel(add, lower="native")[2, 32]
+
+    def program(a, s):
+        for _ in range(3):
+            a = a * 2
+            launch(a[1::2], a[::2], s)
+        return a.sum(), a
+
+    expected = np.arange(40.0)
+    for _ in range(3):
+        expected = expected * 2
+        expected[1::2] += 0.5 * expected[::2]
+    total, found = reactant.jit(program)(np.arange(40.0), 0.5)
+    np.testing.assert_array_equal(found, expected)
+    assert total == expected.sum()
+
+
+@pytest.mark.parametrize("bytes_of_shared_memory", [1000, 60_000])
+def test_what_threads_do_together(gpu, bytes_of_shared_memory):
+    """Shuffles, votes, matches, barriers that reduce, atomics, dynamic shared memory beyond 48 KiB."""
+    test_ptx = pytest.importorskip("tests.kernels.test_ptx")
+    kernel = reactant.kernel(reactant.cuda.load(test_ptx.TOGETHER).together, lower="native")
+    found, expected = test_ptx.together_arguments(), test_ptx.together_arguments()
+    kernel[1, (16, 4), 0, bytes_of_shared_memory](*found, 64)
+    with jax.default_device(jax.devices("cpu")[0]):
+        kernel[1, (16, 4), 0, bytes_of_shared_memory](*expected, 64)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)

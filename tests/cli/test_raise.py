@@ -31,11 +31,22 @@ def file(tmp_path):
     ("explain", ["saxpy: raised to a tensor program"]), ("llvm", ["define void @kernel.saxpy", "!dbg"]),
     ("ingest", ["func.func @kernel", "llvm.load"]), ("pointers", ["memref.load", "cf.cond_br"]),
     ("structured", ["scf.if"]), ("counted", ["scf.if", "memref.store"]), ("tensors", ["stablehlo.multiply"]),
-    ("optimised", ["stablehlo.multiply", "stablehlo.add"]), ("native", ["define", "fmul"])])
+    ("optimised", ["stablehlo.multiply", "stablehlo.add"]), ("native", ["define", "fmul"]),
+    ("ptx", [".visible .entry saxpy_", ".reqntid 32, 1, 1", "mul.rn.f32"])])
 def test_stages(file, capsys, stage, words):
     assert main(["raise", file, *LAUNCH, "--stage", stage]) == 0
     printed = capsys.readouterr().out
     assert all(word in printed for word in words)
+
+
+def test_what_runs_on_a_gpu(tmp_path, capsys):
+    (tmp_path / "f.cu").write_text("__global__ void first(int *x, int *width) {\n"
+                                   "    x[threadIdx.x] = __shfl_sync(~0u, x[threadIdx.x], 0, *width);\n}\n")
+    launch = ["raise", str(tmp_path / "f.cu"), "--block", "32", "--args", "int32[32]", "int32[1]"]
+    assert main([*launch, "--target", "gpu"]) == 0
+    assert main(launch) == 0
+    assert [line.split(": ", 1)[1] for line in capsys.readouterr().out.splitlines() if line.startswith("first")] == \
+        ["runs as itself on the GPU (PTX)", "compiled for the CPU"]
 
 
 def test_templates_and_macros(file, capsys):
