@@ -77,7 +77,7 @@ class Function:
 Pass = "str | Fixpoint | Mlir | Differentiate | Callable[[ir.Module], Any]"
 
 PASSES: dict[str, Any] = {
-    "inline": modules.inline_calls,
+    "inline": Function(modules.inline_calls, ("func.call",)),
     "cse": Mlir("func.func(cse)"),
     "differentiate": Differentiate(),
     "legalize_chlo": Mlir("func.func(chlo-legalize-to-stablehlo)"),
@@ -154,15 +154,16 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     options = options or CompileOptions()
     report = report if report is not None else Report()
     with building(), collecting_later(), target_costs.target(options.target):
-        report.operations_before = modules.size(module)
-        state = _State(module, options, report, verify)
+        found = modules.names(module)
+        report.operations_before = sum(found.values()) - sum(found[name] for name in modules.STRUCTURE)
+        state = _State(module, options, report, verify, names=set(found))
         for each in resolve(passes):
             started = perf_counter()
             _run_pass(state, each)
             report.passes.append((pass_name(each), perf_counter() - started))
             if verify:
                 _verify_after(module, each)
-        report.operations_after = modules.size(module)
+        report.operations_after = modules.size(module) if state.memory.listed is None else state.memory.size
         report.settle()
     return report
 
@@ -189,14 +190,14 @@ class _State:
     verify: bool
     memory: Memory = field(default_factory=Memory)
     names: set[str] | None = None
-    """The names of all ops, where known: then no op is dead and no two ops are equal."""
-    settled: frozenset[Rule] = frozenset()
-    """Rules that fire nowhere in the module."""
+    """Of all ops, where known."""
+    settled: frozenset[Rule] | None = None
+    """Rules that fire nowhere in the module, where known: then no op is dead and no two ops are equal."""
 
     def changed(self) -> None:
         """Something has happened to the module that is not on record."""
         self.memory.clear()
-        self.names, self.settled = None, frozenset()
+        self.names = self.settled = None
 
     def lacks(self, names: Iterable[str]) -> bool:
         """Whether the module certainly has none of these ops."""
@@ -243,12 +244,12 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
     report, root = state.report, state.module.operation
     rules = _rule_set(_rules_of(each.families, state.options, len(registry.rules())))
     late = _rule_set(_rules_of(each.late, state.options, len(registry.rules())))
-    if state.lacks((*rules.table, *late.table)):
+    if state.settled is not None and state.lacks((*rules.table, *late.table)):
         return
-    if state.names is None:
+    settled = state.settled
+    if settled is None:
         modules.run_passes(state.module, PASSES["cse"].pipeline)
-    settled = None if state.names is None else state.settled
-    state.names, state.settled = None, frozenset()
+    state.names = state.settled = None
 
     def apply(rules: RuleSet, only: list[ir.Operation] | None = None, settled: frozenset[Rule] | None = None) -> int:
         return rules.apply(root, report, verify=state.verify, only=only, settled=settled, memory=state.memory)

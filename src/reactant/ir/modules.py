@@ -84,7 +84,7 @@ def walk(module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
 
 def counts(module: ir.Module | ir.Operation) -> Counter[str]:
     """How many of each op a module has (functions and terminators left out)."""
-    return Counter(op.name for op in walk(module) if op.name not in _STRUCTURE)
+    return Counter(op.name for op in walk(module) if op.name not in STRUCTURE)
 
 
 def size(module: ir.Module | ir.Operation) -> int:
@@ -101,7 +101,12 @@ def size(module: ir.Module | ir.Operation) -> int:
     return total - (top.name == "func.func")
 
 
-_STRUCTURE = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
+def names(module: ir.Module | ir.Operation) -> Counter[str]:
+    """How many of each op a module has, functions and terminators included."""
+    return Counter([op.name for op in walk(module)])
+
+
+STRUCTURE = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
 
 
 @cache

@@ -102,6 +102,8 @@ class Memory:
         """All ops with results in program order, as long as none has come or gone."""
         self.names: set[str] = set()
         """Theirs, when they were listed last."""
+        self.size = 0
+        """How many ops there were then, functions and terminators left out."""
 
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
@@ -129,9 +131,10 @@ class Memory:
     def list(self, root: ir.Operation) -> dict[int, ir.Operation]:
         """The ops in `root` that have results, by their addresses, in program order."""
         if self.listed is None:
-            self.listed = {}
+            self.listed, self.size = {}, 0
             self.names.clear()
             self._look(root, self.listed)
+            self.size += len(self.listed)
         return self.listed
 
     def _look(self, op: ir.Operation, found: dict[int, ir.Operation]) -> None:
@@ -146,6 +149,8 @@ class Memory:
                         address = hash(results[0])
                         found[address] = inner
                         owners[address] = child
+                    elif inner.name not in modules.STRUCTURE:
+                        self.size += 1
                     if len(inner.regions):
                         self._look(inner, found)
 

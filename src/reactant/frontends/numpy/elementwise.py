@@ -320,11 +320,12 @@ def _require_non_negative(exponent: ir.Value) -> None:
 
 def uniform_constant(value: ir.Value) -> np.ndarray | None:
     """The known elements of a constant, or of a broadcast one (not broadcast), else None."""
-    constant = ops.constant_value(value)
-    if constant is None and not isinstance(value.owner, ir.Block) \
-            and value.owner.name == "stablehlo.broadcast_in_dim":
-        constant = ops.constant_value(value.owner.operands[0])
-    return constant
+    made = value.owner
+    if isinstance(made, ir.Block):
+        return None
+    if made.name == "stablehlo.broadcast_in_dim":
+        return ops.constant_value(made.operands[0])
+    return ops.constant_value(value) if made.name == "stablehlo.constant" else None
 
 
 # ---- other formulas --------------------------------------------------------------------------------------------

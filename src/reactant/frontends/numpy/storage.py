@@ -11,6 +11,7 @@ until something traced is written into them, so that `int(np.arange(3)[1])` is a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -324,6 +325,11 @@ class BitcastStep(Step):
 
 def row_major_strides(shape: Shape) -> Shape:
     """Element strides of a C-contiguous array."""
+    return _row_major_strides(tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _row_major_strides(shape: Shape) -> Shape:
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -374,4 +380,9 @@ def broadcast(value: ir.Value, shape: Shape) -> ir.Value:
 
 def is_permuted(shape: Shape, strides: Shape) -> bool:
     """Whether the layout is not row-major (so that NumPy's order="K" results would not be either)."""
-    return any(n > 1 and s != c for n, s, c in zip(shape, strides, row_major_strides(shape), strict=True))
+    usual = row_major_strides(shape)
+    return strides != usual and any(n > 1 and s != c for n, s, c in zip(shape, strides, usual, strict=True))
+
+
+broadcast_shapes = lru_cache(maxsize=4096)(np.broadcast_shapes)
+"""NumPy's function, which takes microseconds, for shapes that are tuples of plain integers."""

@@ -24,7 +24,7 @@ from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, shape_of, size, supported
+from reactant.ir.types import Shape, shape_and_dtype, size, supported
 
 ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
 
@@ -41,7 +41,7 @@ class Tensor:
                  interval: tuple[int, int] | None = None):
         self.storage, self.steps, self.kind, self.writeable = storage, steps, kind, writeable
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
-        self.dtype = np.dtype(storage.dtype if dtype is None else dtype)
+        self.dtype = storage.dtype if dtype is None else np.dtype(dtype)
         self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
         if strides is not None and not steps:
             storage.layout = strides
@@ -55,7 +55,7 @@ class Tensor:
     def of_value(value: ir.Value, kind: str = ARRAY, strides: Shape | None = None,
                  interval: tuple[int, int] | None = None) -> Tensor:
         """A new array (own storage) with the content of `value`."""
-        return Tensor(st.Storage(shape_of(value), dtype_of(value), value=value), kind=kind, strides=strides,
+        return Tensor(st.Storage(*shape_and_dtype(value.type), value=value), kind=kind, strides=strides,
                       interval=interval)
 
     @staticmethod
@@ -90,7 +90,8 @@ class Tensor:
 
     def is_concrete(self) -> bool:
         """Whether the content is known while tracing."""
-        return self.storage.data is not None and not any(isinstance(s, st.DynamicSliceStep) for s in self.steps)
+        return self.storage.data is not None and not (
+            self.steps and any(isinstance(s, st.DynamicSliceStep) for s in self.steps))
 
     def changes_now(self) -> bool:
         """Whether the content is known, and a write may change it while tracing (then call `changed`)."""

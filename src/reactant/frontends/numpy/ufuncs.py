@@ -52,7 +52,7 @@ def cast(value: ir.Value, dtype: object) -> ir.Value:
 def as_value(x: object, dtype: np.dtype) -> ir.Value:
     """An operand as a value of `dtype` (numbers become 0-d constants)."""
     if type(x) is Tensor:
-        return cast(x.value(), dtype)
+        return x.value() if x.dtype == dtype else cast(x.value(), dtype)
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         if isinstance(x, int) and dtype.kind in "iu" and not isinstance(x, bool):
             np.array(0, dtype)[()] + x  # raises NumPy's OverflowError for numbers out of bounds
@@ -123,6 +123,9 @@ def unary(ufunc: np.ufunc, x: Tensor) -> Any:
 
 
 def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
+    if not kwargs and ufunc.signature is None and len(inputs) == ufunc.nin:
+        return _computed(ufunc, [x if type(x) is Tensor or isinstance(x, (bool, int, float, complex)) else wrap(x)
+                                 for x in inputs])
     kwargs = dict(kwargs)
     out = kwargs.pop("out", None)
     outs = out if isinstance(out, tuple) else (out,)
@@ -135,21 +138,33 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     if ufunc.signature is not None:
         return _generalised(ufunc, inputs, outs, kwargs, dtype)
     operands = [x if type(x) is Tensor or isinstance(x, (bool, int, float, complex)) else wrap(x) for x in inputs]
-    if all(o is None for o in outs) and where is True and all(
-            t.is_concrete() for t in operands if type(t) is Tensor):
-        from reactant.frontends.numpy.implements import concretely, of_concrete
-        return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype),
-                           any(t.size > st.CONCRETE_ELEMENTS for t in operands if type(t) is Tensor))
+    if all(o is None for o in outs) and where is True:
+        return _computed(ufunc, operands, casting, dtype)
     if _known_in_place(operands, outs, where):
         return _write_known(ufunc, operands, outs, {"where": where, "casting": casting, "dtype": dtype})
     types = (*(weak_type(x) for x in operands), *(None if o is None else o.dtype for o in outs))
     dtypes = loop_dtypes(ufunc, types, casting, None if dtype is None else np.dtype(dtype))
-    shape = np.broadcast_shapes(*(x.shape if type(x) is Tensor else () for x in (*operands, where)))
+    shape = st.broadcast_shapes(*(x.shape if type(x) is Tensor else () for x in (*operands, where)))
     results = _run_loop(ufunc, operands, dtypes, shape)
     kind = result_kind([*operands, where])
     strides = result_strides(operands, shape) if kind == ARRAY else None
     finished = tuple(_finish(r, o, where, kind, strides) for r, o in zip(results, outs, strict=True))
     return finished[0] if len(finished) == 1 else finished
+
+
+def _computed(ufunc: np.ufunc, operands: list, casting: str = "same_kind", dtype: Any = None) -> Any:
+    """A call that makes new arrays: no `out=`, no `where=`."""
+    if all(t.is_concrete() for t in operands if type(t) is Tensor):
+        from reactant.frontends.numpy.implements import concretely, of_concrete
+        return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype),
+                           any(t.size > st.CONCRETE_ELEMENTS for t in operands if type(t) is Tensor))
+    types = (*map(weak_type, operands), *(None,) * ufunc.nout)
+    dtypes = loop_dtypes(ufunc, types, casting, None if dtype is None else np.dtype(dtype))
+    shape = st.broadcast_shapes(*[x.shape for x in operands if type(x) is Tensor])
+    kind = ARRAY if shape else result_kind(operands)
+    strides = result_strides(operands, shape) if len(shape) > 1 else None
+    results = [Tensor.of_value(value, kind, strides) for value in _run_loop(ufunc, operands, dtypes, shape)]
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _known_in_place(operands: list, outs: tuple, where: object) -> bool:
@@ -179,7 +194,8 @@ def _run_loop(ufunc: np.ufunc, operands: list, dtypes: tuple[np.dtype, ...], sha
     beyond = _compared_beyond(ufunc, operands, dtypes[0])
     if beyond is not None:
         return [ops.constant(beyond, bool, shape)]
-    values = [st.broadcast(as_value(x, d), shape) for x, d in zip(operands, dtypes, strict=False)]
+    values = [as_value(x, d) if type(x) is Tensor and x.shape == shape else st.broadcast(as_value(x, d), shape)
+              for x, d in zip(operands, dtypes, strict=False)]
     checked(ufunc, values, dtypes)
     result = loop(ufunc)(values, dtypes)
     return [cast(r, d) for r, d in zip(result if isinstance(result, (list, tuple)) else [result],
