@@ -132,6 +132,48 @@ class FamilyProgram(Program):
             ops.constant(m.astype(self.dtype)), ops.broadcast_in_dim(ops.slice(x, (0,), (1,)), (n, 2), (0,)),
             contracting_dims=((1,), (0,)))
 
+    def diagonals(self):
+        """A matrix of run-time diagonals times a matrix."""
+        x, n = self.vector(), 18
+        if x is None:
+            return None
+        line = ops.broadcast_in_dim(ops.slice(x, (0,), (1,)), (n, n), (0,)) if shape_of(x)[0] < n \
+            else ops.broadcast_in_dim(ops.slice(x, (0,), (n,)), (n, n), (self.integer(0, 2),))
+        total = ops.constant(np.diag(np.arange(n, dtype=self.dtype))) if self.integer(0, 2) else None
+        for k in self.rng.integers(-3, 4, 2):
+            test = ops.compare(ops.add(ops.iota((n, n), np.int32, 0), int(k)), ops.iota((n, n), np.int32, 1), "EQ")
+            term = ops.select(test, line, 0.0)
+            total = term if total is None else ops.add(total, term)
+        spread = self.values[3]
+        other = ops.broadcast_in_dim(spread, (*shape_of(spread), n), range(len(shape_of(spread))))
+        other = ops.reshape(other, (size(shape_of(spread)), n))
+        return ops.dot_general(total, other, contracting_dims=((self.integer(0, 2),), (1,)))
+
+    def kronecker(self):
+        left, _ = self.matrix()
+        right = ops.constant(self.rng.normal(size=(4, 5)))
+        wide = (4, 4, 4, 5)
+        spread = [ops.broadcast_in_dim(left, wide, (0, 2)), ops.broadcast_in_dim(right, wide, (1, 3))]
+        product = ops.reshape(ops.multiply(*spread), (16, 20))
+        x = self.vector()
+        k = self.integer(0, 2)
+        if x is None:
+            return None
+        other = ops.broadcast_in_dim(ops.slice(x, (0,), (1,)), ((16, 20)[k], 2), (0,))
+        other = ops.add(other, ops.constant(self.rng.normal(size=shape_of(other))))
+        return ops.dot_general(product, other, contracting_dims=((k,), (0,)))
+
+    def summed(self):
+        """A sum, or rows, of a product of matrices."""
+        a, _ = self.matrix()
+        product = ops.dot_general(a, ops.constant(self.rng.normal(size=(4, 6))), contracting_dims=((1,), (0,)))
+        if self.integer(0, 2):
+            return ops.reduce(product, 0.0, [(0,), (1,), (0, 1)][self.integer(0, 3)], "add")
+        places = ops.reshape(ops.concatenate([ops.reshape(p, (1,)) for p in self.places], 0), (2, 1))
+        axis = self.integer(0, 2)
+        return ops.gather(product, places, offset_dims=[1 - axis], collapsed_slice_dims=[axis], start_index_map=[axis],
+                          index_vector_dim=1, slice_sizes=[1 if k == axis else n for k, n in enumerate((4, 6))])
+
     def hot(self):
         places = np.array(self.rng.integers(-1, 6, 7), np.int32)
         spread = ops.broadcast_in_dim(ops.constant(places), (7, 5), (0,))
@@ -214,7 +256,8 @@ def check(seed, finite=False):
         given = [[rng.uniform(-2, 2, shape_of(p)).astype(dtype_of(p)) for p in parameters]]
         if not finite:
             odd = rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, 2.5], (len(parameters), 400))
-            given.append([odd[k, :size(shape_of(p))].reshape(shape_of(p)) for k, p in enumerate(parameters)])
+            given.append([odd[k, :size(shape_of(p))].reshape(shape_of(p)) if dtype_of(p).kind == "f" else
+                          np.full(shape_of(p), rng.integers(-3, 9), dtype_of(p)) for k, p in enumerate(parameters)])
         expected = [evaluate(module, arguments) for arguments in given]
         pipelines.run(module, "simplify", CompileOptions(finite=finite), verify=True)
         for arguments, old in zip(given, expected, strict=True):

@@ -29,6 +29,7 @@ class Program:
     def __call__(self, argument):
         self.values = [argument(*self.shape()) for _ in range(3)]
         self.values += [argument(*shape_of(self.values[0])), argument()]
+        self.places = [argument(dtype="int32") for _ in range(2)]
         for _ in range(self.length):
             made = getattr(self, str(self.rng.choice(self.moves)))()
             if made is not None and size(shape_of(made)) <= 400:
@@ -166,6 +167,9 @@ class Program:
     def dynamic(self):
         x = self.value(1)
         window = [self.integer(1, n + 1) for n in shape_of(x)]
+        if self.integer(0, 2):
+            window = [n if self.integer(0, 2) else m for n, m in zip(shape_of(x), window, strict=True)]
+            return ops.dynamic_slice(x, [self.places[self.integer(0, 2)] for _ in window], window)
         return ops.dynamic_slice(x, [ops.constant(self.integer(0, n), np.int64) for n in shape_of(x)], window)
 
     def iota(self):
@@ -190,6 +194,32 @@ class Program:
         return ops.gather(x, ops.constant(index.reshape(-1, 1)), offset_dims=range(1, len(shape)),
                           collapsed_slice_dims=[0], start_index_map=[0], index_vector_dim=1,
                           slice_sizes=[1, *shape[1:]])
+
+    def gathered(self):
+        """Windows at any places, in any layout; some places are outside."""
+        x = self.value(1)
+        shape = shape_of(x)
+        axes = [int(k) for k in self.rng.permutation(len(shape))[:self.integer(1, min(3, len(shape) + 1))]]
+        sizes = [1 if k in axes and self.integer(0, 4) else n if k not in axes and self.integer(0, 4)
+                 else self.integer(1, n + 1) for k, n in enumerate(shape)]
+        collapsed = [k for k, n in enumerate(sizes) if n == 1 and self.integer(0, 4)]
+        batch = [int(self.rng.choice([1, 2, 3])) for _ in range(self.integer(0, 3))]
+        index = self.rng.integers(-1, max(shape) + 2, [*batch, len(axes)])
+        rank = len(batch) + len(sizes) - len(collapsed)
+        offsets = sorted(int(k) for k in self.rng.permutation(rank)[:len(sizes) - len(collapsed)])
+        at = self.integer(0, len(batch) + 1)
+        return ops.gather(x, ops.constant(np.moveaxis(index, -1, at).astype(np.int32)), offset_dims=offsets,
+                          collapsed_slice_dims=collapsed, start_index_map=axes, index_vector_dim=at, slice_sizes=sizes)
+
+    def rows(self):
+        """Few rows of what is there, at places known at run time."""
+        x = self.value(1)
+        shape, axis = shape_of(x), self.integer(0, len(shape_of(x)))
+        index = ops.reshape(self.places[self.integer(0, 2)], (1, 1))
+        index = ops.concatenate([index, ops.constant([[self.integer(0, 6)]], "int32")], 0)
+        return ops.gather(x, index, offset_dims=[k for k in range(len(shape)) if k != axis],
+                          collapsed_slice_dims=[axis], start_index_map=[axis], index_vector_dim=1,
+                          slice_sizes=[1 if k == axis else n for k, n in enumerate(shape)])
 
     def branch(self):
         x, y = (v := self.value()), self.partner(v)
@@ -237,7 +267,7 @@ def check_numbers(seed):
             return False
         before = modules.to_text(module, large_elements=None)
         parameters = modules.function(module).regions[0].blocks[0].arguments
-        arguments = [rng.uniform(-1, 1, shape_of(p)) for p in parameters]
+        arguments = [rng.uniform(-1, 1, shape_of(p)).astype(dtype_of(p)) for p in parameters]
         expected = evaluate(module, arguments)
         pipelines.run(module, "simplify", verify=True)
         for x, y in zip(expected, evaluate(module, arguments), strict=True):

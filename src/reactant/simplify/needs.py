@@ -265,7 +265,7 @@ def _at(a, value, *sizes):
 def _unmixed(site: Site, name: str) -> ir.Value | None:
     """A part, at a place known at run time, of what an op makes that leaves the dimensions cut alone."""
     op = _producer(site, name)
-    sizes: Sequence[int] = site.attribute("slice_sizes")
+    sizes: Sequence[int] = site.attribute("slice_sizes")  # type: ignore[assignment]
     shape = shape_of(site.operands[0])
     if op is None or any(sizes[k] != shape[k] for k in _UNMIXED[name](op)) or len(op.operands) > 2:
         return None
