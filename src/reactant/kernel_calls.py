@@ -21,7 +21,8 @@ def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
     k: a `numba.cuda.jit` kernel, or one loaded by `reactant.cuda.load` and its kin. Arrays are NumPy or device arrays;
     what the kernel writes is written into them. Integers are compile-time constants, floats run-time numbers.
 
-    lower: "tensor" (raise to a tensor program or say why not), "native" (compile for the CPU), "auto" (the better).
+    lower: "tensor" (raise to a tensor program or say why not), "native" (compile for the CPU; on a GPU of NVIDIA's the
+        kernel itself), "auto" (the better).
     check: report accesses outside arrays, with the kernel's line, instead of undefined behaviour.
 
     Raises `TypeError` for anything that is no kernel, `LaunchError` for grids and blocks that no GPU takes,

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant import native
 from reactant.differentiate.declare import NATIVE_CALLS, NATIVE_FORMS
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import ReactantError, UnsupportedError, where
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, dtype_of, shape_of
@@ -61,7 +61,7 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
     except UnsupportedError as error:
         if place != "cuda" or path == "tensor":
             raise
-        return _ptx(record, (str(error),))
+        return _ptx(record, (_said(error),))
     if check:
         if path == "tensor":
             raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "
@@ -78,10 +78,10 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
             raise UnsupportedError(f"The kernel '{record.name}' is no tensor program: {error.reason}."
                                    f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it "
                                    f"{'runs as itself' if place == 'cuda' else 'is compiled for the CPU'}.") from None
-        where = f"{error.line}: " if error.line else ""
+        line = f"{error.line}: " if error.line else ""
         if place not in ("cpu", "cuda"):
-            raise _only_on_cpu(record.name, place, f"it is no tensor program: {where}{error.reason}") from None
-        return unraised(record, reasons=(f"{where}{error.reason}",))
+            raise _only_on_cpu(record.name, place, f"it is no tensor program: {line}{error.reason}") from None
+        return unraised(record, reasons=(f"{line}{error.reason}",))
     except (ValueError, LookupError, AssertionError, TypeError) as error:
         if path == "tensor" or isinstance(error, ReactantError) or place not in ("cpu", "cuda"):
             raise
@@ -165,15 +165,27 @@ def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...],
 
 
 def _no_derivative(record: KernelRecord, reasons: tuple[str, ...]) -> str:
-    where = f" (at {record.source}:{record.line})" if record.source and record.line else ""
-    return (f"The kernel '{record.name}'{where} is native code in this program ({'; '.join(reasons)}), and native "
+    place = f" (at {record.source}:{record.line})" if record.source and record.line else ""
+    return (f"The kernel '{record.name}'{place} is native code in this program ({'; '.join(reasons)}), and native "
             f"code has no derivative: leave lower= and check= out, change what keeps it from being a tensor program, "
             f"or give its derivative with reactant.custom_derivative.")
 
 
+def _said(error: UnsupportedError) -> str:
+    """What an error says, without the place in the user's program."""
+    return str(error).removesuffix(where())
+
+
 def _ptx(record: KernelRecord, reasons: tuple[str, ...]) -> Lowering:
     """The kernel itself, for the GPU; should the program run on a CPU, it is native code there."""
-    kernel = ptx.compile_kernel(record)
+    try:
+        kernel = ptx.compile_kernel(record)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{_said(error)} It is no tensor program: {'; '.join(reasons)}.") from None
+
+    @functools.cache
+    def on_cpu() -> Lowering:
+        return _native(record, run_stages(record), reasons)
     NATIVE_CALLS[kernel.name] = _no_derivative(record, reasons)
-    ptx_call.ON_CPU[kernel.name] = lambda values: _native(record, run_stages(record), reasons).emit(values)
+    ptx_call.ON_CPU[kernel.name] = lambda values: on_cpu().emit(values)
     return Lowering(record.name, "ptx", lambda values: ptx_call.emit(kernel, values), reasons)
