@@ -27,8 +27,9 @@ MOST_WINDOWS = 4
 """Windows of an array that is put together in one nest."""
 GATHERED = 2.0
 """The expense of a gather without its indices."""
-DEAR, SHORT = 20.0, 64
-"""The expense of a function such as exp, and turns of an innermost loop that cost about as much as one outside."""
+DEAR, SHORT, SEVERAL = 20.0, 64, 32
+"""The expense of a function such as exp, turns of an innermost loop that cost about as much as one outside, and numbers
+that are worth a loop of their own then."""
 SMALL = 4
 """How many times smaller than an array a part of it is that is worth reading before the array changes."""
 NEAR, FAR = 1 << 20, 12
@@ -270,7 +271,7 @@ class Keeping:
     def _is_slow_outside(node: Node, user: Node, expense: dict[Node, float]) -> bool:
         """Whether a value that short innermost loops share costs more, one number at a time, than these loops do: kept,
         it is made by vector code (softplus of 32768, each for 16: 1.0 ms, 0.23 kept)."""
-        return expense[node] >= DEAR and node.size >= LEAST_WINDOW and user.size <= SHORT * node.size
+        return expense[node] >= DEAR and node.size >= SEVERAL and user.size <= SHORT * node.size
 
     def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
         """What a user adds to an index map."""

@@ -42,6 +42,11 @@ AS_DEAR_FOR_US = {4: {"stablehlo." + n for n in ("exponential", "tanh", "log", "
 """By bytes of a number: ops that XLA has as fast, or faster."""
 SLOWER_BY_US = {4: {"stablehlo.tanh", "stablehlo.log_plus_one", "stablehlo.exponential_minus_one"},
                 8: {"stablehlo.tanh"}}
+GAINS = {4: {"exponential": 0.1, "log": 0.2, "tanh": -0.6, "logistic": 0.2, "log_plus_one": -0.4,
+             "exponential_minus_one": 0.0, "power": 0.5},
+         8: {"exponential": 0.0, "tanh": -0.3, "exponential_minus_one": 0.5, "logistic": 0.6}}
+"""By bytes of a number: ns an element that we are faster by, or slower; of what is not here, `MUCH`."""
+MUCH = 3.0
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
 PRODUCT = "stablehlo.dot_general"
@@ -54,6 +59,13 @@ def _elements(op: ir.Operation) -> int:
 
 def _is_dear(op: ir.Operation, but: dict[int, set[str]]) -> bool:
     return op.name in DEAR and op.name not in but.get(dtype_of(op.results[0]).itemsize, ())
+
+
+def _gained(ops: Sequence[ir.Operation]) -> float:
+    """ns that the functions of a group gain by us."""
+    def each(op: ir.Operation) -> float:
+        return GAINS.get(dtype_of(op.results[0]).itemsize, {}).get(op.name.removeprefix("stablehlo."), MUCH)
+    return sum(_elements(op) * each(op) for op in ops if op.name in DEAR and _elements(op) >= LEAST_ELEMENTS)
 
 
 def _fetched(op: ir.Operation) -> int:
@@ -85,7 +97,8 @@ def pays(ops: Sequence[ir.Operation], outputs: int) -> bool:
     if biggest < LEAST_ELEMENTS:
         return False
     fed = fed_by_product(ops) and biggest < LEAST_AFTER_PRODUCT
-    if any(_is_dear(op, AS_DEAR_FOR_US if fed else SLOWER_BY_US) and _elements(op) >= LEAST_ELEMENTS for op in ops):
+    if any(_is_dear(op, AS_DEAR_FOR_US if fed else SLOWER_BY_US) and _elements(op) >= LEAST_ELEMENTS for op in ops) \
+            and _gained(ops) >= 0:
         return True
     if fed:
         return any(_fetched(op) >= LEAST_MOVED for op in ops)

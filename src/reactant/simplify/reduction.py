@@ -46,8 +46,9 @@ def _kept(rank: int, dimensions: Sequence[int]) -> list[int]:
 
 
 @rewrite(reduced(x), example=(lambda a: ops.reduce(a(1, 4), a(), (0,), "add"),
-                              lambda a: ops.reduce(a(1, 4, dtype="int32"), a(dtype="int32"), (0,), "maximum")),
-         counter=lambda a: ops.reduce(a(2, 4), a(), (0,), "add"), dtypes="number")
+                              lambda a: ops.reduce(a(1, 4, dtype="int32"), a(dtype="int32"), (0,), "maximum"),
+                              lambda a: ops.reduce(a(4, 1, dtype="bool"), ops.constant(True), (1,), "and")),
+         counter=lambda a: ops.reduce(a(2, 4), a(), (0,), "add"))
 def reduce_of_unit_dimensions(x, v, d, t, result_shape):
     """reduce(x, v) along dimensions of extent 1 = op(v, reshape(x))"""
     extents = shape_of(x)
