@@ -1,6 +1,7 @@
 """A traced function on its way to XLA: `Lowered` (StableHLO, before and after our passes) and `Compiled` (callable)."""
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,14 +37,22 @@ class Times:
 
 
 class Lowered:
-    """A program before XLA. `original` is the module as traced (only kept by `.lower`)."""
+    """A program before XLA. `original` is the bytecode of the module as traced (only kept by `.lower`)."""
 
-    def __init__(self, name: str, traced: Traced, original: ir.Module | None, report: Any, times: Times,
+    def __init__(self, name: str, traced: Traced, original: bytes | None, report: Any, times: Times,
                  options: CompileOptions, on_device: bool = False):
         self.on_device = on_device      # some argument is a device array: results stay on the device
-        self.name, self.traced, self.original, self.report = name, traced, original, report
+        self.name, self.traced, self._bytecode, self.report = name, traced, original, report
         self.times, self.options = times, options
         self.notes: list[str] = []      # what was compiled natively
+
+    @functools.cached_property
+    def original(self) -> ir.Module | None:
+        """The StableHLO module as traced."""
+        if self._bytecode is None:
+            return None
+        with building():
+            return modules.parse(self._bytecode)
 
     @property
     def module(self) -> ir.Module:
@@ -264,7 +273,7 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
             source_map.annotate(error)
             raise
         times.trace = time.perf_counter() - start
-        original = modules.clone(traced.module) if keep_original else None
+        original = modules.bytecode(traced.module) if keep_original else None
         start = time.perf_counter()
         report = pipelines.run(traced.module, pipeline_of(options), options=options)
         times.passes = time.perf_counter() - start

@@ -30,7 +30,7 @@ class JaxLowered(Lowered):
 
     reason: str = ""
 
-    def __init__(self, name: str, imported: jax_way.Imported, original: ir.Module | None, report: Report, times: Times,
+    def __init__(self, name: str, imported: jax_way.Imported, original: bytes | None, report: Report, times: Times,
                  options: CompileOptions, settings: Settings, donated: tuple[int, ...], device: jax.Device | None,
                  static: tuple):
         super().__init__(name, Traced(imported.module, None), original, report, times, options, on_device=True)
@@ -196,7 +196,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
         times.trace = time.perf_counter() - begun
         if jax.tree_util.tree_structure(argument_trees(settings, args, kwargs)) != imported.in_tree:
             raise jax_way.CannotImport("jax.jit groups the arguments in another way than they are given")
-        original = modules.clone(imported.module) if keep_original else None
+        original = modules.bytecode(imported.module) if keep_original else None
         begun = time.perf_counter()
         with _refusing():
             report = pipelines.run(imported.module, pipeline_of(options), options=options)

@@ -312,12 +312,14 @@ def _template(op: ir.OpView) -> Template:
     return Template(op.operation)
 
 
-def _shape(type_: ir.Type) -> tuple[int, ...]:
-    return shape_and_dtype(type_)[0]
+def _result_shape(op: ir.Operation, decoded: dict[str, Any]) -> tuple[int, ...]:
+    decoded["result shape"], decoded["result dtype"] = shape_and_dtype(op.results[0].type)
+    return decoded["result shape"]
 
 
-def _dtype(type_: ir.Type) -> np.dtype:
-    return shape_and_dtype(type_)[1]
+def _result_dtype(op: ir.Operation, decoded: dict[str, Any]) -> np.dtype:
+    _result_shape(op, decoded)
+    return decoded["result dtype"]
 
 
 @cache
@@ -335,12 +337,17 @@ _HELPERS: dict[str, Any] = {
     "content": _content, "scalar": _scalar, "content_kind": content_kind, "one_user": _one_user,
     "attribute": _attribute,
     "same": _same, "template": _template,
-    "same_turn": _same_turn, "shape": _shape, "dtype": _dtype, "kind_letter": kind_letter,
+    "same_turn": _same_turn, "result_shape": _result_shape, "result_dtype": _result_dtype, "kind_letter": kind_letter,
     "root_attribute": _root_attribute, "root_kind": _root_kind,
 }
 
 
 # ---- code generation -------------------------------------------------------------------------------------------------
+
+def _kept(key: str, find: str) -> str:
+    """The expression of something that stays the same for a root op: found out once."""
+    return f"(decoded[{key!r}] if {key!r} in decoded else {find})"
+
 
 class _Writer:
     """Writes one matcher: flat statements, each returning None as soon as something does not fit."""
@@ -415,8 +422,7 @@ class _Writer:
             self.lines.append(f"{operands} = {owner}.operands")
         if pattern.operands and isinstance(pattern.operands[-1], Rest):
             fixed = len(pattern.operands) - 1
-            self.bind(pattern.operands[-1].name, f"tuple({operands}[i] for i in range({fixed}, len({operands})))",
-                      "{0} == {1}")
+            self.bind(pattern.operands[-1].name, f"tuple({operands})" + (f"[{fixed}:]" if fixed else ""), "{0} == {1}")
         else:
             fixed = len(pattern.operands)
             self.require(f"len({operands}) == {fixed}")
@@ -425,7 +431,8 @@ class _Writer:
             self.lines.append(f"{name} = {operands}[{i}]")
             self.value(pattern.operands[i], name, f"{owners}[{i}]" if owners and i < width else None)
         for key, wanted in pattern.attributes:
-            found = f"root_attribute(op, decoded, {key!r})" if owner == "op" else f"attribute({owner}, {key!r})"
+            found = _kept(key, f"root_attribute(op, decoded, {key!r})") if owner == "op" \
+                else f"attribute({owner}, {key!r})"
             if isinstance(wanted, Variable):
                 self.bind(wanted.name, found, "same({0}, {1})")
             else:
@@ -437,8 +444,8 @@ class _Writer:
 
     def finish(self) -> Matcher:
         special = {"result": "op.results[0]", "result_type": "op.results[0].type",
-                   "result_shape": "shape(op.results[0].type)",
-                   "result_dtype": "dtype(op.results[0].type)"}
+                   "result_shape": _kept("result shape", "result_shape(op, decoded)"),
+                   "result_dtype": _kept("result dtype", "result_dtype(op, decoded)")}
         values = [self.bound.get(name) or special[name] for name in self.rule.parameters]
         self.lines.append(f"return ({', '.join(values)}{',' if len(values) == 1 else ''})")
         source = "def matcher(op, values, owners, decoded):\n    " + "\n    ".join(self.lines)
@@ -458,6 +465,6 @@ def _row(rule: Rule, pattern: Op) -> Row:
 def _compiled(rule: Rule, pattern: Op) -> Matcher:
     writer = _Writer(rule)
     if rule.kinds:
-        writer.require(f"root_kind(values, decoded) in {rule.kinds!r}")
+        writer.require(f"{_kept('', 'root_kind(values, decoded)')} in {rule.kinds!r}")
     writer.op(pattern, "op", "values", "owners", min(MAX_WIDTH, _width(pattern)))
     return writer.finish()

@@ -256,6 +256,8 @@ class _Run:
         if seen is None or seen[0] is not entry:
             seen = self.look(op, address, entry, seen)
         _, rows, values, owners, decoded, places = seen
+        if not rows:
+            return False
         again = []
         for row in rows:
             rule, matcher, settles, declines = row

@@ -256,7 +256,9 @@ def _product(x: ir.Value, y: ir.Value, d: DotDimensions, dtype: np.dtype) -> tup
     if d.batching_dims[0] or len(d.contracting_dims[0]) != 1 or not dtype_of(x) == dtype_of(y) == dtype:
         return None
     for side, (matrix, other) in enumerate(((x, y), (y, x))):
-        if len(shape_of(matrix)) != 2 or len(shape_of(other)) not in (1, 2) or min(shape_of(matrix)) < LEAST:
+        made = producer(matrix)
+        if made is None or made.name not in _READERS or len(shape_of(matrix)) != 2 \
+                or len(shape_of(other)) not in (1, 2) or min(shape_of(matrix)) < LEAST:
             continue
         columns = size(shape_of(other)) // max(shape_of(other)[d.contracting_dims[1 - side][0]], 1)
         found = bands_of(matrix) if columns else None

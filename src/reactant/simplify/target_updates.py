@@ -164,7 +164,8 @@ def _in_place(a):
 def update_is_select(x, u, starts):
     """x with x[a:b] = u is select(a <= place < b, pad(u), x) where that saves storing or copying x"""
     table, shape, window = costs(), shape_of(x), shape_of(u)
-    if table is None or shape == window or not size(window) or size(shape) < table.least_elements:
+    if table is None or shape == window or not size(window) or size(shape) < table.least_elements \
+            or size(window) < size(shape) * min(table.select_fraction_reading, table.select_fraction):
         return None
     low = fixed_starts(x, u, starts)
     if low is None or not _select_is_faster(table, x, u, low):
