@@ -215,7 +215,7 @@ def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
                 found.update(dict.fromkeys(roots_of(x.storage)))
         elif depth and id(x) not in seen and not isinstance(x, (str, bytes, int, float, np.ndarray, type)):
             seen.add(id(x))
-            for inner in _parts_of(x):
+            for inner in parts_of_object(x):
                 visit(inner, depth - 1)
 
     for function in functions:
@@ -223,7 +223,7 @@ def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
     return [s for s in found if type(s) is Storage and s.data is None and not s.constant and not s.region.closed]
 
 
-def _parts_of(x: Any) -> list[Any]:
+def parts_of_object(x: Any) -> list[Any]:
     if isinstance(x, dict):
         return list(x.values())
     if isinstance(x, (list, tuple, set)):

@@ -283,17 +283,17 @@ def _stage_while(test: FunctionType, body: FunctionType, flags: tuple[str, ...],
 
 
 def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
-             rebound: tuple[str, ...]) -> None:
+             rebound: tuple[str, ...], appended: tuple[str, ...] = ()) -> None:
     if not is_tracing():
-        return operators.for_stmt(iterable, body, flags, live, dead, rebound)
+        return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended)
     items = items_of(iterable)
     if items is None:
         return _run(ag__.iterate(iterable), body, flags, live, dead)
     if is_tensor(items.length) or items.policy:
-        return _Counted(items, body, flags, live, dead, rebound).stage()
+        return _Counted(items, body, flags, live, dead, rebound, appended).stage()
     if items.length <= SMALL:
         return _run(_known(items), body, flags, live, dead)
-    return _Counted(items, body, flags, live, dead, rebound).choose()
+    return _Counted(items, body, flags, live, dead, rebound, appended).choose()
 
 
 def _known(items: Items, start: int = 0) -> Iterator[Any]:
@@ -320,13 +320,14 @@ class _Counted:
     """A `for` over elements that a run-time index can pick."""
 
     def __init__(self, items: Items, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-                 dead: tuple[str, ...], rebound: tuple[str, ...]):
+                 dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...]):
         self.items, self.body, self.flags, self.live, self.dead, self.rebound = items, body, flags, live, dead, rebound
+        self.appended = appended
         self.start = 0
 
     def loop(self) -> Loop:
         made = Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
-                    count=self.items.length, start=self.start)
+                    count=self.items.length, start=self.start, appended=self.appended)
         made.policy = self.items.policy
         return made
 

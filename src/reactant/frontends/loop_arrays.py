@@ -43,6 +43,7 @@ class LoopArrays:
         self.shared: dict[int, Storage] = {}
         self.guarded: dict[str, GuardedStorage] = {}
         self.rotations: list[Rotation] = []
+        self.in_place: set[str] = set()
         self.overlapping = {n for pair in self.overlaps() if not self.identical(*pair) for n in pair}
 
     def check(self) -> bool:
@@ -50,7 +51,7 @@ class LoopArrays:
         array it was bound to while something else can see that array. False when the body has to be traced again."""
         written = self.branch.written
         changed = {s for s, slot in self.loop.storage_slots.items() if written.get(s, slot.body) != slot.body}
-        in_place = {name for name, c in self.loop.carried.items() if c.late is None
+        in_place = self.in_place = {name for name, c in self.loop.carried.items() if c.late is None
                     for o, kind, slot in zip(c.objects, c.kinds, c.slots, strict=False)
                     if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(o, slot)}
         seen = sorted({other for name in self.starts.values() for other in self.origins(name)[0]

@@ -41,6 +41,7 @@ from reactant.frontends.carried import (
     uses_only,
     with_leaves,
 )
+from reactant.frontends.growth import Growth
 from reactant.frontends.iteration import FAR
 from reactant.frontends.loop_arrays import LoopArrays, written_in_place
 from reactant.frontends.numpy.storage import Storage
@@ -82,7 +83,7 @@ class Loop:
     def __init__(self, functions: Iterable[FunctionType | None], body: Callable[[Any], None], flags: tuple[str, ...],
                  live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], *, count: Any = None,
                  test: Callable[[], Any] | None = None, first: Any = None,
-                 again: Callable[..., Any] | None = None, start: int = 0):
+                 again: Callable[..., Any] | None = None, start: int = 0, appended: tuple[str, ...] = ()):
         self.trace: Trace = current_trace()
         self.outer = self.trace.region.block
         self.functions = [f for f in functions if f is not None]
@@ -94,12 +95,13 @@ class Loop:
         self.before = self.variables.snapshot()
         self.entries = {n: capture(v) for n, v in self.before.items()}
         self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in rebound) for n in live}
-        self.growth: dict[tuple[str, int], str] = {}
+        self.ways: dict[tuple[str, int], str] = {}
         self.storages: list[Storage] = reachable_storages(self.functions)
         self.test_in_body = False
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
         self.policy = ""
+        self.growth = Growth(self, appended)
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -161,6 +163,7 @@ class Loop:
                 return False
             for rotation in self.arrays.rotations:
                 rotation.carry(self)
+        self.growth.carry(branch)
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
         checks = self.checks(branch)
@@ -228,7 +231,7 @@ class Loop:
 
     def assumed(self, name: str, position: int, kind: Kind) -> tuple[int, int] | None:
         """Integer bounds assumed for a carried number: what only grows stays above where it began."""
-        way = self.growth.get((name, position), "up")
+        way = self.ways.get((name, position), "up")
         if kind.kind != PYTHON or kind.dtype.kind != "i" or kind.interval is None or way == "any":
             return None
         low, high = kind.interval
@@ -238,7 +241,8 @@ class Loop:
         """One iteration; with the test in the body, whether another one follows."""
         if self.counter is not None:
             top = self.count - 1 if type(self.count) is int else FAR
-            self.body(python_number(self.counter.body, (self.start, max(top, self.start))))
+            with self.growth.collecting():
+                self.body(python_number(self.counter.body, (self.start, max(top, self.start))))
             return ABSENT
         self.body(None)
         return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
@@ -375,8 +379,8 @@ class Loop:
                 and found[1] <= assumed[1] + (slack if assumed[1] == FAR else 0):
             return True
         falls = found is not None and found[1] <= kind.interval[1]
-        way = self.growth.get((name, position), "up")
-        self.growth[name, position] = "down" if way == "up" and falls else "any"
+        way = self.ways.get((name, position), "up")
+        self.ways[name, position] = "down" if way == "up" and falls else "any"
         return False
 
     # -- checks and test
@@ -549,6 +553,7 @@ class Loop:
                     for leaf in leaves(capture(self.variables.get(other))):
                         if type(leaf) is Held:
                             self.arrays.guarded[name].watch(leaf.tensor.storage)
+        self.growth.finish()
         for slot, error in checks:
             self.trace.checks.append((slot.result, error, self.trace.region))
 

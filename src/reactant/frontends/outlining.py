@@ -11,7 +11,8 @@ afterwards, the second those that the blocks assign and nothing reads again. Loo
                                     ag__.for_stmt(xs, ag__body_2, ('ag__broke_1',), ('a',), ('t',), ('a',))
     while test: A        becomes    ag__.while_stmt(ag__test_3, ag__body_3, flags, live, dead, rebound)
 
-The last tuple of a loop names the variables that are bound anew, not only updated in place (`a += 1`). Where a function
+The last tuple of a `while` names the variables that are bound anew, not only updated in place (`a += 1`); a `for` adds
+the lists that its body only appends to. Where a function
 assigns variables of another scope (`nonlocal`, `global`), `ag__.touch` is told before.
 """
 from __future__ import annotations
@@ -184,11 +185,27 @@ class Outliner:
         targets = writes([s.target])
         live, dead = self._names(assigned, s.live_head)
         number = next(self.namer)
+        appended = _only_appended(s.body)
         item = at_location(ast.Assign([s.target], name(ITEM)), s)
         body = self._function(f"ag__body_{number}", [item, *s.body], assigned, (ITEM,), s.body[0])
         call = operator_call("for_stmt", s.iter, name(body.name), _tuple(s.stop_flags), live, dead,
-                             _tuple(sorted({*targets, *_rebound(s.body)})))
+                             _tuple(sorted({*targets, *_rebound(s.body)})), *([_tuple(appended)] if appended else []))
         return [body, at_location(ast.Expr(call), s)]
+
+
+def _only_appended(statements: list[ast.stmt]) -> list[str]:
+    """Names with which the block does nothing but `name.append(...)`."""
+    appends: dict[str, int] = {}
+    mentions: dict[str, int] = {}
+    for s in statements:
+        for n in ast.walk(s):
+            match n:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="append"), args=[_],
+                                             keywords=[])):
+                    appends[identifier] = appends.get(identifier, 0) + 1
+                case ast.Name(id=identifier):
+                    mentions[identifier] = mentions.get(identifier, 0) + 1
+    return sorted(n for n, times in appends.items() if mentions[n] == times)
 
 
 def _rebound(statements: list[ast.stmt]) -> list[str]:

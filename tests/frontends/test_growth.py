@@ -1,0 +1,162 @@
+"""Lists that loops append to, against plain Python: values, identity of arrays, and that the loops stay loops."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reactant
+from tests.frontends.agreement import agree
+
+X = np.array([0.5, -1.25, 2.0, 3.5, -0.75])
+N = 300
+
+
+def norms(x):
+    history = [x.sum()]
+    for _ in range(N):
+        x = x * 0.99 + 0.1
+        history.append((x * x).sum())
+    return x, np.array(history), len(history), history[-1], history[3]
+
+
+def records(x):
+    log, times = [], []
+    t = 0.0
+    for i in range(N):
+        x = np.roll(x, 1) * 0.99
+        t += 0.1
+        log.append((i, x.copy(), {"time": t, "first": [x[0], "name"]}))
+        times.append(t)
+    return log[0], log[-1], log[17], np.array(times)
+
+
+def appended_before_it_is_bound_anew(x):
+    states = []
+    for _ in range(N):
+        states.append(x)
+        x = x * 0.9 + 1
+    states[0][0] = 100.0
+    x[1] = 50.0
+    return states[0], states[1], states[-1], x
+
+
+def the_last_one_is_the_variable(x):
+    states = []
+    for _ in range(N):
+        x = x * 0.9 + 1
+        states.append(x)
+    x[0] = 100.0
+    return states[-1], states[-2], x
+
+
+def one_array_many_times(x):
+    states = []
+    for _ in range(N):
+        x *= 0.99
+        x += 1
+        states.append(x)
+    return states[0] is states[5], states[0], states[-1]
+
+
+def written_in_the_next_turn(x):
+    states = []
+    for i in range(6):
+        x[0] = i
+        x = x + 1
+        states.append(x)
+    return states
+
+
+def rows(m):
+    found = []
+    for i in range(len(m)):
+        found.append(m[i])
+    return np.stack(found), len(found)
+
+
+def nested(x):
+    out = []
+    for i in range(12):
+        for j in range(30):
+            out.append(x[j % 5] * i)
+    return np.array(out)
+
+
+def several(x):
+    a, b, c = [], [0], [None]
+    for i in range(N):
+        a.append(x[i % 5])
+        a.append(i)
+        b.append(i * 2)
+        c.append("same")
+    return a[0], a[1], a[-2], a[-1], len(a), b[-1], c[-1], sum(b)
+
+
+class Recorder:
+    def __init__(self):
+        self.values = []
+
+    def note(self, v):
+        self.values.append(v)
+
+
+def looked_at_in_the_loop(x):
+    values = [1.0]
+    for i in range(8):
+        values.append(values[-1] * x[i % 5])
+    return values
+
+
+def through_another_name(x):
+    values = []
+    alias = values
+    for i in range(8):
+        values.append(x[i % 5])
+        if len(alias) > 3:
+            x = x + 1
+    return values, x
+
+
+def in_a_function(x):
+    recorder = Recorder()
+    for i in range(8):
+        recorder.note(x[i % 5])
+    return recorder.values
+
+
+def conditionally(x):
+    kept = []
+    for i in range(20):
+        x = x * 0.9
+        if i % 5 == 0:
+            kept.append(x)
+    return kept
+
+
+@pytest.mark.parametrize("program", [
+    norms, records, appended_before_it_is_bound_anew, the_last_one_is_the_variable, one_array_many_times,
+    written_in_the_next_turn, nested, several, looked_at_in_the_loop, through_another_name, in_a_function,
+    conditionally], ids=lambda f: f.__name__)
+def test_programs(program):
+    agree(program, [(X,)])
+
+
+def test_rows():
+    agree(rows, [(np.arange(900.0).reshape(300, 3),)])
+
+
+@pytest.mark.parametrize("program", [norms, records, appended_before_it_is_bound_anew, the_last_one_is_the_variable,
+                                     one_array_many_times, nested, several], ids=lambda f: f.__name__)
+def test_loops_stay_loops(program):
+    assert "stablehlo.while" in reactant.code_hlo(program, X, optimize=False)
+
+
+def test_rows_of_an_array_are_not_aliased_silently():
+    def f(m):
+        found = []
+        for i in range(len(m)):
+            found.append(m[i])
+        m[0] = 7
+        return found[0]
+    with pytest.raises(reactant.ControlFlowError, match="written in place"):
+        reactant.jit(f)(np.ones((300, 3)))
