@@ -305,6 +305,25 @@ def test_what_threads_do_together(shared, tmp_path):
         np.testing.assert_array_equal(a, b, err_msg=f"array {number}")
 
 
+RELAY = """
+__global__ void relay(int *place, int *out) {
+    int t = threadIdx.x, before = place[0];
+    __syncthreads();
+    if (t == before % 12) place[0] = t + 1;
+    __syncthreads();
+    out[t] = 100 * before + place[0];
+}
+"""
+
+
+def test_what_others_write_is_read_after_barriers(tmp_path):
+    """LLVM would keep what it knows of memory that is `noalias`."""
+    relay = reactant.kernel(reactant.cuda.load(RELAY).relay, lower="native")
+    place, out = np.array([5], np.int32), np.zeros(12, np.int32)
+    ptx_emulation.run(lambda a, b: relay[1, 12](a, b), [place, out], tmp_path)
+    np.testing.assert_array_equal(out, 506)
+
+
 FUNCTIONS = ("sin cos tan asin acos atan sinh cosh tanh exp exp2 exp10 log log2 log10 sqrt cbrt erf erfc lgamma tgamma "
              "expm1 log1p asinh acosh atanh j0 j1 y0 y1 rsqrt round rint floor ceil trunc sinpi cospi normcdf").split()
 

@@ -123,7 +123,7 @@ def _entry(record: KernelRecord, name: str) -> str:
     types = [cleanup.type_of(p) for p in cleanup.split_arguments(found[1])]
     written = [isinstance(p, Buffer) and p.written for p in record.parameters]
     formal = [f"ptr addrspace(1) {'' if w else 'noalias '}%p{i}" for i, w in enumerate(written)]
-    formal += [f"ptr addrspace(1) noalias %r{i}" for i, w in enumerate(written) if w]
+    formal += [f"ptr addrspace(1) %r{i}" for i, w in enumerate(written) if w]
     lines, actual = [], []
     for i, (parameter, kind, w) in enumerate(zip(record.parameters, types, written, strict=True)):
         if isinstance(parameter, Buffer):
