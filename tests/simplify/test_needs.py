@@ -10,7 +10,7 @@ from reactant import pipelines
 from reactant.ir import cost, modules, ops
 from reactant.ir.context import building
 from reactant.ir.interpret import evaluate
-from reactant.ir.types import shape_and_dtype
+from reactant.ir.types import shape_and_dtype, shape_of
 from reactant.options import CompileOptions
 from reactant.rewrite.selftest import build_module
 
@@ -90,6 +90,28 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_parts(name):
     assert compared(PROGRAMS[name]) > 2
+
+
+def test_arrays_that_need_rows_of_each_other_are_carried_in_part():
+    def program(a):
+        x, w = a(20, 4), a(4, 4)
+
+        def turn(i, x, y, z):
+            new = ops.tanh(ops.dot_general(x, w, contracting_dims=((1,), (0,))))
+            return [ops.add(i, 1), new, ops.add(ops.multiply(y, 0.5), x), ops.sine(z)]
+        start = [ops.constant(0, "int32"), x, a(20, 4), a(20, 4)]
+        made = ops.while_(start, lambda i, *_: ops.compare(i, 6, "LT"), turn)
+        return [ops.slice(made[2], (3, 0), (5, 4)), made[3]]
+    with building():
+        module = build_module(program, np.dtype("float64"))
+        rng = np.random.default_rng(0)
+        inputs = [rng.normal(size=shape_of(v)) for v in modules.function(module).regions[0].blocks[0].arguments]
+        expected = evaluate(module, inputs)
+        pipelines.run(module, "simplify", verify=True)
+        for old, new in zip(expected, evaluate(module, inputs), strict=True):
+            np.testing.assert_allclose(new, old, rtol=1e-12)
+        loop = next(op for op in modules.walk(module) if op.name == "stablehlo.while")
+        assert sorted(shape_of(v) for v in loop.results) == [(), (2, 4), (2, 4), (20, 4)]
 
 
 def test_turns_that_mix_rows_are_left_alone():

@@ -20,6 +20,8 @@ from reactant.simplify.loops import BODY, CONDITION, counted
 
 x, y, v, d, n = variables("x y v d n")
 low, high, interior = variables("low high interior")
+MOST = 8
+"""How many carried arrays of one shape are tried, that might be carried in part."""
 Bounds = tuple[list[int], list[int], list[int]]
 """Starts, limits and strides of a slice."""
 
@@ -372,15 +374,25 @@ def dynamic_slice_of_reverse(x, d, at, n):
 # ---- loops ---------------------------------------------------------------------------------------------------------
 
 class _Rows:
-    """Which dimension of the values of a loop's body runs over the rows of a carried array: the turns do not mix rows
-    if every value that is made from it has one."""
+    """Which dimension of the values of a loop's body runs over the rows of carried arrays: the turns do not mix rows if
+    every value that is made from them has one. Arrays that are made of rows of others join them (`carried`)."""
 
-    def __init__(self, site: Site, index: int, dimension: int):
-        self.site, self.index = site, index
-        self.place = {site.arguments(BODY)[index]: dimension}
-        self.extent = shape_of(site.operands[index])[dimension]
-        self.apart = all(map(self._follow, site.body(BODY))) and all(
-            self.place.get(value) == (dimension if i == index else None) for i, value in enumerate(site.returned(BODY)))
+    def __init__(self, site: Site, carried: dict[int, int]):
+        self.carried = carried
+        self.place: dict[ir.Value, int] = {}
+        self.apart = False
+        for _ in site.operands:
+            self.place = {site.arguments(BODY)[i]: k for i, k in self.carried.items()}
+            if not all(map(self._follow, site.body(BODY))):
+                return
+            returned = [self.place.get(value) for value in site.returned(BODY)]
+            if any(returned[i] != k for i, k in self.carried.items()):
+                return
+            joining = {i: k for i, k in enumerate(returned) if k is not None}
+            if joining == self.carried:
+                self.apart = True
+                return
+            self.carried = joining
 
     def _follow(self, op: ir.Operation) -> bool:
         made = [v for v in op.operands if v in self.place]
@@ -420,30 +432,63 @@ _A = "tensor<3xf32>"
 _STEPS = counted([("%a", "%x", "%b", _A)], f"%s = stablehlo.sine %a : {_A}\n%b = stablehlo.multiply %s, %y : {_A}",
                  "%o", "tensor<1xf32>", trips=9,
                  after=f"%o = stablehlo.slice %r#1 [1:2] : ({_A}) -> tensor<1xf32>")
+_TWO = counted([("%a", "%x", "%b", _A), ("%u", "%y", "%v", _A)],
+               f"%s = stablehlo.sine %a : {_A}\n%b = stablehlo.multiply %s, %u : {_A}\n"
+               f"%v = stablehlo.add %a, %u : {_A}", "%o", "tensor<1xf32>", trips=9,
+               after=f"%o = stablehlo.slice %r#1 [1:2] : ({_A}) -> tensor<1xf32>")
+_SOURCE = _TWO.replace("stablehlo.multiply %s, %u", "stablehlo.multiply %s, %s").replace("%r#1 [", "%r#2 [")
 
 
-@rewrite("stablehlo.while", example=_STEPS,
+@rewrite("stablehlo.while", example=(_STEPS, _TWO, _SOURCE),
          counter=(_STEPS.replace("stablehlo.sine %a", "stablehlo.reverse %a, dims = [0]"),
+                  _TWO.replace("stablehlo.add %a, %u", "stablehlo.reverse %a, dims = [0]"),
                   _STEPS.replace("[1:2]", "[0:3]").replace("tensor<1xf32>", _A)))
 def while_carries_what_is_read(site: Site):
-    """slice(the array that a loop carries) = the array that it carries when it starts from the slice, where turns do
-    not mix its rows"""
+    """slice(the arrays that a loop carries) = the arrays that it carries when it starts from the slices, where turns do
+    not mix their rows"""
     for index, value in enumerate(site.results):
         readers = [use.owner.operation for use in value.uses]
         if len(readers) != 1 or readers[0].name != "stablehlo.slice" or users(site.arguments(CONDITION)[index]):
             continue
-        given = tuple(list(attr.decode(readers[0].attributes[name]))
-                      for name in ("start_indices", "limit_indices", "strides"))
-        shape = shape_of(value)
-        for k in _cut(given, shape):  # type: ignore[arg-type]
-            rows = _Rows(site, index, k)
-            if rows.apart and given[0][k] < given[1][k]:
-                return _narrowed(site, rows, index, k, [bound[k] for bound in given])
+        given, shape = _read(readers[0]), shape_of(value)
+        for k in _cut(given, shape):
+            if given[0][k] >= given[1][k]:
+                continue
+            bounds = [bound[k] for bound in given]
+            rows = _apart(site, {index: k}, bounds)
+            if rows is not None:
+                return _narrowed(site, _with_sources(site, rows, k, bounds), bounds)
     return None
 
 
-def _narrowed(site: Site, rows: _Rows, index: int, k: int, bounds: Sequence[int]) -> list[ir.Value]:
-    """The loop with some rows of one carried array; the others are padding that nobody reads."""
+def _apart(site: Site, carried: dict[int, int], bounds: Sequence[int]) -> _Rows | None:
+    rows = _Rows(site, carried)
+    return rows if rows.apart and all(_wanted(site, i, at, bounds) for i, at in rows.carried.items()) else None
+
+
+def _with_sources(site: Site, rows: _Rows, k: int, bounds: Sequence[int]) -> _Rows:
+    """Also the arrays of the same shape that others are made of, where only those rows of them are needed, too."""
+    shape = site.operands[next(iter(rows.carried))].type
+    for i in [i for i, value in enumerate(site.operands) if value.type == shape][:MOST]:
+        if i not in rows.carried and users(site.arguments(BODY)[i]):
+            rows = _apart(site, rows.carried | {i: k}, bounds) or rows
+    return rows
+
+
+def _read(op: ir.Operation) -> Bounds:
+    return tuple(list(attr.decode(op.attributes[name]))  # type: ignore[return-value]
+                 for name in ("start_indices", "limit_indices", "strides"))
+
+
+def _wanted(site: Site, index: int, k: int, bounds: Sequence[int]) -> bool:
+    """Whether of a carried array only those rows are read after the loop, and nothing by its condition."""
+    readers = [use.owner.operation for use in site.results[index].uses]
+    return not users(site.arguments(CONDITION)[index]) and all(
+        op.name == "stablehlo.slice" and [bound[k] for bound in _read(op)] == list(bounds) for op in readers)
+
+
+def _narrowed(site: Site, rows: _Rows, bounds: Sequence[int]) -> list[ir.Value]:
+    """The loop with some rows of carried arrays; the others are padding that nobody reads."""
     def part(value: ir.Value, dimension: int) -> ir.Value:
         cut = _whole(shape_of(value))
         for bound, number in zip(cut, bounds, strict=True):
@@ -472,16 +517,17 @@ def _narrowed(site: Site, rows: _Rows, index: int, k: int, bounds: Sequence[int]
             mapping[made] = copy.results[0]
         return [mapping.get(v, v) for v in site.returned(BODY)]
 
-    def condition(*arguments: ir.Value) -> ir.Value:   # it does not read the array
-        return site.inline(CONDITION, [site.operands[index] if i == index else a for i, a in enumerate(arguments)])[0]
+    def condition(*arguments: ir.Value) -> ir.Value:   # it does not read the arrays
+        return site.inline(CONDITION, [site.operands[i] if i in rows.carried else a
+                                       for i, a in enumerate(arguments)])[0]
 
-    inits = [part(v, k) if i == index else v for i, v in enumerate(site.operands)]
+    inits = [part(v, rows.carried[i]) if i in rows.carried else v for i, v in enumerate(site.operands)]
     found = ops.while_(inits, condition, body)
-    first, _, stride = bounds
-    shape = shape_of(site.operands[index])
-    low = [first if j == k else 0 for j in range(len(shape))]
-    count = len(range(*bounds))
-    high = [shape[j] - first - ((count - 1) * stride + 1) if j == k else 0 for j in range(len(shape))]
-    found[index] = ops.pad(found[index], ops.constant(0, dtype_of(found[index])), low, high,
+    (first, _, stride), count = bounds, len(range(*bounds))
+    for i, k in rows.carried.items():
+        shape = shape_of(site.operands[i])
+        low = [first if j == k else 0 for j in range(len(shape))]
+        high = [shape[j] - first - ((count - 1) * stride + 1) if j == k else 0 for j in range(len(shape))]
+        found[i] = ops.pad(found[i], ops.constant(0, dtype_of(found[i])), low, high,
                            [stride - 1 if j == k else 0 for j in range(len(shape))])
     return found
