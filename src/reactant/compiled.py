@@ -102,7 +102,7 @@ class Lowered:
         if kept is not None:
             source = modules.parse(kept)
             with target.for_loops():
-                pipelines.run(source, "native", options=self.options)
+                pipelines.run(source, "native", options=self.options, settled=self.report.settled)
         found = loopnests.native_form(source, self.options.native)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)

@@ -144,11 +144,12 @@ def resolve(passes: Any) -> tuple[Any, ...]:
 
 
 def run(module: ir.Module, passes: Any = "default", options: CompileOptions | None = None,
-        verify: bool = False, report: Report | None = None) -> Report:
+        verify: bool = False, report: Report | None = None, settled: frozenset[Rule] | None = None) -> Report:
     """Run passes over a module, in place; the report says what fired, how often, where and how long it took.
 
     verify: check the module after every pass and every rewrite; an error names the pass and the rule.
     report: one to write into; its `limit` bounds the number of rewrites.
+    settled: rules that fire nowhere in the module, if it has no dead op and no two equal ones (`Report.settled`).
     Raises `UnknownPass` for a name nobody has, `RewriteError` where a rule fails (it names the rule).
     """
     options = options or CompileOptions()
@@ -156,7 +157,7 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     with building(), collecting_later(), target_costs.target(options.target):
         found = modules.names(module)
         report.operations_before = sum(found.values()) - sum(found[name] for name in modules.STRUCTURE)
-        state = _State(module, options, report, verify, names=set(found))
+        state = _State(module, options, report, verify, names=set(found), settled=settled)
         for each in resolve(passes):
             started = perf_counter()
             _run_pass(state, each)
@@ -208,6 +209,7 @@ def _run_pass(state: _State, each: Any) -> None:
     module, report = state.module, state.report
     if isinstance(each, Keep):
         report.kept = modules.bytecode(module) if state.options.native != "never" else None
+        report.settled = state.settled
     elif isinstance(each, Fixpoint):
         _run_fixpoint(state, each)
     elif isinstance(each, Function):

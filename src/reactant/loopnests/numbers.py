@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -471,10 +472,11 @@ class Arithmetic:
             self.op("arith.addf", (product(real, other_imaginary), product(imaginary, other_real)), part), dtype)
 
 
-def supported(kind: str, operands: Sequence[np.dtype], dtype: np.dtype) -> bool:
+@cache
+def supported(kind: str, operands: tuple[np.dtype, ...], dtype: np.dtype) -> bool:
     """Whether `Arithmetic.apply` knows an op on these dtypes."""
     kinds = {d.kind for d in (*operands, dtype)}
-    if any(d.name not in _NAMES for d in (*operands, dtype)) or kind not in ELEMENTWISE:
+    if any(d not in DTYPES for d in (*operands, dtype)) or kind not in ELEMENTWISE:
         return False
     if "c" in kinds:
         return kind in COMPLEX
@@ -485,5 +487,6 @@ def supported(kind: str, operands: Sequence[np.dtype], dtype: np.dtype) -> bool:
     return True
 
 
-_NAMES = {"bool", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)), "float32", "float64", "complex64",
-          "complex128"}
+DTYPES = {np.dtype(name) for name in ("bool", *(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64)),
+                                      "float32", "float64", "complex64", "complex128")}
+"""Of the numbers that loops work with."""

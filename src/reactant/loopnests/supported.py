@@ -1,10 +1,12 @@
 """Which ops of a module the loop nests can be made of."""
 from __future__ import annotations
 
+from functools import cache
+
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
 from reactant.loopnests import numbers
 from reactant.loopnests.scans import is_scan
 
@@ -19,11 +21,7 @@ NARROW, SHALLOW = 4, 8
 def compiles(op: ir.Operation) -> bool:
     """Whether an op, its regions included, has a form as loops."""
     kind = op.name.removeprefix("stablehlo.")
-    values = [*op.operands, *op.results]
-    if not all(isinstance(v.type, ir.RankedTensorType) and ir.RankedTensorType(v.type).has_static_shape
-               for v in values):
-        return False
-    if any(dtype_of(v).name not in numbers._NAMES or not size(shape_of(v)) for v in values):
+    if not all(_held(v.type) for v in op.operands) or not all(_held(v.type) for v in op.results):
         return False
     if kind in ("while", "if", "case"):
         return all(compiles(inner.operation) for region in op.regions for block in region for inner in block.operations
@@ -45,8 +43,18 @@ def compiles(op: ir.Operation) -> bool:
     return _elementwise(op, kind)
 
 
+@cache
+def _held(type_: ir.Type) -> bool:
+    """Whether loops can hold values of a type."""
+    if not isinstance(type_, ir.RankedTensorType) or not ir.RankedTensorType(type_).has_static_shape:
+        return False
+    shape, dtype = shape_and_dtype(type_)
+    return dtype in numbers.DTYPES and size(shape) > 0
+
+
 def _elementwise(op: ir.Operation, kind: str) -> bool:
-    if len(op.results) != 1 or not numbers.supported(kind, [dtype_of(o) for o in op.operands], dtype_of(op.results[0])):
+    if len(op.results) != 1 or not numbers.supported(
+            kind, tuple([dtype_of(o) for o in op.operands]), dtype_of(op.results[0])):
         return False
     return kind != "compare" or "compare_type" not in op.attributes \
         or attr.decode(op.attributes["compare_type"]) != "TOTALORDER"

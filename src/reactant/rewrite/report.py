@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -37,6 +38,8 @@ class Report:
     """What was differentiated: the mode, the function, its operations and those of its derivative."""
     kept: bytes | None = field(default=None, repr=False)
     """The module before it took the forms that suit XLA, where a pipeline keeps it."""
+    settled: frozenset[Any] | None = field(default=None, repr=False)
+    """The rules that fire nowhere in it, where known: then it has no dead op and no two equal ones."""
     limit: int | None = None
     """Stop after so many rewrites; `last` is then what the last one was."""
     last: Rewrite | None = None
