@@ -1,4 +1,5 @@
-"""SciPy's compiled code that NumPy programs lean on: special functions, Fourier transforms, filters of images.
+"""SciPy's compiled code that NumPy programs lean on: special functions, Fourier transforms, filters of
+images and signals, linear algebra.
 
 SciPy's Python code is converted like the user's own; here stands what it calls in C. SciPy is never imported for it:
 `register_loaded()` looks at what the program has imported.
@@ -12,11 +13,12 @@ from typing import Any
 
 from reactant.frontends import calls
 from reactant.frontends.numpy.implements import has_tensors
-from reactant.frontends.scipy import filters, transforms
+from reactant.frontends.scipy import filters, linalg, signal, transforms
 from reactant.frontends.trace import is_tracing, located
 
 _TABLES: dict[str, dict[str, Callable]] = {"scipy.fft": transforms.FUNCTIONS,
-                                           "scipy.ndimage._nd_image": filters.FUNCTIONS}
+                                           "scipy.ndimage._nd_image": filters.FUNCTIONS,
+                                           "scipy.linalg": linalg.FUNCTIONS, "scipy.signal": signal.FUNCTIONS}
 _registered: set[str] = set()
 
 
