@@ -240,3 +240,22 @@ def test_a_thousand_ops_in_linear_time():
         rules("twice").apply(chain(n).operation, report)
         visits.append(report.visited)
     assert visits[1] < 2.5 * visits[0]
+
+
+def test_a_general_rule_that_hides_what_it_changes_is_found_out():
+    @rewrite("stablehlo.negate")
+    def sly(site):
+        """Change another reader of the operand."""
+        others = [use.owner for use in site.operands[0].uses if use.owner.operation.name == "stablehlo.abs"]
+        if not others:
+            return None
+        others[0].operation.operands[0] = site.operands[0].owner.operands[0]
+        return ops.sine(site.operands[0])
+
+    @rewrite("stablehlo.abs")
+    def patient(site):
+        """Look, and decline."""
+
+    made = module(lambda a: [v := ops.cosine(a(3)), ops.abs(v), ops.negate(v)][1:])
+    with pytest.raises(RewriteError, match="gave new operands to stablehlo.abs without telling"):
+        rules("sly", "patient").apply(made.operation, verify=True)

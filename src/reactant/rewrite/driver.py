@@ -105,6 +105,13 @@ class Memory:
         self.size = 0
         """How many ops there were then, functions and terminators left out."""
 
+    def check(self, root: ir.Operation) -> None:
+        """Raises `RewriteError` where an op has other operands than those on record."""
+        for op in inside(root):
+            seen = self.seen.get(identity(op)) if len(op.results) else None
+            if seen is not None and seen[5][:len(op.operands)] != tuple(map(hash, op.operands)):
+                raise RewriteError(f"a general rule gave new operands to {op.name} without telling (`substitute`).")
+
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen):
@@ -243,6 +250,8 @@ class _Run:
             ops.record(before)
             ops.know(known)
             self.report.visited += visited
+        if self.verify:
+            self.memory.check(root)
         return self.rewrites
 
     def listed(self, root: ir.Operation, first: dict[str, Root] | None) -> dict[int, ir.Operation]:

@@ -1,7 +1,8 @@
 """`Site`: what a general rule (`@rewrite("stablehlo.while")`) sees, and the tools with which it may change IR.
 
 A rule may move, clone and build through the site; only the engine erases, after the rule has returned. Looking at an
-erased op crashes the process, so a rule keeps nothing between calls.
+erased op crashes the process, so a rule keeps nothing between calls. The engine remembers the operands of ops: a rule
+gives others only to ops that it has built, to ops inside its own (it returns CHANGED then), or through `substitute`.
 """
 from __future__ import annotations
 
