@@ -16,14 +16,14 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions
 from reactant.ir.types import dtype_of, is_float, shape_of, size
-from reactant.rewrite import Producer, producer, rewrite, variables
+from reactant.rewrite import Producer, once, one_of, producer, rewrite, variables
 from reactant.rewrite.pattern import body_of
 from reactant.simplify.contraction import dot
 from reactant.simplify.indexing import known_content
 from reactant.simplify.masks import mask_of
 from reactant.simplify.products import poisoned
 
-x, y, d = variables("x y d")
+x, y, z, d = variables("x y z d")
 LEAST = 16
 """Smallest side of a matrix for which bands are used."""
 BANDS = 9
@@ -354,3 +354,69 @@ def product_with_bands_checked(x, y, d, t, result_dtype):
         counted = ops.reduce(bad, ops.constant(0, np.int32), (0,), "add")
         total = poisoned(total, ops.broadcast_in_dim(counted, shape_of(total), range(1, len(shape_of(total)))), met)
     return total if first or len(shape_of(total)) == 1 else ops.transpose(total, (1, 0))
+
+
+# ---- sums with structured matrices ---------------------------------------------------------------------------------
+
+def _applied(value: ir.Value, values: ir.Value, k: int, depth: int = 4) -> Callable[[], ir.Value] | None:
+    """How to multiply an outer product of two vectors, a multiple of one, or a banded matrix with `values`, over the
+    dimension k of the matrix and the first of the other factor; None for any other matrix."""
+    made = producer(value)
+    if made is None or not depth:
+        return None
+    if made.name == "stablehlo.negate":
+        inner = _applied(made.operands[0], values, k, depth - 1)
+        return None if inner is None else _negated(Line(inner)).build
+    matrix = bands_of(value)
+    if matrix is not None and matrix.lines:
+        turned = matrix if k == 1 else Banded(matrix.shape[::-1], {-n: line for n, line in matrix.lines.items()})
+        return lambda: _total(values, turned)
+    if made.name != "stablehlo.multiply":
+        return None
+    for one, other in (made.operands, made.operands[::-1]):
+        number = ops.constant_value(other)
+        if number is not None and number.size and not any(number.strides):
+            inner = _applied(one, values, k, depth - 1)
+            return None if inner is None else _times(Line(inner), number.flat[0], False).build
+    found = {}
+    for factor in made.operands:
+        spread = producer(factor)
+        if spread is None or spread.name != "stablehlo.broadcast_in_dim" or len(shape_of(spread.operands[0])) != 1:
+            return None
+        found[spread["broadcast_dimensions"][0]] = spread.operands[0]
+    if set(found) != {0, 1} or any(shape_of(v) != (shape_of(value)[n],) for n, v in found.items()):
+        return None
+    shape = (shape_of(value)[1 - k], *shape_of(values)[1:])
+
+    def build() -> ir.Value:
+        row = ops.dot_general(found[k], values, contracting_dims=((0,), (0,)))
+        return ops.multiply(ops.broadcast_in_dim(found[1 - k], shape, (0,)),
+                            ops.broadcast_in_dim(row, shape, range(1, len(shape))))
+    return build
+
+
+def _outer(a: Any, side: int = 16) -> ir.Value:
+    return ops.multiply(*(ops.broadcast_in_dim(a(side), (side, side), (k,)) for k in (0, 1)))
+
+
+@rewrite(dot(once(one_of(("stablehlo.add", "stablehlo.subtract"), x, z, template="o")), y), dtypes="float",
+         changes="association", assumes="finite",
+         example=(lambda a: ops.dot_general(ops.add(a(16, 16), _outer(a)), a(16), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.subtract(_diagonals(a, 0), ops.multiply(_outer(a), 2)), a(16, 2),
+                                            contracting_dims=((0,), (0,)))),
+         counter=(lambda a: ops.dot_general(ops.add(a(16, 16), a(16, 16)), a(16), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.add(a(16, 16), _outer(a)), a(16, 9), contracting_dims=((1,), (0,)))))
+def product_with_sum_of_structured(x, z, o, y, d, t, result_shape, result_dtype):
+    """(a + u v') @ y = a @ y + u (v' @ y), (a + diag(w)) @ y = a @ y + w y, where y has few columns"""
+    if d.batching_dims[0] or len(d.contracting_dims[0]) != 1 or len(shape_of(x)) != 2 or len(shape_of(y)) > 2 \
+            or not dtype_of(x) == dtype_of(y) == result_dtype:
+        return None
+    k, m = d.contracting_dims[0][0], d.contracting_dims[1][0]
+    side, columns = min(shape_of(x)), size(shape_of(y)) // max(shape_of(y)[m], 1)
+    if side < LEAST or 4 * columns > side or m:
+        return None
+    parts = [_applied(v, y, k) for v in (x, z)]
+    if parts == [None, None]:
+        return None
+    return o.build([t.build((v, y), result_shape) if part is None else part()
+                    for v, part in zip((x, z), parts, strict=True)], result_shape)
