@@ -257,3 +257,18 @@ def test_arrays_that_known_numbers_make_may_be_written():
         return one, two, three
     assert check(f, np.array([3.0, 4.0]))[0] == [3.0]
     assert outside.tolist() == [0.25, 2.0]
+
+
+@np.vectorize
+def _clipped(v):
+    return 0.0 if v < 0 else v
+
+
+def test_vectorized_functions_from_outside():
+    def of_known(x):
+        table = _clipped(np.array([1.0, -2.0]))
+        table[0] += 1
+        return x + table
+    check(of_known, np.ones(2))
+    with pytest.raises(reactant.UnsupportedError, match="calls a Python function for each element"):
+        reactant.jit(lambda x: _clipped(x))(np.ones(3))

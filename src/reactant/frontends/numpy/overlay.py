@@ -41,6 +41,7 @@ def install() -> None:
                       made=_made, involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     errors.find_frames_with(source_map.user_frame)
     calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _call_numpy
+    calls.KINDS[np.vectorize] = _call_vectorized
     calls.KINDS[MethodDescriptorType] = calls.KINDS[WrapperDescriptorType] = _unbound
 
 
@@ -82,6 +83,14 @@ def _refusing_writes(function: Callable, arguments: Any, keywords: dict) -> Any:
                 not a.flags.writeable for a in implements.plain_arrays((arguments, keywords))):
             raise ConstantWriteError() from None
         raise
+
+
+def _call_vectorized(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """A `np.vectorize` object that was made outside."""
+    if is_tracing() and any(not t.is_concrete() for t in implements.tensors(arguments, keywords)):
+        raise errors.UnsupportedError(implements.REFUSED[np.vectorize])
+    result = function(*implements.concretely(arguments), **implements.concretely(keywords))
+    return implements.made_here(result) if is_tracing() else result
 
 
 def _unbound(function: Any, arguments: tuple, keywords: dict) -> Any:
