@@ -116,6 +116,8 @@ class Jitted:
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         entry = self._lower(key, keep=False).compile()
         with self._lock:
+            if entry.passing:
+                return entry
             entry = self._entries.setdefault(key, entry)
             if len(self._entries) > RECOMPILE_WARNING and not self._warned:
                 self._warned = True

@@ -121,6 +121,8 @@ class Compiled:
         self.lowered, self.executable = lowered, executable
         self._traced = lowered.traced
         self._simple = self._is_simple()
+        self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
+        """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
 
     # -- looking at it
 
@@ -161,7 +163,7 @@ class Compiled:
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
-        if self.lowered.on_device:
+        if self.lowered.on_device or self.passing:
             return self._run_on_device(leaves, args, kwargs)
         if self._simple:
             return _leaf(self.executable(leaves)[self._traced.result.index], self._traced.result.kind)
@@ -176,7 +178,7 @@ class Compiled:
     def _run_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         plain = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in leaves]
         arrays = [*plain, *self._traced.captured]
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in plain):
+        if self.passing or any(isinstance(leaf, jax.core.Tracer) for leaf in plain):
             results = self.executable.traced(arrays)
             if self._traced.written:
                 raise ReactantError("A function that writes into its arguments cannot be part of a jax.jit program: "

@@ -6,7 +6,6 @@ another `vmap`, under `grad`.
 """
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from reactant.api import Jitted, jit
 from reactant.errors import UnsupportedError
 from reactant.frontends.jax_recognition import JAX, kind_of
 from reactant.options import CompileOptions
-from reactant.session import SESSION, is_tracing
+from reactant.session import is_tracing, suspended
 
 Axes = Any
 """An int, None, or a tree of them with the containers of what it is for, down to any depth."""
@@ -310,7 +309,7 @@ class _Call:
             [v.type for v in inputs], [v.type for v in own]))
         requests.adopt_functions(self.trace.module, module.operation)
         modules.inline_calls(module)
-        with _no_trace():       # a user's own derivative is traced when it is asked for
+        with suspended():       # a user's own derivative is traced when it is asked for
             while requests.expand_innermost(module):
                 pipelines.run(module, "simplify", options=self.trace.options)
         made = batched_module(module, [0] * len(given) + [None] * len(outer), self.size)
@@ -343,15 +342,6 @@ class _Call:
         if not -rank <= axis < rank:
             raise self.fail(f"out_axes={axis} for a result of {rank} dimensions with the batch.")
         return moved(self._full(found), 0, axis % rank)
-
-
-@contextlib.contextmanager
-def _no_trace() -> Iterator[None]:
-    running, SESSION.trace = SESSION.trace, None
-    try:
-        yield
-    finally:
-        SESSION.trace = running
 
 
 def _containers(tree: Any) -> Iterator[Any]:

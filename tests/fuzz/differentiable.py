@@ -16,13 +16,54 @@ from hypothesis import strategies as st
 SIZE = 4
 SMOOTH = ("np.sin({})", "np.tanh({})", "np.cos({}) * 0.5", "np.exp(-{} * {})", "np.sqrt(1 + {} * {})", "{} * 0.7",
           "1 / (1 + {} * {})", "np.arctan({})", "{}[::-1]", "np.roll({}, 1)", "np.cumsum({}) * 0.3", "np.sort({})",
-          "np.where({} > 0.4, {}, 0.5 * {})", "np.abs({})")
+          "np.where({} > 0.4, {}, 0.5 * {})", "np.abs({})", "np.cumprod(0.8 + 0.3 * np.tanh({}))",
+          "np.maximum.accumulate({})", "np.clip({}, -0.4, 0.7)", "np.reshape({}, (2, 2)).T.ravel()",
+          "np.fft.ifft(np.fft.fft({}) * np.array([0.9, 0.5, 0.2, 0.5])).real", "np.interp({}, np.arange(3.0), {}[:3])",
+          "np.linalg.inv(2 * np.eye(2) + 0.3 * np.tanh(np.reshape({}, (2, 2)))).ravel()", "np.pad(np.diff({}), (0, 1))",
+          "np.repeat({}[1:3], 2)", "{}[np.argsort({})]", "np.full(4, np.median({}))", "np.linalg.norm({}) * np.ones(4)",
+          "helper({})", "again({})", "ruled({})")
 JOINED = ("{} + {}", "{} * {}", "{} - 0.5 * {}", "{} / (1.5 + {} ** 2)", "np.maximum({}, {})", "np.hypot({}, 1 + {})",
-          "np.outer({}, {}).sum(axis=0) * 0.2", "np.dot({}, {}) * np.ones(4) * 0.2", "np.concatenate([{}[:2], {}[2:]])")
+          "np.outer({}, {}).sum(axis=0) * 0.2", "np.dot({}, {}) * np.ones(4) * 0.2", "np.concatenate([{}[:2], {}[2:]])",
+          "np.convolve({}, {}, 'same') * 0.3", "np.einsum('i,j->j', np.tanh({}), {}) * 0.4",
+          "np.linalg.solve(3 * np.eye(4) + np.tanh(np.outer({}, {})), np.ones(4))", "np.where({} > {}, 0.5, 0.25)",
+          "np.ravel(np.reshape({}, (2, 2)) @ np.reshape({}, (2, 2))) * 0.5", "np.arctan2({}, 1.2 + {} ** 2)")
 WRITES = ("{a}[{i}] = {s}", "{a}[{i}] += 0.3 * {s}", "{a}[1:] = np.tanh({a}[:-1] * {b}[1:])", "{a}[:2] *= {s}",
           "{a}[...] = np.sin({a}) * {b}", "{a}[[0, 2]] = {b}[[1, 3]] * 0.9", "{a}[{b} > 0.5] *= 0.8",
-          "{a}[1:-1] += 0.2 * ({b}[2:] - {a}[:-2])")
-TESTS = ("np.sum({}) > 0.9", "{}[0] < 0.4", "np.max(np.abs({})) < 1.1", "{}[1] * {}[2] > 0.2")
+          "{a}[1:-1] += 0.2 * ({b}[2:] - {a}[:-2])", "{a}[0], {a}[3] = {a}[3], {a}[0]", "{a}[::2] -= 0.4 * {b}[1::2]",
+          "np.add.at({a}, [0, 2, 0], 0.3 * {b}[:3])", "np.multiply({a}, {b}, out={a})", "{a}[[3, 1]] = {a}[[1, 3]]",
+          "{a}[{i}:] = {a}[{i}:][::-1]", "np.maximum({a}, {b}, out={a}, where={a} < 0.6)")
+TESTS = ("np.sum({}) > 0.9", "{}[0] < 0.4", "np.max(np.abs({})) < 1.1", "{}[1] * {}[2] > 0.2", "np.argmax({}) == 1",
+         "np.any({} > 1.0)")
+
+HELPERS = """
+def helper(y):
+    if y[0] > 0.5:
+        return np.tanh(y)
+    for k in range(3):
+        if y[k] > 0.3:
+            return y * y[k]
+    return 0.5 * y
+
+
+@reactant.checkpoint
+def again(y):
+    z = y.copy()
+    for k in range(1, 4):
+        z[k] = np.sin(z[k] + z[k - 1])
+    return z
+
+
+@reactant.custom_derivative
+def ruled(y):
+    return np.sin(y) * y
+
+
+@ruled.jvp
+def ruled_jvp(arguments, tangents):
+    (y,), (t,) = arguments, tangents
+    return ruled(y), (np.cos(y) * y + np.sin(y)) * t
+"""
+"""What programs call: with an early return, computed again in the reverse sweep, with a rule of its own."""
 
 _numbers = itertools.count()
 
@@ -71,7 +112,7 @@ class Writer:
         return template.format(*(self.array() for _ in range(template.count("{}"))))
 
     def control(self, depth: int, index: str) -> list[str]:
-        kind, name = self.draw(st.integers(0, 5)), f"i{depth}"
+        kind, name = self.draw(st.integers(0, 7)), f"i{depth}"
         if kind == 0:
             lines = [f"if {self.test()}:", *_indented(self.block(depth, index))]
             return lines + (["else:", *_indented(self.block(depth, index))] if self.draw(st.booleans()) else [])
@@ -86,7 +127,15 @@ class Writer:
             return [f"for {name} in reactant.checkpointed(range({turns}), {way}):", *body]
         if kind == 4:
             return [f"{name} = 0", f"while {name} < n and {self.test()}:", *body, f"    {name} += 1"]
-        return [f"for {name} in range(n):", *body]
+        if kind == 5:
+            return [f"for {name} in range(n):", *body]
+        if kind == 6:
+            first = self.statement(f"{name} % 4")
+            return [f"for {name} in range({turns}):", f"    {first}", f"    if {self.test()}:", "        continue",
+                    *body]
+        size = f"s{depth}"                      # nobody knows how often
+        return [f"{name}, {size} = 0, 1 + {self.array()}[0] ** 2", f"while {size} > 0.3:", *body,
+                f"    {name}, {size} = {name} + 1, 0.6 * {size} - 0.01 * t * t"]
 
     def program(self) -> str:
         lines = ["a = x * 0.9", "b = np.cos(x)", "c = np.zeros(4)", "t = x[0] * x[1]"]
@@ -104,8 +153,9 @@ def function_of(source: str) -> Callable:
     """The function, with source that tools can find."""
     import reactant
     filename = f"<differentiable {next(_numbers)}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace: dict[str, Any] = {"np": np, "reactant": reactant}
+    source = HELPERS + source
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     exec(compile(source, filename, "exec"), namespace)
     return namespace["program"]
 

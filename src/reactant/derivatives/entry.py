@@ -53,7 +53,8 @@ class Sharing(Jitted):
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         with self._lock:
-            return self._entries.setdefault(key, compiled_once(self._lower(key, keep=False)))
+            made = compiled_once(self._lower(key, keep=False))
+            return made if made.passing else self._entries.setdefault(key, made)
 
 
 class OfJax(Sharing):
@@ -73,7 +74,7 @@ class OfJax(Sharing):
         entry = CalledDirectly(made.lowered, made.executable, key[0], key[1])
         self.shortcut.offer(entry.direct)
         with self._lock:
-            return self._entries.setdefault(key, entry)
+            return entry if entry.passing else self._entries.setdefault(key, entry)
 
     def clear_cache(self) -> None:
         """Forget every compiled program of this function."""

@@ -23,7 +23,7 @@ from reactant.frontends.numpy.tensor import PYTHON, Tensor, check_dtype
 from reactant.frontends.trace import current_trace, located
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
-from reactant.session import SESSION
+from reactant.session import SESSION, suspended
 
 
 class CannotImport(Exception):
@@ -39,6 +39,8 @@ class Imported:
     outputs: tuple[Any, ...]          # jax.ShapeDtypeStruct of each result leaf
     in_tree: Any
     out_tree: Any
+    outside: tuple[Any, ...] = ()
+    """What the function uses that JAX is tracing outside of it: the first arguments of the module."""
 
 
 def importer(jitted: Any, settings: Settings) -> Any:
@@ -68,7 +70,7 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
             raise CannotImport(f"an argument or result has the dtype {aval.dtype}")
     buffer = io.BytesIO()
     try:
-        parameters = jax_rules.marking_parameters(traced.jaxpr) if differentiated else None
+        parameters = jax_rules.lowering_parameters(traced.jaxpr) if differentiated else None
     except jax_rules.MixedMarks:
         raise CannotImport("it stops gradients, and calls a function of JAX's (a linear solver, say) that does so for "
                            "its own derivative. Differentiate by JAX, as in reactant.jit(jax.grad(f))") from None
@@ -78,7 +80,8 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     module = modules.parse(buffer.getvalue())
     _refuse(module)
     _drop_shardings(module)
-    return Imported(module, inputs, outputs, traced.in_tree, jax.tree_util.tree_structure(traced.out_info))
+    return Imported(module, inputs, outputs, traced.in_tree, jax.tree_util.tree_structure(traced.out_info),
+                    tuple(getattr(traced, "_consts", ())))              # private: they are arguments of the module
 
 
 def _refuse(module: ir.Module) -> None:
@@ -174,8 +177,10 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
         return body(*positional, **keyword, **fixed)
 
     name = getattr(function, "__name__", "function")
+    differentiated = SESSION.differentiating > 0
     try:
-        imported = lower_call(jax.jit(with_arrays, keep_unused=True), tuple(shapes), {}, SESSION.differentiating > 0)
+        with suspended():           # what of ours the function calls is a part of the JAX program
+            imported = lower_call(jax.jit(with_arrays, keep_unused=True), tuple(shapes), {}, differentiated)
     except CannotImport as refused:
         purpose, advice = ("differentiated by reactant", "") if SESSION.differentiating \
             else ("part of a compiled NumPy function", " Call it outside.")
@@ -184,6 +189,10 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
         raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
                                f"Return jax.random.key_data(key), or keep keys inside.")
     values = [_converted(leaves[i].value(), aval.dtype) for i, aval in zip(numbers, imported.inputs, strict=True)]
+    values = [*map(current_trace().capture_traced, imported.outside), *values]
+    if len(values) != len(modules.function(imported.module).regions[0].blocks[0].arguments):
+        raise UnsupportedError(f"The JAX function '{name}' uses an array from outside that JAX is tracing. Pass it as "
+                               f"an argument.")
     results = jax_calls.splice(imported.module, values, current_trace().module)
     return jax.tree_util.tree_unflatten(imported.out_tree, [Tensor.of_value(r) for r in results])
 

@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate.requests import STOP
 from reactant.frontends.jax_custom import LIBRARY, PRIMITIVES, is_the_users, keep_call
+from reactant.runtime.program import lower_to_differentiate, run_module
 
 
 def _mark(ctx: Any, value: ir.Value) -> list[ir.Value]:
@@ -24,20 +25,21 @@ def _mark(ctx: Any, value: ir.Value) -> list[ir.Value]:
     return list(call.results)
 
 
-def marking_parameters(jaxpr: Any) -> Any:
-    """How to lower so that the `stop_gradient` and the rules of the user's code leave marks; None where there are none.
+def lowering_parameters(jaxpr: Any) -> Any:
+    """How to lower what is to be differentiated: the `stop_gradient` and the rules of the user's code leave marks, and
+    compiled functions of ours are modules that can be differentiated.
 
     JAX's own code calls it too: where nothing depends on it (`logsumexp`), or where another rule says what the
     derivative is (`custom_linear_solve`), which differentiating the lowered program amounts to. The latter must not be
     marked; raises `MixedMarks` where the function has both, because lowering cannot tell them apart.
     """
-    overrides = [(primitive, keep_call) for primitive in _with_rules(jaxpr)]
+    overrides = [(run_module, lower_to_differentiate), *((each, keep_call) for each in _with_rules(jaxpr))]
     callers = set(_callers(jaxpr))
     if any(not file.startswith(LIBRARY) or file.endswith(_MARKED) for file in callers):
         if any(file.startswith(LIBRARY) and not file.endswith((*_HARMLESS, *_MARKED)) for file in callers):
             raise MixedMarks
         overrides.append((stop_gradient_p, _mark))
-    return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides)) if overrides else None
+    return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides))
 
 
 class MixedMarks(Exception):

@@ -112,6 +112,17 @@ class Trace:
         self._captured_at[id(array)] = (array, value)
         return value
 
+    def capture_traced(self, array: Any) -> ir.Value:
+        """An array from outside that JAX is tracing (a function in a JAX program closes over it): a hidden argument."""
+        known = self._captured_at.get(id(array))
+        if known is not None:
+            return known[1]
+        self.captured_position.append(self.argument_count)
+        self.captured.append(array)
+        value = self.add_argument(array.shape, array.dtype)
+        self._captured_at[id(array)] = (array, value)
+        return value
+
     @contextlib.contextmanager
     def at_entry(self) -> Iterator[None]:
         """Insert at the start of the function, so that what is built is visible in every region."""

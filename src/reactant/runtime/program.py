@@ -152,6 +152,11 @@ def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
     return _inlined(ctx, arguments, body, body.native or body.bytecode)
 
 
+def lower_to_differentiate(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
+    """As the lowering of `run_module`, but to a module that can be differentiated, marks in it included."""
+    return _inlined(ctx, arguments, body, body.source or body.bytecode)
+
+
 def _inlined(ctx: jax_mlir.LoweringRuleContext, arguments: Sequence[ir.Value], body: Body,
              bytecode: bytes) -> Sequence[ir.Value]:
     destination = ctx.module_context.module

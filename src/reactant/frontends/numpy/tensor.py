@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import jax
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -582,6 +583,8 @@ def wrap(x: object) -> Tensor:
         return array_of(x)
     if getattr(type(x), "stands_for_copy", False):
         return x.copy()
+    if isinstance(x, jax.core.Tracer):           # of the JAX program around
+        return Tensor.of_value(current_trace().capture_traced(x), ARRAY if x.shape else SCALAR)
     converted = np.asarray(x)
     if converted.dtype == object:
         raise UnsupportedError(f"A {type(x).__name__} cannot be used as an array in compiled code.")

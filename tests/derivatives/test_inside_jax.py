@@ -1,0 +1,78 @@
+"""Derivatives of ours inside JAX functions that we differentiate, map or compile."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+
+X = jnp.linspace(0.2, 1.0, 5)
+
+
+@reactant.jit
+def loop(x):
+    out = x.copy()
+    for i in range(1, len(x)):
+        out[i] = np.sin(out[i]) * out[i - 1] + out[i]
+    return out
+
+
+stopped = reactant.jit(lambda x: reactant.stop_gradient(x) * x)
+
+
+def network(p, x):
+    return jnp.sum(p["outer"] * jnp.tanh(p["inner"] * x))
+
+
+def residual(by):
+    """The loss of a physics-informed network: derivatives in x, of a function that closes over its parameters."""
+    def loss(p):
+        slope = by(lambda x: network(p, x))
+        return jnp.mean(jax.vmap(lambda x: (by(slope)(x) + network(p, x)) ** 2)(X))
+    return loss, {"inner": 1.3 * X, "outer": jnp.cos(X)}
+
+
+def pulled(of):
+    def loss(x):
+        return jnp.sum(jnp.sin(of(lambda y: y * x * x, x)[1](x)[0]))
+    return loss, X
+
+
+def stopping(by):
+    def loss(x):
+        return jnp.sum(by(lambda y: jnp.sum(jax.lax.stop_gradient(y) * y * y))(x) * x)
+    return loss, X
+
+
+PROGRAMS = [(residual, reactant.grad, jax.grad), (pulled, reactant.vjp, jax.vjp), (stopping, reactant.grad, jax.grad)]
+
+
+@pytest.mark.parametrize("make, ours, theirs", PROGRAMS, ids=lambda f: getattr(f, "__name__", ""))
+def test_derivatives_of_ours_in_jax_functions(make, ours, theirs):
+    mine, argument = make(ours)
+    expected = jax.grad(make(theirs)[0])(argument)
+    for found in (reactant.grad(mine)(argument), jax.jit(jax.grad(mine))(argument)):
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), found, expected)
+
+
+def test_numpy_functions_in_jax_functions():
+    def loss(x):
+        return jnp.sum(jnp.sin(loop(x)))
+
+    np.testing.assert_allclose(reactant.grad(loss)(X), jax.grad(loss)(X), rtol=1e-4)
+    found = reactant.grad(lambda x: jnp.sum(jnp.sin(stopped(x))))(X)         # the mark is not lost on the way
+    np.testing.assert_allclose(found, jnp.cos(X * X) * X, rtol=1e-5)
+
+
+def test_what_jax_traces_is_in_no_cache():
+    scale = [X]
+    gradient = reactant.grad(lambda y: jnp.sum(y ** 2 * scale[0]))
+
+    def scaled(x):
+        scale[0] = x
+        return gradient(x)
+
+    np.testing.assert_allclose(jax.jit(scaled)(X), 2 * X * X, rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(lambda x: scaled(2 * x))(X), 8 * X * X, rtol=1e-6)
+    scale[0] = X
+    np.testing.assert_allclose(gradient(X), 2 * X * X, rtol=1e-6)
