@@ -208,7 +208,7 @@ def _sum_of_products(a: Any, count: int = 8, first: bool = False) -> ir.Value:
     return total
 
 
-@rewrite(match.add(x, y), dtypes="number", changes="rounding",
+@rewrite(match.add(x, y), dtypes="number", changes="rounding", made_by=("stablehlo.add",),
          example=(_sum_of_products, lambda a: _sum_of_products(a, 9, True),
                   lambda a: ops.add(_sum_of_products(a), 0)),
          counter=(lambda a: _sum_of_products(a, 4),
@@ -238,7 +238,7 @@ def sum_of_equal_computations(x, y, result, result_dtype):
 def _is_long_sum(x: ir.Value) -> bool:
     """Whether x + y may have as many terms as are worth it."""
     for _ in range(FEWEST_TERMS - 2):
-        owner = x.owner
+        owner = ops.owner(x)
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.add":
             return False
         x = owner.operands[0]
