@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("numba.cuda", reason="needs numba-cuda")
 pytest.importorskip("ziglang", reason="needs ziglang")
 
-FAMILIES = ("stencils", "linear_algebra", "patterns", "science")
+FAMILIES = ("stencils", "linear_algebra", "patterns", "science", "published", "samples")
 CASES = [case for family in FAMILIES for case in importlib.import_module(f"tests.kernels.corpus.{family}").CASES]
 
 

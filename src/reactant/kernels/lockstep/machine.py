@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from reactant.ir.types import size
 from reactant.kernels.lockstep import control, loops, meetings
 from reactant.kernels.lockstep.arithmetic import INTEGERS
 from reactant.kernels.lockstep.atomics import atomic
-from reactant.kernels.lockstep.conditions import Condition, at_least, both, narrowed
+from reactant.kernels.lockstep.conditions import TRUE, Condition, at_least, both, narrowed
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import (
     Axis,
@@ -37,7 +38,7 @@ from reactant.kernels.lockstep.forms import (
 )
 from reactant.kernels.lockstep.gathering import Record
 from reactant.kernels.lockstep.lanes import Lanes
-from reactant.kernels.lockstep.mathematics import FLOATS, call
+from reactant.kernels.lockstep.mathematics import FLOATS, call, kept_in_range
 from reactant.kernels.lockstep.memory import Memory, OutOfRange
 from reactant.kernels.lockstep.values import (
     Integer,
@@ -217,6 +218,7 @@ class Machine:
         operands = [self.values[v] for v in op.operands]
         if any(isinstance(x, Partial) for x in operands):
             return loops.gathered(self, op, operands, context)
+        operands = kept_in_range(name.removeprefix("math."), operands, context, lambda: self.wanted(op.results[0]))
         known = INTEGERS.get(name) or FLOATS.get(name)
         if known is None:
             raise Refused(f"'{name}' has no tensor form", op)
@@ -224,6 +226,24 @@ class Machine:
             return known(op, operands, context.domain)
         except AttributeError as error:
             raise Refused(f"'{name}' of truth values has no tensor form", op) from error
+
+    def wanted(self, value: ir.Value, depth: int = 12) -> Condition:
+        """On what condition a value is chosen by everything that uses it (the compiler makes choices of branches)."""
+        uses = list(islice(value.uses, 4))
+        if not depth or not 0 < len(uses) < 4:
+            return TRUE
+        found = [self._wanted_by(use, depth) for use in uses]
+        return found[0] if all(c == found[0] for c in found) else TRUE
+
+    def _wanted_by(self, use: Any, depth: int) -> Condition:
+        op = use.owner.operation
+        if op.name == "arith.select" and use.operand_number:
+            condition = self.values.get(op.operands[0])
+            if isinstance(condition, Condition):
+                return condition if use.operand_number == 1 else condition.negated()
+            return TRUE
+        simple = op.name.startswith(("arith.", "math.")) and len(op.results) == 1
+        return self.wanted(op.results[0], depth - 1) if simple else TRUE
 
     # -- memory
 
@@ -364,7 +384,9 @@ def _call(machine: Machine, op: ir.Operation, context: Context) -> Any:
     callee = attr.decode(op.attributes["callee"])
     if callee.startswith("reactant."):
         return meetings.meet(machine, op, callee.removeprefix("reactant."), context)
-    return call(op, callee, [machine.get(v) for v in op.operands], context.domain)
+    operands = [machine.get(v) for v in op.operands]
+    operands = kept_in_range(callee, operands, context, lambda: machine.wanted(op.results[0]))
+    return call(op, callee, operands, context.domain)
 
 
 CONTROL: dict[str, Callable[[Machine, ir.Operation, Context], Any]] = {

@@ -11,9 +11,10 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 from reactant.kernels.lockstep.arithmetic import FLOAT_DIRECTIONS, Handler, elementwise, unsigned
-from reactant.kernels.lockstep.conditions import Condition, Known
+from reactant.kernels.lockstep.conditions import Condition, Known, both
+from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Domain
-from reactant.kernels.lockstep.lanes import Lanes, apply
+from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, fitted, number, select
 from reactant.kernels.lockstep.trees import tree
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, dtype_of_type, integer_dtype, of_lanes, width_of
 
@@ -242,3 +243,23 @@ def call(op: ir.Operation, callee: str, operands: list[Any], domain: Domain) -> 
     if build is None:
         raise Refused(f"the function {callee} has no tensor form", op)
     return elementwise(build, op, operands, domain)
+
+
+PARTIAL = {name: (place, safe) for place, safe, names in (
+    (0, 0.5, ("sqrt", "rsqrt", "cbrt", "rcbrt", "log", "log1p", "log2", "log10", "asin", "acos", "atanh", "powf", "pow",
+              "fpowi", "atan2", "exp", "exp2", "exp10", "expm1", "sinh", "cosh", "tan", "lgamma", "tgamma")),
+    (0, 2.0, ("acosh",)), (1, 0.5, ("arith.divf", "arith.remf"))) for name in names}
+"""Functions that are no finite number everywhere: the operand that decides, and one for which they are."""
+
+
+def kept_in_range(name: str, operands: list[Any], context: Context, wanted: Callable[[], Condition]) -> list[Any]:
+    """The operands, with a number inside the function's range in lanes that do not need the result (`wanted`): what
+    branches that are not taken compute has to be finite, because derivatives multiply it by zero."""
+    place, safe = PARTIAL.get(name.removesuffix("f") if name not in PARTIAL else name, (0, None))
+    if safe is None or not isinstance(operands[place], Lanes):
+        return operands
+    x, mask = fitted(operands[place], context.domain), both(context.mask, wanted()).at_domain(context.domain)
+    if mask.known is not None or ops.constant_value(x.value) is not None or not mask.axes() <= set(x.axes):
+        return operands
+    kept = select(condition_lanes(mask, context.domain), x, number(safe, x.dtype), context.domain)
+    return [*operands[:place], kept, *operands[place + 1:]]
