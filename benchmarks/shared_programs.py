@@ -2,6 +2,7 @@
 
 No reactant here: the peer's environment does not have it.
 """
+import corpus_models  # noqa: F401 - declares programs
 import corpus_programs
 import gradient_programs
 import jax

@@ -134,7 +134,7 @@ def _from_repeated(a, shape=(7, 1), operand=(7, 4), along=(0, 1), batch=True):
          counter=(lambda a: _from_repeated(a, (4,), along=(1,)), lambda a: _from_repeated(a, batch=False),
                   lambda a: _take(_Repeated(a, (5,), (0,)), a(6, 1, dtype="int32"))))
 def gather_of_repeated(x, b, i, d, n, result_shape):
-    """gather(broadcast(x)) = broadcast(x) where what is looked up along is what x is repeated along: one is as another"""
+    """gather(broadcast(x)) = broadcast(x) where x is repeated along what is looked up: one is as another"""
     extents = dict(zip(b, shape_of(x), strict=True))
     if any(extents.get(k, 1) != 1 for k in (*d.start_index_map, *d.collapsed_slice_dims)):
         return None
