@@ -143,6 +143,14 @@ def test_barriers_of_the_grid(tmp_path):
     np.testing.assert_array_equal(x, (np.arange(64) + 1) % 64)
 
 
+def test_numbers_that_llvm_has_no_code_for():
+    """LLVM would end the process."""
+    kernel = reactant.cuda.load("__global__ void wide(double *x, long long *n) {\n"
+                                "    x[0] = (double)((__int128)n[0] * n[1]); }").wide
+    with pytest.raises(UnsupportedError, match="'wide' needs sitofp of numbers of over 64 bits"):
+        ptx.compile_kernel(kernel[1, 1].record(np.zeros(1), np.ones(2, np.int64)))
+
+
 def test_without_libdevice(monkeypatch):
     monkeypatch.setattr(libdevice, "find", lambda: None)
     kernel = reactant.cuda.load("__global__ void wave(double *x) { x[threadIdx.x] = sin(x[threadIdx.x]); }").wave
@@ -350,16 +358,17 @@ HALVES = """
 #include <cuda_fp16.h>
 __global__ void halves(__half *x, const __half *y, float s) {
     int t = threadIdx.x;
-    x[t] = __hadd(__hmul(x[t], y[t]), __float2half(s));
+    x[t] = __hadd(__hmul(x[t], y[t]), __float2half(s + fmodf(s, 0.25f) + __half2float(hexp(__hsub(y[t], y[t])))));
 }
 """
 
 
+@needs_libdevice
 def test_narrow_floats_and_numbers(tmp_path):
     kernel = reactant.kernel(reactant.cuda.load(HALVES).halves, lower="native")
     x, y = np.arange(9).astype(np.float16), np.full(9, 0.5, np.float16)
     ptx_emulation.run(lambda a, b, s: kernel[1, 9](a, b, s), [x, y, 0.25], tmp_path)
-    np.testing.assert_array_equal(x, np.arange(9) * 0.5 + 0.25)
+    np.testing.assert_array_equal(x, np.arange(9) * 0.5 + 1.25)
 
 
 def test_views(tmp_path):

@@ -53,9 +53,9 @@ def named(text: str, record: KernelRecord) -> str:
             raise UnsupportedError(f"The kernel '{record.name}' takes remainders of vectors, which have no code for "
                                    f"NVIDIA's GPUs. Write it element by element.")
         made[f"fmod.{kind}"] = _definition(f"fmod.{kind}", "fmod", _BY_TYPE[kind], kind, [kind, kind])
-    calls = dict.fromkeys(re.findall(r"call (\w+) @(__nv_\w+)\(([^)]*)\)", "".join(made.values())))
-    declared = "".join(f"declare {result} @{name}({', '.join(a.split()[0] for a in given.split(', '))})\n"
-                       for result, name, given in calls)
+    calls = re.findall(r"call (\w+) @(__nv_\w+)\(([^)]*)\)", "".join(made.values()))
+    signatures = {name: (result, ", ".join(a.split()[0] for a in given.split(", "))) for result, name, given in calls}
+    declared = "".join(f"declare {result} @{name}({types})\n" for name, (result, types) in signatures.items())
     return text + "".join(made.values()) + declared
 
 

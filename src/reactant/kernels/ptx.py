@@ -255,9 +255,15 @@ _NATIVE = re.compile(r"""llvm\.(?:nvvm\..*|(?:sqrt|fabs|floor|ceil|trunc|rint|ne
     load\.relative|fake\.use)\b.*)""", re.VERBOSE)
 """LLVM's intrinsics that its compiler for these GPUs knows. It ends the process where it meets another."""
 
+_WIDE = re.compile(r"= ([su]itofp|fpto[su]i|frem|atomicrmw|cmpxchg)\b[^\n]*\b(?:i(?:6[5-9]|[7-9]\d|\d{3,})|fp128)\b")
+"""Instructions on numbers of over 64 bits that it does not know either."""
+
 
 def _require_complete(text: str, record: KernelRecord) -> None:
     for name in re.findall(r'^declare [^@\n]*@"?([\w.$-]+)"?\(', text, re.M):
         if not _NATIVE.fullmatch(name) and re.search(rf'call [^\n]*@"?{re.escape(name)}"?\(', text):
             raise UnsupportedError(f"The kernel '{record.name}' calls '{name}', which has no code for NVIDIA's GPUs "
                                    f"here. Define it in the kernel's file.")
+    if found := _WIDE.search(text):
+        raise UnsupportedError(f"The kernel '{record.name}' needs {found[1]} of numbers of over 64 bits, which has no "
+                               f"code for NVIDIA's GPUs.")
