@@ -12,13 +12,14 @@ from reactant.kernels.indices import require_in_bounds
 from reactant.kernels.ingest import ingest
 from reactant.kernels.pointers import resolve_pointers
 from reactant.kernels.record import KernelRecord
+from reactant.kernels.shuffles import join_shuffles
 from reactant.kernels.structured import structure
 from reactant.kernels.swap_loops import find_swap_loops
 from reactant.kernels.tidy import tidy, tidy_graph, tidy_open
 
 
 def _pointers(module: ir.Module) -> ir.Module:
-    return tidy_graph(resolve_pointers(module))
+    return tidy_graph(resolve_pointers(join_shuffles(module)))
 
 
 def _structured(module: ir.Module) -> ir.Module:
