@@ -49,6 +49,18 @@ def the_last_one_is_the_variable(x):
     return states[-1], states[-2], x
 
 
+def the_last_one_is_a_view_of_the_variable(x):
+    states, tails = [], []
+    for _ in range(N):
+        new = x * 0.99
+        tails.append(new[1:])
+        states.append(np.sqrt(new * new))
+        x = new
+    x[1] = 77.0
+    tails[-1][1] = 66.0
+    return tails[0], tails[-1], states[-1], x
+
+
 def one_array_many_times(x):
     states = []
     for _ in range(N):
@@ -135,8 +147,8 @@ def conditionally(x):
 
 @pytest.mark.parametrize("program", [
     norms, records, appended_before_it_is_bound_anew, the_last_one_is_the_variable, one_array_many_times,
-    written_in_the_next_turn, nested, several, looked_at_in_the_loop, through_another_name, in_a_function,
-    conditionally], ids=lambda f: f.__name__)
+    the_last_one_is_a_view_of_the_variable, written_in_the_next_turn, nested, several, looked_at_in_the_loop,
+    through_another_name, in_a_function, conditionally], ids=lambda f: f.__name__)
 def test_programs(program):
     agree(program, [(X,)])
 
@@ -160,3 +172,33 @@ def test_rows_of_an_array_are_not_aliased_silently():
         return found[0]
     with pytest.raises(reactant.ControlFlowError, match="written in place"):
         reactant.jit(f)(np.ones((300, 3)))
+
+
+def the_one_before(x, write):
+    states, before = [], x
+    for _ in range(N):
+        new = x * 0.99
+        states.append(new)
+        before = x
+        x = new
+    if write:
+        before[0] = 5.0
+    return states[-2], before
+
+
+def begun_with(x, write):
+    states, before = [], x
+    for _ in range(N):
+        states.append(x)
+        before = x
+        x = x * 0.99
+    if write:
+        before[0] = 5.0
+    return states[-1], before
+
+
+@pytest.mark.parametrize("program", [the_one_before, begun_with], ids=lambda f: f.__name__)
+def test_other_variables_that_may_hold_an_element(program):
+    agree(program, [(X, False)])
+    with pytest.raises(reactant.ControlFlowError, match="written in place"):
+        reactant.jit(program)(X, True)

@@ -131,7 +131,7 @@ class Growth:
             return self.start_row(name, leaf, self.loop.arrays.starts[root])
         if self.branch.preexisting(root):
             return self.outer_row(name, leaf, root)
-        return self.fresh_row(leaf, root)
+        return self.fresh_row(name, leaf, root)
 
     def start_row(self, name: str, leaf: Held, variable: str) -> Row:
         """The array that a variable begins the turn with: in the first one, the array from before the loop."""
@@ -139,12 +139,12 @@ class Growth:
         if variable in self.loop.arrays.in_place or type(entry) is not Held or has_dynamic_steps(leaf.tensor):
             raise _refusal("by an array that is written in place later")
         first = entry.tensor if not leaf.tensor.steps else None
-        sources = list(roots_of(entry.tensor.storage))
+        before = list(roots_of(entry.tensor.storage))
 
         def element(k: int, value: ir.Value) -> Tensor:
             if k == 0 and first is not None:
                 return first
-            return _guarded(name, sources, value) if k == 0 else Tensor.of_value(value)
+            return _guarded(name, [*(before if k == 0 else ()), *self.still_held({variable})], value)
         return Row(self.carried(leaf.value), element)
 
     def outer_row(self, name: str, leaf: Held, root: Any) -> Row | Any:
@@ -156,21 +156,40 @@ class Growth:
             raise _refusal("by parts of an array that the loop writes")
         return Row(self.carried(leaf.value), lambda k, v: _guarded(name, [root], v))
 
-    def fresh_row(self, leaf: Held, root: Any) -> Row:
+    def fresh_row(self, name: str, leaf: Held, root: Any) -> Row:
         """An array made in the turn. Where a variable is bound to it at the end, it is the last turn's element, too."""
         holders = [n for n, ends in self.loop.arrays.ends.items() if root in ends]
         if set(holders) & self.loop.arrays.in_place:
             raise _refusal("by an array that is written in place in the next iteration")
 
         def element(k: int, value: ir.Value) -> Tensor:
-            if k == self.count - 1 and holders:
-                held = self.loop.variables.get(holders[0])
-                if type(held) is Tensor and held.kind == ARRAY and held.shape == leaf.tensor.shape \
-                        and not leaf.tensor.steps and not held.steps:
-                    return held
-                return _guarded(holders[0], [], value)
-            return Tensor.of_value(value)
+            if k < self.count - 1:
+                return _guarded(name, self.still_held(set(holders)), value)
+            held = [t for t in map(self.loop.variables.get, holders) if type(t) is Tensor and t.kind == ARRAY]
+            for t in held:
+                if not t.steps and t.shape == root.shape and not has_dynamic_steps(leaf.tensor):
+                    for step in leaf.tensor.steps:
+                        t = t.view(step)
+                    return t
+            return _guarded(name, [r for t in held for r in roots_of(t.storage)], value)
         return Row(self.carried(leaf.value), element)
+
+    def still_held(self, names: set[str]) -> list[Any]:
+        """The arrays of variables that may, after the loop, be bound to what one of `names` was bound to in a turn."""
+        ends, starts = self.loop.arrays.ends, self.loop.arrays.starts
+        found = []
+        for name in ends:
+            seen: set[str] = set()
+            waiting = [starts[r] for r in ends[name] if r in starts]
+            while waiting:
+                current = waiting.pop()
+                if current not in seen:
+                    seen.add(current)
+                    waiting += [starts[r] for r in ends[current] if r in starts]
+            held = self.loop.variables.get(name)
+            if seen & names and type(held) is Tensor and held.kind == ARRAY:
+                found += roots_of(held.storage)
+        return found
 
     def carried(self, value: ir.Value) -> Slot:
         """A slot of as many rows as there are turns, of which each turn writes its own."""
@@ -210,7 +229,8 @@ class Growth:
 
 
 def _guarded(name: str, sources: list, value: ir.Value) -> Tensor:
-    return Tensor(GuardedStorage(name, sources, value))
+    """An array that may be one of `sources`."""
+    return Tensor(GuardedStorage(name, sources, value)) if sources else Tensor.of_value(value)
 
 
 def _reachable(roots: list[Any]) -> tuple[set[int], dict[int, int]]:
