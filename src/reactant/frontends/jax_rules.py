@@ -29,15 +29,17 @@ def lowering_parameters(jaxpr: Any) -> Any:
     """How to lower what is to be differentiated: the `stop_gradient` and the rules of the user's code leave marks, and
     compiled functions of ours are modules that can be differentiated.
 
-    JAX's own code calls it too: where nothing depends on it (`logsumexp`), or where another rule says what the
-    derivative is (`custom_linear_solve`), which differentiating the lowered program amounts to. The latter must not be
-    marked; raises `MixedMarks` where the function has both, because lowering cannot tell them apart.
+    JAX's own code calls it too: where what stops is zero and need not be computed (`logsumexp`), or where another
+    rule says what the derivative is (`custom_linear_solve`), which differentiating the lowered program amounts to. The
+    latter must not be marked; raises `MixedMarks` where the function has both, because lowering cannot tell them apart.
     """
     overrides = [(run_module, lower_to_differentiate), *((each, keep_call) for each in _with_rules(jaxpr))]
     callers = set(_callers(jaxpr))
-    if any(not file.startswith(LIBRARY) or file.endswith(_MARKED) for file in callers):
-        if any(file.startswith(LIBRARY) and not file.endswith((*_HARMLESS, *_MARKED)) for file in callers):
-            raise MixedMarks
+    said = any(not file.startswith(LIBRARY) or file.endswith(_MARKED) for file in callers)
+    derived = any(file.startswith(LIBRARY) and not file.endswith((*_HARMLESS, *_MARKED)) for file in callers)
+    if said and derived:
+        raise MixedMarks
+    if callers and not derived:
         overrides.append((stop_gradient_p, _mark))
     return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides))
 

@@ -2,21 +2,22 @@
 
     for k in range(n): c[i, j] += a[i, k] * b[k, j]     w = c[i, j]; for k in range(n): w += ...; c[i, j] = w
     for k in range(n - i): c[i + k] = ...               for j in range(i, n): c[j] = ...
+    for k in range(n): w += c[k]; c[k] = 0              for k in range(n): w += c[k]
 """
 from __future__ import annotations
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.batching.accesses import Turns, Window, equal_starts, read_window, window_of
+from reactant.batching.accesses import EARLIER, Turns, Window, apart, equal_starts, read_window, window_of
 from reactant.batching.analysis import block_ops
 from reactant.batching.windows import read_fixed, write_last
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.induction import counters, range_of
+from reactant.ir.induction import counters, range_of, trips
 from reactant.ir.ops import constant_value
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import Site, defined_in, rewrite, users
+from reactant.rewrite import CHANGED, Site, defined_in, rewrite, users
 from reactant.simplify.loops import BODY, CONDITION, counted
 
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
@@ -101,6 +102,50 @@ def _carry_place(site: Site, index: int, window: Window, reads: list[ir.Operatio
     results = ops.while_(carried, condition, turn)
     results[index] = write_last(inits[index], results[index], window)
     return results
+
+
+_TAKEN = [("%a", "%x", "%b", "tensor<3xf32>"), ("%w", "%f", "%v", "tensor<1xf32>")]
+_CLEARED = """%s = stablehlo.dynamic_slice %a, {read}, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>
+%v = stablehlo.subtract %s, %w : tensor<1xf32>
+%b = stablehlo.dynamic_update_slice %a, %v, {write} : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>"""
+_START = "%f = stablehlo.slice %y [0:1] : (tensor<3xf32>) -> tensor<1xf32>"
+
+
+def _taken(read: str, write: str, out: str = "%r#2", result: str = "tensor<1xf32>", trips: int = 3) -> str:
+    return counted(_TAKEN, _CLEARED.format(read=read, write=write), out, result, trips, _START)
+
+
+@rewrite("stablehlo.while", example=tuple(_taken("%i", "%i", trips=n) for n in (0, 2, 3)),
+         counter=(_taken("%zero", "%i"), _taken("%i", "%one"), _taken("%i", "%i", "%r#1", "tensor<3xf32>")))
+def while_overwrites_what_it_has_read(site: Site):
+    """places of a carried array that no later turn reads and nobody after the loop need not be written"""
+    bound, turns = trips(site.op), Turns(site.op, counters(site.op), 1)
+    for i, argument in enumerate(site.arguments(BODY) if bound is not None else ()):
+        if shape_of(argument) and not site.used(i) and not users(site.arguments(CONDITION)[i]) \
+                and _writes_are_not_read(turns, i, bound.most):
+            returned = site.returned(BODY)
+            site.set_returned(site.terminator(BODY), [*returned[:i], argument, *returned[i + 1:]])
+            return CHANGED
+    return None
+
+
+def _writes_are_not_read(turns: Turns, index: int, count: int) -> bool:
+    """Whether carried array `index` is updated, by updates of which no later turn reads anything."""
+    block = turns.loop.regions[1].blocks[0]
+    terminator = block.operations[-1].operation
+    argument, value = block.arguments[index], terminator.operands[index]
+    writes: list[ir.Operation] = []
+    while value != argument:
+        if isinstance(value.owner, ir.Block) or value.owner.name != UPDATE or users(value) != 1:
+            return False
+        writes.append(value.owner.operation)
+        value = value.owner.operands[0]
+    reads = [use.owner.operation for use in argument.uses
+             if not (use.owner.operation == (writes[-1] if writes else terminator) and use.operand_number == 0)]
+    if not writes or any(op.name not in (READ, "stablehlo.slice") or op.block != block for op in reads):
+        return False
+    written = [window_of(turns, w.operands[0], list(w.operands)[2:], shape_of(w.operands[1])) for w in writes]
+    return all(apart(w, read_window(turns, op), count, EARLIER) for w in written for op in reads)
 
 
 # ---- counters ------------------------------------------------------------------------------------------------------
