@@ -243,6 +243,14 @@ def refusal_below_any_handler(x):
     return y
 
 
+def appends_in_branch_to_a_list_with_two_names(x):
+    out, last = [1.0], None
+    if x[0] > 0:
+        out.append(2.0)
+        last = out
+    return len(out), last
+
+
 def next_in_branch(x):
     it = iter([1.0, 2.0])
     if x[0] > 0:
@@ -271,6 +279,7 @@ REFUSED = {
     new_attribute_in_loop: "changes an object of type State in a way that a loop cannot carry",
     shape_changes_in_loop: r"'y' changes its type in a loop .* shape \(3,\) and a float64 array of shape \(6,\)",
     refusal_below_any_handler: "the size of the result depends on run-time values",
+    appends_in_branch_to_a_list_with_two_names: "changes a list of 1 elements differently in its branches",
     rebound_and_written: r"'x' is bound to another array in a loop .* Start from a copy: x = x.copy\(\)",
     bound_to_an_outer_array_and_written: "'b' may be bound to an array from outside of the loop",
     used_before_assignment: "'last' is read in a loop that runs inside compiled code before it is assigned there",

@@ -441,3 +441,17 @@ def bound_anew_after_a_branch_that_may_write_another(x):
 def test_arrays_that_inner_loops_only_read():
     agree(line_search, [(UP,), (DOWN,)])
     agree(bound_anew_after_a_branch_that_may_write_another, [(UP,), (DOWN,)])
+
+
+def list_under_another_name(x):
+    out, last = [], None
+    for _ in range(100):
+        x = x * 0.99
+        out.append(x.sum())
+        last = out
+    last[3] = 9.0
+    return out[3], out[4], len(out), last[-1]
+
+
+def test_a_list_that_gets_another_name_in_the_loop():
+    agree(list_under_another_name, [(UP,)])

@@ -223,6 +223,26 @@ def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
     return [s for s in found if type(s) is Storage and s.data is None and not s.constant and not s.region.closed]
 
 
+def reachable(roots: list[Any]) -> tuple[set[int], dict[int, int]]:
+    """Identities of the objects that are reached from `roots`, and how often each list is."""
+    seen: set[int] = set()
+    times: dict[int, int] = {}
+
+    def visit(x: Any, depth: int) -> None:
+        if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or type(x) is Tensor:
+            return
+        times[id(x)] = times.get(id(x), 0) + 1
+        if id(x) in seen or not depth:
+            return
+        seen.add(id(x))
+        for inner in parts_of_object(x):
+            visit(inner, depth - 1)
+
+    for root in roots:
+        visit(root, REACH + 2)
+    return seen, times
+
+
 def parts_of_object(x: Any) -> list[Any]:
     if isinstance(x, dict):
         return list(x.values())

@@ -22,6 +22,7 @@ from reactant.frontends.aliases import (
     as_storage,
     content_after,
     has_dynamic_steps,
+    reachable,
     roots_of,
     view_of,
 )
@@ -368,6 +369,8 @@ class _Meeting:
 
     def made_inside(self, change: Change) -> bool:
         """Whether the object was made in the branch: it is gone, or part of what a variable was bound to."""
+        if id(change.container) in reachable([self.variables.get(n) for n in self.variables.cells])[0]:
+            return False
         return any(id(change.container) in dropped(branch.objects) for branch in (self.then, self.orelse)) or any(
             change.container is part for branch in (self.then, self.orelse) for tree in branch.states.values()
             for part in originals(tree))

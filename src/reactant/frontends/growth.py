@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import effects
-from reactant.frontends.aliases import REACH, GuardedStorage, has_dynamic_steps, parts_of_object, roots_of
+from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, reachable, roots_of
 from reactant.frontends.carried import Slot, leaves, with_leaves
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
@@ -68,7 +68,7 @@ class Growth:
             if type(value) in (list, Collector):
                 self.lists[name] = value
         if self.lists:
-            self.known, times = _reachable([c.cell_contents for n, c in cells.items()
+            self.known, times = reachable([c.cell_contents for n, c in cells.items()
                                             if loop.variables.get(n) is not ABSENT])
             self.lists = {n: v for n, v in self.lists.items() if times[id(v)] == 1}
         self.collectors: dict[str, Collector] = {}
@@ -231,24 +231,3 @@ class Growth:
 def _guarded(name: str, sources: list, value: ir.Value) -> Tensor:
     """An array that may be one of `sources`."""
     return Tensor(GuardedStorage(name, sources, value)) if sources else Tensor.of_value(value)
-
-
-def _reachable(roots: list[Any]) -> tuple[set[int], dict[int, int]]:
-    """Identities of the objects that are reached from `roots`, and how often each list is."""
-    seen: set[int] = set()
-    times: dict[int, int] = {}
-
-    def visit(x: Any, depth: int) -> None:
-        if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or type(x) is Tensor:
-            return
-        times[id(x)] = times.get(id(x), 0) + 1
-        if id(x) in seen or not depth:
-            return
-        seen.add(id(x))
-        for inner in parts_of_object(x):
-            visit(inner, depth - 1)
-
-    for root in roots:
-        visit(root, REACH + 2)
-    return seen, times
-

@@ -22,6 +22,7 @@ from reactant.frontends.aliases import (
     ChosenStorage,
     as_storage,
     is_owned,
+    reachable,
     reachable_storages,
 )
 from reactant.frontends.branches import Branch
@@ -259,6 +260,8 @@ class Loop:
         """Lists, dicts, objects and outer variables that the body changed become variables of the loop."""
         inside = {id(o) for tree in branch.states.values() for o in originals(tree)}
         inside |= branches.dropped(branch.objects)
+        if inside and branch.objects:       # what was there before is not new for being bound to another name
+            inside -= reachable([self.variables.get(n) for n in self.variables.cells])[0]
         found = False
         for change, after in branch.objects:
             # a container that the body made may have held what only the body has
