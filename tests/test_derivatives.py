@@ -279,6 +279,26 @@ def test_an_array_that_is_given_twice(make):
                                np.sum(X[1:] ** 2) + 9)             # the same memory where it is not differentiated
 
 
+SORTED = {
+    "slice": lambda s: s[:, 1:], "step": lambda s: s[:, ::-2], "turned": lambda s: s.T[1:].reshape(-1),
+    "joined": lambda s: np.concatenate([s[:, 3:], s[:, :2]], axis=1), "picked": lambda s: s[:, [0, 2, 2]],
+}
+
+
+@pytest.mark.parametrize("name", SORTED)
+def test_parts_of_sorted_arrays(name):
+    """Sorts are of integer keys, which views of the result may be taken of before they become floats again."""
+    def function(x):
+        return np.sum(np.exp(SORTED[name](np.sort(x, axis=1))))
+
+    x = np.random.default_rng(5).standard_normal((2, 4))
+    order = np.argsort(x, axis=1)
+    picked = np.zeros_like(x)
+    for place in np.ravel(SORTED[name](np.take_along_axis(np.arange(8).reshape(2, 4), order, 1))):
+        picked.flat[place] += 1
+    np.testing.assert_allclose(reactant.grad(function)(x), picked * np.exp(x))
+
+
 REFUSED = [
     (lambda: reactant.grad(loss)(np.arange(6), W), TypeError, "int64 array, which has no derivative"),
     (lambda: reactant.grad(lambda n: n * 2.0)(3), TypeError, "type int"),

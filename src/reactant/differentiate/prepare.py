@@ -18,10 +18,10 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops, captured
-from reactant.differentiate.declare import NATIVE_FORMS
+from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
-from reactant.ir.types import dtype_of, is_float
+from reactant.ir.types import dtype_of, is_float, shape_of, tensor_type
 
 
 def prepared(module: ir.Module) -> ir.Module:
@@ -150,17 +150,41 @@ def _floats(bits: ir.Value, dtype: object) -> ir.Value | None:
     return made.operands[0] if made is not None and dtype_of(made.operands[0]) == dtype else None
 
 
+MOVES = ("slice", "dynamic_slice", "reshape", "transpose", "reverse", "broadcast_in_dim", "gather")
+"""Ops whose result is made of elements of their first operand."""
+
+
 def _sorted(bits: ir.Value, result: ir.Value) -> ir.Value | None:
-    """The floats in the order of a sort of their keys."""
+    """The floats in the order of a sort of their keys, moved as the keys were."""
     key = _flipped(bits)
-    sort = None if key is None else _made_by(key, "sort")
+    return None if key is None else _floats_of_key(key, dtype_of(result))
+
+
+def _floats_of_key(key: ir.Value, dtype: object) -> ir.Value | None:
+    """The floats that sorted keys stand for: what came out of the sort, or moved parts of it."""
+    joined = _made_by(key, "concatenate")
+    if joined is not None:
+        parts = [_floats_of_key(part, dtype) for part in joined.operands]
+        dimension = int(ir.IntegerAttr(joined.attributes["dimension"]).value)
+        return None if None in parts else ops.concatenate([part for part in parts if part is not None], dimension)
+    moved = _made_by(key, *MOVES)
+    if moved is not None:
+        floats = _floats_of_key(moved.operands[0], dtype)
+        return None if floats is None else ops.create(
+            moved.name, [tensor_type(shape_of(key), dtype_of(floats))], [floats, *list(moved.operands)[1:]],
+            attributes_of(moved)).result
+    sort = _made_by(key, "sort")
     if sort is None:
         return None
-    number = list(sort.results).index(key)
-    unsorted = _flipped(sort.operands[number])
-    floats = None if unsorted is None else _floats(unsorted, dtype_of(result))
-    if floats is None:
-        return None
+    unsorted = _flipped(sort.operands[list(sort.results).index(key)])
+    floats = None if unsorted is None else _floats(unsorted, dtype)
+    return None if floats is None else _sorted_with(sort, floats)
+
+
+def _sorted_with(sort: ir.Operation, floats: ir.Value) -> ir.Value:
+    """What a sort makes of one more operand."""
+    if floats in list(sort.operands):
+        return sort.results[list(sort.operands).index(floats)]
     block = sort.regions[0].blocks[0]
     body, returned = block_ops(block)
 
