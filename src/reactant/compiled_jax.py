@@ -136,7 +136,8 @@ class LoweredByJax(JaxLowered):
         lowered = jitted.lower(*args, **kwargs)
         times.trace = time.perf_counter() - begun
         module = _own(lowered.compiler_ir("stablehlo"))
-        Lowered.__init__(self, name, Traced(module, None), module, Report(), times, options, on_device=True)
+        original = modules.bytecode(module)
+        Lowered.__init__(self, name, Traced(module, None), original, Report(), times, options, on_device=True)
         self.jitted, self.reason, self.by_jax = jitted, reason, _ByJax(lowered)
 
     def compile(self) -> LeftToJax:
