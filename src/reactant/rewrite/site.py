@@ -145,6 +145,8 @@ class Site:
         block = self.block(region)
         block.append_to(new_parent.regions[new_region])
         self._touched.extend(child.operation for child in block)
+        # a block's argument that Python has seen still says that it is the old op's, to ops in inner regions too
+        self._touched.extend(use.owner.operation for argument in block.arguments for use in argument.uses)
         return block
 
     def substitute(self, old: ir.Value, new: ir.Value) -> None:
