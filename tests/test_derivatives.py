@@ -279,6 +279,21 @@ def test_an_array_that_is_given_twice(make):
                                np.sum(X[1:] ** 2) + 9)             # the same memory where it is not differentiated
 
 
+@pytest.mark.parametrize("call", [
+    reactant.grad(written_and_read), reactant.grad(written_and_read, (0, 1)), reactant.grad(written_and_read, 1),
+    reactant.value_and_grad(written_and_read), reactant.jacobian(written_and_read),
+    lambda x, y: reactant.jvp(written_and_read, (x, y), (x, y)), lambda x, y: reactant.vjp(written_and_read, x, y),
+    reactant.jit(lambda x, y: reactant.grad(written_and_read)(x, y))])
+def test_arrays_that_overlap_where_one_is_written(call):
+    """As copies they would not see what is written; apart in memory, or not written, they may be parts of one."""
+    whole = np.arange(1.0, 9.0)
+    with pytest.raises(reactant.ReactantError, match="overlap in memory"):
+        call(whole[:4], whole[3:7])
+    call(whole[:4], whole[4:])
+    np.testing.assert_array_equal(whole, np.arange(1.0, 9.0))
+    np.testing.assert_array_equal(reactant.grad(lambda x, y: np.sum(x * y))(whole[:4], whole[3:7]), whole[3:7])
+
+
 SORTED = {
     "slice": lambda s: s[:, 1:], "step": lambda s: s[:, ::-2], "turned": lambda s: s.T[1:].reshape(-1),
     "joined": lambda s: np.concatenate([s[:, 3:], s[:, :2]], axis=1), "picked": lambda s: s[:, [0, 2, 2]],

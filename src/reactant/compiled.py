@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +121,7 @@ class Compiled:
         self.lowered, self.executable = lowered, executable
         self._traced = lowered.traced
         self._simple = self._is_simple()
+        self._written = self._traced.written.keys() | self._traced.written_copies
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
 
@@ -163,12 +164,12 @@ class Compiled:
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
+        if self._written:
+            _refuse_overlap(leaves, self._written)
         if self.lowered.on_device or self.passing:
             return self._run_on_device(leaves, args, kwargs)
         if self._simple:
             return _leaf(self.executable(leaves)[self._traced.result.index], self._traced.result.kind)
-        if self._traced.written:
-            _refuse_overlap(leaves, self._traced.written)
         results = self.executable([*leaves, *self._traced.captured])
         self._raise_failed(results)
         for number, index in self._traced.written.items():
@@ -248,7 +249,7 @@ def seen_through(array: Any, steps: tuple) -> Any:
     return array
 
 
-def _refuse_overlap(leaves: list, written: dict[int, int]) -> None:
+def _refuse_overlap(leaves: list, written: Set[int]) -> None:
     """Arguments that share memory in part cannot be told apart from copies: raise when one of them is written."""
     for number in written:
         target = leaves[number]

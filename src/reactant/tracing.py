@@ -57,6 +57,7 @@ class Traced:
     result: Any                                              # tree of Result / OfArgument / Known / sig.Same
     written: dict[int, int] = field(default_factory=dict)    # argument leaf -> result index of its new content
     updates: list[tuple[tuple, Any]] = field(default_factory=list)   # (path of container, tree of its new contents)
+    written_copies: set[int] = field(default_factory=set)    # argument leaves of which a copy has been written
     captured: list[np.ndarray] = field(default_factory=list)
     flags: int | None = None                                 # result index of the run-time checks
     errors: list[Callable[[], BaseException]] = field(default_factory=list)
@@ -162,7 +163,7 @@ def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
         flags = ops.concatenate([ops.reshape(ok, (1,)) for ok, _ in checks], 0)
         traced.flags = collector.add(flags)
         traced.errors = [error for _, error in checks]
-    traced.captured = list(session.captured)
+    traced.captured, traced.written_copies = list(session.captured), session.written_copies
     traced.remarks = list(dict.fromkeys(session.remarks))
     session.finish(collector.values)
     return traced

@@ -188,6 +188,7 @@ class _Outlining:
             for storage, before in self.storages:
                 if origin(storage.read()) != before:    # the version moves on where a branch has put it back, too
                     self.refuse_shared(storage)
+                    self.note_written(storage)
                     self.written.append(Slot(self.add(storage.read()), ARRAY))
         return run
 
@@ -206,7 +207,10 @@ class _Outlining:
                 return self.seen[id(x)]
             if type(x) is Tensor and x.is_concrete():
                 return self.noted(x, Tensor.of_array(x.numpy().copy())) if x.kind == ARRAY else x
-            return x.copy() if isinstance(x, np.ndarray) and type(x) is not Tensor else x
+            if isinstance(x, np.ndarray) and type(x) is not Tensor:
+                same = as_tensor(x) if id(x) in self.copies else None
+                return x.copy() if same is None else self.noted(x, self.own(same, same.value()))
+            return x
 
         made = sig.map_tree(tree, leaf)
         self.note_containers(made)
@@ -221,8 +225,9 @@ class _Outlining:
 
     def noted(self, outer: Any, made: Tensor) -> Tensor:
         """The same, with a note of whose memory it is a copy of."""
-        if type(outer) is Tensor and outer.kind == ARRAY:
-            self.copies.setdefault(id(outer.storage), []).append(made.storage)
+        if isinstance(outer, np.ndarray) or type(outer) is Tensor and outer.kind == ARRAY:
+            memory = outer.storage if type(outer) is Tensor else outer
+            self.copies.setdefault(id(memory), []).append(made.storage)
         return made
 
     def refuse_shared(self, written: Storage) -> None:
@@ -230,6 +235,12 @@ class _Outlining:
         if any(written in copies and len(copies) > 1 for copies in self.copies.values()):
             raise UnsupportedError(f"'{self.name}' writes into an array that is also another of its arguments (or a "
                                    f"part of one), so there is no derivative in each of them. Pass a copy.")
+
+    def note_written(self, written: Storage) -> None:
+        """Other arguments of the caller must not overlap in memory with what this is a copy of."""
+        trace = current_trace()
+        trace.written_copies.update(storage.argument for storage in trace.arguments if storage.argument is not None
+                                    and written in self.copies.get(id(storage), ()))
 
     def note_containers(self, tree: Any) -> None:
         if isinstance(tree, (list, dict)) or sig.is_plain_object(tree) and not isinstance(tree, tuple):

@@ -178,7 +178,8 @@ def _divide(traced: Traced, extra: int) -> tuple[Traced, Traced]:
     second = plan.module(arguments[len(arguments) - extra:])
     count = len(early_values)
     kept = [Result(count + i, ARRAY) for i in range(len(plan.kept))]
-    return (Traced(first, (outputs, kept), captured=traced.captured, flags=flags, errors=traced.errors),
+    return (Traced(first, (outputs, kept), written_copies=traced.written_copies, captured=traced.captured, flags=flags,
+                   errors=traced.errors),
             Traced(second, derivative))
 
 

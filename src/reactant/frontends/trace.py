@@ -69,6 +69,8 @@ class Trace:
         self.bounded_elements = 0
         """The largest dimension that was sliced with run-time bounds (a sign that a loop may want segments)."""
         self.arguments: list[Storage] = []
+        self.written_copies: set[int] = set()
+        """Numbers of arguments of which a function that is differentiated writes into a copy."""
         self.remarks: list[str] = []
         """What `explain` tells of parts of the program that came from elsewhere (launches of kernels)."""
         self.attempts: list[Any] = []
