@@ -41,6 +41,21 @@ def returned(x):
             return x * other
 
 
+def truths(x, limit):
+    match x > limit:
+        case True:
+            r = 1.0
+        case False:
+            r = -1.0
+        case _:
+            r = 0.0
+    if (x < 3.0) is True:
+        r += 10.0
+    if (x < 3.0) is not False:
+        r += 100.0
+    return r if (np.float64(x) > 0) is True else r + 1000.0     # NumPy's truths are no truths of Python's
+
+
 def by_name(x, mode):
     match mode:
         case "sum":
@@ -64,6 +79,10 @@ def test_programs():
     agree(machine, [(OPS,), (OPS[::-1].copy(),)])
     agree(structure, [(OPS,)])
     agree(by_name, [(OPS, m) for m in ("sum", "greatest", None, "other")])
+
+
+def test_truths_of_python_that_only_the_run_knows():
+    agree(truths, [(x, 1.0) for x in (-2.0, 2.0, 4.0)])
 
 
 def test_early_returns():

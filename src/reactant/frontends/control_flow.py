@@ -28,7 +28,7 @@ from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
 from reactant.frontends.iteration import Items, items_of
 from reactant.frontends.loops import Loop
-from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.state import MaybeBound, capture
 from reactant.frontends.trace import current_trace, is_tracing
@@ -101,6 +101,13 @@ def not_(value: Any) -> Any:
     if not is_traced(value):
         return not value
     return python_number(ops.not_(predicate_of(value)))
+
+
+def is_(value: Any, known: bool) -> Any:
+    """A truth of Python's that only the run knows is one of the two; NumPy's truths are neither."""
+    if not (is_tensor(value) and value.kind == PYTHON and value.dtype.kind == "b"):
+        return value is known
+    return value if known else not_(value)
 
 
 def contains(item: Any, container: Any) -> Any:
@@ -397,7 +404,7 @@ def install() -> None:
     unless = attempts.unless_interrupted
     operators.install(
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
-        contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, refusals=refusals,
+        is_=is_, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, refusals=refusals,
         touch=effects.touch_variables, foreign_call=effects.touch_arguments, call_in_attempt=attempts.call_in_attempt,
         set_item=unless(_touching(ag__.set_item, 1)), del_item=unless(_touching(ag__.del_item, 0)),
         inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
