@@ -1,6 +1,8 @@
 """Lists that loops append to, against plain Python: values, identity of arrays, and that the loops stay loops."""
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -155,6 +157,48 @@ def test_programs(program):
 
 def test_rows():
     agree(rows, [(np.arange(900.0).reshape(300, 3),)])
+
+
+LOG: list = []
+
+
+def logged():
+    return len(LOG)
+
+
+class Slots:
+    __slots__ = ("items",)
+
+
+def _watched_by(holder):
+    """A program that appends to a list which it also looks at through something that has it."""
+    def program(x):
+        log = LOG
+        log.clear()
+        length, total = holder(log), 0.0
+        for _ in range(N):
+            log.append(x[0])
+            total = total + length() * x[1]
+        return total
+    return program
+
+
+def by_default(log):
+    def length(items=log):
+        return len(items)
+    return length
+
+
+def by_attribute(log):
+    made = Slots()
+    made.items = log
+    return lambda: len(made.items)
+
+
+@pytest.mark.parametrize("holder", [by_default, by_attribute, lambda log: log.__len__, lambda log: partial(len, log),
+                                    lambda log: logged], ids=["default", "slots", "bound", "partial", "global"])
+def test_lists_that_others_look_at(holder):
+    agree(_watched_by(holder), [(X,)])
 
 
 @pytest.mark.parametrize("program", [norms, records, appended_before_it_is_bound_anew, the_last_one_is_the_variable,

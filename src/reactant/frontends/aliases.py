@@ -5,16 +5,19 @@ exactly when they are one. A `ChosenStorage` does that with selections, which co
 """
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Iterable
-from types import CellType, FunctionType, MethodType
+from functools import partial
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
+from reactant.frontends.conversion import is_user_file
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.trace import current_trace
@@ -223,8 +226,9 @@ def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
     return [s for s in found if type(s) is Storage and s.data is None and not s.constant and not s.region.closed]
 
 
-def reachable(roots: list[Any]) -> tuple[set[int], dict[int, int]]:
-    """Identities of the objects that are reached from `roots`, and how often each list is."""
+def reachable(roots: list[Any], everywhere: bool = False) -> tuple[set[int], dict[int, int]]:
+    """Identities of the objects that are reached from `roots`, and how often each list is. everywhere: also through
+    the defaults and global variables of functions, and what C code holds."""
     seen: set[int] = set()
     times: dict[int, int] = {}
 
@@ -235,7 +239,7 @@ def reachable(roots: list[Any]) -> tuple[set[int], dict[int, int]]:
         if id(x) in seen or not depth:
             return
         seen.add(id(x))
-        for inner in parts_of_object(x):
+        for inner in [*parts_of_object(x), *(_hidden_parts(x) if everywhere else ())]:
             visit(inner, depth - 1)
 
     for root in roots:
@@ -253,6 +257,23 @@ def parts_of_object(x: Any) -> list[Any]:
     if isinstance(x, FunctionType):
         return [_content(c) for c in x.__closure__ or ()]
     return list(getattr(x, "__dict__", {}).values()) if type(x).__flags__ & (1 << 9) else []
+
+
+def _hidden_parts(x: Any) -> list[Any]:
+    if isinstance(x, FunctionType):
+        return [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values(), *globals_of(x)]
+    slots = hasattr(type(x), "__slots__") and not hasattr(x, "__dict__")
+    return gc.get_referents(x) if slots or isinstance(x, (partial, BuiltinFunctionType, MethodWrapperType)) else []
+
+
+def globals_of(function: FunctionType) -> list[Any]:
+    """The global variables that the code of a user's function names."""
+    found, waiting = set(), [function.__code__]
+    while waiting and is_user_file(function.__code__.co_filename):
+        code = waiting.pop()
+        found.update(code.co_names)
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return [function.__globals__[n] for n in sorted(found) if n in function.__globals__]
 
 
 def _content(cell: CellType) -> Any:

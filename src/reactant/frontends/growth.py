@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import effects
-from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, reachable, roots_of
+from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
 from reactant.frontends.carried import Slot, leaves, with_leaves
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
@@ -68,8 +68,10 @@ class Growth:
             if type(value) in (list, Collector):
                 self.lists[name] = value
         if self.lists:
-            self.known, times = reachable([c.cell_contents for n, c in cells.items()
-                                            if loop.variables.get(n) is not ABSENT])
+            held = [c.cell_contents for n, c in cells.items() if loop.variables.get(n) is not ABSENT]
+            self.known, _ = reachable(held)
+            outside = [x for f in loop.functions for x in globals_of(f)]
+            _, times = reachable([*held, *outside], everywhere=True)
             self.lists = {n: v for n, v in self.lists.items() if times[id(v)] == 1}
         self.collectors: dict[str, Collector] = {}
         self.trees: dict[str, list[Tree]] = {}
