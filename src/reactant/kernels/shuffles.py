@@ -60,6 +60,8 @@ def _join(op: ir.Operation, low: Half, high: Half) -> None:
     later = next(o for o in reversed([o.operation for o in low.shuffle.block.operations])
                  if o in (low.shuffle, high.shuffle))
     bits = _operation(low.number, "arith.bitcast")
+    if bits is not None and str(bits.operands[0].type) != "f64":
+        bits = None
     number = low.number if bits is None else bits.operands[0]
     with ir.InsertionPoint(later), later.location:
         made = ir.Operation.create("gpu.shuffle", [number.type, later.results[1].type],
@@ -68,8 +70,7 @@ def _join(op: ir.Operation, low: Half, high: Half) -> None:
         if bits is not None:
             whole = ir.Operation.create("arith.bitcast", [op.results[0].type], [whole]).results[0]
     op.results[0].replace_all_uses_with(whole)
-    for half in (low, high):
-        half.shuffle.results[1].replace_all_uses_with(made.results[1])
+    later.results[1].replace_all_uses_with(made.results[1])      # what asks the earlier one may stand before `made`
 
 
 def _operation(value: ir.Value, *names: str) -> ir.Operation | None:

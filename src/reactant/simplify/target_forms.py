@@ -102,11 +102,11 @@ def argmax_is_two_reductions(site: Site):
     along, made, zero = site.attribute("dimensions"), producer(places), ops.constant_value(first)
     worst, dtype, counter = ops.constant_value(init), dtype_of(values), dtype_of(places)
     shape = shape_of(values)
-    if becomes_loops() and any(n > 1 for n in shape[along[0] + 1:]):
-        return None     # one pass with the columns side by side; along a row it would be one number after the other
     if len(along) != 1 or made is None or made.name != "stablehlo.iota" or made["iota_dimension"] != along[0] \
             or zero is None or zero.ndim or zero != 0 or worst is None or shape[along[0]] == 0:
         return None
+    if becomes_loops() and any(n > 1 for n in shape[along[0] + 1:]):
+        return None     # one pass with the columns side by side; along a row it would be one number after the other
     name = _extreme(site)
     limits = None if is_float(dtype) else np.iinfo(dtype)
     lowest = -np.inf if limits is None else limits.min
