@@ -169,3 +169,17 @@ def test_devices_and_jax_arrays_go_in_and_come_out():
     np.testing.assert_allclose(found, 3 * X ** 2, rtol=1e-6)
     traced = jax.jit(lambda x: reactant.grad(cubes)(x) * 2)(jnp.asarray(X))
     np.testing.assert_allclose(traced, 6 * X ** 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("chosen", [0, 1, (0, 1)])
+def test_a_constant_that_is_given_twice(chosen):
+    """As copies they would not see what is written."""
+    def product(x, y, write):
+        if write:
+            x[0] = 5.0
+        return np.sum(x * y)
+
+    found = reactant.jit(lambda s: reactant.grad(lambda x, y: s * product(x, y, False), chosen)(X, X))(2.0)
+    np.testing.assert_allclose(found[0] if chosen == (0, 1) else found, 2.0 * X)
+    with pytest.raises(reactant.UnsupportedError, match="also another of its arguments"):
+        reactant.jit(lambda s: reactant.grad(lambda x, y: s * product(x, y, True), chosen)(X, X))(2.0)
