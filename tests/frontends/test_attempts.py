@@ -378,6 +378,41 @@ def ambiguous_exception(x):
     return 0
 
 
+def raises_or_is_known_to_fail(x, i):
+    total = 1.0
+    for k in range(5):
+        try:
+            if x[k] < 0:
+                raise ValueError("negative")
+            total += x[i + k]
+            total = total * 2
+        except ValueError:
+            total = total - 1
+            continue
+        except IndexError:
+            break
+        total = total + x[0]
+    return total
+
+
+def looks_up_in_a_branch(x, i):
+    values = {"there": 1.0}
+    try:
+        if x[i] < 0:
+            found = values["missing"]
+        else:
+            found = values["there"]
+        found = found + 1
+    except KeyError:
+        found = -2.0
+    return found
+
+
+@pytest.mark.parametrize("program", [raises_or_is_known_to_fail, looks_up_in_a_branch], ids=lambda f: f.__name__)
+def test_what_surely_raises_in_a_branch_raises_where_that_is_taken(program):
+    agree(program, [(x, i) for x in (np.arange(1.0, 6.0), np.array([1.0, -2.0, 3.0, -4.0, 5.0])) for i in (0, 2, 4)])
+
+
 def test_which_exception_it_is_must_be_known():
     with pytest.raises(reactant.ControlFlowError, match="Which exception this is"):
         reactant.jit(ambiguous_exception)(UP)

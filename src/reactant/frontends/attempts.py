@@ -7,6 +7,7 @@ other attribute of an object. `handlers` puts the calls of these operators into 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends import effects
 from reactant.frontends.branches import StagedRaise, staged_if
+from reactant.frontends.carried import NeedsPeeling, Unroll
 from reactant.frontends.numpy.tensor import is_tensor, python_number
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable
 from reactant.frontends.trace import Trace, current_trace
@@ -180,6 +182,25 @@ def raise_(inside: Attempt | None, error: Any, cause: Any) -> None:
         raise StagedRaise
     made = error() if isinstance(error, type) else error
     inside.raised(lambda: made)
+
+
+def interruption(inside: Attempt | None) -> Any:
+    """The exceptions that end a statement and nothing else. What Python raises in a branch or loop body, it raises at
+    run time: where that branch is taken."""
+    error = sys.exc_info()[1]
+    if inside is None or not effects.recording() or not isinstance(error, Exception) or _is_ours(error):
+        return Interrupted
+    if not isinstance(error, (IndexError, ValueError, ArithmeticError)) and not any(
+            a.handles(error) for a in current_trace().attempts):
+        return Interrupted
+    kind, arguments = type(error), error.args
+    inside.raised(lambda: kind(*arguments))
+    return kind
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether it is no exception of the program: what is refused, and how loops are traced."""
+    return isinstance(error, (ReactantError, Unroll, NeedsPeeling))
 
 
 def kept(inside: Attempt | None, new: Any, old: Any) -> Any:

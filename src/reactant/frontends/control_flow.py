@@ -167,12 +167,12 @@ def _plain(message: Any) -> Any:
 
 
 def refusals(*kinds: Callable[[], Any]) -> Any:
-    """Our own errors, unless the handlers name them."""
+    """Our own errors, unless the handlers name them, and what is no exception of the program."""
     found = [kind() for kind in kinds]
     named = [k for f in found for k in (f if isinstance(f, tuple) else (f,))]
     if any(isinstance(k, type) and issubclass(k, ReactantError) for k in named):
-        return operators.Interrupted
-    return ReactantError, operators.Interrupted
+        return operators.Interrupted, Unroll, NeedsPeeling
+    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling
 
 
 def _refuse_handlers() -> None:
@@ -412,4 +412,4 @@ def install() -> None:
         call_bound=_touching(ag__.call_bound, 1))
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
-        "exception", "unhandled", "raise_again")})
+        "exception", "unhandled", "raise_again", "interruption")})

@@ -141,13 +141,12 @@ class HandlerLowering:
                 shield = ast.withitem(operator_call("shielded", name(scope.attempt)))
                 s.finalbody = [at_location(ast.With([shield], s.finalbody), s.finalbody[0])]
                 return [s, *self.after(s, scope)]
-        return [self.unwound(s), *self.after(s, scope)] if may_raise(s) else [s]
+        return [self.unwound(s, scope), *self.after(s, scope)] if may_raise(s) else [s]
 
     @staticmethod
-    def unwound(s: ast.stmt) -> ast.stmt:
-        """`s`, which ends where a function that it calls has surely raised."""
-        stop = ast.Attribute(name("ag__"), "Interrupted", ast.Load())
-        stop.generated = True
+    def unwound(s: ast.stmt, scope: Scope) -> ast.stmt:
+        """`s`, which ends where it, or a function that it calls, has surely raised."""
+        stop = operator_call("interruption", name(scope.attempt))
         made = ast.Try([s], [ast.ExceptHandler(stop, None, [ast.Pass()])], [], [])
         made.generated = True
         return at_location(made, s)
@@ -175,14 +174,14 @@ class HandlerLowering:
             return []
         held = f"ag__held_{next(self.namer)}"
         setattr(s, field, at_location(name(held), value))
-        return [self.unwound(assign(held, value, s)), *self.after(s, scope)]
+        return [self.unwound(assign(held, value, s), scope), *self.after(s, scope)]
 
     def assignment(self, s: ast.Return | ast.Assign | ast.AnnAssign, scope: Scope) -> list[ast.stmt]:
         before = self.computed(s, "value", scope)
         targets = s.targets if isinstance(s, ast.Assign) else [s.target] if isinstance(s, ast.AnnAssign) else []
         if all(isinstance(t, ast.Name) for t in targets):
             return [*before, s]
-        return [*before, self.unwound(s), *self.after(s, scope)]
+        return [*before, self.unwound(s, scope), *self.after(s, scope)]
 
     def update(self, s: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
         calls = any(isinstance(n, ast.Call) for n in ast.walk(s.value))
@@ -193,10 +192,11 @@ class HandlerLowering:
         if not (may_raise(s.target, s.value) or isinstance(s.op, _DIVISIONS) or not isinstance(s.target, ast.Name)):
             return [*before, s]
         if not isinstance(s.target, ast.Name):
-            return [*before, self.unwound(s), *self.after(s, scope)]
+            return [*before, self.unwound(s, scope), *self.after(s, scope)]
         held, variable = f"ag__held_{next(self.namer)}", s.target.id
         kept = operator_call("kept", name(scope.attempt), name(variable), name(held))
-        return [*before, assign(held, name(variable), s), s, assign(variable, kept, s), *self.after(s, scope)]
+        return [*before, assign(held, name(variable), s), self.unwound(s, scope), assign(variable, kept, s),
+                *self.after(s, scope)]
 
     def read_first(self, s: ast.AugAssign, scope: Scope) -> list[ast.stmt]:
         """`a[k] += f(x)` reads the element before it calls."""
@@ -211,11 +211,11 @@ class HandlerLowering:
             return at_location(ast.Attribute(name(owner), s.target.attr, context), s)
 
         out.append(assign(old, place(ast.Load()), s))
-        made = [self.unwound(o) for o in out]
+        made = [self.unwound(o, scope) for o in out]
         made += [*self.after(s, scope), *self.computed(s, "value", scope)]
         new = operator_call("inplace", ast.Constant(type(s.op).__name__), name(old), s.value)
         store = at_location(ast.Assign([place(ast.Store())], new), s)
-        return [*made, self.unwound(store), *self.after(s, scope)]
+        return [*made, self.unwound(store, scope), *self.after(s, scope)]
 
     def loop(self, s: ast.While | ast.For, scope: Scope) -> list[ast.stmt]:
         before: list[ast.stmt] = []

@@ -260,6 +260,11 @@ def unhandled(attempt: Any) -> None:
     """No handler took it."""
 
 
+def interruption(attempt: Any) -> Any:
+    """The exceptions that end a statement and nothing else, of the one that is on its way."""
+    return Interrupted
+
+
 def call_in_attempt(operator: Callable, /, *arguments: Any, **keywords: Any) -> Any:
     """A call inside a `try` with handlers."""
     return operator(*arguments, **keywords)
@@ -298,7 +303,7 @@ class Operators:
         self.touch, self.catching, self.foreign_call = touch, catching, foreign_call
         self.made, self.refusals = made, refusals
         self.attempt, self.attempt_around, self.pending, self.resume = attempt, attempt_around, pending, resume
-        self.Interrupted, self.call_in_attempt = Interrupted, call_in_attempt
+        self.interruption, self.call_in_attempt = interruption, call_in_attempt
         self.raise_, self.kept, self.shielded, self.matches = raise_, kept, shielded, matches
         self.exception, self.unhandled, self.raise_again = exception, unhandled, raise_again
         self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice
