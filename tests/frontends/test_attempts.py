@@ -413,6 +413,24 @@ def test_what_surely_raises_in_a_branch_raises_where_that_is_taken(program):
     agree(program, [(x, i) for x in (np.arange(1.0, 6.0), np.array([1.0, -2.0, 3.0, -4.0, 5.0])) for i in (0, 2, 4)])
 
 
+def written_outside(x, i):
+    for k in range(40):
+        try:
+            x[i[0] + k % 2] = 50.0
+            x[i[0], ...] += 1.0
+        except IndexError:
+            x[0] = x[0] + 1
+    try:
+        x[i * 2] = 7.0
+    except IndexError:
+        x[1] = 9.0
+    return x
+
+
+def test_nothing_is_written_at_places_that_are_not_there():
+    agree(written_outside, [(np.arange(1.0, 6.0), np.array([i, 1])) for i in (0, 2, 4, 5, -6)])
+
+
 def test_which_exception_it_is_must_be_known():
     with pytest.raises(reactant.ControlFlowError, match="Which exception this is"):
         reactant.jit(ambiguous_exception)(UP)

@@ -18,7 +18,7 @@ from reactant.frontends import effects
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll
 from reactant.frontends.numpy.tensor import is_tensor, python_number
-from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable
+from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable, ag__
 from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
 
@@ -294,6 +294,18 @@ def unless_interrupted(operator: Callable) -> Callable:
             return operator(*arguments, **keywords)
 
         return staged_if(_nothing_raised(inside), go_on, lambda: UNSET)
+    return guarded
+
+
+def after_a_look(set_item: Callable) -> Callable:
+    """The operator, after a look at the place: where there is none, that raises, and nothing is written."""
+    def guarded(value: Any, container: Any, index: Any) -> None:
+        trace = Trace.current()
+        if trace is not None and trace.attempts and is_tensor(container):
+            kinds = {i.dtype.kind for i in (index if isinstance(index, tuple) else (index,)) if is_tensor(i)}
+            if kinds and "b" not in kinds:
+                ag__.get_item(container, index)
+        return set_item(value, container, index)
     return guarded
 
 

@@ -406,7 +406,8 @@ def install() -> None:
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
         is_=is_, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, refusals=refusals,
         touch=effects.touch_variables, foreign_call=effects.touch_arguments, call_in_attempt=attempts.call_in_attempt,
-        set_item=unless(_touching(ag__.set_item, 1)), del_item=unless(_touching(ag__.del_item, 0)),
+        set_item=attempts.after_a_look(unless(_touching(ag__.set_item, 1))),
+        del_item=unless(_touching(ag__.del_item, 0)),
         inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
         del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_touching(ag__.call_bound, 1))
