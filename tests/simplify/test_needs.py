@@ -120,6 +120,27 @@ def test_turns_that_mix_rows_are_left_alone():
         ops.reduce(c, 0, (0,), "add"), (12, 10), (1,))))) < 1.1
 
 
+def test_a_step_over_a_single_row_takes_all_of_it():
+    """It is no part of what a loop carries: the rule once fired for ever."""
+    text = """func.func public @main(%a: tensor<1x4xf32>, %n: tensor<i32>) -> tensor<1x4xf32> {
+      %w:2 = stablehlo.while(%i = %n, %x = %a) : tensor<i32>, tensor<1x4xf32>
+      cond {
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %more = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %more : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %next = stablehlo.subtract %i, %one : tensor<i32>
+        %y = stablehlo.sine %x : tensor<1x4xf32>
+        stablehlo.return %next, %y : tensor<i32>, tensor<1x4xf32>
+      }
+      %s = stablehlo.slice %w#1 [0:1:2, 0:4] : (tensor<1x4xf32>) -> tensor<1x4xf32>
+      return %s : tensor<1x4xf32>
+    }"""
+    with building():
+        assert pipelines.run(modules.parse(text), "needs").rewrites == 0
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_random_windows_and_convolutions(seed):
     """Against XLA: the reference interpreter does not know all of them."""

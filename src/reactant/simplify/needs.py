@@ -36,7 +36,7 @@ def _bounds(site: Site) -> Bounds:
 
 def _cut(given: Bounds, shape: Sequence[int]) -> list[int]:
     """The dimensions of which not everything is taken."""
-    return [k for k, m in enumerate(shape) if (given[0][k], given[1][k], given[2][k]) != (0, m, 1)]
+    return [k for k, m in enumerate(shape) if len(range(given[0][k], given[1][k], given[2][k])) != m]
 
 
 def _producer(site: Site, *names: str) -> ir.Operation | None:
