@@ -64,6 +64,7 @@ class Kernel:
 
     def statements(self) -> Iterator[str]:
         body = self.body[:self.body.rindex("}")]
+        body = re.sub(r"__\$(\w+)", r"own_\1", body)        # registers that LLVM names without a sign
         body = re.sub(r"^(\s*\$\w+:)(?!\s*\.branchtargets)", r"\1;", body, flags=re.M)
         found = [" ".join(s.split()) for s in body.split(";")]
         tables = (re.fullmatch(r"(\$\w+): \.branchtargets (.*)", s) for s in found)

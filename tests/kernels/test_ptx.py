@@ -257,7 +257,11 @@ def test_random_programs(language, part, tmp_path):
         kernels = {n: reactant.kernel(k, lower="native") for n, k in running.kernels_of(program, tmp_path).items()
                    if n in program.kernels}
         host, found = running.host_of(program), program.arrays()
-        ptx_emulation.run(lambda *given: host(SimpleNamespace(**kernels), *given), found, tmp_path)  # noqa: B023
+        try:
+            ptx_emulation.run(lambda *given: host(SimpleNamespace(**kernels), *given), found, tmp_path)  # noqa: B023
+        except reactant.UnsupportedError as refused:        # LLVM has no such conversions for these GPUs
+            assert "of numbers of over 64 bits" in str(refused), (language, program.seed)
+            continue
         for buffer, a, b in zip(program.buffers, found, expected, strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"{language} {program.seed}: {buffer.name}")
 
