@@ -21,7 +21,7 @@ SOLVES = [
     lambda a, s, b: linalg.solve_triangular(s, b, trans=1, unit_diagonal=True),
     lambda a, s, b: linalg.solve_triangular(s, b, trans="C", lower=True),
     lambda a, s, b: linalg.cholesky(s), lambda a, s, b: linalg.cholesky(s, lower=True),
-    lambda a, s, b: linalg.cho_factor(s)[0], lambda a, s, b: linalg.cho_factor(s, lower=True),
+    lambda a, s, b: linalg.cho_factor(s)[0], lambda a, s, b: linalg.cho_factor(s, lower=True)[0],
     lambda a, s, b: linalg.cho_solve(linalg.cho_factor(s), b),
     lambda a, s, b: linalg.cho_solve(linalg.cho_factor(s, lower=True), b[:, 1]),
     lambda a, s, b: linalg.cho_solve((linalg.cholesky(s, lower=True), True), b),

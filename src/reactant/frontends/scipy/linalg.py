@@ -6,6 +6,7 @@ refused; not finite input raises after the call, where `check_finite` is on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import jax
@@ -95,9 +96,11 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The other triangle keeps what `a` has there, as LAPACK leaves it."""
+    """Before SciPy 1.18 the other triangle keeps what `a` has there, as LAPACK leaves it; since then it is zero."""
     matrix = _matrix(a, check_finite, square=True)
     factor = np.linalg.cholesky(matrix, upper=not lower)
+    if tuple(map(int, version("scipy").split(".")[:2])) >= (1, 18):
+        return _same_precision(factor, a), lower
     mine = np.tri(matrix.shape[0], dtype=bool) if lower else np.tri(matrix.shape[0], dtype=bool).T
     return _same_precision(np.where(mine, factor, matrix), a), lower
 
