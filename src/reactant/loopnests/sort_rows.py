@@ -1,6 +1,8 @@
 """How native sorts order the keys of a row: by NumPy's vector code, by one digit after the other, by insertion."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from reactant.loopnests.sort_keys import DIGIT, Keys
 from reactant.native import numpy_sorts
 
@@ -96,16 +98,21 @@ class Rows(Keys):
 
     def _bound(self, base: str, number: int) -> str:
         """How many results of a row come before a number."""
+        def comes_before(place: str) -> str:
+            here = self._as_number(self.load(f"%out{self.order.key}", self._element(base, place)))
+            return self.let(f"arith.cmpi ult, {here}, {self.number(number, self.key)} : {self.key}")
+        return self._search(self.index(0), self.index(self.length), comes_before)
+
+    def _search(self, low: str, high: str, comes_before: Callable[[str], str]) -> str:
+        """The first place from `low` on that does not come before, by bisection; `high` where all do."""
         self.count += 1
         name, state = f"%b{self.count}", "(index, index)"
-        bounds = f"%a = {self.index(0)}, %b = {self.index(self.length)}"
-        self.line(f"{name}:2 = scf.while ({bounds}) : {state} -> {state} {{")
+        self.line(f"{name}:2 = scf.while (%a = {low}, %b = {high}) : {state} -> {state} {{")
         self.line(f"scf.condition({self.let('arith.cmpi slt, %a, %b : index')}) %a, %b : index, index")
         self.line("} do {")
         self.line("^bb0(%a: index, %b: index):")
         middle = self.binary("divsi", self.binary("addi", "%a", "%b"), self.index(2))
-        here = self._as_number(self.load(f"%out{self.order.key}", self._element(base, middle)))
-        before = self.let(f"arith.cmpi ult, {here}, {self.number(number, self.key)} : {self.key}")
+        before = comes_before(middle)
         low = self.let(f"arith.select {before}, {self.binary('addi', middle, self.index(1))}, %a : index")
         self.line(f"scf.yield {low}, {self.let(f'arith.select {before}, %b, {middle} : index')} : index, index")
         self.line("}")

@@ -271,22 +271,10 @@ class Sort(Rows):
 
     def _split(self, left: str, right: str, lefts: int, rights: int, start: str) -> str:
         """How many of the first `start` results come from the left run."""
-        zero, one = self.index(0), self.index(1)
-        low = self.binary("maxsi", self.binary("subi", start, self.index(rights)), zero)
-        high = self.binary("minsi", start, self.index(lefts))
-        self.count += 1
-        name = f"%s{self.count}"
-        self.line(f"{name}:2 = scf.while (%a = {low}, %b = {high}) : (index, index) -> (index, index) {{")
-        self.line(f"scf.condition({self.let('arith.cmpi slt, %a, %b : index')}) %a, %b : index, index")
-        self.line("} do {")
-        self.line("^bb0(%a: index, %b: index):")
-        middle = self.binary("divsi", self.binary("addi", "%a", "%b"), self.index(2))
-        other = self.binary("subi", self.binary("subi", start, one), middle)
-        mine = self.load(self.keys, self.binary("addi", left, middle))
-        theirs = self.load(self.keys, self.binary("addi", right, other))
-        before = self.let(f"arith.cmpi ule, {mine}, {theirs} : {self.stored}")
-        low = self.let(f"arith.select {before}, {self.binary('addi', middle, one)}, %a : index")
-        high = self.let(f"arith.select {before}, %b, {middle} : index")
-        self.line(f"scf.yield {low}, {high} : index, index")
-        self.line("}")
-        return f"{name}#0"
+        def comes_before(place: str) -> str:
+            other = self.binary("subi", self.binary("subi", start, self.index(1)), place)
+            mine = self.load(self.keys, self.binary("addi", left, place))
+            theirs = self.load(self.keys, self.binary("addi", right, other))
+            return self.let(f"arith.cmpi ule, {mine}, {theirs} : {self.stored}")
+        low = self.binary("maxsi", self.binary("subi", start, self.index(rights)), self.index(0))
+        return self._search(low, self.binary("minsi", start, self.index(lefts)), comes_before)
