@@ -166,9 +166,19 @@ def solve_with_triangle(a, b, t, result):
     # LU multiplies what stands below by zeros, and so spreads what is not finite.
     rows, columns = shape_of(found.b)
     spread = found.b if lower else ops.slice(found.b, (0, 0), (rows - 1, columns))
-    sound = ops.reduce(ops.is_finite(spread), ops.constant(True), (0,), "and")
-    sound = ops.and_(sound, ops.broadcast_in_dim(_sound(found.m), (columns,), ()))
-    return ops.select(ops.broadcast_in_dim(sound, (rows, columns), (1,)), solved, np.nan)
+    return _where(_finite_columns(spread), _sound(found.m), solved)
+
+
+def _finite_columns(matrix: ir.Value) -> ir.Value:
+    return ops.reduce(ops.is_finite(matrix), ops.constant(True), (0,), "and")
+
+
+def _where(columns: ir.Value, everywhere: ir.Value | None, solution: ir.Value) -> ir.Value:
+    """A solution in the columns that are sound if all else is (`everywhere`, 0-d), and NaN elsewhere."""
+    shape = shape_of(solution)
+    if everywhere is not None:
+        columns = ops.and_(columns, ops.broadcast_in_dim(everywhere, shape[1:], ()))
+    return ops.select(ops.broadcast_in_dim(columns, shape, (1,)), solution, np.nan)
 
 
 def _sound(matrix: ir.Value) -> ir.Value:
@@ -184,17 +194,13 @@ def solve_by_division(a, b, t, result):
     kind = None if found is None else structure(found.m)
     if kind is None or kind[0] != "diagonal":
         return None
-    rows, columns = shape_of(found.b)
     if isinstance(kind[1], np.ndarray) and not (kind[1] != 0).all():
         return ops.splat(np.nan, found.b)
-    quotient = divided(found.b, kind[1], True)
-    sound = ops.reduce(ops.is_finite(found.b), ops.constant(True), (0,), "and")
+    regular = None
     if not isinstance(kind[1], np.ndarray):
         vector = diagonal_of(kind[1]) if len(shape_of(kind[1])) == 2 else kind[1]
-        regular = ops.compare(ops.abs(vector), 0, "GT")
-        regular = ops.reduce(regular, ops.constant(True), (0,), "and")
-        sound = ops.and_(sound, ops.broadcast_in_dim(regular, (columns,), ()))
-    return ops.select(ops.broadcast_in_dim(sound, (rows, columns), (1,)), quotient, np.nan)
+        regular = ops.reduce(ops.compare(ops.abs(vector), 0, "GT"), ops.constant(True), (0,), "and")
+    return _where(_finite_columns(found.b), regular, divided(found.b, kind[1], True))
 
 
 _ORTHOGONAL = _LU.format(matrix="""%qr:2 = stablehlo.custom_call @lapack_dgeqrf_ffi(%steady) {has_side_effect = false,
