@@ -6,6 +6,7 @@ refused; not finite input raises after the call, where `check_finite` is on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -95,11 +96,16 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     return _same_precision(np.linalg.cholesky(matrix, upper=not lower), a)
 
 
+@cache
+def _zeros_beside_factors() -> bool:
+    return np.lib.NumpyVersion(version("scipy")) >= "1.18.0"
+
+
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Before SciPy 1.18 the other triangle keeps what `a` has there, as LAPACK leaves it; since then it is zero."""
     matrix = _matrix(a, check_finite, square=True)
     factor = np.linalg.cholesky(matrix, upper=not lower)
-    if tuple(map(int, version("scipy").split(".")[:2])) >= (1, 18):
+    if _zeros_beside_factors():
         return _same_precision(factor, a), lower
     mine = np.tri(matrix.shape[0], dtype=bool) if lower else np.tri(matrix.shape[0], dtype=bool).T
     return _same_precision(np.where(mine, factor, matrix), a), lower
@@ -155,8 +161,8 @@ def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwr
     matrix = _matrix(a, check_finite, square=True)
     right = _right(b, check_finite, matrix.shape[0])
     if transposed and matrix.dtype.kind == "c":
-        raise NotImplementedError("scipy.linalg.solve can currently not solve a^T x = b or a^H x = b for complex "
-                                  "matrices.")
+        raise UnsupportedError("scipy.linalg.solve with `transposed` takes real matrices only, in SciPy as here: give "
+                               "it a.T instead.")
     if assume_a in ("upper triangular", "lower triangular"):
         return solve_triangular(a, b, int(transposed), assume_a[0] == "l", check_finite=check_finite)
     if assume_a in SYMMETRIC:        # one triangle is read
