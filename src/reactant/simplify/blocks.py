@@ -273,7 +273,7 @@ def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions, t: Template, dtype: 
             made = _product(t, block.content, ops.slice(values, low, high), k, 0)
             if bad is not None:
                 met = ops.reduce(ops.slice(bad, low, high), ops.constant(0, np.int32), (0,), "add")
-                made = _unless(ops.subtract(total, met), made)
+                made = _unless(total, made, met)
             parts.append(made)
             at = mine.stop
         if at < rows:
@@ -283,9 +283,9 @@ def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions, t: Template, dtype: 
     return None
 
 
-def _unless(outside: ir.Value, product: ir.Value) -> ir.Value:
-    """The product, but NaN in columns where zeros have met what is not finite."""
-    sound = ops.broadcast_in_dim(ops.compare(outside, 0, "EQ"), shape_of(product), range(1, len(shape_of(product))))
+def _unless(total: ir.Value, product: ir.Value, met: ir.Value | int = 0) -> ir.Value:
+    """The product, but NaN in columns where zeros have met what is not finite: more of it than the block."""
+    sound = ops.broadcast_in_dim(ops.compare(total, met, "EQ"), shape_of(product), range(1, len(shape_of(product))))
     return ops.select(sound, product, np.nan)
 
 

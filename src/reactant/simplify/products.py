@@ -328,8 +328,7 @@ def _one_hot(value: ir.Value) -> tuple[ir.Value, int] | None:
 
 def poisoned(product: ir.Value, counted: ir.Value, met: ir.Value) -> ir.Value:
     """NaN where more numbers are not finite in a column of the other factor than those that count; no -0.0."""
-    sound = ops.compare(ops.subtract(counted, met), 0, "EQ")
-    return ops.select(sound, ops.add(product, 0), ops.splat(np.nan, product))
+    return ops.select(ops.compare(counted, met, "EQ"), ops.add(product, 0), ops.splat(np.nan, product))
 
 
 @rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.convert",),
@@ -341,15 +340,18 @@ def one_hot_times_matrix(x, y, d, t, result_shape, result_dtype):
     if hot is None or d.contracting_dims[0] != (hot[1],) or shape_of(x)[1 - hot[1]] < 4 or shape_of(y)[0] < 2:
         return None
     places, _ = hot
+    if shape_of(y)[d.contracting_dims[1][0]] > np.iinfo(dtype_of(places)).max:
+        return None
     matrix = y if d.contracting_dims[1] == (0,) else ops.transpose(y, (1, 0))
     rows, columns = shape_of(matrix)
     count = shape_of(places)[0]
     index = ops.reshape(places, (count, 1))
     taken = ops.gather(matrix, index, offset_dims=[1], collapsed_slice_dims=[0], start_index_map=[0],
                        index_vector_dim=1, slice_sizes=[1, columns])
-    below = ops.compare(places, rows, "LT")
-    inside = below if dtype_of(places).kind == "u" else ops.and_(ops.compare(places, 0, "GE"), below)
-    there = ops.broadcast_in_dim(inside, result_shape, (0,))
+    # as unsigned numbers, the negative ones are beyond the last row, too
+    unsigned = np.dtype(f"uint{8 * dtype_of(places).itemsize}")
+    numbers = places if dtype_of(places) == unsigned else ops.bitcast_convert(places, unsigned)
+    there = ops.broadcast_in_dim(ops.compare(numbers, rows, "LT"), result_shape, (0,))
     bad = ops.convert(ops.not_(ops.is_finite(matrix)), np.int32)
     counted = ops.broadcast_in_dim(ops.reduce(bad, ops.constant(0, np.int32), (0,), "add"), result_shape, (1,))
     kept = ops.select(there, taken, ops.splat(0, taken))

@@ -124,18 +124,14 @@ def _scaled(found: ir.Value | np.ndarray, other: ir.Value, dimension: int) -> ir
 def _checked(product: ir.Value, other: ir.Value, dimension: int) -> ir.Value:
     """The product, but NaN wherever some *other* element along the dimension is infinite or NaN, and without -0.0.
 
-    An element is compared with a bound for its column: 0 where all are finite, infinity where all but one are (only
-    that one reaches it, if it is infinite), else NaN, which nothing reaches.
+    An element is 1 if finite, else 0, and its column counts those beyond the rest: 1 where all are finite, 0 where all
+    but one are (only that one is equal), else less, which nothing equals.
     """
     finite = ops.convert(ops.is_finite(other), np.int32)
     counted = ops.reduce(finite, ops.constant(0, np.int32), (dimension,), "add")
-    extent = shape_of(other)[dimension]
-    number = dtype_of(other)
-    rare = ops.select(ops.compare(counted, extent - 1, "EQ"), *(
-        ops.constant(value, number, shape_of(counted)) for value in (np.inf, np.nan)))
-    bound = ops.select(ops.compare(counted, extent, "EQ"), ops.constant(0, number, shape_of(counted)), rare)
+    beyond = ops.subtract(counted, shape_of(other)[dimension] - 1)
     kept = [m for m in range(len(shape_of(other))) if m != dimension]
-    sound = ops.compare(ops.abs(other), ops.broadcast_in_dim(bound, shape_of(other), kept), "GE")
+    sound = ops.compare(finite, ops.broadcast_in_dim(beyond, shape_of(other), kept), "EQ")
     return ops.select(sound, ops.add(product, 0), ops.splat(np.nan, product))
 
 
