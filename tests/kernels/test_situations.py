@@ -314,6 +314,39 @@ def test_warps_with_fewer_lanes(threads, way):
         assert votes[i] == (int((warp > 0.5) @ (1 << np.arange(len(warp)))) & 0x7fffffff) + 3
 
 
+LANES_THAT_LEAVE = """
+extern "C" __global__ void k(int *out, const int *trips) {
+    int t = threadIdx.x, sum = 0;
+    for (int r = 0; r < 3; r++) {
+        sum += __shfl_sync(0xffffffffu, sum + t, (t + 1) & 31);
+        unsigned live = 0xffffffffu;
+        for (int j = 0; ; j++) {
+            bool more = j < trips[t];
+            live = __ballot_sync(live, more);
+            if (!more) break;
+            sum += __shfl_sync(live, 3 * t, __ffs(live) - 1);
+        }
+    }
+    out[t] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_lanes_that_leave_a_loop_wait_for_the_others_after_it(way):
+    """In the next turn of the loop around, although its first shuffle comes before theirs in the program."""
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    trips = np.random.default_rng(0).integers(0, 5, 64).astype(np.int32)
+    out, expected = np.zeros(64, np.int32), np.zeros((2, 32), np.int64)
+    launched(reactant.cuda.load(LANES_THAT_LEAVE).k, way, 1, 64, out, trips)
+    for t, turns, own in zip(np.arange(64).reshape(2, 32), trips.reshape(2, 32), expected, strict=True):
+        for _ in range(3):
+            own += np.roll(own + t, -1)
+            for j in range(turns.max()):
+                own[turns > j] += 3 * t[np.argmax(turns > j)]
+    np.testing.assert_array_equal(out, expected.ravel())
+
+
 # ---- what threads tell each other through the caller's arrays -----------------------------------------------------
 
 @cuda.jit

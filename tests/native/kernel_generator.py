@@ -22,12 +22,14 @@ SHARED = "#gpu.address_space<workgroup>"
 class Generator:
     """Writes one kernel. `whole`: every thread of the block is here; `last`: no barrier follows."""
 
-    def __init__(self, seed: int, block: tuple[int, int, int], blocks: int, warps: bool, parted: bool = False) -> None:
+    def __init__(self, seed: int, block: tuple[int, int, int], blocks: int, warps: bool, parted: bool = False,
+                 loops: bool = False) -> None:
         self.random = random.Random(seed)
         self.block, self.threads, self.warps = block, block[0] * block[1] * block[2], warps
         self.blocks = blocks
-        self.parted = parted
-        """Warp operations also where some lanes are elsewhere: who is there is then for the implementation to say."""
+        self.parted, self.loops = parted, loops
+        """Warp operations also where some lanes are elsewhere, who come together after it; in loops that lanes leave
+        one after the other, too."""
         self.lines: list[str] = []
         self.guarded = False
         """Inside an early return: the thread that counts may be gone."""
@@ -221,7 +223,7 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
     def loop(self, own, whole, last, depth):
         """As many times as a value of the thread says."""
         trips = self.index(own, 4)
-        before, self.parted = self.parted, False
+        before, self.parted = self.parted, self.parted and self.loops
         made = self.carried(own, f"scf.for %i{self.names} = %c0 to {trips} step %c1",
                             lambda mine: self.body(mine, 2, False, False, depth + 1))
         self.parted = before

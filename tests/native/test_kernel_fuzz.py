@@ -67,9 +67,29 @@ def test_warps_that_part():
     assert sum(both_ways(seed) for seed in range(6)) >= 3
 
 
+def in_loops(seed: int) -> None:
+    """Compare coroutines with the interpreter where lanes of a warp part, in loops that some leave earlier, too."""
+    block = BLOCKS[seed % len(BLOCKS)]
+    text = Generator(seed, block, 2, True, parted=True, loops=True).kernel(8)
+    total = 2 * block[0] * block[1] * block[2]
+    given = np.random.default_rng(seed).integers(-50, 50, total).astype(np.int32)
+    expected, results = ([given.copy(), np.zeros(total, np.int32), np.zeros(8, np.int32)] for _ in range(2))
+    with context.building():
+        interpret.run(modules.parse(text), [*expected, 1])
+    native.compile_kernel(text, "kernel", coroutines=True)(*results, 1)
+    for got, wanted in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(got, wanted, err_msg=f"seed {seed}")
+
+
+def test_loops_that_lanes_leave():
+    for seed in range(6):
+        in_loops(seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_many_random_kernels(part):
     for seed in range(1000 + 100 * part, 1100 + 100 * part):
         check(seed, seed % 2 == 0)
         both_ways(seed)
+        in_loops(seed)

@@ -88,6 +88,8 @@ class Program:
         self.table_names: dict[str, str] = {}
         self.meets = False
         self.depth = 1
+        self.times: list[str] = []
+        """The loops around: where each is in the program, and the number of its turn, as Python."""
         body = function.regions[0].blocks[0]
         arguments = [self.name(a) for a in body.arguments]
         lengths = [f"    n_{n} = len({n})" for n, a in zip(arguments, body.arguments, strict=True)
@@ -265,8 +267,11 @@ class Program:
         block = op.regions[0].blocks[0]
         variable, *carried = [self.name(a) for a in block.arguments]
         self.assign(carried, start)
+        self.times += [str(len(self.places)), variable]
+        self.places.append(line_of(op))
         self.emit(f"for {variable} in range({lower}, {upper}, {step}):")
         self.branch(block, carried)
+        del self.times[-2:]
         self.assign([self.name(r) for r in op.results], carried)
 
     def op_scf_while(self, op: ir.Operation) -> None:
@@ -274,8 +279,13 @@ class Program:
         carried = [self.name(a) for a in before.arguments]
         results = [self.name(r) for r in op.results]
         self.assign(carried, [self.name(v) for v in op.operands])
+        turn = f"turn{len(self.places)}"
+        self.times += [str(len(self.places)), turn]
+        self.places.append(line_of(op))
+        self.emit(f"{turn} = 0")
         self.emit("while True:")
         self.depth += 1
+        self.emit(f"{turn} += 1")
         *body, condition = list(before.operations)
         for inner in body:
             self.operation(inner.operation)
@@ -291,6 +301,7 @@ class Program:
             self.operation(inner.operation)
         self.assign(carried, [self.name(v) for v in end.operands])
         self.depth -= 1
+        del self.times[-2:]
 
     def op_func_return(self, op: ir.Operation) -> None:
         if len(op.operands):
@@ -301,7 +312,8 @@ class Program:
     def meet(self, op: ir.Operation, what: str, operands: Sequence[str], targets: Sequence[str]) -> None:
         self.meets = True
         self.places.append(line_of(op))
-        request = f"yield ({what!r}, {len(self.places) - 1}, {', '.join(operands)}{',' if operands else ''})"
+        time = ", ".join([*self.times, str(len(self.places) - 1)])
+        request = f"yield ({what!r}, ({time},), {', '.join(operands)}{',' if operands else ''})"
         self.emit(f"{', '.join(targets)} = {request}" if targets else request)
 
     def op_gpu_barrier(self, op: ir.Operation) -> None:
@@ -395,21 +407,20 @@ class Launch:
             if self.steps < 0:
                 raise ReactantError("The interpreted kernel does not end.")
         if waiting:
-            places = sorted({self.program.places[request[1]] for request in waiting.values()})
+            places = sorted({self.program.places[request[1][-1]] for request in waiting.values()})
             raise ReactantError(f"Threads wait for each other at different barriers: {', '.join(places)}")
 
     def resolve(self, waiting: dict[tuple[Any, int], tuple]) -> dict[tuple[Any, int], Any]:
         """Answers for everyone who may go on: warps first, then blocks, then the grid."""
-        warps: dict[Any, dict[int, dict[int, tuple]]] = defaultdict(lambda: defaultdict(dict))
+        warps: dict[Any, dict[tuple, dict[int, tuple]]] = defaultdict(lambda: defaultdict(dict))
         for (bid, number), request in waiting.items():
             if not request[0].startswith("barrier") or request[0] == "barrier.warp":
                 warps[bid, number // 32][request[1]][number % 32] = request
         if warps:
             answers = {}
             for (bid, warp), sites in warps.items():
-                # Lanes at several operations: those go first whose mask is complete, else the most.
-                lanes = max(sites.values(), key=lambda s: (complete(s), len(s)))
-                for lane, answer in warp_answers(lanes).items():
+                # Lanes at several operations: who is behind in the run of the program catches up.
+                for lane, answer in warp_answers(sites[min(sites)]).items():
                     answers[bid, warp * 32 + lane] = answer
             return answers
         by_block: dict[Any, list[tuple[Any, int]]] = defaultdict(list)
@@ -424,13 +435,6 @@ class Launch:
                            "barrier.or": int(any(flags))}
                 answers.update({k: reduced[waiting[k][0]] for k in keys})
         return answers if by_block else dict.fromkeys(waiting)
-
-
-def complete(lanes: dict[int, tuple]) -> bool:
-    """Whether every lane named in the masks is there (operations without a mask: not known, no)."""
-    request = next(iter(lanes.values()))
-    return request[0].split(".")[0] in ("vote", "match", "barrier") and all(
-        lane in lanes for lane in range(32) if request[2] >> lane & 1)
 
 
 def warp_answers(lanes: dict[int, tuple]) -> dict[int, Any]:

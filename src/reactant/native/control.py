@@ -228,6 +228,7 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     counter, carried = block.arguments[0], list(block.arguments)[1:]
     type_ = layout.scalar(counter.type)
     head, body, after = f.fresh("for"), f.fresh("body"), f.fresh("endfor")
+    f.enter_loop(op)
     first = f.block
     f.branch(head)
     f.start(head)
@@ -239,6 +240,7 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     unsigned = "unsignedCmp" in op.attributes
     f.branch_if(f.let(f"icmp {'ult' if unsigned else 'slt'} {type_} {name}, {upper}"), body, after)
     f.start(body)
+    f.next_turn(op)
     accesses, group = len(f.accesses), f.module.note("distinct !{}") if INDEPENDENT in op.attributes else None
     f.groups += [group] if group else []
     end = f.emit_block(block)
@@ -253,6 +255,7 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     phis.add(f.block, flat(f, list(end.operands)))
     f.line(f"br label %{head}{loop_note(f, op, group, trips)}")
     phis.close()
+    f.leave_loop(op)
     f.start(after)
     define_all(f, list(op.results), phis.names)
 
@@ -300,11 +303,13 @@ def loop_note(f: Function, op: ir.Operation | None = None, group: str | None = N
 def emit_while(f: Function, op: ir.Operation) -> None:
     before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
     head, body, out = f.fresh("while"), f.fresh("do"), f.fresh("endwhile")
+    f.enter_loop(op)
     first = f.block
     f.branch(head)
     f.start(head)
     phis = Phis(f, list(before.arguments))
     phis.add(first, flat(f, list(op.operands)))
+    f.next_turn(op)
     condition = f.emit_block(before)
     handed = flat(f, list(condition.operands)[1:])
     f.branch_if(f.one(condition.operands[0]), body, out)
@@ -314,6 +319,7 @@ def emit_while(f: Function, op: ir.Operation) -> None:
     phis.add(f.block, flat(f, list(end.operands)))
     f.branch(head)
     phis.close()
+    f.leave_loop(op)
     f.start(out)
     define_all(f, list(op.results), handed)
 

@@ -8,9 +8,9 @@ from reactant.ir import attributes as attr
 from reactant.native import engine, layout, meeting
 from reactant.native.control import define_all, emit_blocks, flat, flat_types
 from reactant.native.emission import Function, emits
-from reactant.native.meeting import BLOCK, DONE, GRID, WARP, State
+from reactant.native.meeting import BLOCK, DONE, GRID, POSITION, WARP, State
 from reactant.native.memory import counted
-from reactant.native.place import Launch, Place, block_index
+from reactant.native.place import Launch, Place, block_index, is_meeting
 
 APART = "Threads of a block wait for each other at different barriers (a grid barrier and a block barrier)."
 
@@ -29,12 +29,30 @@ def code_of(op: ir.Operation) -> int:
     return found
 
 
+def holds_warp_operation(op: ir.Operation) -> bool:
+    """Whether lanes of a warp meet in here."""
+    return any(is_meeting(inner.operation) and code_of(inner.operation) in WARP.values()
+               or holds_warp_operation(inner.operation)
+               for region in op.regions for block in region for inner in block.operations)
+
+
+def levels_of(op: ir.Operation) -> int:
+    """Levels of the times of threads: one more than loops with warp operations are nested."""
+    inside = max((levels_of(inner.operation) for region in op.regions for block in region
+                  for inner in block.operations), default=1)
+    return inside + (op.name in ("scf.for", "scf.while") and holds_warp_operation(op))
+
+
 class Coroutine(Function):
     """One GPU thread under construction: `ptr @thread(runtime, state, its number, x, y, z, block x, y, z,
     parts...)`."""
 
-    sites = 0
     launch: Launch
+    levels = 1
+    """Of a time: one more than loops with warp operations are nested."""
+    positions = 0
+    depth = 0
+    """Loops with warp operations around."""
 
     def leave(self, operands: object) -> None:
         for line in self.cleanup:
@@ -49,13 +67,34 @@ class Coroutine(Function):
     def meet(self, code: int, x: str = "0", y: str = "0", z: str = "0") -> None:
         """Write down what is waited for, and suspend."""
         state, resumed = self.state, self.fresh("resumed")
-        for field, value in (("what", str(code)), ("site", str(self.sites)), ("x", x), ("y", y), ("z", z)):
+        for field, value in (("what", str(code)), ("x", x), ("y", y), ("z", z)):
             state.set(field, "%number", value)
-        self.sites += 1
+        if code in WARP.values():
+            self.set_time()
+            for level in range(self.depth + 1, self.levels):
+                self.line(f"store i64 0, ptr {state.time(str(level), '%number')}, align 8")
         suspend = self.module.declare("llvm.coro.suspend", "i8", ["token", "i1"], "")
         how = self.let(f"call i8 {suspend}(token none, i1 false)")
         self.line(f"switch i8 {how}, label %suspended [ i8 0, label %{resumed} i8 1, label %destroyed ]")
         self.start(resumed)
+
+    def set_time(self) -> None:
+        """Here is the next position of the program."""
+        self.positions += 1
+        self.line(f"store i64 {self.positions << POSITION}, ptr {self.state.time(str(self.depth), '%number')}, align 8")
+
+    def enter_loop(self, op: ir.Operation) -> None:
+        if holds_warp_operation(op):
+            self.set_time()
+            self.depth += 1
+
+    def next_turn(self, op: ir.Operation) -> None:
+        if holds_warp_operation(op):
+            place = self.state.time(str(self.depth - 1), "%number")
+            self.line(f"store i64 {self.let(f'add i64 1, ' + self.let(f'load i64, ptr {place}'))}, ptr {place}, align 8")
+
+    def leave_loop(self, op: ir.Operation) -> None:
+        self.depth -= holds_warp_operation(op)
 
     def finished(self, signature: str) -> str:
         module = self.module
@@ -134,7 +173,7 @@ def emit_collective(f: Function, op: ir.Operation) -> None:
 def _define_thread(f: Function, launch: Launch) -> list[tuple[str, str]]:
     """Define `@thread`; what it takes besides runtime, state, number and indices, as (type, operand) of `f`."""
     thread = Coroutine(f.module, in_task=True)
-    thread.launch = launch
+    thread.launch, thread.levels = launch, levels_of(launch.op)
     values = [*launch.op.regions[0].blocks[0].arguments, *(op.results[0] for op in launch.shared)]
     types, operands = flat_types(values), flat(f, values)
     names = [f"%v{i}" for i in range(len(types))]
@@ -167,9 +206,9 @@ def _begin_threads(f: Function, launch: Launch, block: tuple[str, str, str], sta
 
 def _meet(f: Function, launch: Launch, state: str, handles: str) -> str:
     """Run a block's threads until they have ended (0) or wait for the grid (1)."""
-    run = f.module.declare("reactant.meet", "i64", ["ptr", "ptr", "ptr", "i64", "i32"])
+    run = f.module.declare("reactant.meet", "i64", ["ptr", "ptr", "ptr", "i64", "i64", "i32"])
     return f.let(f"call i64 {run}(ptr %rt, ptr {state}, ptr {handles}, i64 {launch.threads}, "
-                 f"i32 {f.module.status_of(APART)})")
+                 f"i64 {levels_of(launch.op)}, i32 {f.module.status_of(APART)})")
 
 
 def _free_frames(f: Function, state: str) -> None:
@@ -180,7 +219,7 @@ def _free_frames(f: Function, state: str) -> None:
 def emit_block(f: Function, launch: Launch, block: tuple[str, str, str]) -> None:
     """One block after the other: begin its threads, let them meet, forget them."""
     handed = _define_thread(f, launch)
-    state = f.allocate("i64", meeting.size_of_state(launch.threads))
+    state = f.allocate("i64", meeting.size_of_state(launch.threads, levels_of(launch.op)))
     handles = f.allocate("ptr", launch.threads)
     _begin_threads(f, launch, block, state, handles, handed)
     _meet(f, launch, state, handles)
@@ -190,7 +229,7 @@ def emit_block(f: Function, launch: Launch, block: tuple[str, str, str]) -> None
 def emit_grid(f: Function, launch: Launch, arguments: list[ir.Value], each: str) -> None:
     """A kernel with grid barriers: all blocks exist at once, and go on together from barrier to barrier."""
     malloc = f.module.declare("malloc", "ptr", ["i64"])
-    size, blocks = meeting.size_of_state(launch.threads), launch.blocks
+    size, blocks = meeting.size_of_state(launch.threads, levels_of(launch.op)), launch.blocks
     states = f.let(f"call noalias ptr {malloc}(i64 {8 * size * blocks})")
     handles = f.let(f"call noalias ptr {malloc}(i64 {8 * launch.threads * blocks})")
     shared, places = _shared_of_all(f, launch)

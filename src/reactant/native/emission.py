@@ -196,6 +196,15 @@ class Function:
             raise UnsupportedError(f"native code has no {op.name} (at {op.location}).")
         handler(self, op)
 
+    def enter_loop(self, op: ir.Operation) -> None:
+        """A loop begins (functions whose callers count turns do something here)."""
+
+    def next_turn(self, op: ir.Operation) -> None:
+        """At the start of every turn of a loop."""
+
+    def leave_loop(self, op: ir.Operation) -> None:
+        """A loop has been translated."""
+
     def emit_block(self, block: ir.Block) -> ir.Operation:
         """Translate a block's ops; its terminator, which is left to the caller."""
         operations = [op.operation for op in block.operations]

@@ -2,11 +2,14 @@
 
 Every thread is an LLVM coroutine. At a meeting (a barrier, a shuffle, a vote...) it writes down what it waits for in
 the block's state and suspends. `reactant.meet` resumes who may go on until every thread has ended or waits for the
-grid: first the lanes of a warp that wait at one operation, the earliest of the program before others (who is behind
-catches up, so lanes that a branch or a loop has parted are together again after it), then, when nobody waits in a
-warp, the block. So any control flow does, however divergent its barriers.
+grid: first the lanes of a warp that wait at one operation in the same turns of the loops around it, the earliest
+in the run of the program before others (who is behind catches up, so lanes that a branch or a loop has parted are
+together again after it), then, when nobody waits in a warp, the block. So any control flow does, however divergent its
+barriers.
 
-The state of a block of n threads is an array of i64: [arena of coroutine frames, then FIELDS with n numbers each].
+The state of a block of n threads is an array of i64: [arena of coroutine frames, then FIELDS with n numbers each, then
+n numbers for each level of a thread's *time*]. Level k of a time is the position in the program of the loop around at
+depth k and how many turns of it have begun, last comes the position of the operation itself, the rest is 0.
 """
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from reactant.native import engine
 from reactant.native.emission import Function, Module, Settings
 from reactant.native.memory import counted
 
-FIELDS = ("what", "site", "x", "y", "z", "answer", "valid")
-"""Of each thread: what it waits for (a code), at which operation, its operands; what it gets."""
+FIELDS = ("what", "x", "y", "z", "answer", "valid")
+"""Of each thread: what it waits for (a code), its operands; what it gets."""
+POSITION = 40
+"""Bits of a level of time that count turns; the position is above them."""
 RUNNING, DONE = 0, 1
 BLOCK = {"barrier": 10, "barrier.count": 11, "barrier.and": 12, "barrier.or": 13}
 GRID = 14
@@ -69,7 +74,14 @@ class State:
         self.f, self.pointer, self.threads = f, pointer, threads
 
     def place(self, field: str, thread: str) -> str:
-        row = self.f.let(f"mul i64 {self.threads}, {FIELDS.index(field)}")
+        return self._row(str(FIELDS.index(field)), thread)
+
+    def time(self, level: str, thread: str) -> str:
+        """Where a level of a thread's time is."""
+        return self._row(self.f.let(f"add i64 {level}, {len(FIELDS)}"), thread)
+
+    def _row(self, number: str, thread: str) -> str:
+        row = self.f.let(f"mul i64 {self.threads}, {number}")
         at = self.f.let(f"add i64 {self.f.let(f'add i64 {row}, {thread}')}, 1")
         return self.f.let(f"getelementptr i64, ptr {self.pointer}, i64 {at}")
 
@@ -80,15 +92,15 @@ class State:
         self.f.line(f"store i64 {value}, ptr {self.place(field, thread)}, align 8")
 
 
-def size_of_state(threads: int) -> int:
-    """Elements of i64."""
-    return 1 + len(FIELDS) * threads
+def size_of_state(threads: int, levels: int) -> int:
+    """Elements of i64, for times of so many levels."""
+    return 1 + (len(FIELDS) + levels) * threads
 
 
 @cache
 def text() -> str:
-    """LLVM IR of `reactant.meet(runtime, state, handles, threads, status) -> i64`: resume the block's threads until all
-    have ended (0) or all that have not wait for the grid (1). Threads that wait for different barriers: `status` is
+    """LLVM IR of `reactant.meet(runtime, state, handles, threads, levels of time, status) -> i64`: resume the block's
+    threads until all have ended (0) or all that have not wait for the grid (1). Threads that wait for different barriers: `status` is
     reported, and 0 returned."""
     module = Module(Settings(), {})
     module.declare("llvm.coro.resume", "void", ["ptr"], "")
@@ -115,7 +127,7 @@ def _meet(module: Module) -> None:
 
     def warp(w: str) -> None:
         first = f.op("mul", w, 32)
-        went = f.let(f"call i64 @reactant.warp(ptr %state, i64 %n, i64 {first})")
+        went = f.let(f"call i64 @reactant.warp(ptr %state, i64 %n, i64 %levels, i64 {first})")
         f.set(moved, f.op("or", f.get(moved), went))
     counted(f, "0", warps, warp)
     f.branch_if(f.is_("ne", f.get(moved), 0), "round", "blockwide")
@@ -163,7 +175,7 @@ def _meet(module: Module) -> None:
     counted(f, "0", "%n", release)
     f.branch("round")
     module.definitions.append(f.finished(
-        "i64 @reactant.meet(ptr %rt, ptr %state, ptr %handles, i64 %n, i32 %status) #0"))
+        "i64 @reactant.meet(ptr %rt, ptr %state, ptr %handles, i64 %n, i64 %levels, i32 %status) #0"))
 
 
 def _flag(f: Function, condition: str) -> str:
@@ -171,7 +183,7 @@ def _flag(f: Function, condition: str) -> str:
 
 
 def _resolve(module: Module) -> None:
-    """`reactant.warp(state, n, first) -> i64`: let one group of lanes go on; whether there was one."""
+    """`reactant.warp(state, n, levels, first) -> i64`: let one group of lanes go on; whether there was one."""
     f = Writer(module)
     f.start("start")
     state = State(f, "%state", "%n")
@@ -179,22 +191,33 @@ def _resolve(module: Module) -> None:
     last = f.let(f"select i1 {f.is_('sgt', end, '%n')}, i64 %n, i64 {end}")
     chosen = f.variable("-1")
 
-    def present_at(site: str) -> str:
-        """The lanes that wait at an operation, as bits."""
+    def order(one: str, other: str) -> str:
+        """-1, 0 or 1: which of two times is the earlier."""
+        found = f.variable()
+
+        def level(k: str) -> None:
+            a, b = (f.let(f"load i64, ptr {state.time(k, t)}, align 8") for t in (one, other))
+            here = f.op("sub", _flag(f, f.is_("sgt", a, b)), _flag(f, f.is_("slt", a, b)))
+            f.set(found, f.let(f"select i1 {f.is_('eq', f.get(found), 0)}, i64 {here}, i64 {f.get(found)}"))
+        f.set(found, "0")
+        counted(f, "0", "%levels", level)
+        return f.get(found)
+
+    def present_at(lane: str) -> str:
+        """The lanes that wait where one does, as bits."""
         bits = f.variable()
 
         def look(t: str) -> None:
-            waits = f.let(f"and i1 {f.is_('sge', state.get('what', t), 20)}, "
-                          f"{f.is_('eq', state.get('site', t), site)}")
+            waits = f.let(f"and i1 {f.is_('sge', state.get('what', t), 20)}, {f.is_('eq', order(t, lane), 0)}")
             f.set(bits, f.op("or", f.get(bits), f.op("shl", _flag(f, waits), f.op("sub", t, "%first"))))
         counted(f, "%first", last, look)
         return f.get(bits)
 
     def candidate(t: str) -> None:
         def weigh() -> None:
-            site, best = state.get("site", t), f.get(chosen)
-            first = f.let(f"or i1 {f.is_('slt', best, 0)}, {f.is_('slt', site, best)}")
-            f.when(first, lambda: f.set(chosen, site))
+            best = f.get(chosen)
+            f.when(f.is_("slt", best, 0), lambda: f.set(chosen, t),
+                   lambda: f.when(f.is_("slt", order(t, best), 0), lambda: f.set(chosen, t)))
         f.when(f.is_("sge", state.get("what", t), 20), weigh)
     counted(f, "%first", last, candidate)
     f.branch_if(f.is_("slt", f.get(chosen), 0), "nobody", "somebody")
@@ -207,7 +230,7 @@ def _resolve(module: Module) -> None:
     counted(f, "%first", last, lambda t: f.when(_in(f, present, f.op("sub", t, "%first")),
                                                 lambda: state.set("what", t, str(RUNNING))))
     f.line("ret i64 1")
-    module.definitions.append(f.finished("internal i64 @reactant.warp(ptr %state, i64 %n, i64 %first) #0"))
+    module.definitions.append(f.finished("internal i64 @reactant.warp(ptr %state, i64 %n, i64 %levels, i64 %first) #0"))
 
 
 def _in(f: Writer, bits: str, lane: str) -> str:
