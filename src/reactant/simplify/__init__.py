@@ -2,6 +2,7 @@
 from reactant.simplify import (
     arithmetic,
     bands,
+    block_systems,
     blocks,
     chains,
     cleanup,
@@ -26,6 +27,7 @@ from reactant.simplify import (
     loop_places,
     loop_reads,
     loop_scans,
+    loop_sums,
     loop_windows,
     loops,
     masked_updates,
@@ -53,6 +55,7 @@ from reactant.simplify import (
 __all__ = [
     "arithmetic",
     "bands",
+    "block_systems",
     "blocks",
     "chains",
     "cleanup",
@@ -77,6 +80,7 @@ __all__ = [
     "loop_places",
     "loop_reads",
     "loop_scans",
+    "loop_sums",
     "loop_windows",
     "loops",
     "masked_updates",

@@ -41,10 +41,17 @@ from reactant.simplify.structured import diagonal_of, entries, identity_mask
 
 @dataclass(frozen=True)
 class Solution:
-    """x with m x = b, by the LU factorization `factor`."""
+    """x with m x = b, by the LU factorization `factor`; m's inverse where `right` is None."""
     m: ir.Value
-    b: ir.Value
+    right: ir.Value | None
     factor: ir.Operation
+
+    @property
+    def b(self) -> ir.Value:
+        """The right-hand side; an identity is built."""
+        if self.right is not None:
+            return self.right
+        return ops.convert(identity_mask(shape_of(self.m)[0]), dtype_of(self.m))
 
 
 def solution(value: ir.Value) -> Solution | None:
@@ -58,6 +65,9 @@ def solution(value: ir.Value) -> Solution | None:
     if factor is None or _factor(inner.a) != factor:
         return None
     rows = permuted_rows(inner.b)
+    if rows is None:
+        places = one_hot_rows(inner.b)
+        rows = None if places is None else (None, places)
     if rows is None or not depends_on(rows[1], factor):
         return None
     return Solution(factor.operands[0], rows[0], factor)
@@ -311,10 +321,31 @@ def determinant_of_triangle(site: Site):
     return [matrix, still, ops.splat(0, info)]
 
 
-def _again(op: ir.Operation, matrix: ir.Value) -> list[ir.Value]:
-    """The same factorization of another matrix of the same type."""
-    attributes = {n: op.attributes[n] for n in op.attributes}
-    return list(ops.create(op.name, [r.type for r in op.results], [matrix], attributes).results)
+def again(op: ir.Operation, matrix: ir.Value) -> list[ir.Value]:
+    """The same factorization (LU: matrix, pivots, success) of another square matrix, which may be of another size."""
+    attributes = {n: op.attributes[n] for n in op.attributes if n != "sdy.sharding_rule"}
+    places, info = (r.type for r in op.results[1:])
+    if matrix.type != op.operands[0].type:
+        places = ops.tensor_type((shape_of(matrix)[0],), dtype_of(op.results[1]))
+    return list(ops.create(op.name, [matrix.type, places, info], [matrix], attributes).results)
+
+
+def solved_by(op: ir.Operation, outer: TriangularSolve, matrix: ir.Value, right: ir.Value) -> ir.Value:
+    """x with matrix x = right by LU: the routines of the factorization `op` and of the solve `outer` for another
+    matrix."""
+    factors, places, _ = again(op, matrix)
+    count = ops.constant(0, np.int32)
+    order = ops.iota(shape_of(places), np.int32, 0)
+
+    def exchanged(k: ir.Value, order: ir.Value, places: ir.Value) -> list[ir.Value]:
+        other = ops.subtract(ops.reshape(ops.dynamic_slice(places, [k], [1]), ()), 1)
+        here, there = (ops.dynamic_slice(order, [i], [1]) for i in (k, other))
+        order = ops.dynamic_update_slice(ops.dynamic_update_slice(order, there, [k]), here, [other])
+        return [ops.add(k, 1), order, places]
+    _, order, _ = ops.while_([count, order, places], lambda k, *_: ops.compare(k, shape_of(places)[0], "LT"),
+                             exchanged)
+    below = replace(outer, a=factors, b=take_rows(right, order), lower=True, unit=True, turn="N", left=True).build()
+    return replace(outer, a=factors, b=below, lower=False, unit=False, turn="N", left=True).build()
 
 
 def _alone(diagonal: ir.Value, like: ir.Value) -> ir.Value:
@@ -362,7 +393,7 @@ def determinant_of_product(site: Site):
         return None
     if made["dot_dimension_numbers"].batching_dims[0] or any(v.type != site.operands[0].type for v in made.operands):
         return None
-    left, right = (_again(site.op, v) for v in made.operands)
+    left, right = (again(site.op, v) for v in made.operands)
     places = ops.subtract(right[1], 1)
     moved = ops.compare(places, ops.iota(shape_of(places), dtype_of(places), 0), "NE")
     factors = diagonal_of(right[0])
@@ -381,17 +412,17 @@ def determinant_of_multiple(site: Site):
     if made is None or made.name not in ("stablehlo.multiply", "stablehlo.negate") or not _determinant_only(site.op):
         return None
     if made.name == "stablehlo.negate":
-        matrix, *rest = _again(site.op, made.operands[0])
+        matrix, *rest = again(site.op, made.operands[0])
         return [ops.negate(matrix), *rest]
     for inner, scale in (made.operands, made.operands[::-1]):
         spread, number = producer(scale), ops.constant_value(scale)
         if number is not None and number.size and not any(number.strides):
-            matrix, *rest = _again(site.op, inner)
+            matrix, *rest = again(site.op, inner)
             return [ops.multiply(matrix, ops.splat(number.flat[0], matrix)), *rest]
         if spread is not None and spread.name == "stablehlo.broadcast_in_dim" \
                 and len(spread["broadcast_dimensions"]) <= 1:
             vector = spread.operands[0]
-            matrix, *rest = _again(site.op, inner)
+            matrix, *rest = again(site.op, inner)
             return [ops.multiply(matrix, ops.broadcast_in_dim(vector, shape_of(matrix), range(len(shape_of(vector))))),
                     *rest]
     return None
