@@ -191,6 +191,20 @@ def test_dtypes(dtype, way):
     np.testing.assert_array_equal(y, x + x)
 
 
+@cuda.jit
+def wrap_around(x, n):
+    i = cuda.grid(1)
+    if i < n:
+        x[i] = 4 * i + 480
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_indices_are_wrapped_to_small_integers(way):
+    x = np.zeros(300, np.int8)
+    launched(wrap_around, way, 5, 64, x, 300)
+    np.testing.assert_array_equal(x, (4 * np.arange(300) + 480).astype(np.int8))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_arrays_without_elements(way):
     for shape in ((0,), (0, 3)):

@@ -91,7 +91,8 @@ class Coroutine(Function):
     def next_turn(self, op: ir.Operation) -> None:
         if holds_warp_operation(op):
             place = self.state.time(str(self.depth - 1), "%number")
-            self.line(f"store i64 {self.let(f'add i64 1, ' + self.let(f'load i64, ptr {place}'))}, ptr {place}, align 8")
+            turn = self.let(f"add i64 {self.let(f'load i64, ptr {place}')}, 1")
+            self.line(f"store i64 {turn}, ptr {place}, align 8")
 
     def leave_loop(self, op: ir.Operation) -> None:
         self.depth -= holds_warp_operation(op)

@@ -100,8 +100,8 @@ def size_of_state(threads: int, levels: int) -> int:
 @cache
 def text() -> str:
     """LLVM IR of `reactant.meet(runtime, state, handles, threads, levels of time, status) -> i64`: resume the block's
-    threads until all have ended (0) or all that have not wait for the grid (1). Threads that wait for different barriers: `status` is
-    reported, and 0 returned."""
+    threads until all have ended (0) or all that have not wait for the grid (1). Threads that wait for different
+    barriers: `status` is reported, and 0 returned."""
     module = Module(Settings(), {})
     module.declare("llvm.coro.resume", "void", ["ptr"], "")
     _resolve(module)

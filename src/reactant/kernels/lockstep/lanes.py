@@ -168,25 +168,29 @@ def form_lanes(form: Form, dtype: np.dtype, domain: Domain) -> Lanes:
     for atom, c in form.terms:
         part = _atom_lanes(atom, c, dtype, domain)
         total = part if total is None else apply(ops.add, [total, part], domain)
-    constant = int(np.array(form.constant & _mask(dtype), f"uint{dtype.itemsize * 8}").view(dtype))
+    constant = _wrapped(form.constant, dtype)
     if total is None:
         return number(constant, dtype)
     return total if not constant else apply(lambda x: ops.add(x, constant), [total], domain)
 
 
-def _mask(dtype: np.dtype) -> int:
-    return (1 << dtype.itemsize * 8) - 1
+def _wrapped(number: int, dtype: np.dtype) -> int:
+    """A number modulo the width of a type, as one of its numbers."""
+    bits = dtype.itemsize * 8
+    return int(np.array(number & (1 << bits) - 1, f"uint{bits}").view(dtype))
 
 
 def _atom_lanes(atom: object, factor: int, dtype: np.dtype, domain: Domain) -> Lanes:
-    factor = int(np.array(factor & _mask(dtype), f"uint{dtype.itemsize * 8}").view(dtype))
+    factor = _wrapped(factor, dtype)
     if isinstance(atom, Axis):
         span = domain[atom]
         if span.count == 1:
             return form_lanes(Form(span.low * factor), dtype, domain)
-        value = ops.iota((span.count,), dtype, 0)
-        value = ops.multiply(value, span.step * factor) if span.step * factor != 1 else value
-        value = ops.add(value, span.low * factor) if span.low * factor else value
+        step, low = _wrapped(span.step * factor, dtype), _wrapped(span.low * factor, dtype)
+        value = ops.iota((span.count,), np.dtype(np.int64) if span.count > np.iinfo(dtype).max else dtype, 0)
+        value = ops.convert(value, dtype)
+        value = ops.multiply(value, step) if step != 1 else value
+        value = ops.add(value, low) if low else value
         return Lanes(value, (atom,), (span,))
     if isinstance(atom, Run):
         found = apply(lambda x: ops.convert(x, dtype), [atom.lanes], domain)
