@@ -16,7 +16,7 @@ Values that depend on a recurrent one *stay* in a loop; the others can leave it 
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
@@ -194,6 +194,8 @@ class Plan:
         self.roles |= {i: role for i, role in self._latches(known).items() if not isinstance(self.roles[i], Reduced)}
         self.versions = {v: role.index for role in self.roles.values() if isinstance(role, Written)
                          for v in role.versions}
+        self.made: dict[ir.Value, int] = {}
+        """The arguments that each value is made from, as bits; of written arrays none."""
         self.staying: set[int] = set()
         self.order: list[int] = []
         """Shifted values, each after those it needs."""
@@ -505,10 +507,11 @@ class Plan:
                 found[result] = 0 if result in leaves else bits
         return found
 
-    def behind(self, values: Iterable[ir.Value]) -> tuple[list[ir.Operation], set[ir.Value]]:
+    def behind(self, values: Iterable[ir.Value], versions: Container[ir.Value] | None = None
+               ) -> tuple[list[ir.Operation], set[ir.Value]]:
         """The ops of the body that `values` need, in order, and the loop's arguments. What is read of a written array
-        is what was there before the loop."""
-        versions = getattr(self, "versions", {})
+        (of which these are the `versions`) is what was there before the loop."""
+        versions = getattr(self, "versions", {}) if versions is None else versions
         work, needed, arguments, seen = list(values), set(), set(), set()
         while work:
             value = work.pop()
@@ -527,7 +530,7 @@ class Plan:
 
     def _settle(self) -> None:
         """Find what needs recurrent values, to a fixed point."""
-        made = self._dependence(self.versions)
+        made = self.made = self._dependence(self.versions)
         needs = {i: {j for v in role.needs for j in range(len(self.inits)) if made.get(v, 0) >> j & 1}
                  for i, role in self.roles.items()}
         while True:

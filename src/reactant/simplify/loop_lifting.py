@@ -34,7 +34,7 @@ time without / with: 128 units, 1 row 1.2x, 32 rows 0.7x; 256 units, 1 row 1.6x,
 """
 
 
-def _plan(site: Site) -> Plan | None:
+def plan_of(site: Site) -> Plan | None:
     """The plan of a loop with a known number of turns, some of which need those before."""
     plan = Plan.of(site.op)
     return plan if plan is not None and plan.turns.exact and not plan.whole and any(
@@ -111,7 +111,7 @@ _BETWEEN = _LOOP.replace("BODY", f"%d = {_DOT.format('%h')}\n%s = stablehlo.add 
 @rewrite("stablehlo.while", changes="rounding", example=_IN, counter=(_BETWEEN, _OUT, _ROWS))
 def while_lifts_products(site: Site):
     """products with a fixed matrix that need nothing of the turns before: one product before the loop"""
-    plan = _plan(site)
+    plan = plan_of(site)
     if plan is None:
         return None
     counts = {a for a, i in plan.number.items() if isinstance(plan.roles[i], Count)}
@@ -141,19 +141,19 @@ def while_lifts_products(site: Site):
 def while_defers_products(site: Site):
     """products with a fixed matrix of which only rows of an array are made: what they need is kept, and one product
     after the loop makes all rows"""
-    plan = _plan(site)
+    plan = plan_of(site)
     for index, role in () if plan is None else plan.roles.items():
         if isinstance(role, Written) and index in plan.staying and len(role.writes) == 1 and site.used(index):
             kept = _kept(plan, site, index, role)
             if kept:
-                return _defer(plan, site, index, kept)
+                return deferred(plan, site, [index], kept)
     return None
 
 
 def _kept(plan: Plan, site: Site, index: int, role: Written) -> list[ir.Value]:
     """What has to be kept of each turn to make what is written afterwards; empty where that does not pay."""
     others = [plan.returned[i] for i in plan.roles if i != index]
-    needed = {op.results[0] for op in plan.behind(others)[0]}
+    needed = {op.results[0] for op in plan.behind(others, role.versions)[0]}
     later = [op for op in plan.behind(role.needs)[0] if op.results[0] not in needed]
     if not any(_by_matrix(op, site.op, DEFERRED_MATRIX) for op in later):
         return []
@@ -166,12 +166,13 @@ def _kept(plan: Plan, site: Site, index: int, role: Written) -> list[ir.Value]:
     return cut if little else []
 
 
-def _defer(plan: Plan, site: Site, index: int, kept: Sequence[ir.Value]) -> list[ir.Value]:
-    role, counter = plan.roles[index], _counter(plan)
-    assert isinstance(role, Written)
-    others = [plan.returned[i] for i in plan.roles if i != index]
-    needed = {op.results[0] for op in plan.behind([*others, *kept])[0]}
-    positions = [i for i in range(len(plan.inits)) if i != index]
+def deferred(plan: Plan, site: Site, indices: Sequence[int], kept: Sequence[ir.Value]) -> list[ir.Value]:
+    """The results of a loop that keeps `kept` of every turn, from which carried values `indices` are made after it."""
+    counter = _counter(plan)
+    others = [plan.returned[i] for i in plan.roles if i not in indices]
+    versions = dict.fromkeys(v for i in indices for v in getattr(plan.roles[i], "versions", ()))
+    needed = {op.results[0] for op in plan.behind([*others, *kept], versions)[0]}
+    positions = [i for i in range(len(plan.inits)) if i not in indices]
     buffers = [ops.constant(0, dtype_of(v), (plan.count, *shape_of(v))) for v in kept]
 
     def spread(values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -182,7 +183,7 @@ def _defer(plan: Plan, site: Site, index: int, kept: Sequence[ir.Value]) -> list
 
     def turn(*values: ir.Value) -> list[ir.Value]:
         mapping = dict(zip(plan.arguments, spread(values), strict=True))
-        mapping |= dict.fromkeys(role.versions, plan.inits[index])
+        mapping |= {v: plan.inits[plan.versions[v]] for v in versions}
         for op in plan.body:
             if len(op.results) and op.results[0] in needed:
                 site.clone(op, mapping)
@@ -198,6 +199,6 @@ def _defer(plan: Plan, site: Site, index: int, kept: Sequence[ir.Value]) -> list
         return site.inline(CONDITION, spread(values))[0]
 
     results = ops.while_([*(plan.inits[i] for i in positions), *buffers], condition, turn)
-    raised = Raised(plan, [index], given=dict(zip(kept, results[len(positions):], strict=True)))
-    found = dict(zip(positions, results, strict=False))
-    return [found[i] if i in found else raised.build()[index] for i in range(len(plan.inits))]
+    raised = Raised(plan, indices, given=dict(zip(kept, results[len(positions):], strict=True)))
+    made = raised.build()
+    return [made[i] if i in indices else results[positions.index(i)] for i in range(len(plan.inits))]

@@ -16,7 +16,7 @@ from reactant.batching.accesses import Turns
 from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
-from reactant.batching.raising import Count, Extreme, Latch, Plan, Reduced, Scattered, Written
+from reactant.batching.raising import Count, Extreme, Latch, Plan, Reduced, Role, Scattered, Written
 from reactant.ir import ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, shape_of, size
@@ -58,13 +58,23 @@ def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
         return False
     if not all(batches(op, raised.spread.batched) for op in needed):
         return False
-    values = [r for op in body for r in op.results if r in raised.spread.batched]
+    added = set() if not plan.turns.exact else {v for i in indices for v in added_products(plan, plan.roles[i])}
+    values = [r for op in body for r in op.results if r in raised.spread.batched and r not in added]
     arrays = [v for v in (*plan.inits, *(v for op in needed for v in op.operands))]
     limit = max(BATCH_BYTES, 4 * max(map(_nbytes, arrays), default=0))
     if any(_nbytes(v) * count > limit for v in values) or count * INDEX_BYTES > limit:
         return False
     return all(_masks_little(op, raised.spread) for op in inner) and not any(
         _overflows(plan.roles[i], raised.spread, plan) for i in indices)
+
+
+def added_products(plan: Plan, role: Role) -> list[ir.Value]:
+    """The products that a carried value adds up. For all turns they are one product, in which the turns are contracted:
+    those of single turns are not made."""
+    if not isinstance(role, Reduced) or role.name != "add":
+        return []
+    return [term.value for term in role.terms if not term.conditions and term.value in plan.owner
+            and plan.owner[term.value].name == "stablehlo.dot_general"]
 
 
 def _starts_with_one(plan: Plan, index: int) -> bool:
