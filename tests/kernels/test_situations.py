@@ -328,6 +328,33 @@ def test_warps_with_fewer_lanes(threads, way):
         assert votes[i] == (int((warp > 0.5) @ (1 << np.arange(len(warp)))) & 0x7fffffff) + 3
 
 
+WARP_SYNCHRONOUS = """
+__device__ void last_warp(volatile int *s, int t) {
+    s[t] += s[t + 32]; s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
+}
+extern "C" __global__ void k(const int *x, int *sums) {
+    extern __shared__ int s[];
+    int t = threadIdx.x;
+    s[t] = x[blockIdx.x * blockDim.x + t];
+    __syncthreads();
+    for (unsigned d = blockDim.x / 2; d > 32; d >>= 1) {
+        if (t < d) s[t] += s[t + d];
+        __syncthreads();
+    }
+    if (t < 32) last_warp(s, t);
+    if (t == 0) sums[blockIdx.x] = s[0];
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_lanes_of_a_warp_go_on_together_where_shared_memory_is_volatile(way):
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    x, sums = numbers(3 * 128).astype(np.int32), np.zeros(3, np.int32)
+    reactant.kernel(reactant.cuda.load(WARP_SYNCHRONOUS).k, lower=way)[3, 128, 0, 512](x, sums)
+    np.testing.assert_array_equal(sums, x.reshape(3, 128).sum(1))
+
+
 LANES_THAT_LEAVE = """
 extern "C" __global__ void k(int *out, const int *trips) {
     int t = threadIdx.x, sum = 0;

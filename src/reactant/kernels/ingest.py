@@ -485,12 +485,15 @@ class Ingest:
     def at_store(self, made: Instruction, results: list[str]) -> None:
         (kind, value), (space, pointer_value) = made.operands
         names, pointer, align = self.scalars((kind, value)), self.scalar((space, pointer_value)), alignment(made)
+        volatile = "volatile " if "volatile" in made.words else ""
+        if volatile:        # lanes of a warp see it at once (`pointers`)
+            self.used_calls["reactant.barrier.warp"] = "(i32)"
         for name, (t, distance) in zip(names, kind.elements(), strict=True):
             place = self.offset(pointer, space, distance)
             if t.kind == "int" and t.count == 1:
                 name, t = self.op("arith.extui", [name], "i1 to i8"), Type("int", 8)
             known = f"{{alignment = {aligned(align, distance)} : i64}}"
-            self.emit(None, f"llvm.store {name}, {place} {known} : {t.mlir()}, {space.mlir()}")
+            self.emit(None, f"llvm.store {volatile}{name}, {place} {known} : {t.mlir()}, {space.mlir()}")
 
     def at_atomicrmw(self, made: Instruction, results: list[str]) -> None:
         if made.extra not in KINDS or made.type.kind in ("vector", "ptr"):

@@ -384,9 +384,20 @@ class Pointers(Builder):
         value = self.whole_address(self.address(stored)) if is_pointer(stored) else self.values[stored]
 
         def access(number: int, index: ir.Value) -> list[ir.Value]:
+            together = "volatile_" in op.attributes and self.bases[number].kind == "shared"
+            if together:
+                self.warp_barrier()
             self.stored(number, index, value)
+            if together:
+                self.warp_barrier()
             return []
         self.through(self.address(op.operands[1]), access, [], op)
+
+    def warp_barrier(self) -> None:
+        """Around volatile writes into shared memory: code from before independent thread scheduling relies on lanes
+        of a warp that go on together (`s[t] += s[t + 16]; s[t] += s[t + 8]`)."""
+        ir.Operation.create("func.call", [], [self.integer(-1, self.i32)],
+                            {"callee": ir.FlatSymbolRefAttr.get("reactant.barrier.warp")})
 
     def loaded(self, number: int, index: ir.Value, kind: ir.Type) -> ir.Value:
         """The value of type `kind` at an index of a base."""
