@@ -202,7 +202,11 @@ def _scaled(value: ir.Value, made: Producer, depth: int) -> Banded | None:
 
 def _times(line: Line, number: np.generic, over: bool) -> Line:
     apply = ops.divide if over else ops.multiply
-    return Line(lambda: apply(v := line.build(), ops.splat(number, v)))
+    known = None
+    if line.number is not None and line.number.dtype.kind in "fc":
+        with np.errstate(all="ignore"):
+            known = np.asarray(line.number / number if over else line.number * number, line.number.dtype)
+    return Line(lambda: apply(v := line.build(), ops.splat(number, v)), known)
 
 
 def _transpose(value: ir.Value, made: Producer, depth: int) -> Banded | None:
