@@ -90,6 +90,61 @@ def two_names_one_array(x):
     return a, b
 
 
+def part_of_an_array_on_one_path(x):
+    if x[0] > 0:
+        y = x[1:]
+    x *= 2
+    if x[0] > 0:
+        y += 1
+    return x
+
+
+def part_at_a_run_time_place(x):
+    y = x[:2]
+    if x[0] > 0:
+        k = np.argmin(x) % 2
+        y = x[k:k + 2]
+    y += 1
+    return x
+
+
+def part_at_a_run_time_place_on_one_path(x):
+    z = np.zeros(3)
+    if x[0] > 0:
+        k = np.argmin(x) % 2
+        z[0] = k
+        y, part = x[k:k + 2], z[k:k + 2]
+        x[0] += 1
+    x *= 2
+    if x[0] > 0:
+        part += 5
+        y += 1
+    return x, z
+
+
+def two_names_one_array_on_one_path(x):
+    z = x[1:]
+    if x[0] > 0:
+        y = z = np.zeros(2)
+    z[1] = 7
+    if x[0] > 0:
+        y += 1
+    return z
+
+
+def parts_in_a_list_on_one_path(x):
+    if x[2] > 0:
+        if x[0] > 0:
+            parts = [x[1:], x[:1]]
+        else:
+            parts = [x[:2], x[2:]]
+    x += 1
+    if x[2] > 1:
+        parts[0][...] = 5
+        parts[1] -= 1
+    return x
+
+
 def rebound_alias_then_write(x):
     a, b = np.ones(3), np.zeros(3)
     c = a
@@ -249,6 +304,8 @@ def none_or_value(x, flag=None):
 
 
 BRANCHES = [if_else, if_only, elif_chain, early_returns, nested_early_return, return_in_both, write_in_branch,
+            part_of_an_array_on_one_path, part_at_a_run_time_place, part_at_a_run_time_place_on_one_path,
+            two_names_one_array_on_one_path, parts_in_a_list_on_one_path,
             write_through_view_made_in_branch, two_names_one_array, rebound_alias_then_write,
             argument_or_copy_then_write, swapped_in_branch, shared_in_both_branches, views_of_fresh,
             only_one_branch_assigns, number_types, containers, dataclasses_and_methods, changed_list_and_dict,

@@ -203,8 +203,12 @@ def one_name_for_both(u, v, n):
     return u
 
 
+def test_a_name_that_no_iteration_reads():
+    agree(bound_again_from_before, [(*arguments(), n) for n in (0, 1, 4, 41)], max_unroll=3, unroll_limit=0)
+
+
 @pytest.mark.parametrize("program", [
-    read_through_a_view, read_through_a_list, bound_again_from_before, kept_in_the_loop, one_name_for_both])
+    read_through_a_view, read_through_a_list, kept_in_the_loop, one_name_for_both])
 def test_other_ways_to_reach_the_arrays_are_noticed(program):
     """Few iterations are unrolled; a loop is refused."""
     agree(program, [(*arguments(), n) for n in (0, 3, 6)])

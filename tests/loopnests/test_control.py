@@ -112,6 +112,17 @@ def two_in_one_place(x, steps):
     return x
 
 
+def goes_on_by_the_new_content(x):
+    """The sum the loop goes on by is read from whichever of two buffers holds the new content."""
+    going = x[0].max() < 30
+    turns = 0
+    while going:
+        x += 0.1 * x[0]
+        going = x[0].max() < 30
+        turns += 1
+    return turns
+
+
 def smith(first, second):
     table = np.zeros((len(first) + 1, len(second) + 1), dtype=np.int64)
     for i in range(1, len(first) + 1):
@@ -140,6 +151,7 @@ PROGRAMS = {
     "nested": (nested, lambda: (random(30), 12)),
     "newton": (newton, lambda: (random(40) + 1,)),
     "two_in_one_place": (two_in_one_place, lambda: (random(9), 70)),
+    "goes_on_by_the_new_content": (goes_on_by_the_new_content, lambda: (random(3, 5),)),
     "smith": (smith, lambda: tuple(np.random.default_rng(k).integers(0, 4, 30) for k in (1, 2))),
 }
 

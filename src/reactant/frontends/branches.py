@@ -27,7 +27,7 @@ from reactant.frontends.aliases import (
     view_of,
 )
 from reactant.frontends.effects import Change, Recorder
-from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import UNSET, Interrupted
 from reactant.frontends.state import (
@@ -296,6 +296,8 @@ class _Meeting:
         kind = leaf.kind
         if kind.kind == ARRAY and type(leaf.first) is Held and type(leaf.second) is Held:
             return self.arrays.add(leaf)
+        if kind.kind == ARRAY and type(leaf.first or leaf.second) is Held and None in (leaf.first, leaf.second):
+            return self.arrays.add_one_sided(leaf)
         position = self.result(self.in_branch(self.then, leaf.first, kind),
                                self.in_branch(self.orelse, leaf.second, kind))
         return lambda results: Tensor.of_value(results[position], kind.kind, interval=kind.interval)
@@ -407,6 +409,10 @@ class _Arrays:
                     plain = type(mine.tensor.storage) is Storage and self.same_base(leaf)
                     for root in roots_of(mine.tensor.storage):
                         self.partners.setdefault((side, root), set()).add(other.tensor.storage if plain else None)
+            elif leaf.kind.kind == ARRAY:
+                for side, mine in enumerate((leaf.first, leaf.second)):
+                    for root in roots_of(mine.tensor.storage) if type(mine) is Held else ():
+                        self.partners.setdefault((side, root), set()).add(None)
 
     @staticmethod
     def same_base(leaf: Leaf) -> bool:
@@ -428,9 +434,7 @@ class _Arrays:
         same_layout = first.strides_ == second.strides_
         writeable = first.writeable and second.writeable
         if then.raised or orelse.raised:
-            side = 0 if orelse.raised else 1
-            storage_of = self.outside(side, (leaf.first, leaf.second)[side].tensor.storage)
-            return lambda results: Tensor(storage_of(results), like.steps, strides=like.strides_, dtype=like.dtype)
+            return self.outside_tensor(0 if orelse.raised else 1, second if then.raised else first)
         if self.same_base(leaf):
             storage_of = self.met(first.storage, second.storage, leaf.first.base, leaf.second.base)
             return lambda results: Tensor(
@@ -439,11 +443,13 @@ class _Arrays:
         position = self.meeting.result(leaf.first.value, leaf.second.value)
         views = [self.outside_view(side, t) for side, t in enumerate((first, second))]
         strides = like.strides_ if same_layout else None
-        if None in views:
-            sources = [root for t in (first, second) for root in roots_of(t.storage)]
-            return lambda results: Tensor(GuardedStorage("an array", sources, results[position]), strides=strides)
         return lambda results: Tensor(ChosenStorage(
             self.meeting.predicate, *(view(results) for view in views), results[position]), strides=strides)
+
+    def add_one_sided(self, leaf: Leaf) -> Maker:
+        """An array that a name is bound to after one of the branches only: nothing reads it after the other one."""
+        return self.outside_tensor(1, leaf.second.tensor) if leaf.first is None else \
+            self.outside_tensor(0, leaf.first.tensor)
 
     def met(self, first: Storage, second: Storage, then: ir.Value, orelse: ir.Value) -> Maker:
         """The memory that is `first` after one branch and `second` after the other."""
@@ -481,21 +487,32 @@ class _Arrays:
             first, second = self.outside(side, storage.first), self.outside(side, storage.second)
             return lambda results: ChosenStorage(results[predicate], first(results), second(results))
         if type(storage) is ViewStorage:
-            view = self.outside_view(side, storage.tensor)
-            if view is not None:
-                return view
+            return self.outside_view(side, storage.tensor)
         place = self.export(side, self.content(side, storage)) if position is None else position
         if type(storage) is Storage:
             return lambda results: Storage(storage.shape, storage.dtype, value=results[place])
         sources = [root for root in roots_of(storage) if not self.is_fresh(side, root)]
         return lambda results: GuardedStorage(getattr(storage, "name", "an array"), sources, results[place])
 
-    def outside_view(self, side: int, tensor: Tensor) -> Maker | None:
-        if has_dynamic_steps(tensor) and self.is_fresh(side, tensor.storage):
-            return None
+    def outside_view(self, side: int, tensor: Tensor) -> Maker:
+        view = self.outside_tensor(side, tensor)
+        return lambda results: as_storage(view(results))
+
+    def outside_tensor(self, side: int, tensor: Tensor) -> Maker:
+        """A branch's array as it is known after the branch: a view where it is one, at a place that the branch says."""
         base = self.outside(side, tensor.storage)
-        return lambda results: as_storage(
-            Tensor(base(results), tensor.steps, strides=tensor.strides_, dtype=tensor.dtype))
+        steps = [self.outside_step(side, s) for s in tensor.steps]
+        return lambda results: Tensor(base(results), tuple(step(results) for step in steps), strides=tensor.strides_,
+                                      dtype=tensor.dtype, writeable=tensor.writeable)
+
+    def outside_step(self, side: int, step: Step) -> Maker:
+        if not isinstance(step, DynamicSliceStep):
+            return lambda results: step
+        places = [a if isinstance(a, int) else ops.constant_value(a) for a in step.starts]
+        exported = {d: self.export(side, a) for d, (a, p) in enumerate(zip(step.starts, places, strict=True))
+                    if p is None}
+        return lambda results: DynamicSliceStep(
+            tuple(results[exported[d]] if d in exported else int(p) for d, p in enumerate(places)), step.shape)
 
     def content(self, side: int, storage: Storage) -> ir.Value:
         """What a memory made in a branch holds at the branch's end."""

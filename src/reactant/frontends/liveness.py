@@ -32,11 +32,7 @@ def names_in(node: ast.AST) -> Iterator[tuple[str, str]]:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
             if not isinstance(node, ast.Lambda):
                 yield "write", node.name
-            for below in ast.walk(node):
-                if isinstance(below, ast.Name):
-                    yield "capture", below.id
-                elif isinstance(below, (ast.Nonlocal, ast.Global)):
-                    yield from (("capture", n) for n in below.names)
+            yield from (("capture", n) for n in sorted(free_names(node)))
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             yield from _names_in_comprehension(node)
         case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
@@ -54,6 +50,40 @@ def names_in(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield from _names_below(node)
         case _:
             yield from _names_below(node)
+
+
+def free_names(node: ast.AST) -> Names:
+    """Names that `node` may mean of the scopes around it: a function's parameters and local variables are its own."""
+    match node:
+        case ast.Name(id=identifier):
+            return frozenset([identifier])
+        case ast.Nonlocal() | ast.Global():
+            return frozenset(node.names)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            body = node.body if isinstance(node.body, list) else [node.body]
+            shared = {n for d in _declared(body) for n in d.names}
+            own = {*arguments_of(node.args), *writes(body)} - shared
+            around = [v for f, v in ast.iter_fields(node) if f != "body"]
+            return (_free_below(body) - own) | _free_below([*around])
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            own = {n.id for g in node.generators for n in ast.walk(g.target)
+                   if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            return _free_below(ast.iter_child_nodes(node)) - own | free_names(node.generators[0].iter)
+    return _free_below(ast.iter_child_nodes(node))
+
+
+def _free_below(nodes: Iterable[object]) -> Names:
+    flat = (x for node in nodes for x in (node if isinstance(node, list) else [node]))
+    return frozenset(n for node in flat if isinstance(node, ast.AST) for n in free_names(node))
+
+
+def _declared(body: Iterable[ast.AST]) -> Iterator[ast.Nonlocal | ast.Global]:
+    """The `nonlocal` and `global` statements of a function, not those of functions inside."""
+    for node in body:
+        if isinstance(node, (ast.Nonlocal, ast.Global)):
+            yield node
+        elif not isinstance(node, SCOPES):
+            yield from _declared(ast.iter_child_nodes(node))
 
 
 def _names_below(node: ast.AST) -> Iterator[tuple[str, str]]:

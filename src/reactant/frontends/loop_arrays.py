@@ -13,13 +13,23 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import rotations
-from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, may_be_one, roots_of
+from reactant.frontends.aliases import (
+    ChosenStorage,
+    GuardedStorage,
+    as_storage,
+    has_dynamic_steps,
+    may_be_one,
+    roots_of,
+)
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import NeedsPeeling, Slot, leaves
-from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.operators import VALUE
 from reactant.frontends.rotations import Rotation
-from reactant.frontends.state import Held, Tree
+from reactant.frontends.state import Held, Known, Tree, kind_of
+from reactant.ir import ops
+from reactant.ir.types import dtype_of
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
@@ -29,6 +39,45 @@ def written_in_place(start: Tensor, slot: Slot) -> bool:
     """Whether the array a variable begins an iteration with has other content at its end. (Loops and branches inside
     that only may write it put back what it was.)"""
     return start.storage.version > 0 and start.storage.value != slot.body
+
+
+def same_memory(value: object, branch: Branch) -> bool:
+    """Whether an array that a variable is bound to as before, perhaps by an equal view, is written in the body."""
+    return is_tensor(value) and value.kind == ARRAY and not roots_of(value.storage).isdisjoint(branch.written)
+
+
+def chosen_array(condition: ir.Value | bool, first: Tensor, second: Tensor, value: ir.Value | None = None) -> Tensor:
+    """The array that is `first` where the condition holds at run time; `value`: its content, where that is known."""
+    if condition is False or first.storage is second.storage and first.steps == second.steps:
+        return second
+    content = ops.select(condition, first.value(), second.value()) if value is None else value
+    same_layout = first.strides_ == second.strides_
+    return Tensor(ChosenStorage(condition, as_storage(first), as_storage(second), content),
+                  strides=first.strides_ if same_layout else None)
+
+
+class View:
+    """A part of an array from outside of the loop, at places that the iteration which bound it said."""
+
+    def __init__(self, loop: Loop, tensor: Tensor, defined: Tree):
+        self.tensor = tensor
+        self.slots = {a: self.carried(loop, a, defined) for step in tensor.steps if isinstance(step, DynamicSliceStep)
+                      for a in step.starts if not isinstance(a, int)}
+
+    @staticmethod
+    def carried(loop: Loop, place: ir.Value, defined: Tree) -> Slot:
+        with ir.InsertionPoint(loop.outer):
+            slot = loop.slot(ops.constant(0, dtype_of(place)))
+        with ir.InsertionPoint(loop.block):
+            slot.after = loop.if_defined(defined, place, slot.body)
+        return slot
+
+    def after(self) -> Tensor:
+        t = self.tensor
+        steps = tuple(
+            DynamicSliceStep(tuple(self.slots[a].result if a in self.slots else a for a in step.starts), step.shape)
+            if isinstance(step, DynamicSliceStep) else step for step in t.steps)
+        return Tensor(t.storage, steps, strides=t.strides_, dtype=t.dtype, writeable=t.writeable)
 
 
 class LoopArrays:
@@ -44,6 +93,7 @@ class LoopArrays:
         self.guarded: dict[str, GuardedStorage] = {}
         self.rotations: list[Rotation] = []
         self.in_place: set[str] = set()
+        self.views: dict[int, View] = {}
         self.overlapping = {n for pair in self.overlaps() if not self.identical(*pair) for n in pair}
 
     def check(self) -> bool:
@@ -60,22 +110,54 @@ class LoopArrays:
         if seen and not self.rotations:
             if self.made_run_time_values(seen):
                 return False
-            raise NeedsPeeling(ControlFlowError(
+            self.refuse(seen[0], NeedsPeeling(ControlFlowError(
                 f"'{seen[0]}' is bound to another array in a loop that runs inside compiled code, and the array it was "
                 f"bound to before is written in place while others can see it. Start from a copy: "
-                f"{seen[0]} = {seen[0]}.copy()."))
+                f"{seen[0]} = {seen[0]}.copy().")))
+            return False
         for name in {*self.starts.values()}:
             _, outside = self.origins(name)
             if outside & changed or outside and name in in_place:
-                raise ControlFlowError(
+                self.refuse(name, ControlFlowError(
                     f"'{name}' may be bound to an array from outside of the loop, and that array is written in the "
-                    f"loop. Bind it to a copy.")
+                    f"loop. Bind it to a copy."))
+                return False
+        for name, carried in self.loop.carried.items():
+            if type(carried.late) is Held and name != VALUE and any(
+                    roots_of(t.storage) & changed for t in self.end_tensors[name] if not self.is_followed(t)):
+                raise ControlFlowError(
+                    f"'{name}' may be bound to one of several arrays in some iterations of a loop, and another "
+                    f"iteration writes into them. Bind it to a copy.")
         for first, second in self.overlaps():
             if {first, second} & in_place:
                 raise ControlFlowError(
                     f"'{first}' and '{second}' may be bound to one array in a loop that runs inside compiled code, and "
                     f"it is written in place in a later iteration. Bind one of them to a copy.")
         return True
+
+    def refuse(self, name: str, error: Exception) -> None:
+        """Raise `error`, unless it may be that no iteration reads what the variable is bound to before: then the body
+        is traced again without that, and `error` raised where it is read."""
+        loop = self.loop
+        entry, after = loop.entries[name], self.branch.states.get(name)
+        if name in loop.unset or type(entry) is not Held or type(after) is not Held \
+                or kind_of(entry) != kind_of(after):
+            raise loop.unset.get(name, error)
+        loop.unset[name] = error
+
+    def is_followed(self, tensor: Tensor) -> bool:
+        """Whether it is part of one array from outside of the loop."""
+        return type(tensor.storage) is Storage and tensor.storage not in self.starts \
+            and self.branch.preexisting(tensor.storage)
+
+    def carry_views(self) -> None:
+        """Carry where the parts of arrays from outside are that variables may be bound to after the loop."""
+        for name, carried in self.loop.carried.items():
+            tree = carried.entry if carried.late is not None else self.branch.states.get(name)
+            for leaf in () if tree is None else leaves(tree):
+                if type(leaf) is Held and has_dynamic_steps(leaf.tensor) and self.is_followed(leaf.tensor):
+                    defined = Known(True) if carried.late is None else carried.late
+                    self.views[id(leaf.tensor)] = View(self.loop, leaf.tensor, defined)
 
     def made_run_time_values(self, names: Iterable[str]) -> bool:
         """Give up what is known of the variables' arrays: reading known contents goes unnoticed."""
@@ -141,6 +223,8 @@ class LoopArrays:
         if type(leaf) is not Held:
             return Tensor.of_value(result)
         tensor = leaf.tensor
+        if id(tensor) in self.views:
+            return self.views[id(tensor)].after()
         roots = roots_of(tensor.storage)
         known = [root for root in roots if root in self.starts or self.branch.preexisting(root)]
         if not known and name not in self.overlapping:

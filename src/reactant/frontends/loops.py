@@ -18,13 +18,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import branches, effects, rotations, source_map
-from reactant.frontends.aliases import (
-    ChosenStorage,
-    as_storage,
-    is_owned,
-    reachable,
-    reachable_storages,
-)
+from reactant.frontends.aliases import is_owned, reachable, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
@@ -44,7 +38,7 @@ from reactant.frontends.carried import (
 )
 from reactant.frontends.growth import Growth
 from reactant.frontends.iteration import FAR
-from reactant.frontends.loop_arrays import LoopArrays, written_in_place
+from reactant.frontends.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
@@ -97,6 +91,8 @@ class Loop:
         self.entries = {n: capture(v) for n, v in self.before.items()}
         self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in rebound) for n in live}
         self.ways: dict[tuple[str, int], str] = {}
+        self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
+        self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
         self.storages: list[Storage] = reachable_storages(self.functions)
         self.test_in_body = False
         self.operations = 0
@@ -143,6 +139,8 @@ class Loop:
         try:
             branch = self.trace_body()
         except NameError as error:
+            if error.name in self.unset:
+                raise self.unset[error.name] from None
             if self.entries.get(error.name) is not ABSENT:
                 raise
             raise NeedsPeeling(ControlFlowError(
@@ -165,6 +163,7 @@ class Loop:
             for rotation in self.arrays.rotations:
                 rotation.carry(self)
         self.growth.carry(branch)
+        self.arrays.carry_views()
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
         checks = self.checks(branch)
@@ -209,7 +208,9 @@ class Loop:
             self.variables.set(flag, False)
         for name, carried in self.carried.items():
             carried.slots, carried.objects = [], []
-            if carried.entry is ABSENT or all(k is None for k in carried.kinds):
+            if name in self.unset:
+                self.variables.set(name, ABSENT)
+            if name in self.unset or carried.entry is ABSENT or all(k is None for k in carried.kinds):
                 continue
             for position, (leaf, kind) in enumerate(zip(carried.leaves(), carried.kinds, strict=True)):
                 if kind is None:
@@ -284,7 +285,7 @@ class Loop:
             if name not in branch.states:
                 settled &= self.unbound_again(carried)
                 continue
-            if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags:
+            if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.unset:
                 self.late(name, carried, branch.states[name])
                 continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
@@ -292,7 +293,7 @@ class Loop:
                 raise NeedsPeeling(self.mismatch(name, plan.reason))
             if type(plan) is Keep and is_unusable(plan.value):
                 continue
-            settled &= self.settle(name, carried, plan)
+            settled &= self.settle(name, carried, plan, branch)
         return plans if settled else None
 
     def unbound_again(self, carried: Carried) -> bool:
@@ -344,7 +345,7 @@ class Loop:
             f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an "
             f"iteration it holds {reason}. Give it its final type before the loop.")
 
-    def settle(self, name: str, carried: Carried, plan: Plan) -> bool:
+    def settle(self, name: str, carried: Carried, plan: Plan, branch: Branch) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
         parts = list(parts_of(plan, carried.entry))
         if len(parts) != len(carried.kinds):
@@ -352,6 +353,9 @@ class Loop:
         same = True
         for position, (part, kind) in enumerate(zip(parts, carried.kinds, strict=True)):
             if type(part) is Keep:
+                if kind is not None and same_memory(part.value, branch) and (name, position) not in self.by_memory:
+                    self.by_memory.add((name, position))
+                    carried.kinds[position], same = None, False
                 continue
             try:
                 wanted = part.kind if kind is None else joined(kind, part.kind)
@@ -365,7 +369,7 @@ class Loop:
                 same = False
         if not same:
             return False
-        for position, (part, slot) in enumerate(zip(parts, carried.slots, strict=True)):
+        for position, (part, slot) in enumerate(zip(parts, carried.slots or [None] * len(parts), strict=True)):
             if slot is not None:
                 with ir.InsertionPoint(self.block):
                     slot.after = value_of(part.second, carried.kinds[position]) if type(part) is Leaf else slot.init
@@ -461,6 +465,8 @@ class Loop:
             for storage, value in writes.items():
                 Storage.write(storage, value)
             for name, carried in self.carried.items():
+                if name in self.unset:
+                    self.variables.set(name, ABSENT)
                 if not carried.slots or carried.late is not None:
                     continue
                 objects = [python_object(leaf) if slot is None else self.at_start(name, i, leaf, kind, slot.test)
@@ -468,8 +474,14 @@ class Loop:
                                zip(carried.leaves(), carried.kinds, carried.slots, strict=True))]
                 self.variables.set(name, with_leaves(carried.entry, iter(objects)))
 
-        branch = branches.run(block, self.test, self.variables, self.before, prepare)
-        self.variables.restore(self.before)
+        try:
+            branch = branches.run(block, self.test, self.variables, self.before, prepare)
+        except NameError as error:
+            if error.name in self.unset:
+                return None
+            raise
+        finally:
+            self.variables.restore(self.before)
         same = all(writes.get(s) == v for s, v in branch.written.items())
         if branch.states or branch.objects or branch.checks or branch.raised or not same:
             return None
@@ -578,22 +590,23 @@ class Loop:
         if is_unset(self.entries[name]) or name in self.flags:
             return value
         bound = self.ran if carried.bound is None else carried.bound.result
+        if name in self.unset and bound is not True:
+            return chosen_array(bound, value, self.entries[name].tensor)
         return value if bound is True else MaybeBound(name, python_number(bound), value)
 
     def after(self, name: str, part: Plan, entry: Tree, position: int, branch: Branch) -> Any:
         """What a leaf of a variable is after the loop."""
         carried = self.carried[name]
-        slot, kind = carried.slots[position], carried.kinds[position]
         if type(part) is Keep:
             return part.value
+        slot, kind = carried.slots[position], carried.kinds[position]
         if slot not in self.slots and kind.kind != ARRAY:
             return python_object(entry)     # an array may be another one with the same content
         if kind.kind != ARRAY:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))
         tensor = self.arrays.after(name, part.second, slot.result)
-        by_value = tensor is not part.second.tensor     # its content is the entry's where the loop never ran
+        # Its content is the entry's where the loop never ran.
+        by_value = tensor is not part.second.tensor and id(part.second.tensor) not in self.arrays.views
         if self.ran is True or self.owned[name] and by_value:
             return tensor
-        same_layout = tensor.strides_ == entry.tensor.strides_
-        chosen = ChosenStorage(self.ran, as_storage(tensor), as_storage(entry.tensor), slot.result)
-        return Tensor(chosen, strides=tensor.strides_ if same_layout else None)
+        return chosen_array(self.ran, tensor, entry.tensor, slot.result)

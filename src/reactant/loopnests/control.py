@@ -411,8 +411,9 @@ class Compiler(Buffers):
                     s.buffer.home = body
             wanted = {s.returned: s.buffer for s in reversed(slots) if s.buffer is not None and not s.invariant}
             frame = self.block(body, wanted, loop=True)
+            yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)]     # may read spare buffers
             pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, final)
-            yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)] + pointers
+            yields += pointers
             self.leave(frame, escaping=bool(rotating))
         types += spare_types
         starts += spare_starts

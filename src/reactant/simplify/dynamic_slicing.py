@@ -203,7 +203,8 @@ def update_buries_earlier_ones(result, x, u, starts):
          example=(lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 4))),
                   lambda a: _chain(a, ((0, 3), (6, 4)), ((0, 0), (6, 2)), ((0, 2), (6, 3)))),
          counter=(lambda a: _chain(a, ((0, 0), (2, 4)), ((3, 0), (6, 4))),
-                  lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 3)))))
+                  lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 3))),
+                  lambda a: _chain(a, ((2, 0), (6, 4)), ((0, 0), (4, 4)), ((0, 0), (2, 4)))))
 def updates_side_by_side(result, x, u, starts):
     """updates that together cover the array, side by side in one dimension, are a concatenation"""
     shape, extents = shape_of(x), shape_of(u)
@@ -227,9 +228,11 @@ def updates_side_by_side(result, x, u, starts):
         low = known_starts(places_, shape, extents)
         if low is None:
             return None
-        if low[split[0]] not in parts:
-            parts[low[split[0]]] = content
+        above = parts.setdefault(low[split[0]], content)
+        if above is content:
             covered += extents[split[0]]
+        elif shape_of(above)[split[0]] < extents[split[0]]:
+            return None
         array = below
     ordered = sorted(parts)
     ends = [a + shape_of(parts[a])[split[0]] for a in ordered]

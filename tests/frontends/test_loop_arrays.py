@@ -1,0 +1,152 @@
+"""Variables that loops bind to parts of arrays which they also write: what NumPy's names point to, in every iteration
+and after the loop."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reactant
+from tests.frontends.agreement import agree
+
+TABLE = np.arange(15.0).reshape(3, 5) / 7 + 0.1
+
+
+def parts_bound_in_each_turn(u, n):
+    for _ in range(n):
+        first, second, _last = u
+        u += 0.1 * first
+    first += 100
+    return first, second
+
+
+def parts_bound_before_and_in_each_turn(u, n):
+    t = 0.0
+    first, second, last = u
+    while t < n:
+        first, second, last = u
+        u += 0.1 * first
+        t += 1.0
+    first += 100
+    return first, second, last
+
+
+def the_same_parts_read_at_the_start(u, n):
+    t = 0.0
+    first, second, _last = u
+    while t < n:
+        step = 1.0 / (1 + np.abs(second).max())
+        u[1:] += step * first
+        first, second, _last = u
+        u[0] += 1
+        t += 1.0
+    first += 100
+    return first, second
+
+
+def something_else_before(u, n):
+    t = 0.0
+    first = u[0] * 2
+    while t < n:
+        first = u[0]
+        u += 0.1
+        t += 1.0
+    first += 100
+    return first
+
+
+def read_by_the_test(u, n):
+    first = u[0] * 2
+    turns = 0
+    while first.max() < 2 * n:
+        first = u[0]
+        u += 0.1 * first
+        turns += 1
+    return first, turns
+
+
+def bound_in_some_turns(u, n):
+    t = 0.0
+    part = u[0] * 2
+    while t < n:
+        if u.max() > 3:
+            part = u[1]
+        u += 0.3
+        t += 1.0
+    part += 100
+    return part
+
+
+def place_known_at_run_time(u, n):
+    part = u[0]
+    t = 0.0
+    while t < n:
+        part = u[int(t) % 3]
+        u += 0.1 * part
+        t += 1.0
+    u *= 2
+    return part
+
+
+def place_of_one_turn(u, n):
+    for k in range(40):
+        if k == 2:
+            part = u[k]
+        u += 0.01 * u[k % 3]
+    part += n
+    return part
+
+
+def best_row(u, n):
+    best = -1.0
+    for k in range(40):
+        u += 0.1 * np.sin(u + k)
+        row = np.argmax(u.sum(axis=1))
+        if u[row].sum() > best:
+            best = u[row].sum()
+            found = u[row]
+    found[1] = n
+    return found, best
+
+
+def found_before_the_break(u, n):
+    for k in range(40):
+        u[k % 3] += k
+        if u.sum() > 10 * n:
+            found = u[k % 3]
+            break
+    else:
+        found = u[0]
+    u += 1
+    return found
+
+
+LOOPS = [parts_bound_in_each_turn, parts_bound_before_and_in_each_turn, the_same_parts_read_at_the_start,
+         something_else_before, read_by_the_test, bound_in_some_turns, place_known_at_run_time, place_of_one_turn,
+         best_row, found_before_the_break]
+
+
+@pytest.mark.parametrize("program", LOOPS, ids=lambda f: f.__name__)
+def test_what_names_point_to(program):
+    number = int if program is parts_bound_in_each_turn else float
+    agree(program, [(TABLE, number(n)) for n in (1, 5, 12)])
+
+
+@pytest.mark.parametrize("program", [something_else_before, parts_bound_before_and_in_each_turn, read_by_the_test,
+                                     place_known_at_run_time], ids=lambda f: f.__name__)
+def test_loops_that_never_run(program):
+    agree(program, [(TABLE, 0.0), (TABLE, -1.0)])
+
+
+def test_one_of_several_arrays_that_are_written_later():
+    def either(u, v):
+        part = u[0]
+        t = 0.0
+        while t < v[1]:
+            if u[0, 0] > 1.0:
+                part = u[int(t) % 3] if u[0, 0] > v[0] else v
+            u += 0.1
+            t += 1.0
+        return part.sum()
+
+    with pytest.raises(reactant.ControlFlowError, match="'part' may be bound to"):
+        reactant.jit(either)(TABLE.copy(), np.ones(5))
