@@ -213,6 +213,20 @@ def searches() -> Iterator[Pair]:
             yield Pair("argmax", f"{shape} {np.dtype(dtype).name}", first, second, (_random(*shape, dtype=dtype),))
 
 
+def left_factors() -> Iterator[Pair]:
+    """x' y with x as it is stored, and with x turned first."""
+    def first(x, y):
+        return lax.dot_general(x, y, (((0,), (0,)), ((), ())))
+
+    def second(x, y):
+        return lax.dot_general(lax.optimization_barrier(x.T), y, (((1,), (0,)), ((), ())))
+
+    for dtype in (np.float64, np.float32):
+        for k, m, n in ((512, 512, 1), (512, 512, 4), (512, 512, 512), (800, 32, 256), (64, 512, 64), (256, 1024, 16)):
+            arguments = (_random(k, m, dtype=dtype), _random(k, n, dtype=dtype))
+            yield Pair("left factor", f"({k}, {m})' ({k}, {n}) {np.dtype(dtype).name}", first, second, arguments)
+
+
 def rows() -> Iterator[Pair]:
     """Scatter and gather of consecutive places as slices."""
     for dtype in (np.float64, np.float32):
@@ -284,7 +298,8 @@ def layouts() -> Iterator[Pair]:
                                                                                          is_stable=False), x)
 
 
-CASES = (reductions, updates, powers, products, windows, cumulative, searches, rows, arithmetic, layouts)
+CASES = (reductions, updates, powers, products, windows, cumulative, searches, rows, arithmetic, layouts,
+         left_factors)
 
 
 def main(arguments: list[str] | None = None) -> int:

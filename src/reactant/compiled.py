@@ -83,7 +83,8 @@ class Lowered:
         """Hand the program to XLA."""
         with building():
             executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
-                                    donate=self._donated(), native=self.native_module(None))
+                                    donate=self._donated(), native=self.native_module(None),
+                                    general=self.report.kept)
         return Compiled(self, executable)
 
     def native_module(self, device: jax.Device | None) -> ir.Module | None:

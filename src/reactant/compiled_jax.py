@@ -43,7 +43,7 @@ class JaxLowered(Lowered):
             executable = Executable(
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
                 device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type],
-                native=self.native_module(self.device))
+                native=self.native_module(self.device), general=self.report.kept)
         return JaxCompiled(self, executable)
 
 

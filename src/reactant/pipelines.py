@@ -92,7 +92,7 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                     late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"))
 
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_forms",
-                   "target_loops", "loop_windows", "loop_reads", "shape", "chains", "slicing",
+                   "target_products", "target_loops", "loop_windows", "loop_reads", "shape", "chains", "slicing",
                    "dynamic_slicing", "logic", "cleanup"))
 
 NATIVE = Fixpoint(("target", "target_windows", "target_forms", "arithmetic", "shape", "chains", "slicing", "logic",

@@ -70,7 +70,7 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
             raise CannotImport(f"an argument or result has the dtype {aval.dtype}")
     buffer = io.BytesIO()
     try:
-        parameters = jax_rules.lowering_parameters(traced.jaxpr) if differentiated else None
+        parameters = jax_rules.lowering_parameters(traced.jaxpr) if differentiated else jax_rules.SIMPLIFIED
     except jax_rules.MixedMarks:
         raise CannotImport("it stops gradients, and calls a function of JAX's (a linear solver, say) that does so for "
                            "its own derivative. Differentiate by JAX, as in reactant.jit(jax.grad(f))") from None

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate.requests import STOP
 from reactant.frontends.jax_custom import LIBRARY, PRIMITIVES, is_the_users, keep_call
-from reactant.runtime.program import lower_to_differentiate, run_module
+from reactant.runtime.program import lower_to_differentiate, lower_to_simplify, run_module
 
 
 def _mark(ctx: Any, value: ir.Value) -> list[ir.Value]:
@@ -42,6 +42,10 @@ def lowering_parameters(jaxpr: Any) -> Any:
     if callers and not derived:
         overrides.append((stop_gradient_p, _mark))
     return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides))
+
+
+SIMPLIFIED = jax_mlir.LoweringParameters(override_lowering_rules=((run_module, lower_to_simplify),))
+"""How to lower what is to be simplified: compiled functions of ours are parts of the program."""
 
 
 class MixedMarks(Exception):

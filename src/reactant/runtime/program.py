@@ -68,6 +68,8 @@ class Body:
     """The module to differentiate, where it says more about derivatives than the one that runs."""
     native: bytes | None = None
     """The module that a CPU runs, where parts of it are calls of native code."""
+    general: bytes | None = None
+    """The module before the forms that suit a target: what goes into another program, which is simplified as a whole."""
     workspace: int = 0
     """Bytes that a call of native code works in, beside XLA's temporaries."""
 
@@ -82,9 +84,10 @@ class Variant:
     donated: tuple[int, ...] = ()
 
 
-def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.Module | None = None) -> Body:
+def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.Module | None = None,
+            general: bytes | None = None) -> Body:
     """Freeze `module`, whose public `@main` takes and returns statically shaped tensors; `native` is run in its place
-    on a CPU.
+    on a CPU, `general` is what other programs take.
 
     Raises `ValueError` where there is no such function.
     """
@@ -96,7 +99,7 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
         kind, source = mains[0].type, modules.take_source(module)
         return Body(_for_xla(module), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
-                    None if native is None else _for_xla(native), 0 if native is None else _workspace(native))
+                    None if native is None else _for_xla(native), general, 0 if native is None else _workspace(native))
 
 
 def _workspace(native: ir.Module) -> int:
@@ -154,7 +157,12 @@ def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
 
 def lower_to_differentiate(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
     """As the lowering of `run_module`, but to a module that can be differentiated, marks in it included."""
-    return _inlined(ctx, arguments, body, body.source or body.bytecode)
+    return _inlined(ctx, arguments, body, body.source or body.general or body.bytecode)
+
+
+def lower_to_simplify(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
+    """As the lowering of `run_module`, but to a module without native code and other forms that suit a target."""
+    return _inlined(ctx, arguments, body, body.general or body.bytecode)
 
 
 def _inlined(ctx: jax_mlir.LoweringRuleContext, arguments: Sequence[ir.Value], body: Body,

@@ -21,6 +21,8 @@ from reactant.simplify.loop_lifting import deferred, plan_of
 from reactant.simplify.loop_maps import BATCH_BYTES, HEAVY, added_products
 from reactant.simplify.loops import counted
 
+LITTLE = 1 << 20
+"""Bytes that a loop may always keep."""
 STEPS = 200
 """Ops that are looked at to find out whether a value can be made of others that are kept."""
 
@@ -135,7 +137,8 @@ def while_defers_sums(site: Site):
 
 
 def _pays(plan: Plan, products: Sequence[int], kept: _Kept) -> bool:
-    """Whether a turn writes less than before. What is kept takes no more memory than the loop has anyway."""
+    """Whether a turn writes less than before. What is kept takes no more memory than the loop has anyway, or little."""
     assert kept.values is not None
     stored = _bytes(kept.values)
-    return stored <= 2 * _bytes(plan.inits[i] for i in products) and plan.count * stored <= min(BATCH_BYTES, kept.held)
+    return stored <= 2 * _bytes(plan.inits[i] for i in products) and plan.count * stored <= min(
+        BATCH_BYTES, max(LITTLE, kept.held))
