@@ -26,6 +26,9 @@ REPLACEMENTS: dict[Any, Callable] = {}
 KINDS: dict[type, Callable[[Any, tuple, dict], Any]] = {}
 """How objects of a type are called, and the bound methods of such objects: `handler(function, arguments, keywords)`."""
 
+OURS: set[type] = set()
+"""Types whose methods are not converted, and change none of their arguments."""
+
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 _NO_CALLS: tuple[type, ...] = (type(None), int, float, complex, bool, str, bytes, ModuleType)
 
@@ -52,6 +55,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
             return replacement(*arguments, **keywords)
         return _call_function(function, arguments, keywords)
     if kind is MethodType:
+        if type(function.__self__) in OURS:
+            return function(*arguments, **keywords)
         return call(function.__func__, function.__self__, *arguments, **keywords)
     if kind is BuiltinFunctionType or kind is MethodWrapperType:
         return _call_builtin(function, arguments, keywords)
@@ -66,16 +71,16 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     replacement = _replacement_of(function)
     if replacement is not None:
         return replacement(*arguments, **keywords)
+    handler = KINDS.get(kind)
+    if handler is not None:
+        ag__.foreign_call(arguments, keywords)
+        return handler(function, arguments, keywords)
     if of_jax(function) and ag__.involves_tracing(arguments, keywords):
         return _call_jax(function, arguments, keywords)
     method = inspect.getattr_static(kind, "__call__", None)
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
-    handler = KINDS.get(kind)
-    if handler is None:
-        return _call_foreign(function, arguments, keywords)
-    ag__.foreign_call(arguments, keywords)
-    return handler(function, arguments, keywords)
+    return _call_foreign(function, arguments, keywords)
 
 
 def _call_foreign(function: Any, arguments: tuple, keywords: dict) -> Any:

@@ -57,7 +57,19 @@ def location() -> ir.Location:
     frame = _innermost()
     if frame is None:
         return _unknown()
-    return _location(frame.f_code.co_filename, frame.f_lineno)
+    code = frame.f_code
+    known = _places.get((id(code), frame.f_lasti))
+    if known is None:
+        if len(_places) > _MOST_PLACES:
+            _places.clear()
+        known = code, _location(code.co_filename, frame.f_lineno)
+        _places[id(code), frame.f_lasti] = known
+    return known[1]
+
+
+_places: dict[tuple[int, int], tuple[CodeType, ir.Location]] = {}
+"""The location of each instruction that has built something; finding the line of one takes longer than all the rest."""
+_MOST_PLACES = 65536
 
 
 @lru_cache(maxsize=1)

@@ -226,7 +226,7 @@ def tracing(options: Any = None) -> Iterator[Trace]:
 
 def current_trace() -> Trace:
     """The running trace; raises `LeakError` when a traced value is used after its call has ended."""
-    trace = Trace.current()
+    trace = SESSION.trace
     if trace is None:
         raise LeakError()
     return trace

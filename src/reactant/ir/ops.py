@@ -8,7 +8,7 @@ a quarter of the generated builders. Ops are inserted at the current insertion p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -105,12 +105,26 @@ def owner(value: ir.Value) -> ir.OpView | ir.Block:
 
 def constant(value: object, dtype: object = None, shape: Shape | None = None) -> ir.Value:
     """A constant with the content of `value` (number or array); with `shape`, a splat of that shape."""
+    if (kind := type(value)) in _NUMBERS and dtype is not None and (value or kind is not float) and value == value:
+        types, attributes = _number(kind, value, dtype, () if shape is None else tuple(shape))
+        return _create("stablehlo.constant", types, [], attributes).result
     array = np.asarray(value, dtype)
     if shape is None or array.ndim:
         attribute = attr.dense(array if shape is None else np.broadcast_to(array, shape))
     else:
         attribute = attr.full(shape, array)
     return _create("stablehlo.constant", results=[attribute.type], operands=[], attributes={"value": attribute}).result
+
+
+_NUMBERS = (int, float, bool)
+
+
+@lru_cache(maxsize=65536)
+def _number(kind: type, value: float, dtype: Any, shape: Shape) -> tuple[list[ir.Type], dict[str, ir.Attribute]]:
+    """Type and attribute of a splat of a Python number; not for zeros of floats, whose signs no cache tells apart, and
+    for NaN."""
+    attribute = attr.full(shape, np.asarray(value, dtype))
+    return [attribute.type], {"value": attribute}
 
 
 def splat(value: object, like: ir.Value) -> ir.Value:
@@ -280,9 +294,10 @@ def clamp(low: Operand, x: ir.Value, high: Operand) -> ir.Value:
 
 def reshape(x: ir.Value, shape: Sequence[int]) -> ir.Value:
     shape = tuple(shape)
-    if shape_of(x) == shape:
+    old, dtype = shape_and_dtype(x.type)
+    if old == shape:
         return x
-    return _create("stablehlo.reshape", results=[tensor_type(shape, dtype_of(x))], operands=[x]).result
+    return _create("stablehlo.reshape", [tensor_type(shape, dtype)], [x]).result
 
 
 def transpose(x: ir.Value, permutation: Sequence[int]) -> ir.Value:
@@ -316,15 +331,18 @@ def reverse(x: ir.Value, dimensions: Sequence[int]) -> ir.Value:
 
 def slice(x: ir.Value, start_indices: Sequence[int], limit_indices: Sequence[int],  # noqa: A001
           strides: Sequence[int] | None = None) -> ir.Value:
-    start, limit = tuple(start_indices), tuple(limit_indices)
-    strides = (1,) * len(start) if strides is None else tuple(strides)
-    old, dtype = shape_and_dtype(x.type)
+    result, attributes = _slice(x.type, tuple(start_indices), tuple(limit_indices), strides and tuple(strides))
+    return x if result is None else _create("stablehlo.slice", [result], [x], attributes).result
+
+
+@lru_cache(maxsize=16384)
+def _slice(type_: ir.Type, start: Shape, limit: Shape, strides: Shape | None) -> tuple:
+    """Result type (None: all of it) and attributes."""
+    strides = strides or (1,) * len(start)
+    old, dtype = shape_and_dtype(type_)
     shape = tuple(max(0, -(-(b - a) // s)) for a, b, s in zip(start, limit, strides, strict=True))
-    if shape == old:
-        return x
-    return _create("stablehlo.slice", results=[tensor_type(shape, dtype)], operands=[x],
-                   attributes={"start_indices": attr.integers(start), "limit_indices": attr.integers(limit),
-                               "strides": attr.integers(strides)}).result
+    return (None if shape == old else tensor_type(shape, dtype)), {
+        "start_indices": attr.integers(start), "limit_indices": attr.integers(limit), "strides": attr.integers(strides)}
 
 
 def pad(x: ir.Value, value: Operand, low: Sequence[int], high: Sequence[int],

@@ -7,7 +7,8 @@ both", float16 accumulates in float32, as in NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -19,7 +20,7 @@ from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import Shape, dtype_of, shape_of
 
 Labels = Sequence[object]
 
@@ -52,51 +53,69 @@ def sum_over(x: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     return ops.reduce(x, 0, dimensions, "add")
 
 
-def _only(x: ir.Value, labels: Labels, needed: set) -> tuple[ir.Value, list]:
-    """Sum out the labels nobody else needs."""
-    gone = [d for d, label in enumerate(labels) if label not in needed]
-    return sum_over(x, gone), [label for label in labels if label in needed]
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """How a labelled product of operands of known shapes is made: for each operand its shape without dimensions of size
+    one that broadcast, then what is summed out of it alone; then the numbers of the `dot_general`, and the order of its
+    dimensions in the result. `extents` are those of the result."""
+
+    shapes: tuple[Shape, Shape]
+    sums: tuple[Shape, Shape]
+    labels: tuple[tuple, tuple]
+    contracting: tuple[Shape, Shape]
+    batching: tuple[Shape, Shape]
+    order: Shape
+    extents: Shape
+    empty: bool
 
 
-def _drop_units(x: ir.Value, labels: Labels, extent: dict) -> tuple[ir.Value, list]:
-    """Dimensions of size one that stand against a larger one broadcast: drop them."""
-    shape = shape_of(x)
-    kept = [d for d, label in enumerate(labels) if not (shape[d] == 1 and extent[label] != 1)]
-    return ops.reshape(x, [shape[d] for d in kept]), [labels[d] for d in kept]
+@lru_cache(maxsize=4096)
+def _contraction(x_shape: Shape, x_labels: tuple, y_shape: Shape, y_labels: tuple, result: tuple) -> Contraction:
+    extent: dict = {}
+    for shape, labels in ((x_shape, x_labels), (y_shape, y_labels)):
+        for n, label in zip(shape, labels, strict=True):
+            extent[label] = n if extent.get(label, 1) == 1 else extent[label]
+    shapes, sums, left = [], [], []
+    for shape, labels in ((x_shape, x_labels), (y_shape, y_labels)):
+        kept = [d for d, label in enumerate(labels) if not (shape[d] == 1 and extent[label] != 1)]
+        shapes.append(tuple(shape[d] for d in kept))
+        left.append(tuple(labels[d] for d in kept))
+    for own, other in ((0, 1), (1, 0)):
+        needed = {*left[other], *result}
+        sums.append(tuple(d for d, label in enumerate(left[own]) if label not in needed))
+        left[own] = tuple(label for label in left[own] if label in needed)
+    xs, ys = left
+    batch = [label for label in xs if label in ys and label in result]
+    summed = [label for label in xs if label in ys and label not in result]
+    order = [*batch, *(n for n in xs if n not in batch and n not in summed),
+             *(n for n in ys if n not in batch and n not in summed)]
+    return Contraction(tuple(shapes), tuple(sums), (xs, ys),
+                       (tuple(map(xs.index, summed)), tuple(map(ys.index, summed))),
+                       (tuple(map(xs.index, batch)), tuple(map(ys.index, batch))),
+                       tuple(map(order.index, result)) if summed else (), tuple(extent[label] for label in result),
+                       any(extent[label] == 0 for label in summed))
 
 
 def product(x: ir.Value, x_labels: Labels, y: ir.Value, y_labels: Labels, result: Labels) -> ir.Value:
     """sum over the labels missing in `result` of x * y. Labels are unique within each operand; size-one dimensions
     broadcast. A label of `result` that stands in neither operand's larger dimension keeps the size it has."""
-    extent: dict = {}
-    for shape, labels in ((shape_of(x), x_labels), (shape_of(y), y_labels)):
-        for n, label in zip(shape, labels, strict=True):
-            extent[label] = n if extent.get(label, 1) == 1 else extent[label]
-    x, xs = _drop_units(x, x_labels, extent)
-    y, ys = _drop_units(y, y_labels, extent)
-    x, xs = _only(x, xs, {*ys, *result})
-    y, ys = _only(y, ys, {*xs, *result})
-    batch = [label for label in xs if label in ys and label in result]
-    summed = [label for label in xs if label in ys and label not in result]
-    if not summed:
-        return _outer(x, xs, y, ys, result, extent)
-    if any(extent[label] == 0 for label in summed):
-        return ops.constant(0, dtype_of(x), [extent[label] for label in result])
-    found = dot(x, y, ([xs.index(label) for label in summed], [ys.index(label) for label in summed]),
-                ([xs.index(label) for label in batch], [ys.index(label) for label in batch]))
-    order = [*batch, *(n for n in xs if n not in batch and n not in summed),
-             *(n for n in ys if n not in batch and n not in summed)]
-    return ops.transpose(found, [order.index(label) for label in result])
+    form = _contraction(shape_of(x), tuple(x_labels), shape_of(y), tuple(y_labels), tuple(result))
+    x = sum_over(ops.reshape(x, form.shapes[0]), form.sums[0])
+    y = sum_over(ops.reshape(y, form.shapes[1]), form.sums[1])
+    if not form.contracting[0]:
+        return _outer(x, form.labels[0], y, form.labels[1], result, form.extents)
+    if form.empty:
+        return ops.constant(0, dtype_of(x), form.extents)
+    return ops.transpose(dot(x, y, form.contracting, form.batching), form.order)
 
 
-def _outer(x: ir.Value, xs: list, y: ir.Value, ys: list, result: Labels, extent: dict) -> ir.Value:
+def _outer(x: ir.Value, xs: Labels, y: ir.Value, ys: Labels, result: Labels, shape: Shape) -> ir.Value:
     """A product without summation: elementwise after broadcasting."""
-    shape = [extent[label] for label in result]
     placed = [_place(v, labels, result, shape) for v, labels in ((x, xs), (y, ys))]
     return (ops.and_ if dtype_of(x).kind == "b" else ops.multiply)(*placed)
 
 
-def _place(x: ir.Value, labels: list, result: Labels, shape: Sequence[int]) -> ir.Value:
+def _place(x: ir.Value, labels: Labels, result: Labels, shape: Sequence[int]) -> ir.Value:
     order = sorted(range(len(labels)), key=lambda d: list(result).index(labels[d]))
     return ops.broadcast_in_dim(ops.transpose(x, order), shape, [list(result).index(labels[d]) for d in order])
 
@@ -131,55 +150,72 @@ def finish(value: ir.Value, out: object = None) -> Tensor:
 
 # ---- generalised ufuncs ----------------------------------------------------------------------------------------
 
-def _cores(x: Tensor, y: Tensor, name: str) -> tuple[list, list, list]:
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The labels of a generalised ufunc's operands and result, those of its core last, and how many of the result's are
+    of the core."""
+
+    left: tuple
+    right: tuple
+    result: tuple
+    core: int
+
+
+def _cores(ranks: tuple[int, int], name: str) -> tuple[list, list, list]:
     """Core labels (x, y, result) of a generalised ufunc; raises NumPy's errors for missing dimensions."""
     if name == "matmul":
-        if not x.ndim or not y.ndim:
-            raise ValueError(f"matmul: Input operand {0 if not x.ndim else 1} does not have enough dimensions (has 0, "
-                             "gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
-        left, right = (["k"] if x.ndim == 1 else ["n", "k"]), (["k"] if y.ndim == 1 else ["k", "m"])
+        if not all(ranks):
+            raise ValueError(f"matmul: Input operand {0 if not ranks[0] else 1} does not have enough dimensions (has 0,"
+                             " gufunc core with signature (n?,k),(k,m?)->(n?,m?) requires 1)")
+        left, right = (["k"] if ranks[0] == 1 else ["n", "k"]), (["k"] if ranks[1] == 1 else ["k", "m"])
         return left, right, [c for c in ("n", "m") if c in (*left, *right)]
     left, right, out = {"vecdot": (["k"], ["k"], []), "matvec": (["n", "k"], ["k"], ["n"]),
                         "vecmat": (["k"], ["k", "m"], ["m"])}[name]
-    for number, (t, core) in enumerate(((x, left), (y, right))):
-        if t.ndim < len(core):
-            raise ValueError(f"{name}: Input operand {number} does not have enough dimensions (has {t.ndim}, gufunc "
+    for number, (rank, core) in enumerate(zip(ranks, (left, right), strict=True)):
+        if rank < len(core):
+            raise ValueError(f"{name}: Input operand {number} does not have enough dimensions (has {rank}, gufunc "
                              f"core requires {len(core)})")
     return left, right, out
 
 
-def _labels(rank: int, core: list) -> list:
+def _labels(rank: int, core: list) -> tuple:
     """Loop dimensions, numbered from the right, then core labels."""
     loops = rank - len(core)
-    return [*range(loops - 1, -1, -1), *core]
+    return *range(loops - 1, -1, -1), *core
+
+
+@lru_cache(maxsize=4096)
+def _labelled(ufunc: np.ufunc, xs: Shape, ys: Shape) -> Labelled:
+    """The labels for operands of these shapes; raises NumPy's errors where they do not fit."""
+    x_core, y_core, core = _cores((len(xs), len(ys)), ufunc.__name__)
+    summed = ys[len(ys) - len(y_core) + y_core.index("k")]
+    if xs[len(xs) - len(x_core) + x_core.index("k")] != summed:
+        raise ValueError(f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
+                         f"signature {ufunc.signature} (size {summed} is different from {xs[-1]})")
+    np.broadcast_shapes(xs[:len(xs) - len(x_core)], ys[:len(ys) - len(y_core)])
+    loops = max(len(xs) - len(x_core), len(ys) - len(y_core))
+    return Labelled(_labels(len(xs), x_core), _labels(len(ys), y_core), (*range(loops - 1, -1, -1), *core), len(core))
 
 
 def _generalised(ufunc: np.ufunc, x: Tensor, y: Tensor, conjugate: bool = False, axes: object = None,
                  axis: int | None = None, keepdims: bool = False, casting: str = "same_kind",
                  order: object = None, subok: bool = True) -> Tensor:
-    name = ufunc.__name__
     if axis is not None:
         axes = [(axis,), (axis,), ()]
-    x_core, y_core, core = _cores(x, y, name)
     if axes is not None:
+        x_core, y_core, _ = _cores((x.ndim, y.ndim), ufunc.__name__)
         x, y = _to_end(x, axes[0], len(x_core)), _to_end(y, axes[1], len(y_core))
-    if x.shape[x.ndim - len(x_core) + x_core.index("k")] != y.shape[y.ndim - len(y_core) + y_core.index("k")]:
-        raise ValueError(f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
-                         f"{ufunc.signature} (size {y.shape[y.ndim - len(y_core) + y_core.index('k')]} is different "
-                         f"from {x.shape[-1]})")
-    np.broadcast_shapes(x.shape[:x.ndim - len(x_core)], y.shape[:y.ndim - len(y_core)])
+    labels = _labelled(ufunc, x.shape, y.shape)
     dtypes = loop_dtypes(ufunc, (x.weak_type(), y.weak_type(), None), casting)
     left, right = cast(x.value(), dtypes[0]), cast(y.value(), dtypes[1])
     if conjugate and dtypes[0].kind == "c":
         left = ops.complex(ops.real(left), ops.negate(ops.imag(left)))
-    loops = max(x.ndim - len(x_core), y.ndim - len(y_core))
-    result = finish(product(left, _labels(x.ndim, x_core), right, _labels(y.ndim, y_core),
-                            [*range(loops - 1, -1, -1), *core]))
+    result = finish(product(left, labels.left, right, labels.right, labels.result))
     if keepdims:
         result = np.expand_dims(result, -1 if axis is None else axis)
-    if axes is not None and len(axes) > 2 and core:
+    if axes is not None and len(axes) > 2 and labels.core:
         target = axes[2] if isinstance(axes[2], tuple) else (axes[2],)
-        result = np.moveaxis(result, tuple(range(-len(core), 0)), target)
+        result = np.moveaxis(result, tuple(range(-labels.core, 0)), target)
     return result
 
 

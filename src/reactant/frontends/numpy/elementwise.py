@@ -7,9 +7,11 @@ loop can change: denormal numbers count as zero, and a product that is only adde
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import complex_functions as cf
@@ -142,33 +144,36 @@ def _rounded(x: ir.Value) -> ir.Value:
     return ops.reduce_precision(x, info.nexp, info.nmant)
 
 
-def _apart(build: Callable, family: tuple[str, ...]) -> Callable[[ir.Value, ir.Value], ir.Value]:
+def _apart(build: Callable, family: tuple[type, ...]) -> Callable[[ir.Value, ir.Value], ir.Value]:
     """(x + a) + b stays so for constants a and b: XLA would compute x + (a + b), which loses x + 1e16 - 1e16 and lets
     the product of two small factors vanish."""
-    def known(x: ir.Value) -> bool:
-        return uniform_constant(x) is not None
-
-    def guarded(x: ir.Value) -> ir.Value:
-        made = x.owner
-        while not isinstance(made, ir.Block) and made.name in _MOVES:
+    def guarded(x: ir.Value, made: Any) -> ir.Value:
+        while type(made) in _MOVES:
             made = made.operands[0].owner
-        merges = not isinstance(made, ir.Block) and made.name in family and any(known(v) for v in made.operands)
-        return _rounded(x) if merges else x
+        return _rounded(x) if type(made) in family and any([_is_known(v.owner) for v in made.operands]) else x
 
     def run(x: ir.Value, y: ir.Value) -> ir.Value:
         if dtype_of(x).kind == "f":
-            if known(y):
-                x = guarded(x)
-            elif known(x):
-                y = guarded(y)
+            first, second = x.owner, y.owner
+            if _is_known(second):
+                x = guarded(x, first)
+            elif _is_known(first):
+                y = guarded(y, second)
         return build(x, y)
     return run
 
 
-_SUMS = ("stablehlo.add", "stablehlo.subtract")
-_PRODUCTS = ("stablehlo.multiply", "stablehlo.divide")
-_MOVES = {"stablehlo.reshape", "stablehlo.transpose", "stablehlo.reverse", "stablehlo.slice",
-          "stablehlo.broadcast_in_dim", "stablehlo.negate"}
+def _is_known(made: Any) -> bool:
+    """Whether what made a value is a constant, or the broadcast of one."""
+    kind = type(made)
+    return kind is stablehlo.ConstantOp or \
+        kind is stablehlo.BroadcastInDimOp and type(made.operands[0].owner) is stablehlo.ConstantOp
+
+
+_SUMS = (stablehlo.AddOp, stablehlo.SubtractOp)
+_PRODUCTS = (stablehlo.MulOp, stablehlo.DivOp)
+_MOVES = {stablehlo.ReshapeOp, stablehlo.TransposeOp, stablehlo.ReverseOp, stablehlo.SliceOp,
+          stablehlo.BroadcastInDimOp, stablehlo.NegOp}
 """Ops XLA moves constants through."""
 
 
@@ -321,11 +326,13 @@ def _require_non_negative(exponent: ir.Value) -> None:
 def uniform_constant(value: ir.Value) -> np.ndarray | None:
     """The known elements of a constant, or of a broadcast one (not broadcast), else None."""
     made = value.owner
-    if isinstance(made, ir.Block):
-        return None
-    if made.name == "stablehlo.broadcast_in_dim":
+    kind = type(made)
+    if kind is stablehlo.BroadcastInDimOp:
         return ops.constant_value(made.operands[0])
-    return ops.constant_value(value) if made.name == "stablehlo.constant" else None
+    if kind is not stablehlo.ConstantOp:
+        return None
+    known = ops.constant_value(value)
+    return known if any(known.strides) or not known.size else known[(slice(1),) * known.ndim]
 
 
 # ---- other formulas --------------------------------------------------------------------------------------------

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls
+from reactant.frontends import calls, source_map
 from reactant.frontends.numpy.storage import CONCRETE_ELEMENTS
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, supported
-from reactant.frontends.trace import located
 
 TABLE: dict[Callable, Callable] = {}
 """NumPy function -> our function."""
@@ -99,26 +98,46 @@ def _same(value: object, default: object) -> bool:
     return isinstance(default, (bool, int, float, str)) and type(value) is type(default) and value == default
 
 
-@located
 def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """Run NumPy's `function` on arguments that may be traced."""
-    if function in REFUSED_ALWAYS:
-        raise UnsupportedError(REFUSED[function])
-    if function not in NOT_FOLDED and kwargs.get("out") is None and (found := list(tensors(args, kwargs))) \
-            and all(t.is_concrete() for t in found):
-        result = function(*concretely(args), **concretely(kwargs))
-        if type(result) is not np.ndarray or not any(np.may_share_memory(result, t.storage.data) for t in found):
-            return of_concrete(result, any(t.size > CONCRETE_ELEMENTS for t in found))
-    if function in WRITING and written_while_tracing(function, args, kwargs):
-        return None
-    if function in REFUSED:
-        raise UnsupportedError(REFUSED[function])
-    ours = TABLE.get(function)
-    if ours is None and calls.convertible(python := getattr(function, "_implementation", None)):
-        return calls.call(python, *args, **kwargs)
-    if ours is None:
-        raise UnsupportedError(f"{name_of(function)} is not supported in compiled code.")
-    return ours(*args, **kwargs)
+    with source_map.location():
+        if function in REFUSED_ALWAYS:
+            raise UnsupportedError(REFUSED[function])
+        known = not (args and type(args[0]) is Tensor and not args[0].is_concrete())
+        if known and function not in NOT_FOLDED and kwargs.get("out") is None and (
+                found := list(tensors(args, kwargs))) and all(t.is_concrete() for t in found):
+            result = function(*concretely(args), **concretely(kwargs))
+            if type(result) is not np.ndarray or not any(np.may_share_memory(result, t.storage.data) for t in found):
+                return of_concrete(result, any(t.size > CONCRETE_ELEMENTS for t in found))
+        if known and function in WRITING and written_while_tracing(function, args, kwargs):
+            return None
+        if function in REFUSED:
+            raise UnsupportedError(REFUSED[function])
+        ours = TABLE.get(function)
+        if ours is None and calls.convertible(python := getattr(function, "_implementation", None)):
+            return calls.call(python, *args, **kwargs)
+        if ours is None:
+            raise UnsupportedError(f"{name_of(function)} is not supported in compiled code.")
+        return ours(*args, **kwargs)
+
+
+def dispatched(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """Call NumPy's `function`, which finds out who implements it, where arguments do not show that we do."""
+    return call(function, args, kwargs) if are_ours(args, kwargs) else function(*args, **kwargs)
+
+
+def are_ours(args: tuple, kwargs: dict) -> bool:
+    """Whether the first argument is traced, and none of the others may be an array of another kind."""
+    if not args or type(args[0]) is not Tensor:
+        return False
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(x)
+        if kind not in _NEUTRAL and not (kind is tuple and _NEUTRAL.issuperset(map(type, x))):
+            return False
+    return True
+
+
+_NEUTRAL = {Tensor, bool, int, float, complex, str, type(None)}
 
 
 WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}

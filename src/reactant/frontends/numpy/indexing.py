@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, SCALAR, Tensor, python_number, wrap
-from reactant.frontends.trace import current_trace, located
+from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
 
@@ -41,36 +43,45 @@ class Basic:
 
 # ---- entry points ----------------------------------------------------------------------------------------------
 
-@located
 def get(tensor: Tensor, key: object) -> Any:
     """`tensor[key]`."""
-    items = expand(tensor, key)
-    if has_run_time_bounds(items):
-        from reactant.frontends.numpy import bounded_slices
-        return bounded_slices.get(tensor, items)
-    if not is_basic(items):
-        from reactant.frontends.numpy import advanced
-        return advanced.get(tensor, items)
-    basic = parse(tensor, items)
-    result = view_of(tensor, basic)
-    if not result.shape and not basic.ellipsis:
-        return scalar(result)
-    return result.copy() if basic.copies else result
+    with source_map.location():
+        plain = _plain(key)
+        if plain is not None:
+            steps, strides, element = _known_steps(tensor.shape, tensor.strides_, plain)
+            result = _through(tensor, steps, strides)
+            return scalar(result) if element else result
+        items = expand(tensor, key)
+        if has_run_time_bounds(items):
+            from reactant.frontends.numpy import bounded_slices
+            return bounded_slices.get(tensor, items)
+        if not is_basic(items):
+            from reactant.frontends.numpy import advanced
+            return advanced.get(tensor, items)
+        basic = parse(tensor, items)
+        result = view_of(tensor, basic)
+        if not result.shape and not basic.ellipsis:
+            return scalar(result)
+        return result.copy() if basic.copies else result
 
 
-@located
 def put(tensor: Tensor, key: object, value: object) -> None:
     """`tensor[key] = value`."""
-    tensor.require_writeable()
-    items = expand(tensor, key)
-    if has_run_time_bounds(items):
-        from reactant.frontends.numpy import bounded_slices
-        bounded_slices.put(tensor, items, value)
-    elif not is_basic(items):
-        from reactant.frontends.numpy import advanced
-        advanced.put(tensor, items, value)
-    else:
-        store(view_of(tensor, parse(tensor, items)), value)
+    with source_map.location():
+        tensor.require_writeable()
+        plain = _plain(key)
+        if plain is not None:
+            steps, strides, _ = _known_steps(tensor.shape, tensor.strides_, plain)
+            return store(_through(tensor, steps, strides), value)
+        items = expand(tensor, key)
+        if has_run_time_bounds(items):
+            from reactant.frontends.numpy import bounded_slices
+            bounded_slices.put(tensor, items, value)
+        elif not is_basic(items):
+            from reactant.frontends.numpy import advanced
+            advanced.put(tensor, items, value)
+        else:
+            store(view_of(tensor, parse(tensor, items)), value)
 
 
 def item(tensor: Tensor, key: tuple) -> Any:
@@ -96,8 +107,12 @@ def store(target: Tensor, value: object) -> None:
         from reactant.frontends.numpy import bounded
         bounded.Bounded(target, [None] * target.ndim).store(value)
         return
-    if type(value) is Tensor and value.storage is target.storage and value.steps == target.steps:
-        return      # `a[i] += v` stores back the view it has already written: nothing new
+    if type(value) is Tensor:
+        if value.storage is target.storage and value.steps == target.steps:
+            return      # `a[i] += v` stores back the view it has already written: nothing new
+        if value.shape == target.shape and value.dtype == target.dtype and value.storage.data is None:
+            target.assign(value.value())
+            return
     source = value if isinstance(value, (bool, int, float, complex)) else wrap(value)
     if type(source) is not Tensor and not isinstance(source, np.generic):
         _check_number(source, target.dtype)
@@ -109,7 +124,7 @@ def store(target: Tensor, value: object) -> None:
     shape = source.shape if type(source) is Tensor else ()
     while len(shape) > target.ndim and shape[0] == 1:
         shape = shape[1:]
-    if len(shape) > target.ndim or np.broadcast_shapes(shape, target.shape) != target.shape:
+    if len(shape) > target.ndim or st.broadcast_shapes(shape, target.shape) != target.shape:
         raise ValueError(f"could not broadcast input array from shape {_text(source.shape)} into shape "
                          f"{_text(target.shape)}")
     if type(source) is Tensor:
@@ -131,7 +146,7 @@ def _check_number(value: object, dtype: np.dtype) -> None:
 
 # ---- parsing ---------------------------------------------------------------------------------------------------
 
-def expand(tensor: Tensor, key: object) -> list:
+def expand(tensor: Tensor | _Whole, key: object) -> list:
     """The key as one item per addressed dimension: the ellipsis spelled out as full slices around its marker."""
     items = list(key) if isinstance(key, tuple) and type(key) is not Tensor else [key]
     items = [_known(i) for i in items]
@@ -207,7 +222,7 @@ def has_run_time_bounds(items: list) -> bool:
     return any(isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items)
 
 
-def parse(tensor: Tensor, items: list) -> Basic:
+def parse(tensor: Tensor | _Whole, items: list) -> Basic:
     """A basic index over all dimensions of `tensor`."""
     basic = Basic()
     for i in items:
@@ -246,23 +261,73 @@ def position(i: object, extent: int, axis: int) -> int | ir.Value:
 
 def view_of(tensor: Tensor, basic: Basic) -> Tensor:
     """The view a basic index addresses."""
-    view, rank = tensor, tensor.ndim
+    return _through(tensor, *_steps(tensor.shape, tensor.strides_, basic))
+
+
+def _through(tensor: Tensor, steps: tuple[st.Step, ...], strides: Shape) -> Tensor:
+    return Tensor(tensor.storage, (*tensor.steps, *steps), dtype=tensor.dtype, strides=strides,
+                  writeable=tensor.writeable)
+
+
+def _steps(shape: Shape, strides: Shape, basic: Basic) -> tuple[tuple[st.Step, ...], Shape]:
+    """The steps to what a basic index addresses in an array of this shape and layout, and their strides."""
+    found: list[st.Step] = []
+    rank, whole = len(shape), shape
     dynamic = any(not isinstance(s, int) for s in basic.starts)
-    static = [d for d in range(rank) if not (dynamic and basic.steps[d] == 1)]
-    if any((basic.starts[d], basic.counts[d], basic.steps[d]) != (0, tensor.shape[d], 1) for d in static):
-        chosen = set(static)
-        view = view.view(st.SliceStep(tuple(basic.starts[d] if d in chosen else 0 for d in range(rank)),
-                                      tuple(basic.counts[d] if d in chosen else tensor.shape[d] for d in range(rank)),
-                                      tuple(basic.steps[d] if d in chosen else 1 for d in range(rank))))
+    chosen = [not (dynamic and basic.steps[d] == 1) for d in range(rank)]      # those with known places
+    if any(chosen[d] and (basic.starts[d], basic.counts[d], basic.steps[d]) != (0, whole[d], 1) for d in range(rank)):
+        found.append(st.SliceStep(tuple(basic.starts[d] if chosen[d] else 0 for d in range(rank)),
+                                  tuple(basic.counts[d] if chosen[d] else whole[d] for d in range(rank)),
+                                  tuple(basic.steps[d] if chosen[d] else 1 for d in range(rank))))
+        shape, strides = found[-1].shape, found[-1].strides(shape, strides)
     if dynamic:
-        starts = tuple(0 if d in set(static) else basic.starts[d] for d in range(rank))
-        view = view.view(st.DynamicSliceStep(starts, tuple(basic.counts)))
-    if basic.kept == list(range(rank)):
-        return view if view is not tensor else Tensor(tensor.storage, tensor.steps, dtype=tensor.dtype,
-                                                      strides=tensor.strides_, writeable=tensor.writeable)
-    shape = tuple(1 if k is None else view.shape[k] for k in basic.kept)
-    strides = tuple(0 if k is None else view.strides_[k] for k in basic.kept)
-    return view.view(st.ReshapeStep(shape, strides))
+        starts = tuple(0 if chosen[d] else basic.starts[d] for d in range(rank))
+        found.append(st.DynamicSliceStep(starts, tuple(basic.counts)))
+        shape, strides = found[-1].shape, found[-1].strides(shape, strides)
+    if basic.kept != list(range(rank)):
+        strides = tuple(0 if k is None else strides[k] for k in basic.kept)
+        found.append(st.ReshapeStep(tuple(1 if k is None else shape[k] for k in basic.kept), strides))
+    return tuple(found), strides
+
+
+@lru_cache(maxsize=16384)
+def _known_steps(shape: Shape, strides: Shape, key: tuple) -> tuple[tuple[st.Step, ...], Shape, bool]:
+    """Steps and strides of an index that `_plain` has written, and whether it picks a single element."""
+    whole = _Whole(shape)
+    basic = parse(whole, expand(whole, tuple(slice(*i) if type(i) is tuple else i for i in key)))
+    steps, strides = _steps(shape, strides, basic)
+    return steps, strides, not basic.kept and not basic.ellipsis
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """What the parts of an index are asked about."""
+
+    shape: Shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+def _plain(key: object) -> tuple | None:
+    """A basic index of known Python numbers as something to look up by: slices become tuples. None for any other."""
+    if type(key) is int:
+        return (key,)
+    items = []
+    for i in key if type(key) is tuple else (key,):
+        kind = type(i)
+        if kind is slice:
+            i = i.start, i.stop, i.step
+            if not _PLAIN.issuperset(map(type, i)):
+                return None
+        elif kind not in _PLAIN and i is not Ellipsis:
+            return None
+        items.append(i)
+    return tuple(items)
+
+
+_PLAIN = {int, type(None)}
 
 
 def scalar(view: Tensor) -> Any:

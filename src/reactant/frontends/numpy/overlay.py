@@ -19,7 +19,7 @@ import numpy as np
 from reactant import errors
 from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, operators, source_map
-from reactant.frontends.numpy import creation, families, implements, index_tricks, ordering, python_numbers
+from reactant.frontends.numpy import creation, families, implements, index_tricks, ordering, python_numbers, ufuncs
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
@@ -42,6 +42,7 @@ def install() -> None:
     errors.find_frames_with(source_map.user_frame)
     calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _call_numpy
     calls.KINDS[np.vectorize] = _call_vectorized
+    calls.OURS.add(Tensor)
     calls.KINDS[MethodDescriptorType] = calls.KINDS[WrapperDescriptorType] = _unbound
 
 
@@ -50,6 +51,11 @@ def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
     NumPy does not see traced arrays in lists that stand for one array (`np.sum([x, y])`): it tries to make the array,
     which needs known values, and then gets it made."""
     if is_tracing():
+        if function in implements.TABLE and implements.are_ours(arguments, keywords):
+            result = implements.call(function, arguments, keywords)
+            return result if type(result) is Tensor else implements.made_here(result, arguments, keywords)
+        if type(function) is np.ufunc and not keywords and implements.are_ours(arguments, keywords):
+            return ufuncs.call(function, "__call__", arguments, keywords)
         if function.__name__ == "at" and arguments and _is_outside(arguments[0]):
             raise ConstantWriteError()      # ufunc.at does not ask whether it may write
         arguments, keywords = _read_only(arguments), _read_only(keywords)
@@ -139,6 +145,8 @@ def _has_traced(index: Any) -> bool:
 
 
 def _get_item(container: Any, index: Any) -> Any:
+    if type(container) is Tensor:
+        return container[index]
     if is_tracing() and _is_outside(container) and _has_traced(index):
         return wrap(container)[index]
     if index_tricks.is_index_trick(container) and is_tracing():
@@ -150,6 +158,9 @@ def _get_item(container: Any, index: Any) -> Any:
 
 
 def _set_item(value: Any, container: Any, index: Any) -> None:
+    if type(container) is Tensor:
+        container[index] = value
+        return
     if is_tracing() and _is_outside(container):
         raise ConstantWriteError()
     calls.set_item(value, container, index)

@@ -14,6 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
+from reactant.frontends.numpy import ufuncs
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.numpy.tensor import COMPARISONS, PYTHON, Tensor, python_number
 from reactant.frontends.trace import current_trace
@@ -39,8 +40,7 @@ def _type(x: object) -> type:
 
 
 def _value(x: object, dtype: np.dtype) -> ir.Value:
-    from reactant.frontends.numpy.ufuncs import cast
-    return cast(x.value(), dtype) if type(x) is Tensor else ops.constant(x, dtype)
+    return ufuncs.cast(x.value(), dtype) if type(x) is Tensor else ops.constant(x, dtype)
 
 
 def _result_type(ufunc: np.ufunc, x: object, y: object) -> type:

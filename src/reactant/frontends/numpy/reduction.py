@@ -26,7 +26,7 @@ from reactant.frontends.numpy.ufunc_methods import (
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, shape_of, size
 
 _ABSENT = np._NoValue
 
@@ -152,14 +152,14 @@ def _mean_dtype(operand: np.dtype, dtype: object) -> np.dtype | None:
 def _count(a: Tensor, axes: tuple[int, ...], keepdims: bool, where: object) -> Any:
     """How many elements each mean is of: an int, or a tensor with `where`."""
     if where is True:
-        return int(np.prod([a.shape[d] for d in axes], dtype=np.int64))
+        return size([a.shape[d] for d in axes])
     mask = Tensor.of_value(st.broadcast(wrap(where).value(), a.shape))
     return reduce(np.add, mask, axes, np.int64, keepdims=keepdims)
 
 
 def _divided(total: Tensor, count: Any, dtype: np.dtype, out: object, name: str) -> Any:
     """total / count converted to `dtype`, into `out` when given."""
-    quotient = np.true_divide(total, count)
+    quotient = total / count
     value = cast(cast(quotient.value(), total.dtype), dtype)
     return deliver(value, out, total.strides_ if st.is_permuted(total.shape, total.strides_) else None, name)
 

@@ -69,7 +69,7 @@ class ReinterpretStep(st.Step):
     def read(self, parent: ir.Value) -> ir.Value:
         return reinterpreted(parent, self.dtype)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
         return reinterpreted(new, self.old)
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ until something traced is written into them, so that `int(np.arange(3)[1])` is a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -31,7 +31,7 @@ class Storage:
     __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "layout", "region", "shape",
                  "value", "version")
 
-    def __init__(self, shape: Shape, dtype: np.dtype, *, value: ir.Value | None = None, data: np.ndarray | None = None,
+    def __init__(self, shape: Shape, dtype: np.dtype, value: ir.Value | None = None, data: np.ndarray | None = None, *,
                  argument: int | None = None, constant: bool = False):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.value, self.data = value, data
@@ -82,12 +82,14 @@ class Step:
 
     shape: Shape
     writable = True
+    keeps = True
+    """Whether a write leaves elements of the parent as they are; else it does without the parent's value."""
 
     def read(self, parent: ir.Value) -> ir.Value:
         raise NotImplementedError
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
-        """The parent with this view's elements replaced by `new`."""
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
+        """The parent, of shape `whole`, with this view's elements replaced by `new`."""
         raise NotImplementedError
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
@@ -107,7 +109,9 @@ class SliceStep(Step):
     shape: Shape
     steps: Shape
 
-    def _bounds(self) -> tuple[Shape, Shape, Shape, list[int]]:
+    @cached_property
+    def bounds(self) -> tuple[Shape, Shape, Shape, tuple[int, ...]]:
+        """Low and high ends, positive strides, and the dimensions to be reversed."""
         low, high, stride, flipped = [], [], [], []
         for d, (a, n, s) in enumerate(zip(self.starts, self.shape, self.steps, strict=True)):
             first, last = (a, a + (n - 1) * s) if s > 0 else (a + (n - 1) * s, a)
@@ -118,22 +122,23 @@ class SliceStep(Step):
             low.append(first)
             high.append(last + 1 if n else 0)
             stride.append(abs(s) if n > 1 else 1)
-        return tuple(low), tuple(high), tuple(stride), flipped
+        return tuple(low), tuple(high), tuple(stride), tuple(flipped)
 
     def read(self, parent: ir.Value) -> ir.Value:
-        low, high, stride, flipped = self._bounds()
-        return ops.reverse(ops.slice(parent, low, high, stride), flipped)
+        low, high, stride, flipped = self.bounds
+        found = ops.slice(parent, low, high, stride)
+        return ops.reverse(found, flipped) if flipped else found
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
         if 0 in self.shape:
             return parent
-        low, high, stride, flipped = self._bounds()
-        new = ops.reverse(new, flipped)
-        whole = shape_of(parent)
-        if shape_of(new) == whole:
+        low, high, stride, flipped = self.bounds
+        new = ops.reverse(new, flipped) if flipped else new
+        if self.shape == whole:
             return new
-        if all(s == 1 for s in stride):
-            return ops.dynamic_update_slice(parent, new, [ops.constant(a, np.int64) for a in low])
+        if max(stride, default=1) == 1:
+            starts = {a: ops.constant(a, np.int64) for a in low}
+            return ops.dynamic_update_slice(parent, new, [starts[a] for a in low])
         spread = ops.pad(new, 0, low, [n - h for n, h in zip(whole, high, strict=True)], [s - 1 for s in stride])
         return ops.select(self._mask(whole, low, high, stride), spread, parent)
 
@@ -173,7 +178,7 @@ class DynamicSliceStep(Step):
     def read(self, parent: ir.Value) -> ir.Value:
         return ops.dynamic_slice(parent, self._starts(), self.shape)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
         return ops.dynamic_update_slice(parent, new, self._starts())
 
     def strides(self, parent: Shape, strides: Shape) -> Shape:
@@ -186,11 +191,12 @@ class TransposeStep(Step):
 
     permutation: Shape
     shape: Shape
+    keeps = False
 
     def read(self, parent: ir.Value) -> ir.Value:
         return ops.transpose(parent, self.permutation)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+    def write(self, parent: ir.Value | None, new: ir.Value, whole: Shape) -> ir.Value:
         return ops.transpose(new, tuple(int(i) for i in np.argsort(self.permutation)))
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
@@ -206,12 +212,13 @@ class ReshapeStep(Step):
 
     shape: Shape
     new_strides: Shape
+    keeps = False
 
     def read(self, parent: ir.Value) -> ir.Value:
         return ops.reshape(parent, self.shape)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
-        return ops.reshape(new, shape_of(parent))
+    def write(self, parent: ir.Value | None, new: ir.Value, whole: Shape) -> ir.Value:
+        return ops.reshape(new, whole)
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
         return parent.reshape(self.shape, copy=False)
@@ -263,8 +270,8 @@ class DiagonalStep(Step):
                           start_index_map=[rank, rank + 1], index_vector_dim=1, slice_sizes=[*lead, 1, 1],
                           indices_are_sorted=True)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
-        rank = len(shape_of(parent)) - 2
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
+        rank = len(whole) - 2
         if 0 in self.shape:
             return parent
         return ops.scatter(parent, self._index(), new, "second", update_window_dims=range(rank),
@@ -291,7 +298,7 @@ class ComplexPartStep(Step):
     def read(self, parent: ir.Value) -> ir.Value:
         return ops.real(parent) if self.part == "real" else ops.imag(parent)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
         return ops.complex(new, ops.imag(parent)) if self.part == "real" else ops.complex(ops.real(parent), new)
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
@@ -311,7 +318,7 @@ class BitcastStep(Step):
     def read(self, parent: ir.Value) -> ir.Value:
         return ops.bitcast_convert(parent, self.dtype)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
         return ops.bitcast_convert(new, dtype_of(parent))
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:

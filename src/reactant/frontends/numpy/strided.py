@@ -129,7 +129,7 @@ class StridedStep(st.Step):
         made = ops.transpose(made, [order.index(d) for d in held])
         return ops.broadcast_in_dim(made, self.shape, held)
 
-    def write(self, parent: ir.Value, new: ir.Value) -> ir.Value:
+    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
         if 0 in self.shape:
             return parent
         self._require_distinct()

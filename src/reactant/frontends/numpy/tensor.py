@@ -42,7 +42,7 @@ class Tensor:
                  interval: tuple[int, int] | None = None):
         self.storage, self.steps, self.kind, self.writeable = storage, steps, kind, writeable
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
-        self.dtype = storage.dtype if dtype is None else np.dtype(dtype)
+        self.dtype = storage.dtype if dtype is None else dtype
         self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
         if strides is not None and not steps:
             storage.layout = strides
@@ -56,7 +56,7 @@ class Tensor:
     def of_value(value: ir.Value, kind: str = ARRAY, strides: Shape | None = None,
                  interval: tuple[int, int] | None = None) -> Tensor:
         """A new array (own storage) with the content of `value`."""
-        return Tensor(st.Storage(*shape_and_dtype(value.type), value=value), kind=kind, strides=strides,
+        return Tensor(st.Storage(*shape_and_dtype(value.type), value), (), kind=kind, strides=strides,
                       interval=interval)
 
     @staticmethod
@@ -113,9 +113,10 @@ class Tensor:
 
     def value(self) -> ir.Value:
         """The current content as an SSA value of exactly `shape` and `dtype`."""
-        storage, region = self.storage, current_trace().region
+        storage = self.storage
         if not self.steps:
             return storage.read()
+        region = current_trace().region
         if self._cache is not None:
             version, where, value = self._cache
             if version == storage.version and where.encloses(region):
@@ -131,11 +132,14 @@ class Tensor:
     def assign(self, new: ir.Value) -> None:
         """Write `new` (exactly this shape and dtype) through the view chain."""
         self.require_writeable()
-        parents = [self.storage.read()]
-        for step in self.steps[:-1]:
+        steps = self.steps
+        kept = [n for n, step in enumerate(steps) if step.keeps]
+        parents = [self.storage.read()] if kept else []
+        for step in steps[:kept[-1]] if kept else ():
             parents.append(step.read(parents[-1]))
-        for step, parent in zip(reversed(self.steps), reversed(parents), strict=bool(self.steps)):
-            new = step.write(parent, new)
+        for number in range(len(steps) - 1, -1, -1):
+            whole = steps[number - 1].shape if number else self.storage.shape
+            new = steps[number].write(parents[number] if number < len(parents) else None, new, whole)
         self.storage.write(new)
 
     def require_writeable(self) -> None:
@@ -182,7 +186,7 @@ class Tensor:
 
     @property
     def T(self) -> Tensor:
-        return np.transpose(self)
+        return implements.call(np.transpose, (self,), {})
 
     @property
     def mT(self) -> Tensor:
@@ -315,23 +319,19 @@ class Tensor:
     # -- indexing
 
     def __getitem__(self, key: object) -> Any:
-        from reactant.frontends.numpy import indexing
         return indexing.get(self, key)
 
     def __setitem__(self, key: object, value: object) -> None:
-        from reactant.frontends.numpy import indexing
         indexing.put(self, key, value)
 
     # -- dispatch
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
-        from reactant.frontends.numpy import ufuncs
         if any(getattr(type(x), "partial", False) for x in inputs):
             return NotImplemented       # arrays of run-time size know better
         return ufuncs.call(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Callable, types: Iterable[type], args: tuple, kwargs: dict) -> Any:
-        from reactant.frontends.numpy import implements
         if any(getattr(t, "partial", False) for t in types):
             return NotImplemented
         return implements.call(function, args, kwargs)
@@ -341,7 +341,6 @@ class Tensor:
     def astype(self, dtype: object, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> Tensor:
         """A copy converted to `dtype` (the array itself with `copy=False` and the same dtype)."""
-        from reactant.frontends.numpy.ufuncs import cast
         dtype = np.dtype(dtype)
         check_dtype(dtype)
         if not np.can_cast(self.dtype, dtype, casting):
@@ -354,15 +353,14 @@ class Tensor:
         kind = SCALAR if self.kind != ARRAY else ARRAY
         strides = st.kept_order(self.shape, self.strides_) if order == "K" else \
             st.column_major_strides(self.shape) if order == "F" or (order == "A" and self.flags.fnc) else None
-        return Tensor.of_value(cast(self.value(), dtype), kind, strides=strides)
+        return Tensor.of_value(ufuncs.cast(self.value(), dtype), kind, strides=strides)
 
     def copy(self, order: str = "C") -> Tensor:
         """A new array with its own storage; NumPy's scalars stay scalars."""
-        return np.copy(self, order=order) if self.kind == ARRAY else self
+        return implements.call(np.copy, (self, order), {}) if self.kind == ARRAY else self
 
     def item(self, *key: object) -> Tensor:
         """The element as a Python number (known at run time)."""
-        from reactant.frontends.numpy import indexing
         return indexing.item(self, key)
 
     def tolist(self) -> Any:
@@ -398,15 +396,14 @@ class Tensor:
             self.flags.writeable = bool(write)
 
     def transpose(self, *axes: object) -> Tensor:
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            return np.transpose(self, axes[0])
-        return np.transpose(self, axes or None)
+        alone = len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list)))
+        return implements.call(np.transpose, (self, axes[0] if alone else axes or None), {})
 
     def reshape(self, *shape: object, order: str = "C", copy: bool | None = None) -> Tensor:
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         if self.kind != ARRAY and not new:
             return self
-        return np.reshape(self, new, order=order, copy=copy)
+        return implements.call(np.reshape, (self, new), {"order": order, "copy": copy})
 
     def is_integer(self) -> Any:
         return np.floor(self) == self
@@ -431,7 +428,7 @@ _ADVICE = {
 
 def _method(function: Callable) -> Callable:
     def call(self: Tensor, *args: object, **kwargs: object) -> Any:
-        return function(self, *args, **kwargs)
+        return implements.dispatched(function, (self, *args), kwargs)
     call.__name__, call.__doc__ = function.__name__, f"As `numpy.{function.__name__}` of the array."
     return call
 
@@ -444,7 +441,6 @@ for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choo
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
     def apply(self: Tensor, other: object) -> Any:
-        from reactant.frontends.numpy import ufuncs
         if not ufuncs.is_operand(other):
             if other is None and self.kind == ARRAY and ufunc in (np.equal, np.not_equal):   # no element is None
                 return Tensor.of_value(ops.constant(ufunc is np.not_equal, bool, self.shape))
@@ -455,7 +451,6 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
 
 def _in_place(ufunc: np.ufunc) -> Callable:
     def apply(self: Tensor, other: object) -> Any:
-        from reactant.frontends.numpy import ufuncs
         if getattr(type(other), "partial", False) and self.kind == ARRAY:
             from reactant.frontends.numpy import bounded
             return bounded.in_place(ufunc, self, other)
@@ -463,13 +458,12 @@ def _in_place(ufunc: np.ufunc) -> Callable:
             return NotImplemented
         if self.kind != ARRAY:
             return ufuncs.binary(ufunc, self, other)
-        return ufuncs.call(ufunc, "__call__", (self, other), {"out": (self,)})
+        return ufuncs.in_place(ufunc, self, other)
     return apply
 
 
 def _unary(ufunc: np.ufunc) -> Callable:
     def apply(self: Tensor) -> Any:
-        from reactant.frontends.numpy import ufuncs
         return ufuncs.unary(ufunc, self)
     return apply
 
@@ -602,3 +596,7 @@ def _known_scalar(tensor: Tensor) -> Any:
         return None
     constant = ops.constant_value(tensor.value())
     return None if constant is None else constant.reshape(())[()]
+
+
+# What the methods do, in modules that stand on this one.
+from reactant.frontends.numpy import implements, indexing, ufuncs  # noqa: E402

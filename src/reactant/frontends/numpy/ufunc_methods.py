@@ -6,7 +6,9 @@ Associative ufuncs become one `reduce` or `reduce_window` (XLA blocks long scans
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,10 @@ NEUTRAL: dict[np.ufunc, Callable[[np.dtype], object]] = {
 }
 """Associative ufuncs and their neutral element by dtype."""
 
+_PLAIN = {(ufunc, kind): name for ufunc, name, kinds in (
+    (np.add, "add", "iufc"), (np.multiply, "multiply", "iuf"), (np.maximum, "maximum", "biuf"),
+    (np.minimum, "minimum", "biuf")) for kind in kinds}
+"""Those that are one operation, by the kind of the dtype."""
 _REORDERABLE = {*NEUTRAL, np.gcd}
 """Those NumPy reduces over several axes at once."""
 
@@ -109,13 +115,17 @@ def one_axis(axis: object, rank: int) -> int:
 
 def layout_after(a: Tensor, removed: Sequence[int], keepdims: bool) -> Shape | None:
     """Strides of a reduction's result: the remaining axes keep their order in memory. None means row-major."""
-    if not st.is_permuted(a.shape, a.strides_):
+    return _layout_after(a.shape, a.strides_, tuple(removed), keepdims)
+
+
+def _layout_after(whole: Shape, strides_: Shape, removed: tuple[int, ...], keepdims: bool) -> Shape | None:
+    if not st.is_permuted(whole, strides_):
         return None
-    gone = set(removed)
-    kept = [d for d in range(a.ndim) if d not in gone]
-    shape = tuple(1 if d in gone else a.shape[d] for d in range(a.ndim))
-    strides, step = [0] * a.ndim, 1
-    for d in sorted(kept, key=lambda d: (abs(a.strides_[d]), -d)):
+    gone, rank = set(removed), len(whole)
+    kept = [d for d in range(rank) if d not in gone]
+    shape = tuple(1 if d in gone else whole[d] for d in range(rank))
+    strides, step = [0] * rank, 1
+    for d in sorted(kept, key=lambda d: (abs(strides_[d]), -d)):
         strides[d] = step
         step *= max(shape[d], 1)
     return tuple(strides) if keepdims else tuple(strides[d] for d in kept)
@@ -133,13 +143,6 @@ def deliver(value: ir.Value, out: Tensor | None = None, strides: Shape | None = 
                          f"shape {shape_of(value)}")
     out.assign(cast(value, out.dtype))
     return out
-
-
-def _with_kept(value: ir.Value, shape: Shape, axes: Sequence[int], keepdims: bool) -> ir.Value:
-    if not keepdims:
-        return value
-    gone = set(axes)
-    return ops.reshape(value, tuple(1 if d in gone else n for d, n in enumerate(shape)))
 
 
 def _require_binary(ufunc: np.ufunc, method: str) -> None:
@@ -169,28 +172,54 @@ def reduce(ufunc: np.ufunc, array: object, axis: object = 0, dtype: object = Non
         return of_concrete(ufunc.reduce(concretely(array), axis=axis, dtype=dtype, keepdims=bool(keepdims),
                                         initial=concretely(initial), where=concretely(where)))
     a = wrap(array)
-    axes = axes_of(axis, a.ndim)
-    if len(axes) > 1 and ufunc not in _REORDERABLE:
-        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be "
-                         "specified")
-    dtypes = reduction_dtypes(ufunc, a.dtype, None if dtype is None else np.dtype(dtype),
-                              None if out is None else out.dtype)
+    if axis is not None and type(axis) is not int:
+        axis = tuple(map(index, axis)) if isinstance(axis, (tuple, list)) else index(axis)
+    form = _reduction(ufunc, a.shape, a.dtype, a.strides_, axis,
+                      None if dtype is None else np.dtype(dtype), None if out is None else out.dtype, bool(keepdims))
     has_start = ufunc.identity is not None if initial is np._NoValue else initial is not None
-    count = int(np.prod([a.shape[d] for d in axes], dtype=np.int64))
     if not has_start and where is not True:
         raise ValueError(f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask "
                          "one has to specify 'initial'")
-    if not has_start and count == 0:
+    if not has_start and form.empty:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    accumulated, element, wanted = form.dtypes
     mask = None if where is True else _mask(where, a.shape)
-    start = None if initial is np._NoValue or initial is None else as_value(_unwrapped(initial), dtypes[0])
-    value = cast(a.value(), dtypes[1])
+    start = None if initial is np._NoValue or initial is None else as_value(_unwrapped(initial), accumulated)
+    value = cast(a.value(), element)
     if ufunc in NEUTRAL:
-        result = _reduce_monoid(ufunc, value, axes, start, mask)
+        result = _reduce_monoid(ufunc, value, form.axes, start, mask)
     else:
-        result = _reduce_in_order(ufunc, value, axes, start, mask, dtypes[0])
-    result = _with_kept(cast(result, dtypes[2]), a.shape, axes, bool(keepdims) and a.ndim > 0)
-    return deliver(result, out, layout_after(a, axes, bool(keepdims)), ufunc.__name__)
+        result = _reduce_in_order(ufunc, value, form.axes, start, mask, accumulated)
+    result = ops.reshape(cast(result, wanted), form.shape)
+    if out is None:
+        kind = ARRAY if form.shape else SCALAR
+        return Tensor(st.Storage(form.shape, wanted, result), kind=kind, strides=form.strides)
+    return deliver(result, out, form.strides, ufunc.__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What a reduction comes to, whatever the values are; `shape` and `strides` are the result's."""
+
+    axes: tuple[int, ...]
+    dtypes: tuple[np.dtype, ...]
+    empty: bool
+    shape: Shape
+    strides: Shape | None
+
+
+@lru_cache(maxsize=16384)
+def _reduction(ufunc: np.ufunc, shape: Shape, operand: np.dtype, strides: Shape, axis: Any, dtype: np.dtype | None,
+               out: np.dtype | None, keepdims: bool) -> Reduction:
+    axes = axes_of(axis, len(shape))
+    if len(axes) > 1 and ufunc not in _REORDERABLE:
+        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be "
+                         "specified")
+    dtypes = reduction_dtypes(ufunc, operand, dtype, out)
+    gone, keepdims = set(axes), keepdims and bool(shape)
+    left = tuple(1 if d in gone else n for d, n in enumerate(shape) if keepdims or d not in gone)
+    return Reduction(axes, dtypes, any(shape[d] == 0 for d in axes), left,
+                     _layout_after(shape, strides, axes, keepdims))
 
 
 def _unwrapped(number: object) -> object:
@@ -214,11 +243,10 @@ def _reduce_monoid(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], star
         value = ops.select(mask, value, neutral)
     if ufunc in (np.add, np.multiply) and dtype == np.float16:
         value = ops.convert(value, np.float32)      # accumulated in single precision, rounded once
-    body = _body(ufunc, dtype_of(value))
     if axes and ufunc in (np.fmax, np.fmin) and dtype.kind == "f":
         value = _reduce_without_nan(ufunc, value, axes)
     elif axes:
-        value = ops.reduce(value, neutral, axes, body)
+        value = ops.reduce(value, neutral, axes, _PLAIN.get((ufunc, dtype.kind)) or _body(ufunc, dtype_of(value)))
     value = ops.convert(value, dtype)
     if start is None:
         return value

@@ -5,19 +5,24 @@ Which inner loop runs is NumPy's own decision (`promotion.loop_dtypes`); what a 
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends import source_map
+from reactant.frontends.numpy import python_numbers
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
-from reactant.frontends.trace import located
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of
+from reactant.ir.types import Shape, dtype_of, shape_of
 
+_NUMBERS = (bool, int, float, complex)
 _OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple)
 
 
@@ -54,10 +59,19 @@ def as_value(x: object, dtype: np.dtype) -> ir.Value:
     if type(x) is Tensor:
         return x.value() if x.dtype == dtype else cast(x.value(), dtype)
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
-        if isinstance(x, int) and dtype.kind in "iu" and not isinstance(x, bool):
-            np.array(0, dtype)[()] + x  # raises NumPy's OverflowError for numbers out of bounds
-        return ops.constant(np.asarray(x).astype(dtype))
+        return ops.constant(_number(x, dtype), dtype)
     return cast(wrap(x).value(), dtype)
+
+
+def _number(x: Any, dtype: np.dtype) -> Any:
+    """A number that is about to become a constant of `dtype`; raises NumPy's error where it is out of bounds."""
+    kind = type(x)
+    if kind is float and dtype.kind == "f":
+        return x
+    if isinstance(x, int) and dtype.kind in "iu" and kind is not bool:
+        np.array(0, dtype)[()] + x  # raises NumPy's OverflowError for numbers out of bounds
+        return x
+    return np.asarray(x).astype(dtype)
 
 
 def weak_type(x: object) -> object:
@@ -76,12 +90,17 @@ def result_kind(operands: list) -> str:
     return SCALAR if all(np.ndim(x) == 0 if type(x) is not Tensor else not x.shape for x in operands) else ARRAY
 
 
-def result_strides(operands: list[Tensor], shape: Shape) -> Shape | None:
+def result_strides(operands: Sequence, shape: Shape) -> Shape | None:
     """Layout of an elementwise result: NumPy keeps the order of the operands ("K"). None means row-major."""
-    full = [t for t in operands if type(t) is Tensor and t.ndim > 1]
-    if not any(st.is_permuted(t.shape, t.strides_) for t in full):
+    return _strides_after(tuple((t.shape, t.strides_) for t in operands if type(t) is Tensor), shape)
+
+
+def _strides_after(layouts: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Shape | None:
+    """`result_strides` of operands of these shapes and strides."""
+    full = [layout for layout in layouts if len(layout[0]) > 1]
+    if not any(st.is_permuted(*layout) for layout in full):
         return None
-    probes = [np.lib.stride_tricks.as_strided(st._PROBE, t.shape, t.strides_) for t in full]
+    probes = [np.lib.stride_tricks.as_strided(st._PROBE, *layout) for layout in full]
     flags = [["readonly"]] * len(probes) + [["writeonly", "allocate"]]
     small = [np.lib.stride_tricks.as_strided(st._PROBE, [min(n, 2) for n in p.shape], p.strides) for p in probes]
     made = np.nditer([*small, None], op_flags=flags, op_dtypes=[np.int8] * (len(probes) + 1), order="K",
@@ -94,37 +113,83 @@ def result_strides(operands: list[Tensor], shape: Shape) -> Shape | None:
     return tuple(strides)
 
 
+# ---- forms -----------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a call of a ufunc comes to, whatever the values are."""
+
+    dtypes: tuple[np.dtype, ...]        # of inputs, then outputs
+    shape: Shape
+    kind: str
+    strides: Shape | None
+    loop: Callable
+    compares: bool                      # integers, with Python ints that may lie beyond them
+    checked: bool                       # whether values may be refused at run time
+
+
+Facts = tuple[Shape, Any, Shape]
+"""All that the form of a call depends on: shape, what promotion sees, strides."""
+
+
+def _facts(x: object) -> Facts:
+    if type(x) is Tensor:
+        return x.shape, x.weak_type() if x.kind == PYTHON else x.dtype, x.strides_
+    return (), weak_type(x), ()
+
+
+@lru_cache(maxsize=16384)
+def _form(ufunc: np.ufunc, operands: tuple[Facts, ...], outs: tuple[np.dtype | None, ...] | None = None,
+          casting: str = "same_kind", dtype: np.dtype | None = None, mask: tuple[Shape, Shape] | None = None) -> Form:
+    from reactant.frontends.numpy.elementwise import loop
+    dtypes = loop_dtypes(ufunc, (*(weak for _, weak, _ in operands), *(outs or (None,) * ufunc.nout)), casting, dtype)
+    shapes = [shape for shape, _, _ in operands] + ([] if mask is None else [mask[0]])
+    shape = st.broadcast_shapes(*shapes)
+    layouts = tuple((extents, strides) for extents, _, strides in operands) + (() if mask is None else (mask,))
+    return Form(dtypes, shape, ARRAY if any(shapes) else SCALAR, _strides_after(layouts, shape) if len(shape) > 1 else
+                None, loop(ufunc), ufunc in COMPARISONS.values() and dtypes[0].kind in "iu",
+                ufunc is np.power and dtypes[0].kind == "i")
+
+
 # ---- calls -----------------------------------------------------------------------------------------------------
 
-@located
 def call(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     """`ufunc.method(*inputs, **kwargs)` with at least one tensor among inputs and outputs."""
-    if method == "__call__":
-        return _call(ufunc, inputs, kwargs)
-    from reactant.frontends.numpy import ufunc_methods
-    return ufunc_methods.METHODS[method](ufunc, *inputs, **kwargs)
+    with source_map.location():
+        if method == "__call__":
+            return _call(ufunc, inputs, kwargs)
+        from reactant.frontends.numpy import ufunc_methods
+        return ufunc_methods.METHODS[method](ufunc, *inputs, **kwargs)
 
 
-@located
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator: Python numbers on both sides follow Python's rules, everything else NumPy's."""
-    from reactant.frontends.numpy import python_numbers
-    if python_numbers.both_python(x, y):
-        return python_numbers.binary(ufunc, x, y)
-    return _call(ufunc, (x, y), {})
+    with source_map.location():
+        if python_numbers.both_python(x, y):
+            return python_numbers.binary(ufunc, x, y)
+        return _call(ufunc, (x, y), {})
 
 
-@located
 def unary(ufunc: np.ufunc, x: Tensor) -> Any:
-    from reactant.frontends.numpy import python_numbers
-    if x.kind == PYTHON:
-        return python_numbers.unary(ufunc, x)
-    return _call(ufunc, (x,), {})
+    with source_map.location():
+        if x.kind == PYTHON:
+            return python_numbers.unary(ufunc, x)
+        return _call(ufunc, (x,), {})
+
+
+def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
+    """`target += x` and the others, on an array."""
+    if target.is_concrete() or ufunc.signature is not None:
+        return call(ufunc, "__call__", (target, x), {"out": (target,)})
+    with source_map.location():
+        operands = [target, x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x)]
+        form = _form(ufunc, tuple(map(_facts, operands)), (target.dtype,))
+        return _finish(_run_loop(ufunc, form, operands)[0], target, True, form.kind, form.strides)
 
 
 def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     if not kwargs and ufunc.signature is None and len(inputs) == ufunc.nin:
-        return _computed(ufunc, [x if type(x) is Tensor or isinstance(x, (bool, int, float, complex)) else wrap(x)
+        return _computed(ufunc, [x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x)
                                  for x in inputs])
     kwargs = dict(kwargs)
     out = kwargs.pop("out", None)
@@ -137,34 +202,40 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
         raise UnsupportedError(f"numpy.{ufunc.__name__}: argument 'signature' is not supported in compiled code.")
     if ufunc.signature is not None:
         return _generalised(ufunc, inputs, outs, kwargs, dtype)
-    operands = [x if type(x) is Tensor or isinstance(x, (bool, int, float, complex)) else wrap(x) for x in inputs]
+    operands = [x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x) for x in inputs]
     if all(o is None for o in outs) and where is True:
         return _computed(ufunc, operands, casting, dtype)
     if _known_in_place(operands, outs, where):
         return _write_known(ufunc, operands, outs, {"where": where, "casting": casting, "dtype": dtype})
-    types = (*(weak_type(x) for x in operands), *(None if o is None else o.dtype for o in outs))
-    dtypes = loop_dtypes(ufunc, types, casting, None if dtype is None else np.dtype(dtype))
-    shape = st.broadcast_shapes(*(x.shape if type(x) is Tensor else () for x in (*operands, where)))
-    results = _run_loop(ufunc, operands, dtypes, shape)
-    kind = result_kind([*operands, where])
-    strides = result_strides(operands, shape) if kind == ARRAY else None
-    finished = tuple(_finish(r, o, where, kind, strides) for r, o in zip(results, outs, strict=True))
+    where = where if where is True else wrap(where)
+    mask = None if where is True else (where.shape, where.strides_)
+    form = _form(ufunc, tuple(map(_facts, operands)), tuple(None if o is None else o.dtype for o in outs), casting,
+                 None if dtype is None else np.dtype(dtype), mask)
+    results = _run_loop(ufunc, form, operands)
+    finished = tuple(_finish(r, o, where, form.kind, form.strides) for r, o in zip(results, outs, strict=True))
     return finished[0] if len(finished) == 1 else finished
 
 
 def _computed(ufunc: np.ufunc, operands: list, casting: str = "same_kind", dtype: Any = None) -> Any:
     """A call that makes new arrays: no `out=`, no `where=`."""
-    if all(t.is_concrete() for t in operands if type(t) is Tensor):
+    if not _any_traced(operands):
         from reactant.frontends.numpy.implements import concretely, of_concrete
         return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype),
                            any(t.size > st.CONCRETE_ELEMENTS for t in operands if type(t) is Tensor))
-    types = (*map(weak_type, operands), *(None,) * ufunc.nout)
-    dtypes = loop_dtypes(ufunc, types, casting, None if dtype is None else np.dtype(dtype))
-    shape = st.broadcast_shapes(*[x.shape for x in operands if type(x) is Tensor])
-    kind = ARRAY if shape else result_kind(operands)
-    strides = result_strides(operands, shape) if len(shape) > 1 else None
-    results = [Tensor.of_value(value, kind, strides) for value in _run_loop(ufunc, operands, dtypes, shape)]
-    return results[0] if len(results) == 1 else tuple(results)
+    form = _form(ufunc, tuple(map(_facts, operands)), None, casting, None if dtype is None else np.dtype(dtype))
+    values = _run_loop(ufunc, form, operands)
+    if len(values) == 1:
+        return Tensor(st.Storage(form.shape, form.dtypes[-1], values[0]), kind=form.kind, strides=form.strides)
+    return tuple(Tensor(st.Storage(form.shape, d, value), kind=form.kind, strides=form.strides)
+                 for value, d in zip(values, form.dtypes[ufunc.nin:], strict=True))
+
+
+def _any_traced(operands: list) -> bool:
+    """Whether the content of one of the tensors is not known."""
+    for x in operands:
+        if type(x) is Tensor and not x.is_concrete():
+            return True
+    return False
 
 
 def _known_in_place(operands: list, outs: tuple, where: object) -> bool:
@@ -189,17 +260,29 @@ def _write_known(ufunc: np.ufunc, operands: list, outs: tuple, options: dict) ->
     return finished[0] if len(finished) == 1 else finished
 
 
-def _run_loop(ufunc: np.ufunc, operands: list, dtypes: tuple[np.dtype, ...], shape: Shape) -> list[ir.Value]:
-    from reactant.frontends.numpy.elementwise import checked, loop
-    beyond = _compared_beyond(ufunc, operands, dtypes[0])
-    if beyond is not None:
+def _run_loop(ufunc: np.ufunc, form: Form, operands: list) -> list[ir.Value]:
+    shape, dtypes = form.shape, form.dtypes
+    if form.compares and (beyond := _compared_beyond(ufunc, operands, dtypes[0])) is not None:
         return [ops.constant(beyond, bool, shape)]
-    values = [as_value(x, d) if type(x) is Tensor and x.shape == shape else st.broadcast(as_value(x, d), shape)
-              for x, d in zip(operands, dtypes, strict=False)]
-    checked(ufunc, values, dtypes)
-    result = loop(ufunc)(values, dtypes)
+    values = [_spread(x, d, shape) for x, d in zip(operands, dtypes, strict=False)]
+    if form.checked:
+        from reactant.frontends.numpy.elementwise import checked
+        checked(ufunc, values, dtypes)
+    result = form.loop(values, dtypes)
+    if len(dtypes) == ufunc.nin + 1 and isinstance(result, ir.Value):
+        return [cast(result, dtypes[-1])]
     return [cast(r, d) for r, d in zip(result if isinstance(result, (list, tuple)) else [result],
                                        dtypes[ufunc.nin:], strict=True)]
+
+
+def _spread(x: object, dtype: np.dtype, shape: Shape) -> ir.Value:
+    """An operand as a value of this dtype and shape."""
+    if type(x) is Tensor:
+        value = x.value()
+        if x.dtype is not dtype:
+            value = cast(value, dtype)
+        return value if x.shape == shape else st.broadcast(value, shape)
+    return ops.constant(_number(x, dtype), dtype, shape)
 
 
 def _compared_beyond(ufunc: np.ufunc, operands: list, dtype: np.dtype) -> bool | None:
@@ -215,7 +298,6 @@ def _compared_beyond(ufunc: np.ufunc, operands: list, dtype: np.dtype) -> bool |
 
 def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, strides: Shape | None) -> Any:
     """Store into `out` (masked by `where`) or make a new array."""
-    from reactant.ir.types import shape_of
     if out is None:
         if where is not True:
             mask = st.broadcast(as_value(where, np.dtype(bool)), shape_of(result))
@@ -224,9 +306,9 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
     if type(out) is not Tensor:
         from reactant.errors import ConstantWriteError
         raise ConstantWriteError("the array given as out=")
-    if np.broadcast_shapes(out.shape, shape_of(result)) != out.shape:
+    if (made := st.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
         raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape "
-                         f"{np.broadcast_shapes(out.shape, shape_of(result))}")
+                         f"{made}")
     if not out.writeable and not out.storage.constant:
         raise ValueError("output array is read-only")
     new = st.broadcast(cast(result, out.dtype), out.shape)
