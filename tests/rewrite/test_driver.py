@@ -1,7 +1,11 @@
 """What the engine owns: erasure, type checks, blame, budget, dead ops, locations, nested regions, reports."""
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import reactant.simplify
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.rewrite import (
@@ -13,9 +17,11 @@ from reactant.rewrite import (
     RuleSet,
     equations,
     match,
+    once,
     pure,
     registry,
     rewrite,
+    users,
     variables,
 )
 from reactant.rewrite.selftest import build_module
@@ -48,6 +54,31 @@ def test_a_rewrite_replaces_and_erases_what_is_dead():
     made = module(lambda a: ops.negate(ops.negate(ops.negate(a(3)))))
     assert rules("twice").apply(made.operation) == 1
     assert names(made) == {"negate": 1}
+
+
+@pytest.mark.parametrize("asks", ["users", "once"])
+def test_a_rule_that_counts_readers_is_asked_again_when_one_goes(asks):
+    equations(nothing=(match.multiply(x, 0.0), 0.0))
+    if asks == "users":
+        @rewrite(match.abs(x))
+        def lonely(x):
+            """Rewrite what alone reads its operand."""
+            return ops.sine(x) if users(x) == 1 else None
+    else:
+        equations(lonely=(match.abs(once(match.cosine(x))), match.sine(match.cosine(x))))
+
+    def build(a):
+        shared = ops.cosine(a(3))
+        return ops.add(ops.abs(shared), ops.multiply(ops.exponential(shared), 0.0))
+    assert rules("nothing", "lonely").apply(module(build).operation) == 2
+
+
+def test_only_rules_for_whole_ops_look_at_uses_by_themselves():
+    """Others have to ask by `users`, `readers`, `uses`, so that the engine knows when to ask them again."""
+    general = {"loop_branches", "loop_places", "loop_reads", "loop_windows", "loops", "needs", "target_buffers",
+               "target_loops", "target_versions"}
+    rooms = Path(reactant.simplify.__file__).parent
+    assert {path.stem for path in rooms.glob("*.py") if re.search(r"\.uses\b", path.read_text())} <= general
 
 
 def test_declining_after_building_is_an_error_that_names_the_rule():

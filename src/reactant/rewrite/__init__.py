@@ -22,7 +22,8 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
 * Parameters are the names the pattern binds, or `result_type`, `result_shape`, `result_dtype`, or `result` (to look at
   its consumers, never to build with).
 * Return a value (or number, or list for several results), or None to decline. Decide before you build. Never keep or
-  look up ops: `producer(value)` is a read-only look at what defines a value, `users(value)` counts its users.
+  look up ops: `producer(value)` is a read-only look at what defines a value, `users(value)` counts its users,
+  `uses(value)` are they (never `value.uses`: the engine has to know who asks).
 * Not bit-exact? `changes="rounding"` (as accurate) or `"association"` (may lose accuracy). Only right without NaN or
   infinity? `assumes="finite"`. Only for some dtypes? `dtypes="integer"`, "float", "real", "bool", ...
 * Ops with regions or many results: `@rewrite("stablehlo.while")` passes a `Site` (rewrite/site.py) whose tools inline,
@@ -44,8 +45,9 @@ from reactant.rewrite.site import (
     producer,
     readers,
     users,
+    uses,
 )
 
 __all__ = ["CHANGED", "Memory", "NotConverged", "NotConvergedWarning", "Producer", "Report", "RewriteError", "RuleSet",
            "Site", "captures", "consumers", "constant", "defined_in", "equations", "inside", "match", "named", "once",
-           "one_of", "producer", "pure", "readers", "rest", "rewrite", "splat", "users", "variables"]
+           "one_of", "producer", "pure", "readers", "rest", "rewrite", "splat", "users", "uses", "variables"]

@@ -42,11 +42,13 @@ root; gives the values of the rule's parameters."""
 
 class Row(NamedTuple):
     """A rule that may match. `settles`: an operand's owner matters to the match only by its kind, so that where it
-    fails, it fails as long as the op has these operands; `declines`: and so does the rule's function, see `rewrite`."""
+    fails, it fails as long as the op has these operands; `declines`: and so does the rule's function, see `rewrite`;
+    `asks`: it depends on who reads some value."""
     rule: Rule
     matcher: Matcher | None
     settles: bool = False
     declines: bool = False
+    asks: bool = True
 
 
 MAX_WIDTH = 3
@@ -458,7 +460,19 @@ class _Writer:
 @cache
 def _row(rule: Rule, pattern: Op) -> Row:
     settles = not any(isinstance(each, (Op, Once, Named)) for each in pattern.operands)
-    return Row(rule, _compiled(rule, pattern), settles, settles and rule.by_types)
+    return Row(rule, _compiled(rule, pattern), settles, settles and rule.by_types, _asks(pattern))
+
+
+def _asks(pattern: Pattern) -> bool:
+    """Whether a pattern demands that a value has one reader."""
+    match pattern:
+        case Once():
+            return True
+        case Named(_, inner):
+            return _asks(inner)
+        case Op():
+            return any(map(_asks, pattern.operands))
+    return False
 
 
 @cache

@@ -22,7 +22,7 @@ from reactant.ir import modules, ops
 from reactant.rewrite.compile import CONSTANT, Content, Root, Row, compile_rules, content_kind
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
-from reactant.rewrite.site import CHANGED, REVISION, Site, inside
+from reactant.rewrite.site import ASKED, CHANGED, REVISION, Site, inside
 
 
 class RewriteError(ReactantError):
@@ -98,6 +98,8 @@ class Memory:
         self.decoded: dict[int, dict[str, Any]] = {}
         """What matchers have decoded of an op's attributes."""
         self.seen: dict[int, Seen] = {}
+        self.asking: set[int] = set()
+        """Ops whose rules asked who reads a value: what they found may be different when a reader goes."""
         self.listed: dict[int, ir.Operation] | None = None
         """All ops with results in program order, as long as none has come or gone."""
         self.names: set[str] = set()
@@ -114,7 +116,7 @@ class Memory:
 
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
-        for each in (self.owners, self.contents, self.decoded, self.seen):
+        for each in (self.owners, self.contents, self.decoded, self.seen, self.asking):
             each.clear()
         self.listed = None
 
@@ -134,6 +136,7 @@ class Memory:
         self.contents.pop(address, None)
         self.decoded.pop(address, None)
         self.seen.pop(address, None)
+        self.asking.discard(address)
 
     def list(self, root: ir.Operation) -> dict[int, ir.Operation]:
         """The ops in `root` that have results, by their addresses, in program order."""
@@ -226,6 +229,7 @@ class _Run:
         created = self.created
         visited = 0
         before, known = ops.record(created), ops.know(self.memory.owners)
+        seen, look = self.memory.seen, self.look
         try:
             while stack:
                 key = stack.pop()
@@ -235,12 +239,18 @@ class _Run:
                 visited += 1
                 if first is not None and key in unchanged:
                     entry = first.get(op.name)
-                elif unused(op) and pure(op):
-                    self.erase(op)
-                    continue
                 else:
+                    results = op.results
+                    if next(iter(results[0].uses), None) is None and (len(results) == 1 or unused(op)) and pure(op):
+                        self.erase(op)
+                        continue
                     entry = table.get(op.name)
-                if entry is not None and self.visit(op, key, entry, created):
+                if entry is None:
+                    continue
+                known_of = seen.get(key)
+                if known_of is None or known_of[0] is not entry:
+                    known_of = look(op, key, entry, known_of)
+                if known_of[1] and self.visit(op, key, known_of, created):
                     if self.report.full:
                         break
                     if self.rewrites > self.budget:
@@ -259,17 +269,13 @@ class _Run:
         found = self.memory.list(root)
         return dict(found) if first is None else {address: op for address, op in found.items() if op.name in first}
 
-    def visit(self, op: ir.Operation, address: int, entry: Root, created: list[ir.Operation]) -> bool:
+    def visit(self, op: ir.Operation, address: int, known: Seen, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""
-        seen = self.memory.seen.get(address)
-        if seen is None or seen[0] is not entry:
-            seen = self.look(op, address, entry, seen)
-        _, rows, values, owners, decoded, places = seen
-        if not rows:
-            return False
+        entry, rows, values, owners, decoded, places = known
         again = []
+        ASKED[0] = False
         for row in rows:
-            rule, matcher, settles, declines = row
+            rule, matcher, settles, declines, asks = row
             if matcher is None:
                 if self.general(op, rule, created):
                     return True
@@ -282,7 +288,11 @@ class _Run:
                     return True
                 elif declines:
                     continue
+            if asks:
+                ASKED[0] = True
             again.append(row)
+        if ASKED[0]:
+            self.memory.asking.add(address)
         if len(again) < len(rows):
             self.memory.seen[address] = (entry, tuple(again), values, owners, decoded, places)
         return False
@@ -296,19 +306,21 @@ class _Run:
             values = list(op.operands)
             places = used(op, values)
         owners, key = [], []
-        for value, place, exact in zip(values, places, entry.exact, strict=False):
-            owner = memory.owners.get(place)
-            if owner is None:
-                owner = value.owner
-                if type(owner) is not ir.Block:     # blocks move from op to op
-                    memory.owners[place] = owner
-            kind: Any = type(owner)
-            if exact and kind is CONSTANT:
-                kind = memory.contents.get(place)
-                if kind is None:
-                    kind = memory.contents[place] = content_kind(owner)
-            owners.append(owner)
-            key.append(kind)
+        if entry.width:
+            known, contents = memory.owners, memory.contents
+            for value, place, exact in zip(values, places, entry.exact, strict=False):
+                owner = known.get(place)
+                if owner is None:
+                    owner = value.owner
+                    if type(owner) is not ir.Block:     # blocks move from op to op
+                        known[place] = owner
+                kind: Any = type(owner)
+                if exact and kind is CONSTANT:
+                    kind = contents.get(place)
+                    if kind is None:
+                        kind = contents[place] = content_kind(owner)
+                owners.append(owner)
+                key.append(kind)
         rows = entry.rows.get(tuple(key))
         if rows is None:
             rows = entry.select(tuple(key))
@@ -324,20 +336,19 @@ class _Run:
         ops.build_before(op)
         try:
             value = rule.body(*found)
-            if value is not None and not isinstance(value, ir.Value):
-                value = self.as_values(value, op)
+            if value is None and not created:
+                return False
+            new = [value] if isinstance(value, ir.Value) else self.as_values(value, op) if value is not None else None
         except Exception as error:
             raise self.blame(rule, op, f"raised {type(error).__name__}: {error}") from error
         finally:
             ops.leave()
-        if value is None:
-            if created:
-                raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
-            return False
+        if new is None:
+            raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
         if self.report.last_allowed:
             self.note(op, rule, op.get_asm(), created)
         location = op.location
-        self.replace(op, rule, [value] if isinstance(value, ir.Value) else value, created)
+        self.replace(op, rule, new, created)
         self.report.add(rule.name, perf_counter() - started, location)
         self.count(rule)
         return True
@@ -392,9 +403,7 @@ class _Run:
             if old == value:
                 raise self.blame(rule, op, "gave the value itself as its replacement.")
         touched = [use.owner.operation for old in results for use in old.uses]
-        for user in touched:
-            self.memory.changed(user)
-        if modules.LOOP_POLICY in op.attributes:      # what the user says of a loop holds for what becomes of it
+        if len(op.regions) and modules.LOOP_POLICY in op.attributes:    # what the user says of a loop, holds
             for each in created:
                 if each.name == op.name and each.block == op.block:
                     each.attributes[modules.LOOP_POLICY] = op.attributes[modules.LOOP_POLICY]
@@ -403,6 +412,7 @@ class _Run:
         if self.verify:
             self.check(op, rule, [*created, *touched])
         for user in reversed(touched):
+            self.memory.changed(user)
             self.push(user)
             for result in user.results:  # patterns look two ops deep, so users of users may match now
                 for use in result.uses:
@@ -444,6 +454,18 @@ class _Run:
                 self.queued[key] = op
                 self.stack.append(key)
 
+    def wake(self, op: ir.Operation) -> None:
+        """Look again at an op that uses or makes a value which has lost a reader, if its rules asked for readers."""
+        results = op.results
+        if len(results):
+            key = hash(results[0])
+            memory = self.memory
+            if key in memory.asking or (key not in memory.seen and op.name in self.table):
+                self.unchanged.discard(key)
+                if key not in self.queued:
+                    self.queued[key] = op
+                    self.stack.append(key)
+
     def erase(self, op: ir.Operation) -> None:
         """Erase an op whose results have no users, and look again at what it used."""
         REVISION[0] += 1
@@ -459,17 +481,30 @@ class _Run:
             for child in nested:
                 self.forget_results(child)
         op.erase()
+        known = memory.owners
         for value in operands:
-            owner = ops.owner(value)
+            owner = known.get(hash(value))
+            if owner is None:
+                owner = value.owner
             kind = type(owner)
             if kind is ir.Block:
                 continue
-            uses = list(itertools.islice(value.uses, READERS + 1))
-            if len(uses) <= 1 and (kind is not CONSTANT or not uses):       # dead now, or `once` may hold
+            uses = iter(value.uses)
+            one = next(uses, None)
+            if one is None:     # dead now
                 self.push(owner.operation)
-            if len(uses) <= READERS and kind is not CONSTANT:     # so may what a rule demands of all readers
-                for use in reversed(uses):
-                    self.push(use.owner.operation)
+                continue
+            if kind is CONSTANT:
+                continue
+            other = next(uses, None)
+            if other is None:       # `once` may hold
+                self.wake(owner.operation)
+                self.wake(one.owner.operation)
+                continue
+            readers = [one, other, *itertools.islice(uses, READERS - 1)]
+            if len(readers) <= READERS:     # so may what a rule demands of all readers
+                for use in reversed(readers):
+                    self.wake(use.owner.operation)
 
     def count(self, rule: Rule) -> None:
         REVISION[0] += 1

@@ -26,6 +26,17 @@ REVISION = [0]
 """Counts what the engine does: an analysis of an op is good as long as this stays as it is."""
 
 
+ASKED = [False]
+"""Whether a rule has asked who reads a value since the engine put this to False: then it is asked again when a reader
+goes. Rules with a pattern ask by `users`, `readers`, `consumers` and `uses`, never a value itself."""
+
+
+def uses(value: ir.Value) -> Any:
+    """The uses of a value, for rules."""
+    ASKED[0] = True
+    return value.uses
+
+
 def operation(value: ir.Value) -> ir.Operation | None:
     """The op that defines a value; None for block arguments."""
     owner = ops.owner(value)
@@ -202,11 +213,11 @@ def consumers(value: ir.Value) -> list[Producer]:
 
 def readers(value: ir.Value) -> Iterator[Producer]:
     """`consumers` one by one, for who may stop early."""
-    for use in value.uses:
+    for use in uses(value):
         yield Producer(use.owner.operation)
 
 
 def users(value: ir.Value) -> int:
     """Number of ops that use a value (an op that uses it twice counts twice). More than `MANY` are not counted: rules
     ask for one, two or several, and a parameter of the program may have thousands."""
-    return sum(1 for _ in islice(value.uses, MANY))
+    return sum(1 for _ in islice(uses(value), MANY))

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import match, named, once, one_of, rest, rewrite, users, variables
+from reactant.rewrite import match, named, once, one_of, rest, rewrite, users, uses, variables
 
 x, y, u, v, n, s, t, e, d, p, _x = variables("x y u v n s t e d p _x")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
@@ -168,8 +169,8 @@ class _Windows:
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((2, 0), (5, 4)), ((0, 0), (2, 4)))))
 def update_buries_earlier_ones(result, x, u, starts):
     """an update with a known window makes those before it that lie inside that window unnecessary"""
-    low = None if _continued(result, None) else known_starts(starts, shape_of(x), shape_of(u))
-    if low is None:
+    low = known_starts(starts, shape_of(x), shape_of(u))
+    if low is None or _continued(result, None, low, shape_of(u)):
         return None
     windows = _Windows()
     windows.add(low, shape_of(u))
@@ -209,10 +210,10 @@ def updates_side_by_side(result, x, u, starts):
     """updates that together cover the array, side by side in one dimension, are a concatenation"""
     shape, extents = shape_of(x), shape_of(u)
     split = [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole]
-    if len(split) != 1 or not size(shape) or _continued(result, extents):
+    if len(split) != 1 or not size(shape):
         return None
     low = known_starts(starts, shape, extents)
-    if low is None:
+    if low is None or _continued(result, extents, low, extents):
         return None
     parts, array, covered = {low[split[0]]: u}, x, extents[split[0]]
     for _ in range(LONGEST_CHAIN):
@@ -241,16 +242,31 @@ def updates_side_by_side(result, x, u, starts):
     return ops.concatenate([parts[a] for a in ordered], split[0])
 
 
-def _continued(result: ir.Value, window: Sequence[int] | None) -> bool:
-    """Whether the next thing that happens to an updated array is another update (of that shape): then that one looks
-    at the whole series, and a long series does not cost its square."""
-    uses = iter(result.uses)
-    first = next(uses, None)
-    if first is None or next(uses, None) is not None or first.operand_number:
-        return False
-    reader = first.owner
-    return reader.name == "stablehlo.dynamic_update_slice" \
-        and (window is None or shape_of(reader.operands[1]) == tuple(window))
+def _continued(result: ir.Value, window: Sequence[int] | None, low: Sequence[int], extents: Sequence[int]) -> bool:
+    """Whether the next thing that happens to an array after an update of `extents` at `low` is another update (of shape
+    `window`): then that one looks at the whole series, and a long series does not cost its square. Slices that read
+    only what was written, or nothing of it, do not count: they are about to become slices of something else."""
+    following = None
+    for count, use in enumerate(uses(result)):
+        reader = use.owner
+        if reader.name == "stablehlo.dynamic_update_slice" and not use.operand_number and following is None:
+            following = reader
+        elif count == MOST_READERS or reader.name != "stablehlo.slice" or not _is_apart_or_inside(reader, low, extents):
+            return False
+    return following is not None and (window is None or shape_of(following.operands[1]) == tuple(window))
+
+
+MOST_READERS = 8
+"""Of an updated array, that are looked through."""
+
+
+def _is_apart_or_inside(reader: ir.OpView, low: Sequence[int], extents: Sequence[int]) -> bool:
+    """Whether a slice lies inside a window or shares nothing with it."""
+    attributes = reader.attributes
+    bounds = list(zip(attr.decode(attributes["start_indices"]), attr.decode(attributes["limit_indices"]), low, extents,
+                      strict=True))
+    return any(end <= a or start >= a + n for start, end, a, n in bounds) \
+        or all(a <= start and end <= a + n for start, end, a, n in bounds)
 
 
 @rewrite(match.dynamic_update_slice(x, match.dynamic_slice(x, rest("others")), rest("starts")),

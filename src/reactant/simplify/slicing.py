@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, variables
+from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, uses, variables
 from reactant.simplify.chains import is_computed
 from reactant.simplify.contents import constant_starts, is_splat
 from reactant.simplify.indexmaps import replaced, reshape_groups
@@ -48,7 +48,7 @@ def _only_read_in_pieces(value: ir.Value) -> bool:
     """Whether all uses of a value are slices which together have no more elements than it: then slicing before
     computing computes no more."""
     left = size(shape_of(value))
-    for count, use in enumerate(value.uses):
+    for count, use in enumerate(uses(value)):
         reader = use.owner
         if reader.name != "stablehlo.slice":
             return count == 0 and users(value) == 1

@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
-from reactant.rewrite import Site, match, once, rewrite, splat, variables
+from reactant.rewrite import Site, match, once, rewrite, splat, uses, variables
 from reactant.simplify.target_costs import costs
 
 x, y, numbers, d, p = variables("x y numbers d p")
@@ -96,7 +96,7 @@ def spread(value: ir.Value, depth: int = 6) -> bool:
     and computes the value anew for each of them."""
     if not depth:
         return False
-    for use in value.uses:
+    for use in uses(value):
         user = use.owner.operation
         if user.name == "stablehlo.broadcast_in_dim" and size(shape_of(user.results[0])) > size(shape_of(value)):
             return True
