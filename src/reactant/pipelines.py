@@ -86,17 +86,18 @@ PASSES: dict[str, Any] = {
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "chains", "slicing",
                      "dynamic_slicing", "needs", "masked_updates", "indexing", "gathering", "reduction", "sums",
                      "contraction", "structured", "rerolling", "sorting", "fourier", "complex_numbers", "random_bits",
-                     "solving", "factorizations", "block_systems", "low_rank", "loop_branches", "loop_borders", "products", "bands", "blocks",
-                     "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
+                     "solving", "factorizations", "block_systems", "low_rank", "toeplitz", "loop_branches",
+                     "loop_borders", "products", "bands", "blocks", "control_flow", "flags", "conditional_updates",
+                     "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"))
 
-TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_forms",
+TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_systems", "target_forms",
                    "target_products", "target_loops", "loop_windows", "loop_reads", "shape", "chains", "slicing",
                    "dynamic_slicing", "logic", "cleanup"))
 
-NATIVE = Fixpoint(("target", "target_windows", "target_forms", "arithmetic", "shape", "chains", "slicing", "logic",
-                   "cleanup"))
+NATIVE = Fixpoint(("target", "target_windows", "target_forms", "target_systems", "arithmetic", "shape", "chains",
+                   "slicing", "logic", "cleanup"))
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""
 
 # Reads go to the newest version of an array before loops decide whether they need a second buffer for it.

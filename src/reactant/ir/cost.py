@@ -139,6 +139,8 @@ def _library_flops(op: ir.Operation) -> float:
     routine = name[len("lapack_x"):].removesuffix("_ffi") if name.startswith("lapack_") else ""
     if routine == "trsm":
         return float(_elements(op.results) * shape_and_dtype(op.operands[0].type)[0][-1])
+    if routine == "gtsv":
+        return 6.0 * _elements(op.results[3:4])
     if routine not in LAPACK:
         return float(_elements(op.results))
     shape = shape_and_dtype(op.operands[0].type)[0]

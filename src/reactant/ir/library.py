@@ -149,6 +149,20 @@ def _getrf(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]
     return _each(one, *operands)
 
 
+def _gtsv(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    low, middle, up, right = operands
+    lead, n = right.shape[:-2], right.shape[-2]
+    solved, failed = np.empty_like(right), np.zeros(lead, np.int32)
+    for place in np.ndindex(*lead):
+        whole = np.diag(middle[place]) + np.diag(up[place][:-1], 1) + np.diag(low[place][1:], -1)
+        try:
+            solved[place] = np.linalg.solve(whole, right[place])
+        except np.linalg.LinAlgError:
+            solved[place], failed[place] = np.nan, n
+    left_behind = [np.full_like(each, np.nan) for each in operands[:3]]
+    return [*left_behind, solved, failed]
+
+
 def _geqrf(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
     import scipy.linalg
 
@@ -172,5 +186,5 @@ def _orgqr(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]
 TABLE |= {"stablehlo.fft": _fft, "stablehlo.cholesky": _cholesky, "stablehlo.triangular_solve": _triangular_solve}
 for _letter in "sdcz":
     TABLE |= {f"stablehlo.custom_call@lapack_{_letter}{_routine}_ffi": _function for _routine, _function in (
-        ("trsm", _trsm), ("potrf", _potrf), ("getrf", _getrf), ("geqrf", _geqrf),
+        ("trsm", _trsm), ("potrf", _potrf), ("getrf", _getrf), ("geqrf", _geqrf), ("gtsv", _gtsv),
         ("orgqr" if _letter in "sd" else "ungqr", _orgqr))}

@@ -50,8 +50,10 @@ from reactant.simplify import (
     target_loops,
     target_products,
     target_stencils,
+    target_systems,
     target_updates,
     target_windows,
+    toeplitz,
 )
 
 __all__ = [
@@ -105,6 +107,8 @@ __all__ = [
     "target_loops",
     "target_products",
     "target_stencils",
+    "target_systems",
     "target_updates",
     "target_windows",
+    "toeplitz",
 ]

@@ -20,7 +20,7 @@ from reactant.rewrite import Producer, once, one_of, producer, rewrite, variable
 from reactant.rewrite.pattern import body_of
 from reactant.simplify.contraction import dot
 from reactant.simplify.indexing import known_content
-from reactant.simplify.masks import mask_of
+from reactant.simplify.masks import Mask, mask_of, outside
 from reactant.simplify.products import poisoned
 
 x, y, z, d = variables("x y z d")
@@ -46,6 +46,8 @@ class Banded:
     shape: tuple[int, int]
     lines: dict[int, Line]
     constant: bool = False
+    scaled: bool = False
+    """Whether rows or columns have been multiplied by run-time numbers: if one is not finite, its zeros are NaN."""
 
     def rows(self, offset: int) -> tuple[int, int]:
         """The rows that reach a diagonal."""
@@ -113,17 +115,33 @@ def _constant(value: ir.Value, made: Producer, depth: int) -> Banded | None:
 
 
 def _select(value: ir.Value, made: Producer, depth: int) -> Banded | None:
-    zero = ops.constant_value(made.operands[2])
-    if zero is None or any(zero.strides) or not zero.size or zero.flat[0] != 0:
+    shape = shape_of(value)
+    low, high, inside = 1 - shape[0], shape[1] - 1, value
+    while made is not None and made.name == "stablehlo.select":         # triu(tril(x)) is masked twice
+        kept = _kept(made, shape)
+        if kept is None:
+            break
+        low, high, inside = max(low, kept[0].low), min(high, kept[0].high), kept[1]
+        made = producer(inside)
+    if inside is value or high - low >= BANDS:
         return None
-    mask = mask_of(made.operands[0])
-    if mask is None or mask.high - mask.low >= BANDS:
-        return None
-    offsets = range(mask.low, mask.high + 1)
-    inner = bands_of(made.operands[1], depth - 1)
+    inner = bands_of(inside, depth - 1)
     if inner is not None:
-        return Banded(inner.shape, {k: line for k, line in inner.lines.items() if k in offsets}, inner.constant)
-    return Banded(shape_of(value), {k: diagonal_line(made.operands[1], k) for k in offsets})
+        return Banded(inner.shape, {k: line for k, line in inner.lines.items() if low <= k <= high}, inner.constant,
+                      inner.scaled)
+    return Banded(shape, {k: diagonal_line(inside, k) for k in range(low, high + 1)})
+
+
+def _kept(made: Producer, shape: Sequence[int]) -> tuple[Mask, ir.Value] | None:
+    """Between which diagonals a select keeps a matrix, zeros standing elsewhere, and the matrix."""
+    mask = mask_of(made.operands[0])
+    if mask is None:
+        return None
+    for side, found in ((1, mask), (2, outside(mask, shape))):
+        zero = ops.constant_value(made.operands[3 - side])
+        if found is not None and zero is not None and zero.size and not any(zero.strides) and zero.flat[0] == 0:
+            return found, made.operands[side]
+    return None
 
 
 def _convert(value: ir.Value, made: Producer, depth: int) -> Banded | None:
@@ -151,7 +169,7 @@ def _pad(value: ir.Value, made: Producer, depth: int) -> Banded | None:
         first, last = reached(shape, offset)
         before, after = inner.rows(k)[0] + low[0] - first, last - (inner.rows(k)[1] + low[0])
         lines[offset] = _extended(line, before, after) if before or after else line
-    return Banded(shape, lines, inner.constant)
+    return Banded(shape, lines, inner.constant, inner.scaled)
 
 
 def _extended(line: Line, before: int, after: int) -> Line:
@@ -169,7 +187,7 @@ def _sum(value: ir.Value, made: Producer, depth: int) -> Banded | None:
         other = lines.get(k)
         alone = line if combine is ops.add else _negated(line)
         lines[k] = alone if other is None else _combined(combine, other, line)
-    return Banded(left.shape, lines, left.constant and right.constant)
+    return Banded(left.shape, lines, left.constant and right.constant, left.scaled or right.scaled)
 
 
 def _combined(combine: Callable[..., ir.Value], left: Line, right: Line) -> Line:
@@ -183,7 +201,7 @@ def _negated(line: Line) -> Line:
 def _negate(value: ir.Value, made: Producer, depth: int) -> Banded | None:
     inner = bands_of(made.operands[0], depth - 1)
     return None if inner is None else Banded(
-        inner.shape, {k: _negated(line) for k, line in inner.lines.items()}, inner.constant)
+        inner.shape, {k: _negated(line) for k, line in inner.lines.items()}, inner.constant, inner.scaled)
 
 
 def _scaled(value: ir.Value, made: Producer, depth: int) -> Banded | None:
@@ -196,7 +214,18 @@ def _scaled(value: ir.Value, made: Producer, depth: int) -> Banded | None:
         inner = bands_of(matrix, depth - 1)
         return None if inner is None else Banded(
             inner.shape, {k: _times(line, number.flat[0], made.name == "stablehlo.divide")
-                          for k, line in inner.lines.items()}, inner.constant)
+                          for k, line in inner.lines.items()}, inner.constant, inner.scaled)
+    if made.name == "stablehlo.divide":
+        return None
+    for matrix, other in (made.operands, made.operands[::-1]):
+        spread = producer(other)
+        if spread is None or spread.name != "stablehlo.broadcast_in_dim" or sum(
+                n != 1 for n in shape_of(spread.operands[0])) > 1:
+            continue
+        inner = bands_of(matrix, depth - 1)
+        if inner is not None:
+            return Banded(inner.shape, {k: _combined(ops.multiply, line, diagonal_line(other, k))
+                                        for k, line in inner.lines.items()}, False, True)
     return None
 
 
@@ -213,7 +242,7 @@ def _transpose(value: ir.Value, made: Producer, depth: int) -> Banded | None:
     inner = bands_of(made.operands[0], depth - 1)
     # the diagonal k from its first element on is the diagonal -k of the transpose from its first element on
     return None if inner is None else Banded(inner.shape[::-1], {-k: line for k, line in inner.lines.items()},
-                                             inner.constant)
+                                             inner.constant, inner.scaled)
 
 
 def _scatter(value: ir.Value, made: Producer, depth: int) -> Banded | None:
@@ -242,7 +271,7 @@ def _scatter(value: ir.Value, made: Producer, depth: int) -> Banded | None:
             return ops.add(old.build(), ops.pad(update, 0, (before,), (after,)) if before or after else update)
         return ops.dynamic_update_slice(old.build(), update, [ops.constant(before, np.int64)]) \
             if before or after else update
-    return Banded(shape, inner.lines | {offset: Line(line)})
+    return Banded(shape, inner.lines | {offset: Line(line)}, False, inner.scaled)
 
 
 _READERS: dict[str, Callable[[ir.Value, Producer, int], Banded | None]] = {
@@ -266,7 +295,7 @@ def _product(x: ir.Value, y: ir.Value, d: DotDimensions, dtype: np.dtype) -> tup
             continue
         columns = size(shape_of(other)) // max(shape_of(other)[d.contracting_dims[1 - side][0]], 1)
         found = bands_of(matrix) if columns else None
-        if found is None or not found.lines or found.constant:
+        if found is None or not found.lines or found.constant or found.scaled:
             continue
         k = d.contracting_dims[side][0]
         if shape_of(matrix)[k] * (columns + 4) < 10 * (len(found.lines) + 1) * columns:
@@ -298,7 +327,7 @@ def _total(values: ir.Value, matrix: Banded, weighted: bool = True) -> ir.Value:
     return total
 
 
-def _diagonals(a: Any, *offsets: int, side: int = 16) -> ir.Value:
+def diagonals(a: Any, *offsets: int, side: int = 16) -> ir.Value:
     """A matrix with run-time diagonals, for examples."""
     total = None
     for k in offsets:
@@ -322,11 +351,11 @@ def _written(a: Any, side: int = 16) -> ir.Value:
 
 
 _EXAMPLES = (
-    lambda a: ops.dot_general(_diagonals(a, -1, 0, 1), a(16), contracting_dims=((1,), (0,))),
-    lambda a: ops.dot_general(_diagonals(a, -1, 2), a(16, 1), contracting_dims=((0,), (0,))),
-    lambda a: ops.dot_general(a(1, 16), _diagonals(a, -1, 0), contracting_dims=((1,), (0,))),
+    lambda a: ops.dot_general(diagonals(a, -1, 0, 1), a(16), contracting_dims=((1,), (0,))),
+    lambda a: ops.dot_general(diagonals(a, -1, 2), a(16, 1), contracting_dims=((0,), (0,))),
+    lambda a: ops.dot_general(a(1, 16), diagonals(a, -1, 0), contracting_dims=((1,), (0,))),
     lambda a: ops.dot_general(_written(a), a(16), contracting_dims=((1,), (0,))),
-    lambda a: ops.dot_general(ops.pad(_diagonals(a, 0, side=20), 0, (1, 0), (0, 1)), a(21),
+    lambda a: ops.dot_general(ops.pad(diagonals(a, 0, side=20), 0, (1, 0), (0, 1)), a(21),
                               contracting_dims=((1,), (0,))))
 _COUNTER = lambda a: ops.dot_general(a(16, 16), a(16), contracting_dims=((1,), (0,)))  # noqa: E731
 
@@ -372,7 +401,7 @@ def _applied(value: ir.Value, values: ir.Value, k: int, depth: int = 4) -> Calla
         inner = _applied(made.operands[0], values, k, depth - 1)
         return None if inner is None else _negated(Line(inner)).build
     matrix = bands_of(value)
-    if matrix is not None and matrix.lines:
+    if matrix is not None and matrix.lines and not matrix.scaled:
         turned = matrix if k == 1 else Banded(matrix.shape[::-1], {-n: line for n, line in matrix.lines.items()})
         return lambda: _total(values, turned)
     if made.name != "stablehlo.multiply":
@@ -406,7 +435,7 @@ def _outer(a: Any, side: int = 16) -> ir.Value:
 @rewrite(dot(once(one_of(("stablehlo.add", "stablehlo.subtract"), x, z, template="o")), y), dtypes="float",
          changes="association", assumes="finite",
          example=(lambda a: ops.dot_general(ops.add(a(16, 16), _outer(a)), a(16), contracting_dims=((1,), (0,))),
-                  lambda a: ops.dot_general(ops.subtract(_diagonals(a, 0), ops.multiply(_outer(a), 2)), a(16, 2),
+                  lambda a: ops.dot_general(ops.subtract(diagonals(a, 0), ops.multiply(_outer(a), 2)), a(16, 2),
                                             contracting_dims=((0,), (0,)))),
          counter=(lambda a: ops.dot_general(ops.add(a(16, 16), a(16, 16)), a(16), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(ops.add(a(16, 16), _outer(a)), a(16, 9), contracting_dims=((1,), (0,)))))

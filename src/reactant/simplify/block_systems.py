@@ -1,10 +1,10 @@
 """Systems of equations and determinants of matrices that are put together of blocks among zeros.
 
-LU with partial pivoting of a block-diagonal matrix never looks beyond a block, so its factors are those of the blocks.
-Of a block-triangular one it may take pivots from other blocks. Substituting block by block leaves a residual of the size
-of a rounding error all the same: each diagonal block is no worse conditioned than the whole matrix (its inverse is a part
-of the inverse). So all rules here keep the accuracy of LU. Where an elimination would carry NaN from block to block, what
-is not finite makes NaN of everything it would have met.
+LU with partial pivoting of a block-diagonal matrix never looks beyond a block, so its factors are those of the
+blocks. Of a block-triangular one it may take pivots from other blocks. Substituting block by block leaves a residual of
+the size of a rounding error all the same: each diagonal block is no worse conditioned than the whole matrix (its
+inverse is a part of the inverse). So all rules here keep the accuracy of LU. Where an elimination would carry NaN from
+block to block, what is not finite makes NaN of everything it would have met.
 """
 from __future__ import annotations
 

@@ -487,7 +487,7 @@ def cholesky_reads_one_triangle(site: Site):
 def cholesky_of_diagonal(site: Site):
     """cholesky(diag(v)) = diag(sqrt(v)); no success where an element is not positive"""
     found = bands_of(site.operands[0]) if _is_potrf(site.op) else None
-    if found is None or set(found.lines) != {0}:
+    if found is None or set(found.lines) != {0} or found.scaled:
         return None
     vector = found.lines[0].build()
     good = ops.reduce(ops.compare(vector, 0, "GT"), ops.constant(True), (0,), "and")

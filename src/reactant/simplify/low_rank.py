@@ -1,11 +1,11 @@
-"""A diagonal matrix plus a product of few columns: systems by Sherman, Morrison and Woodbury, determinants by the lemma.
+"""A diagonal matrix plus a product of few columns: systems by Sherman, Morrison and Woodbury, and determinants.
 
 (d + u v')^-1 = d^-1 - d^-1 u (1 + v' d^-1 u)^-1 v' d^-1 and det(d + u v') = det(d) det(1 + v' d^-1 u), where d is
 diagonal and u has k columns: n k^2 operations in place of n^3.
 
 Both lose accuracy where d is much worse conditioned than d + u v' (Yip, SIAM J. Sci. Stat. Comput. 7, 1986): with the
-smallest element of d near zero, the two terms nearly cancel. So they change "association" and are off by default, and d is
-looked at when the program runs: unless its elements lie within a factor of 1 / sqrt(eps) of each other, LU does it.
+smallest element of d near zero, the two terms nearly cancel. So they change "association" and are off by default, and
+d is looked at when the program runs: unless its elements are within a factor of 1 / sqrt(eps) of each other, it is LU.
 """
 from __future__ import annotations
 
@@ -154,7 +154,8 @@ def solve_with_low_rank(a, b, t, result):
 
 @rewrite("stablehlo.custom_call", changes="association", assumes="finite",
          example=(lambda a: _determinant(_matrix(a)), lambda a: _determinant(_matrix(a, True))),
-         counter=(lambda a: _determinant(_outer(a)), lambda a: _determinant(ops.add(side_of(a, 8, 8), side_of(a, 8, 8)))))
+         counter=(lambda a: _determinant(_outer(a)),
+                  lambda a: _determinant(ops.add(side_of(a, 8, 8), side_of(a, 8, 8)))))
 def determinant_with_low_rank(site: Site):
     """det(c 1 + u v') = c^n det(1 + v' u / c), for a known number c"""
     found = updated(site.operands[0]) if _getrf(site.op) else None

@@ -63,6 +63,10 @@ class Costs:
     for never."""
     scan_turns: int
     """Least turns of a loop that carries a recurrence for which it becomes an associative scan; 0 for never."""
+    toeplitz_as_convolution: int
+    """Least side of a Toeplitz matrix whose product with a vector becomes a convolution; 0 for never."""
+    banded_solve: int
+    """Least side of a tridiagonal system that LAPACK's routine for such solves, not LU; 0 where there is none."""
 
 
 CPU = Costs(
@@ -88,6 +92,8 @@ CPU = Costs(
     transposed_factor=4,             # (512, 512)' (512, n), f32: 1: 0.2x, 4: 3.9x, 16: 3.1x, 512: 1.3x; f64: 2: 0.9x,
                                      # 4: 1.1x, 16: 1.9x, 512: 2.0x; gradients of weights, (800, 32)' (800, 256): 2.5x
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
+    toeplitz_as_convolution=512,     # gather and product over convolution: 256: 0.8x, 1024: 2.0x, 2048: 3.0x
+    banded_solve=8,                  # LU over the tridiagonal routine
 )
 """AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
 
@@ -114,6 +120,8 @@ GPU = Costs(
     chunk_bytes=1 << 26,             # the L2 cache (50 MB of H100, 40 of A100) holds most of it
     transposed_factor=0,             # cuBLAS takes either
     scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
+    toeplitz_as_convolution=0,       # not measured
+    banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )
 """Not measured: from published figures of H100 and A100 (NVIDIA's data sheets: 3.35 and 2.0 TB/s, 67 and 19.5 Tflop/s
 of f32, 989 and 312 of bf16 on tensor cores; warps of 32) and of a launch (3 to 5 us)."""
@@ -140,6 +148,8 @@ TPU = Costs(
     chunk_bytes=1 << 26,             # VMEM has 16 to 128 MB; a chunk is far above a launch
     transposed_factor=0,             # the compiler chooses layouts
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
+    toeplitz_as_convolution=0,       # not measured
+    banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )
 """Not measured: from the published figures of Cloud TPU (v4: 275 Tflop/s of bf16 on four 128x128 matrix units a core,
 1.2 TB/s, 8x128 vector registers; v5e: 197 and 0.82) and the performance guide of Cloud TPU (tiling, padding)."""

@@ -1,0 +1,100 @@
+"""The last stage: systems and products of structured matrices, where the target has a routine that fits.
+
+LAPACK's `gtsv` eliminates with partial pivoting, as LU of the whole matrix does: it takes the same pivots and is as
+accurate, in 8 n operations rather than n^3. Derivatives and batches are made before, of the system as it was.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, is_complex, shape_of, tensor_type
+from reactant.rewrite import rewrite, variables
+from reactant.simplify.bands import Banded, bands_of, diagonals
+from reactant.simplify.block_systems import finite, system
+from reactant.simplify.contraction import dot
+from reactant.simplify.factorizations import solution
+from reactant.simplify.solving import side_of, solve, steady
+from reactant.simplify.target_costs import costs
+from reactant.simplify.toeplitz import convolved, factors, toeplitz
+
+x, y, d, a, b = variables("x y d a b")
+
+
+def _line(matrix: Banded, offset: int, like: ir.Value) -> ir.Value:
+    """A diagonal as `gtsv` wants it: as long as the matrix has rows, by row, with a zero where it has none."""
+    n = matrix.shape[0]
+    line = matrix.lines.get(offset)
+    if line is None:
+        return ops.constant(0, dtype_of(like), (n,))
+    first, last = matrix.rows(offset)
+    return ops.pad(line.build(), 0, (first,), (n - last,))
+
+
+def tridiagonal_solve(low: ir.Value, middle: ir.Value, up: ir.Value, right: ir.Value) -> list[ir.Value]:
+    """LAPACK's routine as JAX calls it: (solution, 0 for success); element i of `low` stands left of the diagonal."""
+    letter = {"float32": "s", "float64": "d"}[dtype_of(right).name]
+    layouts = ["dense<0> : tensor<1xindex>"] * 3 + ["dense<[0, 1]> : tensor<2xindex>"]
+    attributes = {"mhlo.backend_config": ir.Attribute.parse("{}"), "api_version": ir.Attribute.parse("4 : i32"),
+                  "operand_layouts": ir.Attribute.parse(f"[{', '.join(layouts)}]"),
+                  "result_layouts": ir.Attribute.parse(f"[{', '.join(layouts)}, dense<> : tensor<0xindex>]")}
+    operands = [low, middle, up, right]
+    made = ops.custom_call(f"lapack_{letter}gtsv_ffi", operands,
+                           [*(v.type for v in operands), tensor_type((), np.dtype(np.int32))], attributes=attributes)
+    return [made[3], made[4]]
+
+
+def _tridiagonal(a: Any, side: int = 16) -> ir.Value:
+    """A tridiagonal matrix of float64 with a large diagonal, for examples."""
+    return ops.add(diagonals(a, -1, 1, side=side), ops.multiply(ops.convert(ops.compare(
+        ops.iota((side, side), np.int32, 0), ops.iota((side, side), np.int32, 1), "EQ"), np.float64), 4.0))
+
+
+class _Small:
+    """Numbers between -1 and 1 in float64, for examples."""
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, a: Any):
+        self.a = a
+
+    def __call__(self, *shape: int) -> ir.Value:
+        return side_of(self.a, *shape)
+
+
+@rewrite(solve(), changes="rounding",
+         example=lambda a: system(_tridiagonal(_Small(a)), side_of(a, 16, 2)),
+         counter=lambda a: system(steady(a, 16), side_of(a, 16, 2)))
+def tridiagonal_system(a, b, t, result):
+    """solve(m, b) by LU for m of three diagonals = LAPACK's gtsv; NaN where something is not finite or m singular"""
+    table = costs()
+    if table is None or not table.banded_solve or is_complex(dtype_of(a)) or shape_of(a)[0] < table.banded_solve:
+        return None
+    found = solution(result)
+    matrix = None if found is None else bands_of(found.m)
+    if found is None or matrix is None or not {-1, 0, 1} >= set(matrix.lines) or matrix.shape[0] != matrix.shape[1]:
+        return None
+    right = found.b
+    low, middle, up = (_line(matrix, k, right) for k in (-1, 0, 1))
+    solved, info = tridiagonal_solve(low, middle, up, right)
+    sound = ops.and_(ops.compare(info, 0, "EQ"), finite(low, middle, up))
+    columns = ops.reduce(ops.is_finite(right), ops.constant(True), (0,), "and")
+    columns = ops.and_(columns, ops.broadcast_in_dim(sound, shape_of(columns), ()))
+    return ops.select(ops.broadcast_in_dim(columns, shape_of(solved), (1,)), solved, ops.splat(np.nan, solved))
+
+
+@rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.gather", "stablehlo.transpose"),
+         example=lambda a: ops.dot_general(toeplitz(a, 512, 513), a(513), contracting_dims=((1,), (0,))),
+         counter=(lambda a: ops.dot_general(toeplitz(a, 64, 64), a(64), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(toeplitz(a, 512, 512), a(512, 2), contracting_dims=((1,), (0,)))))
+def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
+    """c[i - j] @ y = the convolution of c with a vector y, where the matrix need not be made"""
+    table = costs()
+    if table is None or not table.toeplitz_as_convolution or min(len(shape_of(x)), len(shape_of(y))) != 1:
+        return None
+    found = factors(x, y, d, result_dtype)
+    if found is None or found[0].spread is not None or min(found[0].shape) < table.toeplitz_as_convolution:
+        return None
+    return convolved(found[0], found[1])

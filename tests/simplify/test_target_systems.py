@@ -1,0 +1,84 @@
+"""Tridiagonal systems and long Toeplitz products on a CPU, by XLA."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+
+GROUND = np.random.default_rng(0)
+N = 40
+LOW, MIDDLE, UP, B = (GROUND.normal(size=n) for n in (N - 1, N, N - 1, N))
+
+
+def matrix(low, middle, up):
+    return jnp.diag(middle) + jnp.diag(up, 1) + jnp.diag(low, -1)
+
+
+PROGRAMS = {
+    "tridiagonal": lambda low, middle, up, b: jnp.linalg.solve(matrix(low, middle, up), b),
+    "columns": lambda low, middle, up, b: jnp.linalg.solve(matrix(low, middle, up), jnp.stack([b, 2 * b, b - 1], 1)),
+    "symmetric": lambda low, middle, up, b: jnp.linalg.solve(matrix(low, middle, low), b),
+    "bidiagonal": lambda low, middle, up, b: jnp.linalg.solve(jnp.diag(middle) + jnp.diag(up, 1) + jnp.diag(up, -1), b),
+    "implicit step": lambda low, middle, up, b: jnp.linalg.solve(
+        jnp.eye(N) * 3 - 0.1 * (jnp.eye(N, k=1) + jnp.eye(N, k=-1)) * middle[0], b),
+    "masked": lambda low, middle, up, b: jnp.linalg.solve(jnp.triu(jnp.tril(jnp.outer(b, middle), 1), -1), b),
+    "inverse": lambda low, middle, up, b: jnp.linalg.inv(matrix(low, middle, up)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("pivots", [False, True])
+def test_tridiagonal_systems(name, pivots):
+    middle = MIDDLE / 50 if pivots else MIDDLE + 4 * np.sign(MIDDLE)    # small diagonals need exchanged rows
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(PROGRAMS[name])(LOW, middle, UP, B))
+        compiled = reactant.jit(PROGRAMS[name], frontend="jax", target="cpu")
+        text = compiled.lower(LOW, middle, UP, B).as_text()
+        found = np.asarray(compiled(LOW, middle, UP, B))
+    assert ("gtsv" in text) != ("getrf" in text) and "gtsv" in text
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * abs(expected).max())
+
+
+def test_gradients_go_through_the_system():
+    def loss(low, middle, up, b):
+        return jnp.sum(jnp.linalg.solve(matrix(low, middle, up), b) ** 2)
+
+    middle = MIDDLE + 4 * np.sign(MIDDLE)
+    with jax.enable_x64(True):
+        expected = jax.jit(jax.grad(loss, (0, 1, 2, 3)))(LOW, middle, UP, B)
+        compiled = reactant.grad(reactant.jit(loss, frontend="jax"), argnums=(0, 1, 2, 3))
+        for ours, theirs in zip(compiled(LOW, middle, UP, B), expected, strict=True):
+            np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("place", ["low", "middle", "up", "b"])
+def test_what_is_not_finite_is_nan(place):
+    arguments = {"low": LOW, "middle": MIDDLE + 9, "up": UP, "b": B}
+    arguments[place] = arguments[place].copy()
+    arguments[place][20] = np.inf
+    with jax.enable_x64(True):
+        found = np.asarray(reactant.jit(PROGRAMS["tridiagonal"], frontend="jax", target="cpu")(*arguments.values()))
+    assert np.isnan(found).all()
+
+
+def test_singular_systems_are_not_solved():
+    with jax.enable_x64(True):
+        solve = reactant.jit(PROGRAMS["tridiagonal"], frontend="jax", target="cpu")
+        found = np.asarray(solve(0 * LOW, np.where(np.arange(N) == 7, 0, MIDDLE), UP, B))
+    assert not np.isfinite(found).all()
+
+
+def test_a_long_toeplitz_product_is_a_convolution():
+    i, j = jnp.arange(700)[:, None], jnp.arange(700)[None, :]
+
+    def product(c, x):
+        return c[i - j + 699] @ x
+
+    c, x = GROUND.normal(size=1399), GROUND.normal(size=700)
+    with jax.enable_x64(True):
+        compiled = reactant.jit(product, frontend="jax", target="cpu")
+        text, found = compiled.lower(c, x).as_text(), np.asarray(compiled(c, x))
+        expected = np.asarray(jax.jit(product)(c, x))
+    assert "stablehlo.convolution" in text and "gather" not in text
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
