@@ -1,0 +1,347 @@
+"""What a thread of a launch executes: a few of them are run on what is known (indices, sizes, constants).
+
+Memory and floats are unknown. A branch that they decide is taken half; a loop that they decide turns `UNKNOWN_TURNS`
+times. Every number is known for two neighbours among the threads, which tells what lanes of a vector load together.
+"""
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.kernels.form import kernel_of
+from reactant.kernels.record import KernelRecord
+
+UNKNOWN_TURNS = 64
+EXACT = 8
+"""Turns of a loop that are run; the rest is taken to be like them."""
+SHORT = 16
+"""Turns up to which a compiler writes out a loop, so that threads still go through it together."""
+SAMPLES = ((0.12, 0.7), (0.37, 0.21), (0.62, 0.45), (0.87, 0.93))
+"""Threads that are run: how far among the blocks, and in the block."""
+BUDGET = 40_000
+"""Operations that are looked at before whatever follows counts as unknown."""
+
+Pair = tuple[int, int] | None
+"""A number in two neighbouring threads; None where it is not known."""
+
+
+class Counts(defaultdict[str, float]):
+    """Kind of operation -> how many a thread executes. Kinds end in " alone" in loops that each thread goes through on
+    its own, and in " apart" where threads turn as often as their data say."""
+
+    def __init__(self) -> None:
+        super().__init__(float)
+
+
+@dataclass(slots=True)
+class Step:
+    """One operation, read once. Values are numbers of slots."""
+
+    name: str
+    kind: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    regions: tuple[tuple[tuple[int, ...], tuple[Step, ...]], ...] = ()
+    meets: bool = False
+    share: float = 1.0
+    """Of a vector lane's 64 bits; nothing for what becomes part of an address."""
+    width: int = 64
+    narrow: int = 64
+    extra: Any = None
+
+
+_KINDS = {"memref.load": "load", "memref.store": "store", "memref.atomic_rmw": "atomic",
+          "memref.generic_atomic_rmw": "atomic", "gpu.barrier": "barrier", "gpu.shuffle": "shuffle"}
+_CHEAP = {"math.sqrt", "math.absf", "math.absi", "math.fma", "math.floor", "math.ceil", "math.copysign", "math.ctpop",
+          "math.ctlz", "math.cttz", "math.trunc", "math.rint"}
+_FREE = {"arith.constant", "scf.yield", "scf.condition", "func.return", "gpu.thread_id", "gpu.block_id",
+         "memref.alloca", "memref.get_global", "arith.index_cast", "arith.index_castui", "scf.for", "scf.if",
+         "scf.while", "scf.index_switch", "memref.atomic_yield", "arith.extsi", "arith.extui", "arith.trunci",
+         "arith.bitcast"}
+_EVEN = {"arith.constant", "gpu.thread_id", "gpu.block_id", "arith.addi", "arith.subi", "arith.muli",
+         "arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"}
+_DIVISIONS = {"arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "math.sqrt", "arith.remf"}
+
+
+def kind_of(op: ir.Operation) -> str:
+    """What an operation counts as; "" for what costs nothing."""
+    name = op.name
+    if name in _FREE:
+        return ""
+    if name in _KINDS:
+        return _KINDS[name]
+    if name == "func.call":
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        return "function" if not callee.startswith("reactant.") else \
+            "barrier" if callee.startswith("reactant.barrier") else "vote"
+    if name in _DIVISIONS:
+        return "division"
+    if name.startswith("math.") and name not in _CHEAP:
+        return "function"
+    return "arithmetic"
+
+
+class Reader:
+    """Steps of a kernel."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self.slots: dict[ir.Value, int] = {}
+        self.plain: set[int] = set()
+        """Values that the compiler sees to grow evenly from thread to thread."""
+        block = function.regions[0].blocks[0]
+        for argument in block.arguments:
+            self.slot(argument)
+        self.steps = self.block(block)
+
+    def slot(self, value: ir.Value) -> int:
+        return self.slots.setdefault(value, len(self.slots))
+
+    def block(self, block: ir.Block) -> tuple[Step, ...]:
+        self.plain |= {self.slot(a) for a in block.arguments}
+        return tuple(self.step(op.operation) for op in block.operations)
+
+    def step(self, op: ir.Operation) -> Step:
+        made = Step(op.name, kind_of(op), tuple(self.slot(v) for v in op.operands),
+                    tuple(self.slot(v) for v in op.results))
+        if op.results and str(op.results[0].type)[0] == "i" and str(op.results[0].type)[1:].isdigit():
+            made.width = int(str(op.results[0].type)[1:])
+        if op.operands and str(op.operands[0].type)[0] == "i" and str(op.operands[0].type)[1:].isdigit():
+            made.narrow = int(str(op.operands[0].type)[1:])
+        if op.name == "arith.constant":
+            value = op.attributes["value"]
+            made.extra = int(value.value) if isinstance(value, (ir.IntegerAttr, ir.BoolAttr)) else None
+        elif op.name == "arith.cmpi":
+            made.extra = _PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value]
+        elif op.name in ("gpu.thread_id", "gpu.block_id"):
+            made.extra = next(d for d in range(3) if "xyz"[d] in str(op.attributes["dimension"]).split()[-1])
+        if op.results and (op.name in _EVEN and all(o in self.plain for o in made.operands)):
+            self.plain.add(made.results[0])
+            made.share = 0.0
+        elif made.operands:
+            made.share = min(_bits(op.operands[0].type), 64) / 64
+        if made.kind in ("load", "store"):
+            made.share = _bits((op.results or op.operands)[0].type) / 64
+            made.extra = made.operands[-1] in self.plain
+        if op.name != "memref.generic_atomic_rmw":
+            made.regions = tuple((tuple(self.slot(a) for a in block.arguments), self.block(block))
+                                 for region in op.regions for block in region.blocks)
+        made.meets = made.kind in ("barrier", "shuffle", "vote") \
+            or any(s.meets for _, body in made.regions for s in body)
+        return made
+
+
+def _bits(kind: ir.Type) -> int:
+    digits = "".join(c for c in str(kind) if c.isdigit()) if str(kind)[0] in "ifb" and str(kind) != "index" else ""
+    return int(digits) if digits else 64
+
+
+def _signed(number: int, width: int) -> int:
+    number &= (1 << width) - 1
+    return number - (1 << width) if number >> (width - 1) else number
+
+
+def _quotient(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
+_BINARY: dict[str, Callable[[int, int, int], int]] = {
+    "arith.addi": lambda a, b, w: a + b, "arith.subi": lambda a, b, w: a - b, "arith.muli": lambda a, b, w: a * b,
+    "arith.divsi": lambda a, b, w: _quotient(a, b), "arith.remsi": lambda a, b, w: a - b * _quotient(a, b),
+    "arith.divui": lambda a, b, w: (a % (1 << w)) // (b % (1 << w)),
+    "arith.remui": lambda a, b, w: (a % (1 << w)) % (b % (1 << w)),
+    "arith.andi": lambda a, b, w: a & b, "arith.ori": lambda a, b, w: a | b, "arith.xori": lambda a, b, w: a ^ b,
+    "arith.shli": lambda a, b, w: a << (b % 64), "arith.shrsi": lambda a, b, w: a >> (b % 64),
+    "arith.shrui": lambda a, b, w: (a % (1 << w)) >> (b % 64), "arith.maxsi": lambda a, b, w: max(a, b),
+    "arith.minsi": lambda a, b, w: min(a, b),
+    "arith.maxui": lambda a, b, w: max(a % (1 << w), b % (1 << w)),
+    "arith.minui": lambda a, b, w: min(a % (1 << w), b % (1 << w))}
+
+
+def _compared(predicate: str, a: int, b: int, width: int) -> bool:
+    if predicate[0] == "u":
+        a, b = a % (1 << width), b % (1 << width)
+    return _COMPARE[predicate[-2:]](a, b)
+
+
+def _result(step: Step, operands: list[int]) -> int | None:
+    """The number of an operation on known numbers; None for what only floats have."""
+    name = step.name
+    if name == "arith.select":
+        return operands[1 if operands[0] else 2]
+    if name == "arith.cmpi":
+        return int(_compared(step.extra, operands[0], operands[1], step.narrow))
+    if name in _BINARY:
+        return _signed(_BINARY[name](operands[0], operands[1], step.width), step.width)
+    if name in ("arith.index_cast", "arith.extsi", "arith.trunci"):
+        return _signed(operands[0], step.width)
+    if name in ("arith.extui", "arith.index_castui"):
+        return operands[0] % (1 << step.narrow)
+    return None
+
+
+class Run:
+    """Two neighbouring threads, the control flow of the first."""
+
+    def __init__(self, reader: Reader, places: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]) -> None:
+        self.reader, self.places = reader, places       # (thread, block) of each
+        self.values: list[Pair] = [None] * len(reader.slots)
+        self.counts = Counts()
+        self.left = BUDGET
+        self.block(reader.steps, 1.0, "")
+
+    def block(self, steps: tuple[Step, ...], weight: float, where: str) -> tuple[Pair, ...]:
+        """What the terminator hands on."""
+        for step in steps:
+            if step.name in ("scf.yield", "scf.condition", "func.return"):
+                return tuple(self.values[o] for o in step.operands)
+            self.step(step, weight, where)
+        return ()
+
+    def step(self, step: Step, weight: float, where: str) -> None:
+        self.left -= 1
+        if step.regions:
+            getattr(self, step.name.replace(".", "_"), self.unknown)(step, weight, where)
+            return
+        kind = step.kind
+        if kind in ("load", "store"):
+            index = self.values[step.operands[-1]]
+            near = step.extra and (index is None or 0 <= index[1] - index[0] <= 1)
+            self.counts[kind + (" far" if not near else "") + where] += weight if where else weight * step.share
+        elif kind:
+            self.counts[kind + where] += weight if where else weight * step.share
+        if step.results:
+            found = self.number(step)
+            for slot in step.results:
+                self.values[slot] = found
+
+    def number(self, step: Step) -> Pair:
+        name = step.name
+        if name == "arith.constant":
+            return None if step.extra is None else (step.extra, step.extra)
+        if name in ("gpu.thread_id", "gpu.block_id"):
+            which = name == "gpu.block_id"
+            return self.places[0][which][step.extra], self.places[1][which][step.extra]
+        known = [v for o in step.operands if (v := self.values[o]) is not None]
+        if not known or len(known) < len(step.operands):
+            return None
+        try:
+            found = [_result(step, [pair[k] for pair in known]) for k in (0, 1)]
+        except ZeroDivisionError:
+            return None
+        return None if found[0] is None or found[1] is None else (found[0], found[1])
+
+    # -- control flow
+
+    def bind(self, slots: tuple[int, ...], values: tuple[Pair, ...]) -> None:
+        for slot, value in zip(slots, values, strict=True):
+            self.values[slot] = value
+
+    def forget(self, slots: tuple[int, ...]) -> None:
+        for slot in slots:
+            self.values[slot] = None
+
+    def scf_if(self, step: Step, weight: float, where: str) -> None:
+        condition = self.values[step.operands[0]]
+        if condition is not None:
+            number = 0 if condition[0] else 1
+            if number < len(step.regions):
+                self.bind(step.results, self.block(step.regions[number][1], weight, where))
+            return
+        for _, body in step.regions:
+            self.block(body, weight / 2, where)
+        self.forget(step.results)
+
+    def unknown(self, step: Step, weight: float, where: str) -> None:
+        for arguments, body in step.regions:
+            self.forget(arguments)
+            self.block(body, weight / len(step.regions), where)
+        self.forget(step.results)
+
+    def scf_for(self, step: Step, weight: float, where: str) -> None:
+        (counter, *carried), body = step.regions[0]
+        bounds = [v for o in step.operands[:3] if (v := self.values[o]) is not None]
+        self.bind(tuple(carried), tuple(self.values[o] for o in step.operands[3:]))
+        if len(bounds) < 3 or not bounds[2][0]:
+            self.forget((counter, *carried))
+            self.block(body, weight * UNKNOWN_TURNS, where if step.meets else " apart")
+            self.forget(step.results)
+            return
+        (low, other_low), (high, _), (by, _) = bounds
+        turns = max(0, -(-(high - low) // by))
+        where = where if step.meets or turns <= SHORT or where == " apart" else " alone"
+        exact = turns <= EXACT or turns <= 4 * EXACT and step.meets
+        chosen = range(turns) if exact else sorted({0, turns // 3, 2 * turns // 3, turns - 1})
+        if self.left < 0:
+            chosen = range(min(turns, 1))
+        for number, turn in enumerate(chosen):
+            if number and not exact:
+                self.forget(tuple(carried))
+            self.values[counter] = low + turn * by, other_low + turn * by
+            yielded = self.block(body, weight if exact and self.left >= 0 else weight * turns / len(chosen), where)
+            self.bind(tuple(carried), yielded)
+        if exact:
+            self.bind(step.results, tuple(self.values[c] for c in carried))
+        else:
+            self.forget(step.results)
+
+    def scf_while(self, step: Step, weight: float, where: str) -> None:
+        (before, first), (after, second) = step.regions
+        self.bind(before, tuple(self.values[o] for o in step.operands))
+        end = first[-1]
+        compared = next((s for s in first if s.results and s.results[0] == end.operands[0] and s.name == "arith.cmpi"),
+                        None)
+        inside = where if step.meets or where == " apart" else " alone"
+        distances: list[int] = []
+        turn = 0
+        while True:
+            condition, *handed = self.block(first, weight, inside)
+            if condition is None or self.left < 0:
+                self.rest(step, weight * UNKNOWN_TURNS, where if step.meets else " apart")
+                return
+            if not condition[0]:
+                self.bind(step.results, tuple(handed))
+                return
+            sides = [v for o in compared.operands if (v := self.values[o]) is not None] if compared is not None else []
+            if len(sides) == 2:
+                distances.append(sides[0][0] - sides[1][0])
+            turn += 1
+            if turn > 2 * EXACT and len(distances) > 2 and distances[-1] - distances[-2] == distances[1] - distances[0]:
+                change = distances[-1] - distances[-2]
+                left = -distances[-1] / change if change and distances[-1] * change < 0 else UNKNOWN_TURNS
+                self.rest(step, weight * left, inside)
+                return
+            self.bind(after, tuple(handed))
+            self.bind(before, self.block(second, weight, inside))
+
+    def rest(self, step: Step, weight: float, where: str) -> None:
+        """Turns of which nothing is known, all at once."""
+        for arguments, body in step.regions:
+            self.forget(arguments)
+            self.block(body, weight, where)
+        self.forget(step.results)
+
+
+def counts_of(record: KernelRecord, structured: ir.Module) -> Counts:
+    """What a thread executes, on the average of a few."""
+    reader = Reader(kernel_of(structured))
+    grid, block = record.grid, record.block
+    total = Counts()
+    for among_blocks, in_block in SAMPLES:
+        places = tuple((_place(int(in_block * record.block[0] * record.block[1] * record.block[2]) + next_, block),
+                        _place(int(among_blocks * grid[0] * grid[1] * grid[2]), grid)) for next_ in (0, 1))
+        for kind, number in Run(reader, places).counts.items():
+            total[kind] += number / len(SAMPLES)
+    return total
+
+
+def _place(number: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    number = max(0, min(number, sizes[0] * sizes[1] * sizes[2] - 1))
+    return number % sizes[0], number // sizes[0] % sizes[1], number // sizes[0] // sizes[1]
