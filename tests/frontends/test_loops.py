@@ -302,6 +302,14 @@ def unrolled_for_shapes(n):
     return out
 
 
+def unrolled_for_sizes_that_follow(n):
+    table = np.arange(70.0).reshape(7, 10) * n
+    blocks = np.zeros(6)
+    for k in range(0, 24, 4):       # the last one is shorter
+        blocks[k // 4] = np.fft.rfft(table[0, k % 12:k % 12 + 4], 8)[1].real
+    return [np.linalg.slogdet(table[:k, :k] + 50 * np.eye(k))[1] for k in range(1, 7)], blocks
+
+
 def appended(n):
     out = []
     for i in range(6):
@@ -387,7 +395,8 @@ def recursion(n):
 LOOPS = [for_traced, for_traced_bounds, for_last_index, for_first_assigned, break_continue_else, return_from_loop,
          return_from_nested_loops, nested_loops, while_in_for_in_if, fibonacci, previous_value, rebinding_arrays,
          double_buffer, saved_copy, accumulate_promoting, loop_over_array, over_rows, state_in_objects,
-         nonlocal_in_loop, unrolled_for_shapes, appended, static_generator, flags_and_numbers, growing_dtype,
+         nonlocal_in_loop, unrolled_for_shapes, unrolled_for_sizes_that_follow, appended, static_generator,
+         flags_and_numbers, growing_dtype,
          views_carried, while_true, walrus_test, else_with_return, recursion]
 ARRAY_LOOPS = [while_array, while_in_place, while_else, conditional_swap, bound_to_another_or_not,
                hardly_ever_bound_anew,

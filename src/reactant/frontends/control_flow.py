@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError
+from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends import attempts, effects, operators
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
@@ -40,6 +40,10 @@ SMALL = 4
 SEGMENTS, SEGMENTED_LENGTH = 4, 128
 """A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
 becomes so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
+
+UNROLLED = ConcreteValueNeeded, ControlFlowError, UnsupportedError
+"""Refusals of a loop that one iteration after the other may not meet: there the index is known, and sizes that follow
+it."""
 
 
 # ---- decisions -------------------------------------------------------------------------------------------------
@@ -272,7 +276,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
         if failure is None and iterations and built.count() > options.unroll_limit:
             try:
                 return _stage_while(test, body, flags, live, dead, rebound, True, again)
-            except (ConcreteValueNeeded, ControlFlowError) as error:
+            except UNROLLED as error:
                 failure = error
         if failure is not None and iterations >= options.max_unroll and built.count():
             raise failure
@@ -357,7 +361,7 @@ class _Counted:
             return self.segments() if self.wants_segments() else self.unroll(None)
         except NeedsPeeling as reason:
             return self.peel(reason)
-        except (ConcreteValueNeeded, ControlFlowError) as error:
+        except UNROLLED as error:
             return self.unroll(error)
         finally:
             trace.bounded_elements = max(trace.bounded_elements, sliced)

@@ -230,8 +230,8 @@ def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     ends = [_interval(start), _interval(stop)]
     if type(step) is not int or step < 1 or None in ends or ends[1][1] - ends[0][0] > st.CONCRETE_ELEMENTS:
-        raise ConcreteValueNeeded("np.arange", "Its bounds decide the size. Make an int argument static, or scale "
-                                               "np.arange(n) instead.")
+        raise ConcreteValueNeeded("np.arange", "Its bounds decide the size. Make the argument they are computed from "
+                                               "static (static_argnames=...), or scale np.arange(n) instead.")
     count = max(-((ends[0][0] - ends[1][1]) // step), 0)
     first, last = (wrap(end).value() for end in (start, stop))
     first, last = (ops.convert(end, np.int64) for end in (first, last))

@@ -422,8 +422,10 @@ class Tensor:
 
 _ADVICE = {
     "bool": "Put the `if` or `while` into a Python function with source, so that it can be converted; or use np.where.",
-    "index": "A list index or a size must be known while tracing.",
-    "int": "A shape or a count must be known while tracing.",
+    "index": "A list index or a size must be known while tracing: make the argument it is computed from static "
+             "(static_argnames=...).",
+    "int": "A shape or a count must be known while tracing: make the argument it is computed from static "
+           "(static_argnames=...).",
 }
 
 def _method(function: Callable) -> Callable:
