@@ -70,7 +70,7 @@ class _Small:
 def tridiagonal_system(a, b, t, result):
     """solve(m, b) by LU for m of three diagonals = LAPACK's gtsv; NaN where something is not finite or m singular"""
     table = costs()
-    if table is None or not table.banded_solve or is_complex(dtype_of(a)) or shape_of(a)[0] < table.banded_solve:
+    if table is None or not table.banded_solve or is_complex(dtype_of(a)) or shape_of(a)[:1] < (table.banded_solve,):
         return None
     found = solution(result)
     matrix = None if found is None else bands_of(found.m)
