@@ -12,13 +12,14 @@ from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.declare import repeated, spread
 from reactant.batching.engine import Batcher
 from reactant.batching.progressions import Progression
-from reactant.batching.raising import (
+from reactant.batching.raising import Plan
+from reactant.batching.recurrences import running
+from reactant.batching.roles import (
     Count,
     Extreme,
     Formula,
     Last,
     Latch,
-    Plan,
     Reduced,
     Role,
     Scanned,
@@ -27,7 +28,6 @@ from reactant.batching.raising import (
     Term,
     Written,
 )
-from reactant.batching.recurrences import running
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.batching.windows import INDEX, at, moving, read_fixed, read_windows, write_last, write_windows
 from reactant.ir import ops

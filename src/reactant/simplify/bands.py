@@ -117,12 +117,13 @@ def _constant(value: ir.Value, made: Producer, depth: int) -> Banded | None:
 def _select(value: ir.Value, made: Producer, depth: int) -> Banded | None:
     shape = shape_of(value)
     low, high, inside = 1 - shape[0], shape[1] - 1, value
-    while made is not None and made.name == "stablehlo.select":         # triu(tril(x)) is masked twice
-        kept = _kept(made, shape)
+    select: Producer | None = made
+    while select is not None and select.name == "stablehlo.select":         # triu(tril(x)) is masked twice
+        kept = _kept(select, shape)
         if kept is None:
             break
         low, high, inside = max(low, kept[0].low), min(high, kept[0].high), kept[1]
-        made = producer(inside)
+        select = producer(inside)
     if inside is value or high - low >= BANDS:
         return None
     inner = bands_of(inside, depth - 1)

@@ -67,14 +67,43 @@ def gather_of_pointwise(xs, t, i, d, n, result_shape):
     return t.build([_again(v, i, d, n) if shape_of(v) else v for v in xs], result_shape)
 
 
+def _from_repeated(a, shape=(7, 1), operand=(7, 4), along=(0, 1), batch=True):
+    """One element of each row of a broadcast, as `take_along_axis` makes it, for examples."""
+    dims = {"operand_batching_dims": [0], "start_indices_batching_dims": [0]} if batch else {}
+    return ops.gather(ops.broadcast_in_dim(a(*shape), operand, along), a(operand[0], 1, 1, dtype="int32"),
+                      offset_dims=[], collapsed_slice_dims=[1] if batch else [0, 1], start_index_map=[1],
+                      index_vector_dim=2, slice_sizes=[1, 1], **dims)
+
+
 @rewrite(_gathered(match.broadcast_in_dim(x, broadcast_dimensions=p)),
-         example=(lambda a: _rows(a, ops.broadcast_in_dim(a(3), (8, 3), (1,))),
-                  lambda a: _rows(a, ops.broadcast_in_dim(a(8), (8, 3), (0,))),
-                  lambda a: _rows(a, ops.broadcast_in_dim(a(8, 2), (3, 8, 2), (1, 2)), 2, 1),
-                  lambda a: _rows(a, ops.broadcast_in_dim(a(), (8, 3), ()))),
-         counter=lambda a: _rows(a, ops.broadcast_in_dim(a(3, 8), (8, 3), (1, 0))))
+         example=(_from_repeated, lambda a: _from_repeated(a, (7,), along=(0,)),
+                  lambda a: _rows(a, ops.broadcast_in_dim(a(3), (5, 3), (1,)), 6),
+                  lambda a: _rows(a, ops.broadcast_in_dim(a(5), (5, 3), (0,)), 6, 1)),
+         counter=(lambda a: _from_repeated(a, (4,), along=(1,)), lambda a: _from_repeated(a, batch=False),
+                  lambda a: _rows(a, ops.broadcast_in_dim(a(5), (5, 3), (0,)), 6)))
+def gather_of_repeated(x, p, i, d, n, result_shape):
+    """gather(broadcast(x)) = broadcast(x) where x is repeated along what is looked up: one is as another"""
+    extents = dict(zip(p, shape_of(x), strict=True))
+    if any(extents.get(k, 1) != 1 for k in (*d.start_index_map, *d.collapsed_slice_dims)):
+        return None
+    batch = [r for r in range(len(result_shape)) if r not in d.offset_dims]
+    windows = [k for k in range(len(n)) if k not in d.collapsed_slice_dims and k not in d.operand_batching_dims]
+    place = dict(zip(windows, d.offset_dims, strict=True))
+    for k, source in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True):
+        place[k] = batch[source - (source > d.index_vector_dim)]
+    ends = [m if k in d.operand_batching_dims else min(m, n[k]) for k, m in extents.items()]
+    part = ops.slice(x, [0] * len(ends), ends)
+    wide = {k: end for (k, m), end in zip(extents.items(), ends, strict=True) if m != 1}
+    return ops.broadcast_in_dim(ops.reshape(part, list(wide.values())), result_shape, [place[k] for k in wide])
+
+
+@rewrite(_gathered(match.broadcast_in_dim(x, broadcast_dimensions=p)),
+         example=(lambda a: _rows(a, ops.broadcast_in_dim(a(8), (8, 3), (0,))),
+                  lambda a: _rows(a, ops.broadcast_in_dim(a(8, 2), (3, 8, 2), (1, 2)), 2, 1)),
+         counter=(lambda a: _rows(a, ops.broadcast_in_dim(a(3, 8), (8, 3), (1, 0))),
+                  lambda a: _rows(a, ops.broadcast_in_dim(a(3), (8, 3), (1,)))))
 def gather_of_broadcast(x, p, i, d, n, result_shape):
-    """broadcast_in_dim(x)[i] = broadcast_in_dim(x[i]), or x as it is where the places do not matter"""
+    """broadcast_in_dim(x)[i] = broadcast_in_dim(x[i])"""
     if list(p) != sorted(p) or d.operand_batching_dims or 0 in result_shape:
         return None
     inner = shape_of(x)
@@ -82,14 +111,7 @@ def gather_of_broadcast(x, p, i, d, n, result_shape):
     mattering = [k in there for k in d.start_index_map]
     window = [k for k in range(len(n)) if k not in d.collapsed_slice_dims]
     place = dict(zip(window, d.offset_dims, strict=True))
-    if not any(mattering):
-        kept = [k for k in p if k in place]
-        part = ops.slice(x, [0] * len(p), [min(n[k], inner[a]) for a, k in enumerate(p)])
-        if any(n[k] != inner[a] and inner[a] != 1 for a, k in enumerate(p)):
-            return None
-        return ops.broadcast_in_dim(ops.reshape(part, [inner[p.index(k)] for k in kept]), result_shape,
-                                    [place[k] for k in kept])
-    if not all(mattering) or any(inner[a] == 1 and k in d.start_index_map for a, k in enumerate(p)):
+    if not mattering or not all(mattering) or any(inner[a] == 1 and k in d.start_index_map for a, k in enumerate(p)):
         return None
     batch = [k for k in range(len(result_shape)) if k not in d.offset_dims]
     mine = [k for k in p if k in place]

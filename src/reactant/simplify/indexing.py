@@ -21,7 +21,7 @@ from reactant.simplify.contents import apply
 from reactant.simplify.indexmaps import inverse, without
 from reactant.simplify.views import View, plain, written
 
-x, y, i, d, n, u, b = variables("x y i d n u b")
+x, y, i, d, n, u = variables("x y i d n u")
 KNOWN_ELEMENTS = 65_536
 
 
@@ -117,46 +117,6 @@ def gather_of_one_window(x, i, d, n, result_shape):
         zero = ops.constant(0, dtype_of(i))
         starts = {axis: starts.get(axis, zero) for axis in range(len(n))}
     return ops.reshape(ops.dynamic_slice(x, [starts[axis] for axis in range(len(n))], n), result_shape)
-
-
-def _from_repeated(a, shape=(7, 1), operand=(7, 4), along=(0, 1), batch=True):
-    """One element of each row of a broadcast, as `take_along_axis` makes it, for examples."""
-    dims = {"operand_batching_dims": [0], "start_indices_batching_dims": [0]} if batch else {}
-    return ops.gather(ops.broadcast_in_dim(a(*shape), operand, along), a(operand[0], 1, 1, dtype="int32"),
-                      offset_dims=[], collapsed_slice_dims=[1] if batch else [0, 1], start_index_map=[1],
-                      index_vector_dim=2, slice_sizes=[1, 1], **dims)
-
-
-@rewrite(match.gather(match.broadcast_in_dim(x, broadcast_dimensions=b), i, dimension_numbers=d, slice_sizes=n),
-         example=(_from_repeated, lambda a: _from_repeated(a, (7,), along=(0,)),
-                  lambda a: _take(_Repeated(a, (3,), (1,)), a(6, 1, dtype="int32")),
-                  lambda a: _take(_Repeated(a, (5,), (0,)), a(6, 1, dtype="int32"), axis=1)),
-         counter=(lambda a: _from_repeated(a, (4,), along=(1,)), lambda a: _from_repeated(a, batch=False),
-                  lambda a: _take(_Repeated(a, (5,), (0,)), a(6, 1, dtype="int32"))))
-def gather_of_repeated(x, b, i, d, n, result_shape):
-    """gather(broadcast(x)) = broadcast(x) where x is repeated along what is looked up: one is as another"""
-    extents = dict(zip(b, shape_of(x), strict=True))
-    if any(extents.get(k, 1) != 1 for k in (*d.start_index_map, *d.collapsed_slice_dims)):
-        return None
-    batch = [r for r in range(len(result_shape)) if r not in d.offset_dims]
-    windows = [k for k in range(len(n)) if k not in d.collapsed_slice_dims and k not in d.operand_batching_dims]
-    place = dict(zip(windows, d.offset_dims, strict=True))
-    for k, source in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True):
-        place[k] = batch[source - (source > d.index_vector_dim)]
-    ends = [m if k in d.operand_batching_dims else min(m, n[k]) for k, m in extents.items()]
-    part = ops.slice(x, [0] * len(ends), ends)
-    wide = {k: end for (k, m), end in zip(extents.items(), ends, strict=True) if m != 1}
-    return ops.broadcast_in_dim(ops.reshape(part, list(wide.values())), result_shape, [place[k] for k in wide])
-
-
-class _Repeated:
-    """Makes one array, a broadcast, for `_take`."""
-
-    def __init__(self, a, shape, along):
-        self.a, self.shape, self.along = a, shape, along
-
-    def __call__(self, *operand):
-        return ops.broadcast_in_dim(self.a(*self.shape), operand, self.along)
 
 
 def taken_axis(d: GatherDimensions, sizes: Sequence[int], operand: Sequence[int],

@@ -14,7 +14,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.batching.raised import Raised
-from reactant.batching.raising import Count, Plan
+from reactant.batching.raising import Plan
+from reactant.batching.roles import Count
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, inside, rewrite

@@ -14,7 +14,8 @@ from jaxlib.mlir import ir
 
 from reactant.batching.analysis import reads
 from reactant.batching.raised import Raised
-from reactant.batching.raising import Count, Plan, Recurrent, Written
+from reactant.batching.raising import Plan
+from reactant.batching.roles import Count, Recurrent, Written
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, rewrite, users

@@ -16,7 +16,8 @@ from reactant.batching.accesses import Turns
 from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
-from reactant.batching.raising import Count, Extreme, Latch, Plan, Reduced, Role, Scattered, Written
+from reactant.batching.raising import Plan
+from reactant.batching.roles import Count, Extreme, Latch, Reduced, Role, Scattered, Written
 from reactant.ir import ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, shape_of, size

@@ -12,7 +12,8 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from reactant.batching.raised import Raised
-from reactant.batching.raising import Plan, Scanned
+from reactant.batching.raising import Plan
+from reactant.batching.roles import Scanned
 from reactant.ir.types import dtype_of
 from reactant.rewrite import Site, rewrite
 from reactant.simplify.loop_maps import pays

@@ -14,7 +14,8 @@ from jaxlib.mlir import ir
 from reactant.batching.analysis import reads
 from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
-from reactant.batching.raising import Plan, Recurrent, Reduced
+from reactant.batching.raising import Plan
+from reactant.batching.roles import Recurrent, Reduced
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, defined_in, pure, rewrite
 from reactant.simplify.loop_lifting import deferred, plan_of

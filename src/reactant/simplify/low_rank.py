@@ -51,9 +51,12 @@ def updated(matrix: ir.Value) -> Updated | None:
         if bands is None or set(bands.lines) != {0} or product is None or FEWER * product[2] > shape_of(matrix)[0]:
             continue
         line, (left, right, rank) = bands.lines[0], product
-        signed = left if made.name == "stablehlo.add" else lambda left=left: ops.negate(left())
-        return Updated(line.build, signed, right, rank, line.number)
+        return Updated(line.build, left if made.name == "stablehlo.add" else _negated(left), right, rank, line.number)
     return None
+
+
+def _negated(build: Callable[[], ir.Value]) -> Callable[[], ir.Value]:
+    return lambda: ops.negate(build())
 
 
 def _product(value: ir.Value) -> tuple[Callable[[], ir.Value], Callable[[], ir.Value], int] | None:

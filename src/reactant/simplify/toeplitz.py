@@ -254,7 +254,8 @@ def _gathered(made: Producer, shape: tuple[int, int]) -> Sliding | None:
 
 def _taken(vector: ir.Value, numbers: np.ndarray) -> ir.Value:
     """Elements of a vector at known places: runs of them are slices."""
-    parts, at = [], 0
+    parts: list[ir.Value] = []
+    at = 0
     while at < len(numbers):
         step = int(numbers[at + 1] - numbers[at]) if at + 1 < len(numbers) else 1
         end = at + 1
