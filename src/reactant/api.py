@@ -14,6 +14,7 @@ from reactant import signature as sig
 from reactant.errors import translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, is_jax_function, kind_of
 from reactant.options import CompileOptions
+from reactant.recent import matcher
 from reactant.session import is_tracing
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Jitted:
         self._traced = sig.require_known(traced, known, "traced_argnames")
         self._named = bool(self._static or self._traced)
         self._entries: dict[tuple, Compiled] = {}
+        self._latest: Compiled | None = None    # what the last call ran
         self._lock = threading.Lock()
         self._warned = False
         self._late: Callable[[], Jitted | None] | None = None
@@ -51,12 +53,17 @@ class Jitted:
         if is_tracing():
             from reactant.frontends import calls
             return calls.call(self.function, *args, **kwargs)      # part of the program being traced
-        key, leaves = self._sign(args, kwargs)
-        entry = self._entries.get(key)
-        if entry is None:
-            if self._late is not None and (found := self._late()) is not None:
-                return found(*args, **kwargs)
-            entry = self._compile(key, leaves)
+        entry = self._latest
+        leaves = None if entry is None or entry.matches is None else entry.matches(args, kwargs)
+        if leaves is None or entry is None:
+            key, leaves = self._sign(args, kwargs)
+            entry = self._entries.get(key)
+            if entry is None:
+                if self._late is not None and (found := self._late()) is not None:
+                    return found(*args, **kwargs)
+                entry = self._compile(key, leaves)
+            if not entry.passing:
+                self._latest = entry
         try:
             return entry.run(leaves, args, kwargs)
         except jax.errors.JaxRuntimeError as error:
@@ -88,6 +95,7 @@ class Jitted:
         """Forget every compiled program of this function."""
         with self._lock:
             self._entries.clear()
+            self._latest = None
 
     def _sign(self, args: tuple, kwargs: dict) -> tuple[tuple, list]:
         flat = sig.Flattener()
@@ -118,6 +126,7 @@ class Jitted:
         with self._lock:
             if entry.passing:
                 return entry
+            entry.matches = matcher(*key)
             entry = self._entries.setdefault(key, entry)
             if len(self._entries) > RECOMPILE_WARNING and not self._warned:
                 self._warned = True

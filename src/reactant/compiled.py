@@ -16,10 +16,11 @@ from reactant import signature as sig
 from reactant.errors import ReactantError
 from reactant.frontends import calls, control_flow, source_map
 from reactant.frontends.numpy import overlay
-from reactant.frontends.numpy.tensor import PYTHON, SCALAR
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
+from reactant.recent import Matcher
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.simplify import target
@@ -122,7 +123,10 @@ class Compiled:
         self.lowered, self.executable = lowered, executable
         self._traced = lowered.traced
         self._simple = self._is_simple()
+        self._kind = self._traced.result.kind if self._simple else ""
+        self._recipe = None if self._simple else recipe_of(self._traced)
         self._written = self._traced.written.keys() | self._traced.written_copies
+        self.matches: Matcher | None = None     # tells calls of this signature
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
 
@@ -158,19 +162,20 @@ class Compiled:
         return self.run(flat.leaves, args, kwargs)
 
     def _is_simple(self) -> bool:
-        """One result, nothing written, nothing checked: the call needs no recipe."""
+        """One result, an array or a number of NumPy's, nothing written, nothing checked: the call needs no recipe."""
         t = self._traced
-        return (isinstance(t.result, Result) and not t.result.steps and not t.written and not t.updates
-                and t.flags is None and not t.captured)
+        return (isinstance(t.result, Result) and not t.result.steps and not t.written and not t.written_copies
+                and not t.updates and t.flags is None and not t.captured and not self.lowered.on_device)
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
+        if self._simple:
+            result = self.executable(leaves)[0]
+            return result if self._kind == ARRAY else _leaf(result, self._kind)
         if self._written:
             _refuse_overlap(leaves, self._written)
         if self.lowered.on_device or self.passing:
             return self._run_on_device(leaves, args, kwargs)
-        if self._simple:
-            return _leaf(self.executable(leaves)[self._traced.result.index], self._traced.result.kind)
         results = self.executable([*leaves, *self._traced.captured])
         self._raise_failed(results)
         for number, index in self._traced.written.items():
@@ -209,6 +214,8 @@ class Compiled:
 
     def _deliver(self, results: list, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Build what the function returned, and update the caller's containers."""
+        if self._recipe is not None:
+            return self._recipe(results)
         roots = (args, kwargs)
         made: dict[int, Any] = {}
 
@@ -235,6 +242,41 @@ def _leaf(array: Any, kind: str) -> Any:
     if kind == PYTHON:
         return array.item()
     return array[()] if kind == SCALAR and isinstance(array, np.ndarray) else array
+
+
+def recipe_of(traced: Traced) -> Callable[[list], Any] | None:
+    """What the function returned, of the program's results, as one expression.
+
+    None where it has to be looked at: views, the caller's own objects, containers to be updated, objects.
+    """
+    known: dict[str, Any] = {"leaf": _leaf}
+
+    def named(value: Any) -> str:
+        known[f"known{len(known)}"] = value
+        return f"known{len(known) - 1}"
+
+    def written(x: Any) -> str | None:
+        if type(x) is Result:
+            if x.steps or x.layout is not None:
+                return None
+            return f"r[{x.index}]" if x.kind == ARRAY else f"leaf(r[{x.index}], {x.kind!r})"
+        if type(x) is Known:
+            return None if isinstance(x.value, np.ndarray) else named(x.value)
+        if type(x) not in (tuple, list, dict) and not (isinstance(x, tuple) and hasattr(x, "_fields")):
+            return None
+        parts = [written(part) for part in (x.values() if type(x) is dict else x)]
+        if None in parts:
+            return None
+        if type(x) is dict:
+            return "{" + ", ".join(f"{named(key)}: {part}" for key, part in zip(x, parts, strict=True)) + "}"
+        items = "".join(f"{part}, " for part in parts)
+        return f"[{items}]" if type(x) is list else f"({items})" if type(x) is tuple else f"{named(type(x))}({items})"
+
+    text = None if traced.updates else written(traced.result)
+    if text is None:
+        return None
+    made: Callable[[list], Any] = eval(f"lambda r: {text}", known)
+    return made
 
 
 def arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:

@@ -115,7 +115,7 @@ class Executable:
         else:
             run = self._run_small
             if run is None:
-                run = self._run_small = self._program(False).run
+                run = self._program(False).run
             before = swap_x64(True)
             try:
                 results = run(*arguments)
@@ -124,6 +124,8 @@ class Executable:
             finally:
                 restore_x64(before)
             results = [np.array(result) for result in results]
+            if self._run_small is None:
+                self._run_small = self._program(False).shortest()
         if write_back:
             for index, destination in write_back.items():
                 np.copyto(destination, results[index], casting="no")

@@ -1,0 +1,102 @@
+"""The comparison with the last signature says "the same" for exactly the calls that sign alike."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import pytest
+
+import reactant
+from reactant import signature as sig
+from reactant.recent import MOST, matcher
+
+X, Y = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
+FROZEN = np.ones((2, 3))
+FROZEN.setflags(write=False)
+DEVICE = reactant.array(X)
+CALLS = [
+    ((X, Y), {}), ((X, X), {}), ((X,), {}), ((X, Y, 2), {}), ((X, Y, True), {}), ((X, Y, 2.0), {}), ((X, Y, "2"), {}),
+    ((X, Y, None), {}), ((X, X.T.copy().T), {}), ((X, Y[:, ::-1]), {}), ((X, FROZEN), {}), ((X, Y.astype(">f8")), {}),
+    ((X, Y.astype(np.float32)), {}), ((X, Y[:1]), {}), ((X, Y.view(np.int64)), {}), ((X,), {"b": Y}), ((X,), {"c": Y}),
+    ((), {"a": X, "b": Y}), ((X,), {"b": Y, "c": 2}), ((X, 2.0, 2.0), {}), ((X, 2j), {}), ((DEVICE, Y), {}),
+    ((DEVICE, DEVICE), {}), ((X, np.float64(2)), {}), ((X, [Y]), {}), ((X, np.memmap), {}), ((), {}),
+]
+
+
+def signed(args, kwargs):
+    flat = sig.Flattener()
+    key = tuple(flat.node(a) for a in args), tuple((n, flat.node(kwargs[n])) for n in sorted(kwargs)), None
+    return key, flat.leaves
+
+
+@pytest.mark.parametrize("made_of", range(len(CALLS)))
+def test_matches_are_calls_of_the_same_signature(made_of):
+    key, _ = signed(*CALLS[made_of])
+    matches = matcher(*key)
+    for args, kwargs in CALLS if matches else ():
+        other, leaves = signed(args, kwargs)
+        found = matches(args, kwargs)
+        if found is None:
+            assert other != key
+        else:
+            assert other == key and list(map(id, found)) == list(map(id, leaves))
+
+
+@pytest.mark.parametrize(("args", "flat"), [
+    ((X, Y), True), ((X, 2.0, "a", None, True), True), ((DEVICE,), True), ((X, [Y]), False), ((X, X), False),
+    ((FROZEN,), False), ((np.float32(1),), False), ((X, np.sum), False), ((1,) * (MOST + 1), False)])
+def test_flat_signatures_have_a_matcher(args, flat):
+    assert (matcher(*signed(args, {})[0]) is not None) == flat
+
+
+def test_the_default_device_is_part_of_it():
+    matches = matcher(*signed((X,), {})[0])
+    assert matches((X,), {}) is not None
+    with jax.default_device(jax.devices()[0]):
+        assert matches((X,), {}) is None
+
+
+def test_calls_that_alternate():
+    f = reactant.jit(lambda a, b: (a - b, a is b))
+    for args, same in [((X, Y), False), ((X, X), True), ((X, Y), False), ((X.T, Y.T), False), ((X, FROZEN), False)] * 2:
+        difference, was_same = f(*args)
+        np.testing.assert_array_equal(difference, args[0] - args[1])
+        assert was_same == same
+    assert f.cache_size() == 4
+
+
+def test_forgotten_programs_are_not_called():
+    scale = 2.0
+    f = reactant.jit(lambda x: x * scale)
+    np.testing.assert_array_equal(f(X), 2 * X)
+    scale = 3.0
+    f.clear_cache()
+    np.testing.assert_array_equal(f(X), 3 * X)
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+class Thing:
+    def __init__(self, array):
+        self.array = array
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: (x + 1, x * 2), lambda x: [x.sum(), (x + 1, ())], lambda x: {"a": x + 1, "b": {}, "c": [None, "text"]},
+    lambda x: Pair(x + 1, x.sum(dtype=int)), lambda x: (x + 1,) * 2, lambda x: (y := x + 1, y[0], y.T),
+    lambda x: (x, x + 1), lambda x: (x[0], np.arange(3)), lambda x: [float(x.sum()), len(x), x.dtype],
+    lambda x: Thing(x + 1).array, lambda x: (Thing(x + 1),), lambda x: None, lambda x: ()])
+def test_results_are_what_the_function_returns(function):
+    f = reactant.jit(function)
+    for _ in range(2):
+        ours, numpys = f(X), function(X)
+        assert jax.tree.structure(ours) == jax.tree.structure(numpys) or isinstance(numpys[0], Thing)
+        for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(numpys), strict=True):
+            assert type(one) is type(other)
+            if isinstance(other, np.ndarray):
+                assert one.dtype == other.dtype and one.flags.writeable
+            np.testing.assert_array_equal(getattr(one, "array", one), getattr(other, "array", other))
