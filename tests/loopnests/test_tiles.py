@@ -84,3 +84,15 @@ def test_arrays_that_are_small_stay(monkeypatch):
     monkeypatch.setattr(control, "chain_at", lambda *a: found.append(tiles.chain_at(*a)) or found[-1])
     written(module_of(2, np.ones((2, 70, 9), "float32")))
     assert found and not any(found)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_rows_of_memory_far_away_are_asked_for_before_they_are_read(small, monkeypatch, far):
+    monkeypatch.setattr(tiles, "FAR", 0 if far else 1 << 40)
+    arguments = list(np.random.default_rng(3).standard_normal((2, 40, 23)).astype("float32"))
+    module = module_of(1, arguments)
+    assert ("memref.prefetch" in written(module).text) == far
+    with building():
+        exact = evaluate(module, arguments)
+    for mine, expected in zip(run(module, arguments), exact, strict=True):
+        np.testing.assert_array_equal(mine, expected)

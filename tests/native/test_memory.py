@@ -90,6 +90,24 @@ def test_local_arrays_in_parallel_loops_are_each_iterations_own():
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.parametrize("element", ["f32", "complex<f64>", "i1"])
+def test_prefetch_is_a_hint_and_may_be_for_what_is_not_there(element):
+    run = compiled(f"%a: memref<4x{element}>, %o: memref<4x{element}>", f"""
+    %far = arith.constant 1000000000000 : index
+    memref.prefetch %a[%far], read, locality<3>, data : memref<4x{element}>
+    scf.for %i = %c0 to %c4 step %c1 {{
+      memref.prefetch %a[%i], read, locality<0>, data : memref<4x{element}>
+      memref.prefetch %o[%i], write, locality<2>, data : memref<4x{element}>
+      %x = memref.load %a[%i] : memref<4x{element}>
+      memref.store %x, %o[%i] : memref<4x{element}>
+    }}""")
+    a = np.array([1, 0, 0, 1], {"f32": "f4", "i1": "?"}.get(element, "c16"))
+    o = np.zeros_like(a)
+    run(a, o)
+    np.testing.assert_array_equal(o, a)
+    assert "prefetch" in run.as_llvm()
+
+
 def test_constants_in_memory():
     run = compiled("%o: memref<4xf32>, %z: memref<2xcomplex<f64>>, %b: memref<3xi1>", """
     %g = memref.get_global @table : memref<2x2xf32>

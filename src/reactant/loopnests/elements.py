@@ -82,6 +82,7 @@ class Elements:
         self.bound: dict[Node, Number] = {}
         self.kept: Callable[[Node], bool] = self.storage.__contains__
         self.on_read: Callable[[Node, Any], None] | None = None
+        self.on_load: Callable[[Buffer, Affine], None] | None = None
         self.memo: list[dict[tuple[Node, Any], Number]] = [{}]
         self.loaded: dict[str, tuple[Buffer, Affine, int]] = {}
 
@@ -197,6 +198,8 @@ class Elements:
     def load(self, buffer: Buffer, place: Affine, dtype: np.dtype) -> Number:
         """A number from a buffer."""
         place = place + buffer.offset
+        if self.on_load is not None:
+            self.on_load(buffer, place)
         if dtype.kind == "c":
             part = real_dtype(dtype)
             real, imaginary = (self._loaded(buffer, place.times(2) + k, part) for k in (0, 1))

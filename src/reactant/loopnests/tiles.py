@@ -29,6 +29,11 @@ LEAST_BYTES = 3 << 20
 LEAST_ROWS = 64
 FEWEST, MOST = 8, 64
 """Rows of a tile."""
+FAR = 16 << 20
+"""Bytes of memory from which what is read of it is taken to be in no cache: a buffer with a row for every turn."""
+AHEAD, LINE = 8192, 64
+"""Bytes that such memory is asked for before it is read, and bytes that come at once. The processor's own guesses start
+anew in every tile: a reverse sweep over such rows waited for memory in 40 % of its time."""
 OVERLAP = 3
 """A tile has at least this many times the rows that it computes for its neighbours as well."""
 
@@ -53,13 +58,49 @@ class TileNest(Nest):
         super().__init__(compiler.e, step.shape, step.roots, targets, compiler.scratch, parallel=False)
         self.flat, self.shape = False, tuple(step.shape)
         self.first = self.last = number(0)
+        self.asked: set[Buffer] = set()
 
     def _loop(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]],
               accumulators: dict[Root, list[Any]], parallel: bool) -> dict[Root, list[Any]]:
         if d == 0:
             low, high = piece.low.constant, piece.high.constant
             piece = Piece(self.e.clamped(self.first, low, high), self.e.clamped(self.last, low, high), piece.range)
-        return super()._loop(d, piece, index, pieces, accumulators, parallel)
+        if d == 0 or d != len(self.shape) - 1 or self.e.on_load is not None:
+            return super()._loop(d, piece, index, pieces, accumulators, parallel)
+        loads: dict[tuple[Buffer, Affine], int] = {}
+
+        def loaded(buffer: Buffer, place: Affine) -> None:
+            if buffer.size * buffer.dtype.itemsize >= FAR:
+                rest = place - place.constant
+                loads[buffer, rest] = max(place.constant, loads.get((buffer, rest), place.constant))
+        self.e.on_load = loaded
+        try:
+            made = super()._loop(d, piece, index, pieces, accumulators, parallel)
+        finally:
+            self.e.on_load = None
+        for (buffer, rest), last in loads.items():
+            if buffer not in self.asked and self._ask(buffer, rest + last, piece, index[-1]):
+                self.asked.add(buffer)
+        return made
+
+    def _ask(self, buffer: Buffer, place: Affine, piece: Piece, row: Affine) -> bool:
+        """Ask for what the innermost loop, which is written, reads from memory far away a few rows later. Whether it
+        reads row after row, so that this can be told."""
+        counters = [(s, c) for s, c in place.terms if s not in self.w.level]
+        if row.fixed is not None or len(row.terms) != 1 or len(counters) != 1 or counters[0][1] != 1:
+            return False
+        apart = place.coefficient(row.terms[0][0])
+        if apart * buffer.dtype.itemsize < LINE:
+            return False
+        counter = self.w.fresh("p")
+        low, high = self.w.affine(piece.low), self.w.affine(piece.high)
+        step = self.w.index(max(LINE // buffer.dtype.itemsize, 1))
+        self.w.loop(f"scf.for {counter} = {low} to {high} step {step} {{", (counter,))
+        rows = max(AHEAD // (apart * buffer.dtype.itemsize), 1)
+        at = self.w.affine(place.without(counters[0][0]) + symbol(counter) + apart * rows)
+        self.w.line(f"memref.prefetch {buffer.name}[{at}], read, locality<3>, data : {buffer.type}")
+        self.w.finish()
+        return True
 
     def offsets(self, made: set[Node]) -> dict[Node, tuple[int, int]] | None:
         """How far from its own row the nest reads values of `made`, at least and at most; None where it cannot be told,
@@ -189,10 +230,12 @@ def emit_chain(compiler: Compiler, links: Sequence[Link], destinations: dict[Nod
         for root in link.step.roots:
             if root.node in local:
                 targets[root] = Target([_tile_buffer(compiler, link, root.node, first, height)], shape=root.node.shape)
+    asked: set[Buffer] = set()
     with e.remembering():
         for link in links:
             own = {root: targets[root] for root in link.step.roots}
             nest = TileNest(compiler, link.step, own)
+            nest.asked = asked
             nest.first, nest.last = first - link.before, first + (height + link.after)
             nest.emit()
             for root, target in own.items():

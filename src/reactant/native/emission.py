@@ -180,8 +180,10 @@ class Function:
         nbytes = count * layout.nbytes(llvm_type)
         self.on_stack += nbytes if nbytes <= LARGE_LOCAL else 0
         if nbytes > LARGE_LOCAL or self.on_stack > STACK:
-            self.entry.append(f"  {name} = call noalias align 16 ptr {self.module.declare('malloc', 'ptr', ['i64'])}"
-                              f"(i64 {nbytes})")
+            # at whole lines of the cache, as vectors are: each other one would lie across two
+            self.entry.append(f"  {name} = call noalias align {align} ptr "
+                              f"{self.module.declare('aligned_alloc', 'ptr', ['i64', 'i64'])}"
+                              f"(i64 {align}, i64 {-(-nbytes // align) * align})")
             self.cleanup.append(f"call void {self.module.declare('free', 'void', ['ptr'])}(ptr {name})")
         else:
             self.entry.append(f"  {name} = alloca [{max(count, 1)} x {llvm_type}], align {align}")

@@ -123,6 +123,21 @@ def emit_store(f: Function, op: ir.Operation) -> None:
         write(f, parts[1], _second(f, pointer, number), number)
 
 
+@emits("memref.prefetch")
+def emit_prefetch(f: Function, op: ir.Operation) -> None:
+    """A hint, which may be for a place after the end of the memory."""
+    place = f.memory(op.operands[0])
+    offset = offset_of(f, place, [f.one(v) for v in list(op.operands)[1:]])
+    kind = layout.in_memory(place.layout.number)
+    if place.layout.is_complex:
+        kind = f"{{ {kind}, {kind} }}"
+    pointer = f.let(f"getelementptr {kind}, ptr {place.pointer}, i64 {offset}")
+    writes = int(ir.BoolAttr(op.attributes["isWrite"]).value)
+    near = ir.IntegerAttr(op.attributes["localityHint"]).value
+    callee = f.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"], "")
+    f.line(f"call void {callee}(ptr {pointer}, i32 {writes}, i32 {near}, i32 1)")
+
+
 # -- local arrays
 
 @emits("memref.alloca", "memref.alloc")
