@@ -1,4 +1,5 @@
 """Loops that pass arrays of the caller around: contents end up where NumPy leaves them, and the loops stay loops."""
+import linecache
 import warnings
 
 import numpy as np
@@ -214,3 +215,15 @@ def test_other_ways_to_reach_the_arrays_are_noticed(program):
     agree(program, [(*arguments(), n) for n in (0, 3, 6)])
     with pytest.raises(reactant.ReactantError, match=f"test_rotations.py:.*in {program.__name__}"):
         reactant.jit(program, max_unroll=3, unroll_limit=0)(*arguments(), 40)
+
+
+def test_many_choices_in_one_iteration_cost_what_each_costs():
+    """Every choice is of the two before it: followed one by one they would be millions."""
+    body = "".join(f"        if x[{k % 4}] + i > {k % 7}:\n            u, v = v, u\n"
+                   f"        u[{k % 4}] += 0.5 * v[{(k + 1) % 4}]\n" for k in range(24))
+    text = f"def program(x, u, v, n):\n    for i in range(n):\n{body}    return u * 1, v * 2\n"
+    linecache.cache["<choices>"] = (len(text), None, text.splitlines(True), "<choices>")
+    namespace: dict = {}
+    exec(compile(text, "<choices>", "exec"), namespace)
+    arrays = np.random.default_rng(0).uniform(-3, 6, (3, 4))
+    agree(namespace["program"], [(*arrays, np.int64(n)) for n in (0, 5)], traced_argnames="n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType
 from typing import Any
@@ -20,7 +20,7 @@ from reactant.errors import ControlFlowError
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
-from reactant.frontends.trace import current_trace
+from reactant.frontends.trace import Region, current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
@@ -31,27 +31,55 @@ REACH = 5
 class ChosenStorage(Storage):
     """The memory of `first` where `predicate` holds at run time, else of `second`: writes go to the one it is.
 
-    `options` has a condition for each memory it may be, however deep choices are nested. Those of one `family` are
-    never the same memory.
+    `options` are the memories it may be, however deep choices are nested. Those of one `family` are never the same.
     """
 
-    __slots__ = ("cached", "family", "first", "options", "predicate", "second", "seen")
+    __slots__ = ("asked", "cached", "family", "first", "options", "predicate", "second", "seen")
 
     def __init__(self, predicate: ir.Value, first: Storage, second: Storage, value: ir.Value | None = None):
         self.predicate, self.first, self.second = predicate, first, second
-        self.options = _options(predicate, first, second)
+        self.options = tuple(dict.fromkeys(option for side in (first, second) for option in _options(side)))
         self.cached: tuple | None = None
+        self.asked: tuple | None = None
         self.family: Any = None
-        super().__init__(first.shape, first.dtype, value=self.chosen() if value is None else value)
+        super().__init__(first.shape, first.dtype,
+                         value=ops.select(predicate, first.read(), second.read()) if value is None else value)
         self.constant = first.constant or second.constant
         self.seen = stamp(self)
 
-    def chosen(self) -> ir.Value:
-        """The current content of the memory it is."""
+    def conditions(self) -> dict[Storage, ir.Value]:
+        """When it is each of its options: made where they are asked for, since most choices are never written to."""
+        region = current_trace().region
+        waiting = [self]
+        while waiting:                                  # not by recursion: choices of choices may be many
+            choice = waiting[-1]
+            inner = [s for s in (choice.first, choice.second) if type(s) is ChosenStorage and not s.is_asked(region)]
+            if inner and not choice.is_asked(region):
+                waiting += inner
+                continue
+            waiting.pop()
+            if not choice.is_asked(region):
+                choice.asked = region, choice.combined()
+        return self.asked[1]
+
+    def is_asked(self, region: Region) -> bool:
+        return self.asked is not None and self.asked[0].encloses(region)
+
+    def combined(self) -> dict[Storage, ir.Value]:
+        found: dict[Storage, ir.Value] = {}
+        for side, condition in ((self.first, self.predicate), (self.second, ops.not_(self.predicate))):
+            inner = side.asked[1] if type(side) is ChosenStorage else {side: None}
+            for option, also in inner.items():
+                here = condition if also is None else ops.and_(condition, also)
+                found[option] = ops.or_(found[option], here) if option in found else here
+        return found
+
+    def chosen(self, value_of: Callable[[Storage], ir.Value]) -> ir.Value:
+        """The value of the memory it is."""
         value = None
-        for option, condition in self.options.items():
-            content = option.read()
-            value = content if value is None else ops.select(condition, content, value)
+        for option, condition in self.conditions().items():
+            here = value_of(option)
+            value = here if value is None else ops.select(condition, here, value)
         return value
 
     def read(self) -> ir.Value:
@@ -59,24 +87,18 @@ class ChosenStorage(Storage):
         if self.seen == now:
             return value
         if self.cached is None or self.cached[0] != now or not self.cached[1].encloses(region):
-            self.cached = now, region, self.chosen()
+            self.cached = now, region, self.chosen(lambda option: option.read())
         return self.cached[2]
 
     def write(self, value: ir.Value) -> None:
-        for option, condition in self.options.items():
+        for option, condition in self.conditions().items():
             option.write(ops.select(condition, value, option.read()))
         super().write(value)
         self.seen = stamp(self)
 
 
-def _options(predicate: ir.Value, first: Storage, second: Storage) -> dict[Storage, ir.Value]:
-    found: dict[Storage, ir.Value] = {}
-    for side, condition in ((first, predicate), (second, ops.not_(predicate))):
-        inner = side.options if type(side) is ChosenStorage else {side: None}
-        for option, also in inner.items():
-            here = condition if also is None else ops.and_(condition, also)
-            found[option] = ops.or_(found[option], here) if option in found else here
-    return found
+def _options(storage: Storage) -> tuple[Storage, ...]:
+    return storage.options if type(storage) is ChosenStorage else (storage,)
 
 
 class ViewStorage(Storage):
@@ -161,11 +183,7 @@ def roots_of(storage: Storage) -> set[Storage]:
 def content_after(storage: Storage, written: dict[Storage, ir.Value]) -> ir.Value:
     """What a storage holds where `written` has happened, built at the insertion point."""
     if type(storage) is ChosenStorage:
-        value = None
-        for option, condition in storage.options.items():
-            content = content_after(option, written)
-            value = content if value is None else ops.select(condition, content, value)
-        return value
+        return storage.chosen(lambda option: content_after(option, written))
     if type(storage) is ViewStorage:
         return view_of(content_after(storage.tensor.storage, written), storage.tensor)
     return written[storage] if storage in written else storage.read()
@@ -180,11 +198,23 @@ def view_of(base: ir.Value, tensor: Tensor) -> ir.Value:
 
 def may_be_one(a: Storage, b: Storage) -> bool:
     """Whether two storages may stand for the same array; those chosen by one condition are compared side by side."""
-    if type(a) is type(b) is ChosenStorage and a.family is b.family is not None:
-        return a is b
-    if type(a) is type(b) is ChosenStorage and a.predicate == b.predicate:
-        return may_be_one(a.first, b.first) or may_be_one(a.second, b.second)
-    return bool(roots_of(a) & roots_of(b))
+    waiting, seen = [(a, b)], set()                # choices share what they choose from: each pair once
+    while waiting:
+        pair = a, b = waiting.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        both = type(a) is type(b) is ChosenStorage
+        if both and a.family is b.family is not None:
+            one = a is b
+        elif both and a.predicate == b.predicate:
+            one = False
+            waiting += [(a.second, b.second), (a.first, b.first)]
+        else:
+            one = bool(roots_of(a) & roots_of(b))
+        if one:
+            return True
+    return False
 
 
 def as_storage(tensor: Tensor) -> Storage:

@@ -54,7 +54,7 @@ class Rotation:
     def number_of(self, source: str | Storage) -> ir.Value:
         """The number of the memory that a name or a choice stands for, in an iteration."""
         if type(source) is ChosenStorage:
-            return ops.select(source.predicate, self.number_of(source.first), self.number_of(source.second))
+            return source.chosen(self.number_of)
         return self.memory[source if type(source) is str else self.starts[source]].body
 
     def finish(self, loop: Loop) -> None:
@@ -141,9 +141,8 @@ def _followed(arrays: LoopArrays, name: str) -> set[str] | None:
 
 
 def _only_chosen(storage: Storage) -> bool:
-    if type(storage) is ChosenStorage:
-        return _only_chosen(storage.first) and _only_chosen(storage.second)
-    return type(storage) is Storage
+    options = storage.options if type(storage) is ChosenStorage else (storage,)
+    return all(type(s) is Storage for s in options)
 
 
 def _whole_array(loop: Loop, name: str, carried: Carried) -> Tensor | None:
