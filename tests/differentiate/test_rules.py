@@ -203,3 +203,20 @@ def test_bits_of_floats_raise_only_where_they_become_floats_again():
         return ops.select(ops.compare(ops.bitcast_convert(v, np.int64), 0, "LT"), ops.negate(v), v)
 
     check(module_of(size, [x]), [x])
+
+
+@pytest.mark.parametrize("build, choices", [
+    (lambda v: ops.divide(1.5, v), 1),
+    (lambda v: ops.divide(v, ops.add(ops.multiply(v, v), 0.1)), 0),
+    (lambda v: ops.sqrt(ops.multiply(v, v)), 1),
+    (lambda v: ops.sqrt(ops.add(ops.multiply(v, v), 1.0)), 0),
+    (lambda v: ops.power(ops.add(ops.exponential(v), 0.1), 1.5), 1),
+    (lambda v: ops.power(ops.add(ops.exponential(v), 0.1), 2.5), 2),
+    (lambda v: ops.log(ops.add(ops.multiply(v, v), 1e-9)), 1),
+])
+def test_only_what_may_divide_by_zero_is_guarded(build, choices):
+    """0 times an infinite slope is 0; where the slope is finite, nothing asks. (A power asks whether it is 0.)"""
+    x = real(4)
+    module = module_of(lambda v: build(ops.multiply(v, 1.0)), [x])
+    assert str(vjp(module, [0], [0])).count("select") == choices
+    check(module, [x])

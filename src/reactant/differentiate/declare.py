@@ -218,22 +218,26 @@ def total(g: ir.Value, shape: Sequence[int] = ()) -> ir.Value:
 
 # ---- the forms -----------------------------------------------------------------------------------------------------
 
-def elementwise(name: str, *partials: Callable[..., Any] | None, singular: bool = False) -> None:
+def elementwise(name: str, *partials: Callable[..., Any] | None,
+                singular: bool | Callable[[Call], bool] = False) -> None:
     """Partials by operand, each of (result, *operands): a value, a number, or None for "constant in this operand".
 
-    singular: a partial can be infinite or NaN at finite arguments (log at 0). There zero times it is zero, so that what
-    `where` masks out stays out of the derivative.
+    singular: a partial can be infinite or NaN at finite arguments (log at 0), always or in calls of which that holds.
+    There zero times it is zero, so that what `where` masks out stays out of the derivative.
     """
+    def strong(call: Call) -> bool:
+        return singular(call) if callable(singular) else singular
+
     def forward(call: Call, tangents: Tangents) -> Tangents:
         found = None
         for partial, tangent in zip(partials, tangents, strict=True):
             if tangent is not None and partial is not None:
-                found = plus(found, times(_evaluated(partial, call), tangent, singular))
+                found = plus(found, times(_evaluated(partial, call), tangent, strong(call)))
         return [found]
 
     def reverse(call: Call, cotangents: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
         g = cotangents[0]
-        return [times(_evaluated(partial, call), g, singular)
+        return [times(_evaluated(partial, call), g, strong(call))
                 if want and partial is not None and g is not None else None
                 for partial, want in zip(partials, wanted, strict=True)]
 

@@ -16,6 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
+from reactant.ir.bounds import least
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
 from reactant.rewrite import Site, match, once, rewrite, splat, uses, variables
 from reactant.simplify.target_costs import costs
@@ -152,7 +153,20 @@ def _fixed_powers() -> bool:
 
 
 def _at_minus_infinity(operand: ir.Value, value: float, otherwise: ir.Value) -> ir.Value:
+    if least(operand) >= 0:
+        return otherwise
     return ops.select(ops.compare(operand, -math.inf, "EQ"), value, otherwise)
+
+
+def _root(operand: ir.Value) -> ir.Value:
+    """The root, 0 of -0."""
+    return ops.sqrt(operand) if least(operand) > 0 else ops.abs(ops.sqrt(operand))
+
+
+@rewrite(match.power(x, 0.5), dtypes="float", changes="rounding")
+def power_half_is_root(x):
+    """power(x, 0.5) = |sqrt(x)| (the sign of -0 is lost), and infinity at -infinity"""
+    return None if not _fixed_powers() else _at_minus_infinity(x, math.inf, _root(x))
 
 
 @rewrite(match.power(x, 1.5), dtypes="float", changes="rounding")
@@ -191,7 +205,15 @@ def power_minus_half_is_root(x):
     """power(x, -0.5) = 1 / |sqrt(x)| (the sign of -0 is lost), and zero at -infinity"""
     if not _fixed_powers():
         return None
-    return _at_minus_infinity(x, 0.0, ops.divide(ops.splat(1, x), ops.abs(ops.sqrt(x))))
+    return _at_minus_infinity(x, 0.0, ops.divide(ops.splat(1, x), _root(x)))
+
+
+@rewrite(match.power(x, -2.5), dtypes="float", changes="rounding")
+def power_minus_five_halves_is_root(x):
+    """power(x, -2.5) = 1 / ((x x) sqrt(x)), and zero at -infinity"""
+    if not _fixed_powers():
+        return None
+    return _at_minus_infinity(x, 0.0, ops.divide(ops.splat(1, x), ops.multiply(ops.multiply(x, x), _root(x))))
 
 
 @rewrite(match.power(x, 3), dtypes="float", changes="rounding")

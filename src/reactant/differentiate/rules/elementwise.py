@@ -29,6 +29,7 @@ from reactant.differentiate.declare import (
     zeros,
 )
 from reactant.ir import ops
+from reactant.ir.bounds import least
 from reactant.ir.types import dtype_of, is_complex, shape_of
 
 constant("ceil", "floor", "round_nearest_afz", "round_nearest_even", "compare", "is_finite", "chlo.is_inf", "and", "or",
@@ -38,6 +39,15 @@ constant("ceil", "floor", "round_nearest_afz", "round_nearest_even", "compare", 
 
 
 # ---- one operand ---------------------------------------------------------------------------------------------------
+
+SMALL = 1e-6
+"""What is never below this is far from zero."""
+
+
+def _near_zero(call: Call) -> bool:
+    """Whether the operand may be near zero."""
+    return least(call.inputs[0]) < SMALL
+
 
 def _over(top: Any, bottom: ir.Value) -> ir.Value:
     return ops.divide(number(top, bottom), bottom)
@@ -55,13 +65,13 @@ for _name in ("stablehlo.tan", "chlo.tan"):
 elementwise("tanh", lambda y, x: _one_minus_square(y))
 elementwise("exponential", lambda y, x: y)
 elementwise("exponential_minus_one", lambda y, x: ops.add(y, 1))
-elementwise("log", lambda y, x: _over(1, x), singular=True)
+elementwise("log", lambda y, x: _over(1, x), singular=_near_zero)
 elementwise("log_plus_one", lambda y, x: _over(1, ops.add(x, 1)), singular=True)
 elementwise("logistic", lambda y, x: ops.multiply(y, ops.subtract(number(1, y), y)))
 elementwise("negate", lambda y, x: -1)
-elementwise("sqrt", lambda y, x: _over(0.5, y), singular=True)
-elementwise("rsqrt", lambda y, x: ops.multiply(ops.divide(y, x), -0.5), singular=True)
-elementwise("cbrt", lambda y, x: _over(1 / 3, ops.multiply(y, y)), singular=True)
+elementwise("sqrt", lambda y, x: _over(0.5, y), singular=_near_zero)
+elementwise("rsqrt", lambda y, x: ops.multiply(ops.divide(y, x), -0.5), singular=_near_zero)
+elementwise("cbrt", lambda y, x: _over(1 / 3, ops.multiply(y, y)), singular=_near_zero)
 elementwise("square", lambda y, x: ops.multiply(x, 2))
 elementwise("cosh", lambda y, x: ops.sinh(x))
 elementwise("sinh", lambda y, x: ops.cosh(x))
@@ -123,26 +133,28 @@ def _divide_forward(call: Call, tangents: Tangents) -> Tangents:
     """(ta - y tb) / b."""
     b, (ta, tb) = call.operands[1], tangents
     top = ta if tb is None else plus(ta, ops.negate(ops.multiply(call.results[0], tb)))
-    return [_guarded(top, ops.divide(top, b), b)]
+    return [_guarded(top, ops.divide(top, b), call)]
 
 
 def _divide_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
     b = call.operands[1]
-    left = _guarded(g[0], ops.divide(g[0], b), b)
-    return [left, ops.negate(ops.multiply(call.results[0], left)) if not wanted[1] or _nonzero(b)
+    left = _guarded(g[0], ops.divide(g[0], b), call)
+    return [left, ops.negate(ops.multiply(call.results[0], left)) if not wanted[1] or _divides(call)
             else times(ops.negate(ops.divide(call.results[0], b)), g[0], strong=True)]
 
 
-def _guarded(top: ir.Value, quotient: ir.Value, bottom: ir.Value) -> ir.Value:
+def _guarded(top: ir.Value, quotient: ir.Value, call: Call) -> ir.Value:
     """The quotient, but 0 / 0 is 0."""
-    if _nonzero(bottom) or is_transposing():
+    if _divides(call) or is_transposing():
         return quotient
     return ops.select(ops.compare(top, zeros(top), "EQ"), zeros(top), quotient)
 
 
-def _nonzero(value: ir.Value) -> bool:
-    known = ops.constant_value(value)
-    return known is not None and bool((known != 0).all())
+def _divides(call: Call) -> bool:
+    """Whether the divisor is certainly not zero."""
+    divisor = call.inputs[1]
+    known = ops.constant_value(divisor)
+    return bool((known != 0).all()) if known is not None else least(divisor) >= SMALL
 
 
 derivative("divide", _divide_forward, _divide_reverse)
@@ -170,7 +182,13 @@ def _whole_quotient(y: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
     return ops.round_nearest_even(ops.divide(ops.subtract(y, a), b))
 
 
-elementwise("power", _power_base, _power_exponent, singular=True)
+def _steep_power(call: Call) -> bool:
+    """Whether a slope may be infinite: not for powers up to the square of what is not near zero."""
+    p = ops.constant_value(call.inputs[1])
+    return _near_zero(call) or p is None or p.dtype.kind == "c" or not ((p >= 0) & (p <= 2)).all()
+
+
+elementwise("power", _power_base, _power_exponent, singular=_steep_power)
 elementwise("atan2", lambda y, a, b: ops.divide(b, _square_sum(a, b)),
             lambda y, a, b: ops.negate(ops.divide(a, _square_sum(a, b))), singular=True)
 elementwise("next_after", lambda y, a, b: 1, None)
