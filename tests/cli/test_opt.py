@@ -109,3 +109,51 @@ def test_modules_that_do_not_parse(monkeypatch, capsys, text, message):
 def test_missing_file(capsys):
     assert main(["opt", "none.mlir"]) == 2
     assert capsys.readouterr().err == "reactant opt: error: cannot read 'none.mlir': No such file or directory\n"
+
+
+SUMS = """
+func.func @main(%a: tensor<4xf64>) -> tensor<4xf64> {
+  %three = stablehlo.constant dense<3.0> : tensor<4xf64>
+  %four = stablehlo.constant dense<4.0> : tensor<4xf64>
+  %none = stablehlo.constant dense<0.0> : tensor<4xf64>
+  %0 = stablehlo.multiply %a, %three : tensor<4xf64>
+  %1 = stablehlo.multiply %0, %four : tensor<4xf64>
+  %2 = stablehlo.add %1, %none : tensor<4xf64>
+  return %2 : tensor<4xf64>
+}
+"""
+
+
+@pytest.mark.parametrize(("flags", "expected"), [
+    ([], [2, 1]),
+    (["--finite"], [2, 0]),
+    (["--association"], [1, 1]),
+    (["--finite", "--association"], [1, 0]),
+    (["--finite", "--without", "add_positive_zero"], [2, 1]),
+    (["--finite", "--association", "--without", "arithmetic"], [2, 1]),
+])
+def test_levels_and_rules_left_out(tmp_path, capsys, flags, expected):
+    path = tmp_path / "sums.mlir"
+    path.write_text(SUMS)
+    assert main(["opt", str(path), "--pipeline", "simplify", *flags]) == 0
+    assert count(capsys.readouterr().out, "multiply", "add") == expected
+
+
+def test_a_limit_names_what_fired_most(file, capsys):
+    assert main(["opt", file, "--pipeline", "arithmetic", "--limit", "1"]) == 0
+    assert "stopped after 1 rewrites; most often fired: negate_of_negate" in capsys.readouterr().err
+    assert main(["opt", file, "--pipeline", "arithmetic", "--limit", "90"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("flag", ["--bisect", "--reduce"])
+def test_there_is_nothing_to_run(tmp_path, capsys, flag):
+    path = tmp_path / "other.mlir"
+    path.write_text(NEGATED_TWICE.replace("@main", "@other"))
+    assert main(["opt", str(path), flag]) == 2
+    assert "no function @main" in capsys.readouterr().err
+
+
+def test_unknown_rules_left_out(file, capsys):
+    assert main(["opt", file, "--without", "aritmetic"]) == 2
+    assert "unknown rule 'aritmetic'; did you mean arithmetic" in capsys.readouterr().err

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from typing import TYPE_CHECKING
 
 from reactant.cli.usage import UsageError, parse, unknown
@@ -11,16 +12,25 @@ from reactant.options import TARGETS
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
+    from reactant.options import CompileOptions
+
 HELP = "run pipelines, passes, families or single rules over a StableHLO file and print the result"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="StableHLO text; - reads standard input")
     parser.add_argument("--pipeline", default="default", metavar="NAME,...",
-                        help="what to run, in order: pipelines, passes, rule families (elementwise), single rules "
-                             "(elementwise.add_zero); default: the pipeline called default")
+                        help="what to run, in order: pipelines, passes, rule families (arithmetic), single rules "
+                             "(arithmetic.add_zero or add_zero); default: the pipeline called default")
     parser.add_argument("--target", choices=TARGETS, help="whose fastest forms the last stage chooses; needs no such "
                         "device (default: jax's default platform)")
+    parser.add_argument("--finite", action="store_true", help="also rules that assume finite numbers")
+    parser.add_argument("--association", action="store_true",
+                        help="also rules that sum or multiply in another order and may lose accuracy")
+    parser.add_argument("--without", default="", metavar="NAME,...", help="rules and families that are left out")
+    parser.add_argument("--limit", type=_positive, default=None, metavar="N",
+                        help="stop after so many rewrites and name the rules that fired most; the module is printed "
+                             "as it is by then")
     parser.add_argument("--print-patterns", action="store_true", help="say on standard error which rules fired")
     parser.add_argument("--bisect", action="store_true",
                         help="print, instead of the module, which rewrite changes its results on random arguments")
@@ -32,10 +42,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verify", action="store_true", help="let MLIR verify the module after each name")
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rewrites, 1 or more")
+    return int(text)
+
+
+def chosen(options: argparse.Namespace) -> CompileOptions:
+    """What a user has said about rules and targets. Raises `UsageError` for a rule nobody has."""
+    from reactant.options import CompileOptions
+    from reactant.rewrite import registry
+
+    without = tuple(name.strip() for name in options.without.split(",") if name.strip())
+    known = {*registry.families(), *(n for rule in registry.rules() for n in (rule.name, rule.qualified))}
+    for name in without:
+        if name not in known:
+            raise unknown("rule", name, sorted(known))
+    allow = ("rounding", "association") if options.association else ("rounding",)
+    return CompileOptions(target=options.target, finite=options.finite, allow=allow, without=without)
+
+
 def run(options: argparse.Namespace) -> int:
     from reactant import pipelines
+    from reactant.ir import modules
     from reactant.ir.context import building
-    from reactant.options import CompileOptions
+    from reactant.rewrite import NotConvergedWarning, Report
 
     names = [name.strip() for name in options.pipeline.split(",") if name.strip()]
     if not names:
@@ -47,12 +78,22 @@ def run(options: argparse.Namespace) -> int:
             raise unknown("pass", name, pipelines.names()) from None
     module = parse(options.file)
     if options.bisect or options.reduce:
+        with building():
+            if "main" not in modules.functions(module):
+                raise UsageError(f"{options.file!r} has no function @main for --bisect and --reduce to run")
         return _bisect(module, names, options) if options.bisect else _reduce(module, names, options)
-    with building():
-        report = pipelines.run(module, names, CompileOptions(target=options.target), verify=options.verify)
+    report = Report() if options.limit is None else Report(limit=options.limit)
+    with building(), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", NotConvergedWarning)
+        report = pipelines.run(module, names, chosen(options), verify=options.verify, report=report)
         print(module.operation.get_asm())
     if options.print_patterns:
         print(report, file=sys.stderr)
+    for each in said:
+        print(f"reactant opt: {each.message}", file=sys.stderr)
+    if report.limit is not None and report.rewrites >= report.limit:
+        firing = ", ".join(name for name, _ in report.counts()[:5])
+        print(f"reactant opt: stopped after {report.rewrites} rewrites; most often fired: {firing}", file=sys.stderr)
     return 0
 
 
@@ -60,7 +101,8 @@ def _bisect(module: ir.Module, names: list[str], options: argparse.Namespace) ->
     """Exit status 1 where a rewrite changes the results."""
     from reactant.diagnosis.bisection import bisect_module
 
-    found = bisect_module(module, passes=names, rtol=options.rtol, atol=options.atol, seed=options.seed)
+    found = bisect_module(module, passes=names, options=chosen(options), rtol=options.rtol, atol=options.atol,
+                          seed=options.seed)
     print(found)
     return 0 if found else 1
 
@@ -68,7 +110,7 @@ def _bisect(module: ir.Module, names: list[str], options: argparse.Namespace) ->
 def _reduce(module: ir.Module, names: list[str], options: argparse.Namespace) -> int:
     from reactant.diagnosis import shrinking
 
-    fails = shrinking.Failing(names, rtol=options.rtol, atol=options.atol, seed=options.seed)
+    fails = shrinking.Failing(names, chosen(options), rtol=options.rtol, atol=options.atol, seed=options.seed)
     try:
         smaller = shrinking.shrink(module, fails)
         print(smaller.operation.get_asm())
