@@ -79,8 +79,7 @@ def native_seconds(record: KernelRecord, structured: ir.Module) -> float:
     counts = counts_of(record, structured)
     scattered = sum(counts.get(kind, 0) for kind in ("load far", "store far", "atomic"))
     beside = scattered > 0 and scattered >= SCALAR * counts.get("arithmetic", 0)
-    across = record.block[0]
-    filled = across / (LANES * -(-across // LANES)) if across > 1 else 1.0
+    filled = counts.lanes / (LANES * -(-counts.lanes // LANES)) if counts.lanes > 1 else 1.0
     blocks = record.threads / max(1, record.block[0] * record.block[1] * record.block[2])
     total = 0.0
     for kind, count in counts.items():

@@ -33,8 +33,10 @@ class Counts(defaultdict[str, float]):
     """Kind of operation -> how many a thread executes. Kinds end in " alone" in loops that each thread goes through on
     its own, and in " apart" where threads turn as often as their data say."""
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: int = 1) -> None:
         super().__init__(float)
+        self.lanes = lanes
+        """Threads that the innermost loop runs over."""
 
 
 @dataclass(slots=True)
@@ -330,14 +332,23 @@ class Run:
 
 
 def counts_of(record: KernelRecord, structured: ir.Module) -> Counts:
-    """What a thread executes, on the average of a few."""
+    """What a thread executes, on the average of a few; neighbours are those of the innermost loop over threads, which
+    goes along rows where threads do not meet (`native.order`)."""
     reader = Reader(kernel_of(structured))
-    grid, block = record.grid, record.block
-    total = Counts()
+    meets = any(step.meets for step in reader.steps)
+    ways = [d for d in range(3) if record.block[d] > 1 and (not meets or d == 0)] or [0]
+    return min((_counts(record, reader, d) for d in ways), key=lambda c: c["load far"] + c["store far"])
+
+
+def _counts(record: KernelRecord, reader: Reader, along: int) -> Counts:
+    total = Counts(record.block[along])
+    threads = record.block[0] * record.block[1] * record.block[2]
     for among_blocks, in_block in SAMPLES:
-        places = tuple((_place(int(in_block * record.block[0] * record.block[1] * record.block[2]) + next_, block),
-                        _place(int(among_blocks * grid[0] * grid[1] * grid[2]), grid)) for next_ in (0, 1))
-        for kind, number in Run(reader, places).counts.items():
+        block = _place(int(among_blocks * record.grid[0] * record.grid[1] * record.grid[2]), record.grid)
+        first = list(_place(int(in_block * threads), record.block))
+        first[along] = max(min(first[along], record.block[along] - 2), 0)
+        second = [n + (d == along and record.block[d] > 1) for d, n in enumerate(first)]
+        for kind, number in Run(reader, ((tuple(first), block), (tuple(second), block))).counts.items():
             total[kind] += number / len(SAMPLES)
     return total
 

@@ -15,6 +15,7 @@ from reactant.native import coroutine, fission, layout, parallel
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, Module
 from reactant.native.memory import counted, reads_back
+from reactant.native.order import loop_order
 from reactant.native.place import Launch, Place, block_index, launch_of, over_threads
 
 # -- the launch
@@ -92,7 +93,7 @@ def _plain(f: Function, launch: Launch, block: tuple[str, str, str]) -> None:
         if len(launch.op.regions[0].blocks) > 1:
             raise UnsupportedError("native code needs kernels in structured control flow.")
         f.emit_block(launch.op.regions[0].blocks[0])
-    over_threads(f, launch, thread)
+    over_threads(f, launch, thread, loop_order(launch))
 
 
 __all__ = ["emit_launch", "launch_of"]

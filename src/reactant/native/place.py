@@ -147,22 +147,26 @@ def block_index(f: Function, launch: Launch, number: str) -> tuple[str, str, str
     return found[0], found[1], found[2]
 
 
-def over_threads(f: Function, launch: Launch, body: Callable[[tuple[str, str, str]], None]) -> None:
-    """A loop nest over the threads of a block, whose iterations are independent."""
+def over_threads(f: Function, launch: Launch, body: Callable[[tuple[str, str, str]], None],
+                 order: Sequence[int] = (0, 1, 2)) -> None:
+    """A loop nest over the threads of a block, whose iterations are independent. order: dimensions, the innermost loop
+    first."""
     group = f.module.note("distinct !{}") if launch.threads > 1 else None
     if group:
         f.groups.append(group)
     index, since = ["0", "0", "0"], len(f.accesses)
 
-    def nest(d: int) -> None:
-        if d < 0:
+    def nest(level: int) -> None:
+        if level < 0:
             body((index[0], index[1], index[2]))
-        elif launch.block[d] == 1:
-            nest(d - 1)
+            return
+        d = order[level]
+        if launch.block[d] == 1:
+            nest(level - 1)
         else:
             def inside(counter: str) -> None:
                 index[d] = counter
-                nest(d - 1)
+                nest(level - 1)
             counted(f, "0", str(launch.block[d]), inside, lambda: loop_note(
                 f, None, None if reads_back(f, since) else group, launch.block[d]))
     nest(2)
