@@ -34,7 +34,7 @@ SCALAR = 0.03
 """Accesses of scattered places, for one arithmetic operation, from which a loop over threads is no vector code."""
 LANES = 8
 CORES = 2
-MARGIN = 1.15
+MARGIN = 1.1
 """Native code has to be this much faster: it is a wall to fusion."""
 LEAST = 1e-4
 """Seconds below which nothing is worth a wall."""

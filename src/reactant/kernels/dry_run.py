@@ -19,7 +19,7 @@ UNKNOWN_TURNS = 64
 EXACT = 8
 """Turns of a loop that are run; the rest is taken to be like them."""
 SHORT = 16
-"""Turns up to which a compiler writes out a loop, so that threads still go through it together."""
+"""Turns up to which a compiler writes out a loop, so that threads still go through it together; not around branches."""
 SAMPLES = ((0.12, 0.7), (0.37, 0.21), (0.62, 0.45), (0.87, 0.93))
 """Threads that are run: how far among the blocks, and in the block."""
 BUDGET = 40_000
@@ -278,7 +278,8 @@ class Run:
             return
         (low, other_low), (high, _), (by, _) = bounds
         turns = max(0, -(-(high - low) // by))
-        where = where if step.meets or turns <= SHORT or where == " apart" else " alone"
+        branches = any(inner.name == "scf.if" for inner in body)
+        where = where if step.meets or turns <= SHORT and not branches or where == " apart" else " alone"
         exact = turns <= EXACT or turns <= 4 * EXACT and step.meets
         chosen = range(turns) if exact else sorted({0, turns // 3, 2 * turns // 3, turns - 1})
         if self.left < 0:

@@ -22,7 +22,7 @@ from reactant.loopnests.supported import compiles, product_extents
 RATES = {
     "elementwise": 0.01, "broadcast": 0.007, "convert": 0.02, "slice": 0.02, "joined": 0.045, "reverse": 0.05,
     "division": 0.05, "function": 0.24, "reduce": 0.03, "transpose": 0.33, "gather": 0.27, "scatter": 0.8,
-    "update": 0.37, "window": 1.0, "sort": 20.0, "dot": 0.013, "narrow dot": 0.25, "dot moved": 0.43, "line": 1.4,
+    "update": 0.37, "window": 1.0, "sort": 20.0, "dot": 0.013, "narrow dot": 0.25, "dot moved": 0.43, "line": 6.0,
     "elementwise narrow": 0.1, "broadcast narrow": 0.014, "slice narrow": 0.1, "joined narrow": 0.39,
     "division narrow": 0.12, "reduce narrow": 0.075,
     "elementwise native": 0.003, "broadcast native": 0.0034, "convert native": 0.006, "slice native": 0.005,
@@ -30,7 +30,7 @@ RATES = {
     "reduce native": 0.027, "transpose native": 0.11, "gather native": 0.02, "scatter native": 0.34,
     "update native": 0.4, "op native": 0.6, "turn native": 12.0,
     "op loop": 200.0, "turn loop": 1000.0,
-    "result": 0.09, "op": 400.0, "launch": 10_000.0,
+    "result": 0.09, "op": 3000.0, "fused op": 250.0, "launch": 10_000.0,
 }
 """Nanoseconds for one of each kind; "result": a byte of the results. Kinds end in " native" in loops that native code
 takes, in " loop" in others (there, work that is not listed costs what it does outside)."""
@@ -46,6 +46,8 @@ NARROW = 64
 """Numbers of a row up to which rows are short."""
 COLUMN = 4
 """Numbers of a row up to which every one is a cache line of its own in a larger array."""
+LARGE = 1 << 10
+"""Elements from which a fused operation is likely to be computed in more than one fusion."""
 UNKNOWN_TURNS = 64
 DIVERGENT = 2
 """Turns of the longest thread over those of the average one."""
@@ -56,8 +58,7 @@ def tensor_seconds(module: ir.Module) -> float:
     work: dict[str, float] = defaultdict(float, launch=1)
     block = modules.function(module).regions[0].blocks[0]
     _add_block(block, work, 1, "")
-    *ops, end = block.operations
-    work["op"] += len(ops)
+    end = block.operations[-1]
     work["result"] += sum(size(shape_of(v)) * dtype_of(v).itemsize for v in end.operation.operands)
     return 1e-9 * sum(RATES.get(kind, RATES.get(kind.split(" ")[0], 0)) * count for kind, count in work.items())
 
@@ -81,8 +82,10 @@ def _add_block(block: ir.Block, work: dict[str, float], turns: float, where: str
             for kind, count in dearest.items():
                 work[kind] += count
         elif name not in FREE and len(op.results) and isinstance(op.results[0].type, ir.RankedTensorType):
-            if where:
+            if where or not _is_fused(op, name):
                 work["op" + where] += turns
+            elif size(shape_of(op.results[0])) > LARGE:
+                work["fused op"] += 1
             for kind, count in _work_of(op, name, where):
                 work[kind if kind == "line" else kind + where] += turns * count
 
@@ -104,15 +107,26 @@ def _work_of(op: ir.Operation, name: str, where: str) -> list[tuple[str, float]]
         moved = size(shape) + sum(size(shape_of(v)) for v in op.operands)
         return [("narrow dot" if narrow else "dot", batch * rows * columns * depth * unit), ("dot moved", moved * unit)]
     part = shape_of(op.operands[1]) if name == "dynamic_update_slice" else shape
-    if name in ("slice", "dynamic_slice", "dynamic_update_slice") and part and size(part) > NARROW \
-            and part[-1] <= COLUMN and shape_of(op.operands[0])[-1] > NARROW:
+    if name in ("dynamic_slice", "dynamic_update_slice") and part and size(part) > NARROW and part[-1] <= COLUMN \
+            and shape_of(op.operands[0])[-1] > NARROW:
         return [("line", size(part))]
     if name == "dynamic_update_slice":
         return [("update", size(part) * unit)]
     kind = KINDS.get(name, "elementwise")
+    if kind == "transpose" and all(use.owner.operation.name == "stablehlo.reduce" for use in result.uses):
+        return []       # a reduction along another dimension
     if not where and len(shape) > 1 and shape[-1] <= NARROW and f"{kind} narrow" in RATES:
         kind += " narrow"
     return [(kind, size(shape) * (1 if kind in ("gather", "sort") else unit))]
+
+
+def _is_fused(op: ir.Operation, name: str) -> bool:
+    """Whether an operation is no launch of its own."""
+    return KINDS.get(name, "elementwise") in _FUSED and name not in _ALONE
+
+
+_ALONE = ("reduce", "scatter", "dot_general", "reduce_window", "dynamic_update_slice")
+_FUSED = ("elementwise", "broadcast", "convert", "slice", "division", "function", "reverse")
 
 
 def _turns_of(loop: ir.Operation) -> float:
