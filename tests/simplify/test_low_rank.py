@@ -1,4 +1,4 @@
-"""Diagonal matrices plus products of few columns, by XLA: the formulas where they are accurate, LU where they are not."""
+"""Diagonal matrices plus products of few columns, by XLA: the formulas where they are accurate, else LU."""
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -82,3 +82,27 @@ def test_a_long_toeplitz_product_is_a_convolution():
         expected = np.asarray(jax.jit(product)(c, x))
     assert "stablehlo.convolution" in text and "gather" not in text
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
+
+
+ORDERS = {
+    "from the right": (lambda x, y, u: (x @ y) @ u, "chain_from_the_right_if_finite"),
+    "from the left": (lambda x, y, u: u @ (x @ y), "chain_from_the_left_if_finite"),
+    "summed": (lambda x, y, u: jnp.sum(x @ y, 0), "sum_of_products_if_finite"),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("bad", [None, np.inf, np.nan])
+def test_products_in_another_order_keep_what_is_not_finite(name, bad):
+    function, rule = ORDERS[name]
+    x, y, u = (GROUND.normal(size=shape) for shape in ((128, 128), (128, 128), 128))
+    y[3, 5] = u[7] = 0.0
+    if bad is not None:
+        x[2, 3], y[90, 17] = bad, bad
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(function)(x, y, u))
+        compiled = reactant.jit(function, frontend="jax", target="cpu")
+        fired = dict(compiled.lower(x, y, u).report.counts())
+        found = np.asarray(compiled(x, y, u))
+    assert rule in fired and "chain_from_the_right" not in fired
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

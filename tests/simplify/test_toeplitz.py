@@ -8,19 +8,19 @@ import reactant
 
 GROUND = np.random.default_rng(0)
 C, R, X, B = (GROUND.normal(size=n) for n in (160, 160, 160, 24))
-I, J = jnp.arange(160)[:, None], jnp.arange(160)[None, :]
+ROW, COLUMN = jnp.arange(160)[:, None], jnp.arange(160)[None, :]
 K = jnp.arange(24)
 LOOSE = {"finite": True, "allow": ("rounding", "association")}
 PROGRAMS = {
     "jax's": (lambda c, r, x, b: jax.scipy.linalg.toeplitz(c, r) @ x, {}, "product_with_cut_windows"),
     "jax's by transforms": (lambda c, r, x, b: jax.scipy.linalg.toeplitz(c, r) @ x, LOOSE, "product_with_toeplitz"),
     "from the left": (lambda c, r, x, b: x @ jax.scipy.linalg.toeplitz(c, r), LOOSE, "product_with_toeplitz"),
-    "symmetric": (lambda c, r, x, b: c[jnp.abs(I - J)] @ x, LOOSE, "product_with_toeplitz"),
-    "circulant": (lambda c, r, x, b: c[(I - J) % 160] @ jnp.stack([x, r], 1), LOOSE, "product_with_toeplitz"),
-    "turned circulant": (lambda c, r, x, b: c[(J - I) % 160].T @ x, LOOSE, "product_with_toeplitz"),
-    "hankel": (lambda c, r, x, b: jnp.concatenate([c, r])[I + J] @ x, LOOSE, "product_with_toeplitz"),
-    "wide": (lambda c, r, x, b: jnp.concatenate([c, r])[(I - J + 159)[:130]] @ x, LOOSE, "product_with_toeplitz"),
-    "clamped": (lambda c, r, x, b: jnp.take(c, I - J + 20, mode="clip") @ x, LOOSE, "product_with_toeplitz"),
+    "symmetric": (lambda c, r, x, b: c[jnp.abs(ROW - COLUMN)] @ x, LOOSE, "product_with_toeplitz"),
+    "circulant": (lambda c, r, x, b: c[(ROW - COLUMN) % 160] @ jnp.stack([x, r], 1), LOOSE, "product_with_toeplitz"),
+    "turned circulant": (lambda c, r, x, b: c[(COLUMN - ROW) % 160].T @ x, LOOSE, "product_with_toeplitz"),
+    "hankel": (lambda c, r, x, b: jnp.concatenate([c, r])[ROW + COLUMN] @ x, LOOSE, "product_with_toeplitz"),
+    "wide": (lambda c, r, x, b: jnp.concatenate([c, r])[(ROW - COLUMN + 159)[:130]] @ x, LOOSE, "product_with_toeplitz"),
+    "clamped": (lambda c, r, x, b: jnp.take(c, ROW - COLUMN + 20, mode="clip") @ x, LOOSE, "product_with_toeplitz"),
     "circulant system": (lambda c, r, x, b: jnp.linalg.solve(c[(K[:, None] - K) % 24], b), LOOSE,
                          "solve_with_circulant"),
     "circulant inverse": (lambda c, r, x, b: jnp.linalg.inv(c[(K - K[:, None]) % 24]), LOOSE, "solve_with_circulant"),

@@ -116,7 +116,7 @@ def product_of_kroneckers(x, y, d, t, result_dtype):
     return kronecker(*(_product(t, a, b, k, m) for a, b in zip(left, right, strict=True)))
 
 
-@rewrite(dot(x, y), dtypes="number", changes="rounding", made_by=("stablehlo.reshape",),
+@rewrite(dot(x, y), dtypes="inexact", changes="rounding", assumes="finite", made_by=("stablehlo.reshape",),
          example=(lambda a: ops.dot_general(kronecker(a(4, 5), a(6, 7)), a(35, 2), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(kronecker(a(4, 5), a(6, 7)), a(24), contracting_dims=((0,), (0,))),
                   lambda a: ops.dot_general(a(2, 24), kronecker(a(4, 5), a(6, 7)), contracting_dims=((1,), (0,))),
@@ -124,6 +124,19 @@ def product_of_kroneckers(x, y, d, t, result_dtype):
          counter=lambda a: ops.dot_general(a(24, 35), a(35, 2), contracting_dims=((1,), (0,))))
 def product_with_kronecker(x, y, d, t, result_shape, result_dtype):
     """(a ⊗ b) @ y = a @ (y as a matrix) @ b.T, y @ (a ⊗ b) likewise"""
+    return factor_by_factor(x, y, d, t, result_shape, result_dtype)
+
+
+@rewrite(dot(x, y), dtypes="integer", made_by=("stablehlo.reshape",),
+         example=lambda a: ops.dot_general(kronecker(a(4, 5), a(6, 7)), a(35, 2), contracting_dims=((1,), (0,))),
+         counter=lambda a: ops.dot_general(a(24, 35), a(35, 2), contracting_dims=((1,), (0,))))
+def product_with_whole_kronecker(x, y, d, t, result_shape, result_dtype):
+    """(a ⊗ b) @ y = a @ (y as a matrix) @ b.T for integers"""
+    return factor_by_factor(x, y, d, t, result_shape, result_dtype)
+
+
+def factor_by_factor(x, y, d, t, result_shape, result_dtype):
+    """The product with a Kronecker product, one of its factors after the other."""
     if not _other(x, y, d, result_dtype):
         return None
     for side, (matrix, other) in enumerate(((x, y), (y, x))):

@@ -325,6 +325,7 @@ def _writes_diagonal(d: ScatterDimensions, i: ir.Value, shape: Sequence[int]) ->
 
 
 # ---- chains --------------------------------------------------------------------------------------------------------
+# An infinity meets other zeros in another order: these are for finite numbers. `target_systems` has a form for all.
 
 def _plain(d: DotDimensions, x: ir.Value, y: ir.Value) -> bool:
     return not d.batching_dims[0] and len(d.contracting_dims[0]) == 1 and len(shape_of(x)) == 2 \
@@ -333,7 +334,7 @@ def _plain(d: DotDimensions, x: ir.Value, y: ir.Value) -> bool:
 
 @rewrite(one_of(("stablehlo.dot_general",), once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
                                                          template="s")), u, dot_dimension_numbers=d, template="t"),
-         dtypes="inexact", changes="rounding",
+         dtypes="inexact", assumes="finite", changes="rounding",
          example=(lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
                                             contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(ops.dot_general(a(9, 8), a(7, 9), contracting_dims=((0,), (1,))), a(2, 7),
@@ -358,7 +359,7 @@ def chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype):
 
 @rewrite(one_of(("stablehlo.dot_general",), u, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
                                                             template="s")), dot_dimension_numbers=d, template="t"),
-         dtypes="inexact", changes="rounding",
+         dtypes="inexact", assumes="finite", changes="rounding",
          example=(lambda a: ops.dot_general(a(7), ops.dot_general(a(7, 9), a(9, 8), contracting_dims=((1,), (0,))),
                                             contracting_dims=((0,), (0,))),
                   lambda a: ops.dot_general(a(2, 7), ops.dot_general(a(9, 7), a(8, 9), contracting_dims=((0,), (1,))),

@@ -32,22 +32,42 @@ def _layout(q: DotDimensions, x: ir.Value, y: ir.Value) -> list[tuple[int | None
     return [*zip(*q.batching_dims, strict=True), *((i, None) for i in free[0]), *((None, i) for i in free[1])]
 
 
-@rewrite(reduced(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=q, template="s"))),
-         dtypes="number", changes="rounding",
-         example=(lambda a: ops.reduce(ops.dot_general(a(6, 7), a(7, 8), contracting_dims=((1,), (0,))),
-                                       ops.constant(0, a.dtype), (0,), "add"),
+_SUMMED = reduced(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=q, template="s")))
+
+
+@rewrite(_SUMMED, dtypes="number", changes="rounding",
+         example=(lambda a: ops.reduce(ops.dot_general(a(6, 7, dtype="int32"), a(7, 8, dtype="int32"),
+                                                       contracting_dims=((1,), (0,))), 0, (0,), "add"),
                   lambda a: ops.reduce(ops.dot_general(a(3, 6, 7), a(3, 7, 8), contracting_dims=((2,), (1,)),
                                                        batching_dims=((0,), (0,))), ops.constant(0, a.dtype), (0,),
-                                       "add"),
-                  lambda a: ops.reduce(ops.dot_general(a(3, 6, 7), a(3, 7, 8), contracting_dims=((2,), (1,)),
-                                                       batching_dims=((0,), (0,))), ops.constant(0, a.dtype), (0, 1, 2),
                                        "add")),
          counter=(lambda a: ops.reduce(ops.dot_general(a(6, 7), a(7, 8), contracting_dims=((1,), (0,))),
                                        a(), (0,), "add"),
                   lambda a: ops.reduce(ops.dot_general(a(6, 7), a(7, 8), contracting_dims=((1,), (0,))),
-                                       ops.constant(0, a.dtype), (0,), "maximum")))
+                                       ops.constant(0, a.dtype), (0,), "add" if a.dtype.kind == "f" else "maximum")))
 def sum_of_dot_general(x, y, q, s, v, d, t, result_shape, result_dtype):
-    """sum(x @ y) over rows = sum(x) @ y, over columns = x @ sum(y), over the batch = one product over more terms"""
+    """sum(x @ y) over the batch = one product over more terms; of integers also over rows: sum(x) @ y, x @ sum(y)"""
+    batch = range(len(q.batching_dims[0]))
+    if result_dtype.kind not in "iu" and any(k not in batch for k in d):
+        return None
+    return summed_factors(x, y, q, s, v, d, t, result_shape, result_dtype)
+
+
+@rewrite(_SUMMED, dtypes="inexact", changes="rounding", assumes="finite",
+         example=(lambda a: ops.reduce(ops.dot_general(a(6, 7), a(7, 8), contracting_dims=((1,), (0,))),
+                                       ops.constant(0, a.dtype), (0,), "add"),
+                  lambda a: ops.reduce(ops.dot_general(a(3, 6, 7), a(3, 7, 8), contracting_dims=((2,), (1,)),
+                                                       batching_dims=((0,), (0,))), ops.constant(0, a.dtype), (0, 1, 2),
+                                       "add")),
+         counter=lambda a: ops.reduce(ops.dot_general(a(6, 7), a(7, 8), contracting_dims=((1,), (0,))),
+                                      ops.constant(0, a.dtype), (0,), "maximum"))
+def sum_of_float_products(x, y, q, s, v, d, t, result_shape, result_dtype):
+    """sum(x @ y) over rows = sum(x) @ y, over columns = x @ sum(y)"""
+    return summed_factors(x, y, q, s, v, d, t, result_shape, result_dtype)
+
+
+def summed_factors(x, y, q, s, v, d, t, result_shape, result_dtype):
+    """The sum of a product of matrices, from the sums of its factors."""
     if t.body != "add" or not is_neutral("add", v) or not dtype_of(x) == dtype_of(y) == result_dtype \
             or any(key == "algorithm" for key, _ in s.attributes) or 0 in shape_of(x) or 0 in shape_of(y):
         return None

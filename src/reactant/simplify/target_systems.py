@@ -5,23 +5,28 @@ accurate, in 8 n operations rather than n^3. Derivatives and batches are made be
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, is_complex, shape_of, tensor_type
-from reactant.rewrite import rewrite, variables
+from reactant.ir.attributes import DotDimensions
+from reactant.ir.types import dtype_of, is_complex, shape_of, size, tensor_type
+from reactant.rewrite import once, one_of, rewrite, variables
 from reactant.simplify.bands import Banded, bands_of, diagonals
 from reactant.simplify.block_systems import finite, system
 from reactant.simplify.contraction import dot
 from reactant.simplify.factorizations import solution
+from reactant.simplify.reduction import reduced
 from reactant.simplify.solving import side_of, solve, steady
+from reactant.simplify.structured import chain_from_the_left, chain_from_the_right
+from reactant.simplify.sums import summed_factors
 from reactant.simplify.target_costs import costs
 from reactant.simplify.toeplitz import convolved, factors, toeplitz
 
-x, y, d, a, b = variables("x y d a b")
+x, y, u, v, d, p, q, a, b = variables("x y u v d p q a b")
 
 
 def _line(matrix: Banded, offset: int, like: ir.Value) -> ir.Value:
@@ -98,3 +103,87 @@ def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
     if found is None or found[0].spread is not None or min(found[0].shape) < table.toeplitz_as_convolution:
         return None
     return convolved(found[0], found[1])
+
+
+# ---- products in another order -------------------------------------------------------------------------------
+# Where the result is finite in the cheap order, all that went into it is, and the order is the only difference. Else
+# the products are made as they were written: an infinity and a zero that meet are NaN.
+
+SAVED = 1 << 20
+"""Products of numbers that a cheaper order must save."""
+
+
+def _if_finite(cheap: ir.Value, written: Callable[[], ir.Value]) -> ir.Value:
+    """A value if it is finite throughout, else as it was written. What is written stays out of sight of the rules."""
+    return ops.if_(finite(cheap), lambda: [cheap], lambda: [written()], [cheap.type])[0]
+
+
+def _hidden(value: ir.Value) -> ir.Value:
+    return ops.optimization_barrier(value)[0]
+
+
+def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions) -> int:
+    """Products of numbers in a product of matrices."""
+    shared = {*d.contracting_dims[1], *d.batching_dims[1]}
+    return size(shape_of(x)) * size([n for k, n in enumerate(shape_of(y)) if k not in shared])
+
+
+def _saves(x: ir.Value, y: ir.Value, p: DotDimensions) -> bool:
+    return costs() is not None and _multiplied(x, y, p) > SAVED
+
+
+@rewrite(one_of(("stablehlo.dot_general",), once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
+                                                         template="s")), u, dot_dimension_numbers=d, template="t"),
+         dtypes="float", changes="rounding",
+         example=lambda a: ops.dot_general(ops.dot_general(
+             side_of(a, 110, 100), side_of(a, 100, 120), contracting_dims=((1,), (0,))), side_of(a, 120),
+             contracting_dims=((1,), (0,))),
+         counter=lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
+                                           contracting_dims=((1,), (0,))))
+def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape, result_dtype):
+    """(x @ y) @ u = x @ (y @ u) if that is finite"""
+    if not _saves(x, y, p):
+        return None
+    cheap = chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype)
+    middle = _product_shape(x, y, p)
+    return None if cheap is None else _if_finite(cheap, lambda: t.build(
+        (_hidden(s.build((x, y), middle)), u), result_shape))
+
+
+@rewrite(one_of(("stablehlo.dot_general",), u, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
+                                                            template="s")), dot_dimension_numbers=d, template="t"),
+         dtypes="float", changes="rounding",
+         example=lambda a: ops.dot_general(side_of(a, 120), ops.dot_general(
+             side_of(a, 120, 100), side_of(a, 100, 110), contracting_dims=((1,), (0,))), contracting_dims=((0,), (0,))),
+         counter=lambda a: ops.dot_general(a(9), ops.dot_general(a(9, 8), a(8, 7), contracting_dims=((1,), (0,))),
+                                           contracting_dims=((0,), (0,))))
+def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape, result_dtype):
+    """u @ (x @ y) = (u @ x) @ y if that is finite"""
+    if not _saves(x, y, p):
+        return None
+    cheap = chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype)
+    middle = _product_shape(x, y, p)
+    return None if cheap is None else _if_finite(cheap, lambda: t.build(
+        (u, _hidden(s.build((x, y), middle))), result_shape))
+
+
+@rewrite(reduced(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=q, template="s"))),
+         dtypes="float", changes="rounding",
+         example=lambda a: ops.reduce(ops.dot_general(side_of(a, 110, 100), side_of(a, 100, 120), contracting_dims=(
+             (1,), (0,))), ops.constant(0.0), (0, 1), "add"),
+         counter=lambda a: ops.reduce(ops.dot_general(a(6, 7), a(7, 8), contracting_dims=((1,), (0,))),
+                                      ops.constant(0, a.dtype), (0, 1), "add"))
+def sum_of_products_if_finite(x, y, q, s, v, d, t, result_shape, result_dtype):
+    """sum(x @ y) = sum(x) @ sum(y) if that is finite"""
+    if not _saves(x, y, q):
+        return None
+    cheap = summed_factors(x, y, q, s, v, d, t, result_shape, result_dtype)
+    middle = _product_shape(x, y, q)
+    return None if cheap is None else _if_finite(cheap, lambda: ops.reduce(
+        _hidden(s.build((x, y), middle)), v, d, "add"))
+
+
+def _product_shape(x: ir.Value, y: ir.Value, d: DotDimensions) -> tuple[int, ...]:
+    free = [[n for k, n in enumerate(shape_of(v)) if k not in (*d.batching_dims[i], *d.contracting_dims[i])]
+            for i, v in enumerate((x, y))]
+    return (*(shape_of(x)[k] for k in d.batching_dims[0]), *free[0], *free[1])
