@@ -182,6 +182,34 @@ def test_kernels_in_llvm():
     np.testing.assert_array_equal(x, np.arange(8))
 
 
+WRAPPED = """
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @chosen(ptr %x, ptr %y) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = zext i32 %t to i64
+  %c = icmp ult i32 %t, 4
+  %s = select i1 %c, i64 2305843009213693948, i64 2305843009213693950
+  %j = add i64 %s, %i
+  %k = getelementptr double, ptr %x, i64 2305843009213693954
+  %p = getelementptr double, ptr %k, i64 %j
+  %v = load double, ptr %p
+  %q = getelementptr double, ptr %y, i64 %i
+  store double %v, ptr %q
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_distances_are_modulo_the_address_space(way):
+    """2**61 - 4 numbers of 8 bytes are 4 numbers back."""
+    x, y = np.arange(12.0), np.zeros(8)
+    reactant.kernel(reactant.llvm.load(WRAPPED).chosen, lower=way)[1, 8](x[2:], y)
+    i = np.arange(8)
+    np.testing.assert_array_equal(y, 2 + i + np.where(i < 4, -4, -2) + 2)
+
+
 def test_llvm_errors(tmp_path):
     with pytest.raises(reactant.UnsupportedError, match="LLVM does not accept"):
         reactant.llvm.load("define void @f( {\n}\n")

@@ -27,6 +27,7 @@ from reactant.kernels.bases import (
 )
 from reactant.kernels.build import Builder
 from reactant.kernels.form import kernel_of, line_of
+from reactant.kernels.ingest_values import signed
 from reactant.kernels.rebuild import (
     Edge,
     argument_attributes,
@@ -238,9 +239,10 @@ class Pointers(Builder):
         made = Address(source.base, source.choices, source.elements, source.bytes, source.constant)
         self.addresses[op.results[0]] = made
         if fixed is not None:
-            made.constant += fixed * stride
+            made.constant += signed(fixed * stride, 64)
             return
         factor, value = self.scaled(self.values[op.operands[1]], stride)
+        value = self.near(value, 65 - (factor & -factor).bit_length())
         index = self.as_index(value)
         if factor % unit == 0:
             term = self.times(index, factor // unit)
@@ -250,6 +252,22 @@ class Pointers(Builder):
         else:
             term = self.times(index, factor)
             made.bytes = term if made.bytes is None else self.add(made.bytes, term)
+
+    def near(self, value: ir.Value, bits: int, depth: int = 12) -> ir.Value:
+        """A number of which only so many low bits count, its constants as small as they can be: LLVM writes 2**61 - 3
+        for -3 where a multiplication by 8 follows."""
+        constant = constant_of(value)
+        if constant is not None:
+            small = signed(constant, bits)
+            return value if small == constant else self.integer(small, value.type)
+        owner = value.owner
+        if not depth or isinstance(owner, ir.Block) or owner.name not in ("arith.addi", "arith.subi", "arith.select") \
+                or self.bits(value.type) != 64:
+            return value
+        old = list(owner.operands)
+        kept = old[:1] if owner.name == "arith.select" else []
+        new = kept + [self.near(v, bits, depth - 1) for v in old[len(kept):]]
+        return value if new == old else self.create(owner.name, value.type, *new)
 
     def scaled(self, value: ir.Value, stride: int) -> tuple[int, ir.Value]:
         """(factor, rest) of value * stride, constant factors of the value moved out."""
