@@ -20,6 +20,11 @@ def normal_density(x, w):
     return jnp.exp(-d)
 
 
+def turns(step):
+    """Three turns of a loop that stays with XLA, for LAPACK's call in it."""
+    return lambda a: jax.lax.fori_loop(0, 3, lambda i, c: step(c, jnp.linalg.cholesky(c @ c.T + jnp.eye(len(a)))), a)
+
+
 TABLE = {
     # after a product, where XLA's own code is as fast: it stays
     "softmax of a product": (lambda x, w: jax.nn.softmax(x @ w), (of(N, N), of(N, N)), False),
@@ -33,6 +38,10 @@ TABLE = {
     "arctangents of a product": (lambda x, w: jnp.arctan2(x @ w, x), (of(N, N), of(N, N)), True),
     "running sums of a product": (lambda x, w: jnp.cumsum(x @ w, 1), (of(N, N), of(N, N)), True),
     "big product": (normal_density, (of(1024, 32), of(32, 1024)), True),
+    # in a loop that stays, where every kernel is started in every turn
+    "many small products": (turns(lambda c, r: jnp.tanh(r @ c @ r.T @ (c - r) @ r)), (of(5, 5),), True),
+    "one small product": (turns(lambda c, r: c + r), (of(5, 5),), False),
+    "products of more": (turns(lambda c, r: jnp.tanh(r @ c @ r.T @ (c - r) @ r)), (of(32, 32),), False),
     # alone
     "tanh": (jnp.tanh, (of(N, N),), False),
     "exponential": (jnp.exp, (of(N, N),), True),

@@ -64,7 +64,7 @@ class Stage:
         self.mode, self.notes = mode, []  # type: ignore[var-annotated]
         self.number = 0
 
-    def block(self, block: ir.Block) -> None:
+    def block(self, block: ir.Block, in_loop: bool = False) -> None:
         """Replace the groups of a block that pay, and look into loops that stay."""
         self._sorts(block)
         ops = [op.operation for op in block.operations]
@@ -77,9 +77,9 @@ class Stage:
             if not fine:
                 for region in op.regions:
                     if op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case"):
-                        self.block(region.blocks[0])
+                        self.block(region.blocks[0], in_loop or op.name == "stablehlo.while")
         groups = grouped(own, possible)
-        chosen = [g for g in groups if self.mode == "always" or worth.pays(g.ops, _big_outputs(g.ops))]
+        chosen = [g for g in groups if self.mode == "always" or worth.pays(g.ops, _big_outputs(g.ops), in_loop)]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if written:
             _rebuild(ops, own, possible, terminator, written)

@@ -17,6 +17,10 @@ A group that is fed by a product which stays with XLA has to win more: XLA makes
 part of the product, and a call of ours costs 5 us there. Products of benchmarks/corpus.py with such groups (softmax,
 layer norms, log-likelihoods), XLA alone and with calls: 278 us and 290 (masked_attention), 320 and 399 (small_decoder),
 192 and 315 (training_step), 357 and 412 (gaussian_mixture), 152 and 188 (classification).
+
+A loop that stays with XLA, for an op that is not compiled, starts each of its kernels in every turn: 0.1 us each, where
+all ops of a group together are one call of 0.2. A Kalman filter of 6 states, whose turn inverts a matrix by LAPACK: 384
+us for 50 turns, 134 with calls.
 """
 from __future__ import annotations
 
@@ -50,6 +54,14 @@ MUCH = 3.0
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
 PRODUCT = "stablehlo.dot_general"
+LAUNCHED = MOVED | {PRODUCT} | {"stablehlo." + name for name in ("dynamic_update_slice", "concatenate")}
+"""Ops that begin or end a kernel of XLA's."""
+LEAST_LAUNCHED = 4
+"""Of these, from which small ops in a loop are worth a call,"""
+MOST_SMALL = 1024
+"""and the elements to which an op is small: what is updated is copied for the call."""
+MOST_MULTIPLIED = 4096
+"""Products of numbers in a product of matrices that we compute as fast as XLA."""
 
 
 def _elements(op: ir.Operation) -> int:
@@ -89,13 +101,27 @@ def fed_by_product(ops: Sequence[ir.Operation]) -> bool:
                for op in ops for value in op.operands if value not in own)
 
 
-def pays(ops: Sequence[ir.Operation], outputs: int) -> bool:
-    """Whether a group is worth a native call; `outputs`: big arrays that leave it."""
+def _multiplied(op: ir.Operation) -> int:
+    """Products of numbers in a product of matrices."""
+    left, right, result = (size(shape_of(v)) for v in (*op.operands, op.results[0]))
+    shared = left * right // max(result, 1)             # batch dimensions times the contracted ones squared
+    return int(result * max(shared, 1) ** 0.5)
+
+
+def _launches_pay(ops: Sequence[ir.Operation]) -> bool:
+    """Whether a group of small ops, once for every turn of a loop, is faster as one call."""
+    return sum(op.name in LAUNCHED for op in ops) >= LEAST_LAUNCHED \
+        and all(_multiplied(op) <= MOST_MULTIPLIED for op in ops if op.name == PRODUCT)
+
+
+def pays(ops: Sequence[ir.Operation], outputs: int, in_loop: bool = False) -> bool:
+    """Whether a group is worth a native call; `outputs`: big arrays that leave it; `in_loop`: of one that stays with
+    XLA."""
     if any(op.name == "stablehlo.while" for op in ops):
         return True
     biggest = max((_elements(op) for op in ops), default=0)
     if biggest < LEAST_ELEMENTS:
-        return False
+        return in_loop and biggest <= MOST_SMALL and _launches_pay(ops)
     fed = fed_by_product(ops) and biggest < LEAST_AFTER_PRODUCT
     if any(_is_dear(op, AS_DEAR_FOR_US if fed else SLOWER_BY_US) and _elements(op) >= LEAST_ELEMENTS for op in ops) \
             and _gained(ops) >= 0:
