@@ -103,7 +103,20 @@ def size(module: ir.Module | ir.Operation) -> int:
 
 def names(module: ir.Module | ir.Operation) -> Counter[str]:
     """How many of each op a module has, functions and terminators included."""
-    return Counter([op.name for op in walk(module)])
+    found: Counter[str] = Counter()
+    left = [operation(module)]
+    while left:
+        for region in left.pop().regions:
+            for block in region:
+                children = list(block)
+                for kind, count in Counter(map(type, children)).items():
+                    if kind is ir.OpView:   # ops of dialects that Python does not know
+                        found.update(child.name for child in children if type(child) is kind)
+                    else:
+                        found[kind.OPERATION_NAME] += count
+                    if kind is ir.OpView or kind._ODS_REGIONS != (0, True):
+                        left.extend(child.operation for child in children if type(child) is kind)
+    return found
 
 
 STRUCTURE = {"func.func", "func.return", "stablehlo.return", "builtin.module"}

@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import attributes as attr
-from reactant.ir.types import Shape, dtype_of, real_dtype, shape_and_dtype, shape_of, tensor_type
+from reactant.ir.types import Shape, dtype_of, know_owners, real_dtype, shape_and_dtype, shape_of, tensor_type
 
 Operand: TypeAlias = ir.Value | int | float | complex | bool | np.generic
 Body: TypeAlias = str | Callable[..., "ir.Value | Sequence[ir.Value]"]
@@ -92,6 +92,7 @@ def know(owners: Mapping[int, ir.OpView]) -> Mapping[int, ir.OpView]:
     lends the table takes out in time what is erased."""
     global _owners
     before, _owners = _owners, owners
+    know_owners(owners)
     return before
 
 
@@ -146,11 +147,14 @@ def constant_value(value: ir.Value) -> np.ndarray | None:
         made = value.owner
     if type(made) is not stablehlo.ConstantOp:
         return None
-    try:
-        attribute = made.attributes["value"]
-    except (TypeError, ValueError):     # complex: the bindings cannot cast it. In local scope nothing is numbered
-        return attr.complex_elements(made.get_asm(use_local_scope=True))
-    return attr.elements(attribute)
+    found = getattr(made, "content", None)
+    if found is None:
+        try:
+            found = attr.elements(made.attributes["value"])
+        except (TypeError, ValueError):     # complex: the bindings cannot cast it. In local scope nothing is numbered
+            found = attr.complex_elements(made.get_asm(use_local_scope=True))
+        made.content = found
+    return found
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 """NumPy dtypes and shapes to MLIR types and back, interned."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -69,14 +71,37 @@ def _unpack(type_: ir.Type) -> tuple[Shape, np.dtype]:
     return tuple(ranked.shape), dtype_of_element(ranked.element_type)
 
 
+_owner: Callable[[int], Any] = {}.get
+"""What defines a value, by its address, while the rewrite engine works: there the types already asked for are kept."""
+
+
+def know_owners(owners: Mapping[int, Any]) -> None:
+    """Let `shape_of` and `dtype_of` keep what they find in the objects of this table, see `ops.know`."""
+    global _owner
+    _owner = owners.get
+
+
+def _keep(owner: Any, value: ir.Value) -> tuple[Shape, np.dtype]:
+    found = _unpack(value.type)
+    with contextlib.suppress(AttributeError):   # ops of dialects that Python does not know have no place for it
+        owner.shape_and_dtype = found
+    return found
+
+
 def shape_of(value: ir.Value) -> Shape:
     """The static shape of a tensor value."""
-    return _unpack(value.type)[0]
+    owner = _owner(hash(value))
+    if owner is None:
+        return _unpack(value.type)[0]
+    return (getattr(owner, "shape_and_dtype", None) or _keep(owner, value))[0]
 
 
 def dtype_of(value: ir.Value) -> np.dtype:
     """The NumPy dtype of a tensor value."""
-    return _unpack(value.type)[1]
+    owner = _owner(hash(value))
+    if owner is None:
+        return _unpack(value.type)[1]
+    return (getattr(owner, "shape_and_dtype", None) or _keep(owner, value))[1]
 
 
 def shape_and_dtype(type_: ir.Type) -> tuple[Shape, np.dtype]:

@@ -10,19 +10,17 @@ from collections.abc import Container, Iterator
 from jaxlib.mlir import ir
 
 from reactant.ir import modules
-from reactant.rewrite.driver import Memory, used
+from reactant.rewrite.driver import Memory
 
 MERGE = "func.func(cse)"
 
 
 def merge_equal(module: ir.Module, memory: Memory, names: Container[str]) -> list[ir.Operation]:
     """Merge equal ops and drop dead ones; gives the ops called `names` to look at again, and what reads them."""
-    copy = module.operation.clone(ip=False)     # not into what is being built
-    before = modules.bytecode(copy)
-    modules.run_passes(copy, MERGE)
-    if modules.bytecode(copy) == before:    # as nearly always: then the ops need not be looked through
-        return []
+    before = modules.bytecode(module)
     modules.run_passes(module, MERGE)
+    if modules.bytecode(module) == before:    # as nearly always: then the ops need not be looked through
+        return []
     return touched(module.operation, memory, names)
 
 
@@ -30,28 +28,28 @@ def touched(root: ir.Operation, memory: Memory, names: Container[str]) -> list[i
     """The ops to look at again after a pass that redirects uses and erases ops, nothing else. The memory forgets what
     does not hold any more."""
     memory.listed = None
-    live: dict[int, ir.Operation] = {}
+    others: dict[int, ir.Operation | None] = {}
+    found = memory.list(root, others)
+    values = found.keys() | others.keys()
+    seen = memory.seen
     changed: dict[int, ir.Operation] = {}
-    for address, op in memory.list(root).items():
-        live[address] = op
-        results = op.results
-        for number in range(1, len(results)):
-            live[hash(results[number])] = op
-        seen = memory.seen.get(address)
-        if seen is None:
+    for address, op in found.items():
+        record = seen.get(address)
+        if record is None:
             if op.name in names:
                 changed[address] = op
-        elif seen[5] != used(op, op.operands):
+        elif not values.issuperset(record[5]):      # an equal value stands for one that is gone
             changed[address] = op
-            del memory.seen[address]
+            del seen[address]
     for op in list(changed.values()):
         changed.update(_readers(op, 2))
-    erased = [address for address in memory.seen if address not in live]
-    for place in {place for address in erased for place in memory.seen[address][5] if place in live}:
-        owner = live[place]
-        changed[hash(owner.results[0])] = owner
-        changed.update(_readers(owner, 1))
-    for address in [*erased, *(address for address in memory.owners if address not in live)]:
+    erased = [address for address in seen if address not in found]
+    for place in {place for address in erased for place in seen[address][5]}:
+        owner = found.get(place) or others.get(place)
+        if owner is not None:
+            changed[hash(owner.results[0])] = owner
+            changed.update(_readers(owner, 1))
+    for address in [*erased, *(address for address in memory.owners if address not in values)]:
         memory.erased(address)
     return list(changed.values())
 

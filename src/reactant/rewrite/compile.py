@@ -66,6 +66,7 @@ class Root:
         patterns = [pattern.operands for _, pattern in candidates if pattern is not None]
         self.exact = [any(i < len(each) and isinstance(_inner(each[i]), (Literal, Splat)) for each in patterns)
                       for i in range(self.width)]
+        self.numbers = any(self.exact)
         self.rows: dict[tuple, tuple[Row, ...]] = {}
         for _, each in candidates:
             if each is not None:
@@ -314,6 +315,13 @@ def _template(op: ir.OpView) -> Template:
     return Template(op.operation)
 
 
+def _root_template(op: ir.Operation, decoded: dict[str, Any]) -> Template:
+    found = decoded.get("op itself")
+    if found is None:
+        found = decoded["op itself"] = Template(op)
+    return found
+
+
 def _result_shape(op: ir.Operation, decoded: dict[str, Any]) -> tuple[int, ...]:
     decoded["result shape"], decoded["result dtype"] = shape_and_dtype(op.results[0].type)
     return decoded["result shape"]
@@ -341,6 +349,7 @@ _HELPERS: dict[str, Any] = {
     "same": _same, "template": _template,
     "same_turn": _same_turn, "result_shape": _result_shape, "result_dtype": _result_dtype, "kind_letter": kind_letter,
     "root_attribute": _root_attribute, "root_kind": _root_kind,
+    "root_template": _root_template,
 }
 
 
@@ -442,7 +451,8 @@ class _Writer:
         if pattern.template:
             if owner != "op":  # what is built again must not come to run more often
                 self.require(f"same_turn({owner}, op)")
-            self.bind(pattern.template, f"template({owner})", "{0} == {1}")
+            self.bind(pattern.template, "root_template(op, decoded)" if owner == "op" else f"template({owner})",
+                      "{0} == {1}")
 
     def finish(self) -> Matcher:
         special = {"result": "op.results[0]", "result_type": "op.results[0].type",

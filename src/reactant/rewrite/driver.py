@@ -64,6 +64,8 @@ _HOLDS_OPS = {"stablehlo.while", "stablehlo.if", "stablehlo.case"}
 LEAST_BUDGET, REWRITES_AN_OP = 10_000, 10
 """How many rewrites are too many. Big programs need less than one an op."""
 
+NOTHING = type(None)
+
 READERS = 8
 """When a value loses a reader, the others are looked at again if there are no more than so many."""
 
@@ -103,7 +105,7 @@ class Memory:
         self.listed: dict[int, ir.Operation] | None = None
         """All ops with results in program order, as long as none has come or gone."""
         self.names: set[str] = set()
-        """Theirs, when they were listed last."""
+        """Of all ops, when they were listed last."""
         self.size = 0
         """How many ops there were then, functions and terminators left out."""
 
@@ -138,31 +140,45 @@ class Memory:
         self.seen.pop(address, None)
         self.asking.discard(address)
 
-    def list(self, root: ir.Operation) -> dict[int, ir.Operation]:
-        """The ops in `root` that have results, by their addresses, in program order."""
-        if self.listed is None:
+    def list(self, root: ir.Operation, others: dict[int, ir.Operation | None] | None = None
+             ) -> dict[int, ir.Operation]:
+        """The ops in `root` that have results, by their addresses, in program order. `others` learns the addresses of
+        all other values: further results, with their ops, and arguments of blocks."""
+        if self.listed is None or others is not None:
             self.listed, self.size = {}, 0
             self.names.clear()
-            self._look(root, self.listed)
+            self._look(root, self.listed, others)
             self.size += len(self.listed)
         return self.listed
 
-    def _look(self, op: ir.Operation, found: dict[int, ir.Operation]) -> None:
+    def _look(self, op: ir.Operation, found: dict[int, ir.Operation],
+              others: dict[int, ir.Operation | None] | None) -> None:
         owners, names = self.owners, self.names
         for region in op.regions:
             for block in region:
-                for child in block:
+                if others is not None:
+                    others.update((hash(argument), None) for argument in block.arguments)
+                children = list(block)
+                kinds = set(map(type, children))
+                if ir.OpView in kinds:      # ops of dialects that Python does not know
+                    names.update(child.name for child in children)
+                else:
+                    names.update(kind.OPERATION_NAME for kind in kinds)
+                holders = {kind for kind in kinds if kind is ir.OpView or kind._ODS_REGIONS != (0, True)}
+                for child in children:
                     inner = child.operation
                     results = inner.results
-                    if len(results):
-                        names.add(inner.name)
+                    count = len(results)
+                    if count:
                         address = hash(results[0])
                         found[address] = inner
                         owners[address] = child
+                        if count > 1 and others is not None:
+                            others.update((hash(results[number]), inner) for number in range(1, count))
                     elif inner.name not in modules.STRUCTURE:
                         self.size += 1
-                    if len(inner.regions):
-                        self._look(inner, found)
+                    if holders and type(child) in holders:
+                        self._look(inner, found, others)
 
 
 class RuleSet:
@@ -257,6 +273,7 @@ class _Run:
                         self.stop()
                         break
         finally:
+            ops.leave()
             ops.record(before)
             ops.know(known)
             self.report.visited += visited
@@ -275,21 +292,22 @@ class _Run:
         again = []
         ASKED[0] = False
         for row in rows:
-            rule, matcher, settles, declines, asks = row
+            matcher = row[1]
             if matcher is None:
-                if self.general(op, rule, created):
+                if self.general(op, row[0], created):
                     return True
+                ASKED[0] = True
             else:
                 found = matcher(op, values, owners, decoded)
                 if found is None:
-                    if settles:
+                    if row[2]:
                         continue
-                elif self.attempt(op, rule, found, created):
+                elif self.attempt(op, row[0], found, created):
                     return True
-                elif declines:
+                elif row[3]:
                     continue
-            if asks:
-                ASKED[0] = True
+                if row[4]:
+                    ASKED[0] = True
             again.append(row)
         if ASKED[0]:
             self.memory.asking.add(address)
@@ -305,30 +323,41 @@ class _Run:
         else:
             values = list(op.operands)
             places = used(op, values)
-        owners, key = [], []
-        if entry.width:
-            known, contents = memory.owners, memory.contents
-            for value, place, exact in zip(values, places, entry.exact, strict=False):
-                owner = known.get(place)
-                if owner is None:
-                    owner = value.owner
-                    if type(owner) is not ir.Block:     # blocks move from op to op
-                        known[place] = owner
-                kind: Any = type(owner)
-                if exact and kind is CONSTANT:
-                    kind = contents.get(place)
-                    if kind is None:
-                        kind = contents[place] = content_kind(owner)
-                owners.append(owner)
-                key.append(kind)
-        rows = entry.rows.get(tuple(key))
+        width = entry.width
+        if not width:
+            owners, key = [], ()
+        else:
+            first = places[:width] if width <= len(values) else places[:len(values)]
+            owners = list(map(memory.owners.get, first))
+            key = tuple(map(type, owners))
+            if NOTHING in key or (entry.numbers and CONSTANT in key):
+                key = self.kinds(entry, values, first, owners)
+        rows = entry.rows.get(key)
         if rows is None:
-            rows = entry.select(tuple(key))
+            rows = entry.select(key)
         decoded = memory.decoded.get(address)
         if decoded is None:
             decoded = memory.decoded[address] = {}
         found = memory.seen[address] = (entry, rows, values, owners, decoded, places)
         return found
+
+    def kinds(self, entry: Root, values: list[ir.Value], places: tuple[int, ...], owners: list[Any]) -> tuple:
+        """What defines the first operands: the key of the table; `owners` learns who is not known yet."""
+        memory = self.memory
+        key: list[Any] = []
+        for number, (place, exact) in enumerate(zip(places, entry.exact, strict=False)):
+            owner = owners[number]
+            if owner is None:
+                owner = owners[number] = values[number].owner
+                if type(owner) is not ir.Block:     # blocks move from op to op
+                    memory.owners[place] = owner
+            kind: Any = type(owner)
+            if exact and kind is CONSTANT:
+                kind = memory.contents.get(place)
+                if kind is None:
+                    kind = memory.contents[place] = content_kind(owner)
+            key.append(kind)
+        return tuple(key)
 
     def attempt(self, op: ir.Operation, rule: Rule, found: tuple, created: list[ir.Operation]) -> bool:
         """Call a rule's body; replace the op by what it returns."""
@@ -337,12 +366,12 @@ class _Run:
         try:
             value = rule.body(*found)
             if value is None and not created:
-                return False
+                return False    # the next one that builds says where; `leave` is for those that have built
             new = [value] if isinstance(value, ir.Value) else self.as_values(value, op) if value is not None else None
         except Exception as error:
-            raise self.blame(rule, op, f"raised {type(error).__name__}: {error}") from error
-        finally:
             ops.leave()
+            raise self.blame(rule, op, f"raised {type(error).__name__}: {error}") from error
+        ops.leave()
         if new is None:
             raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
         if self.report.last_allowed:
@@ -355,6 +384,7 @@ class _Run:
 
     def general(self, op: ir.Operation, rule: Rule, created: list[ir.Operation]) -> bool:
         started = perf_counter()
+        ops.leave()
         location = op.location
         site = Site(op, self.forget)
         before = op.get_asm() if self.report.last_allowed else ""

@@ -32,7 +32,8 @@ def scratch() -> Iterator[None]:
 
 def rules(family: str | None = None) -> list[Rule]:
     """All declared rules in order of declaration, or those of one family (the last part of the module's name)."""
-    return [rule for rule in _rules.values() if family is None or rule.family == family]
+    every = list(_rules.values())
+    return every if family is None else [rule for rule in every if rule.family == family]
 
 
 def rule(name: str) -> Rule:
