@@ -26,6 +26,8 @@ from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError
 from reactant.frontends import attempts, effects, operators
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
+from reactant.frontends.growing import ListError
+from reactant.frontends.growth import Deeper, exclusive_lists
 from reactant.frontends.iteration import Items, items_of
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
@@ -175,8 +177,8 @@ def refusals(*kinds: Callable[[], Any]) -> Any:
     found = [kind() for kind in kinds]
     named = [k for f in found for k in (f if isinstance(f, tuple) else (f,))]
     if any(isinstance(k, type) and issubclass(k, ReactantError) for k in named):
-        return operators.Interrupted, Unroll, NeedsPeeling
-    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling
+        return operators.Interrupted, Unroll, NeedsPeeling, Deeper
+    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling, Deeper
 
 
 def _refuse_handlers() -> None:
@@ -191,8 +193,11 @@ def ld(value: Any) -> Any:
     if kind is Unusable:
         raise value.make_error()
     if kind is MaybeBound:
-        name = value.name
-        _record(truth_of(capture(value.defined)), lambda: UnboundLocalError(
+        name, trace = value.name, current_trace()
+        for loop in trace.loops:
+            if name in loop.unset:      # it may be bound from before the loop
+                raise loop.unset[name]
+        (trace.check if trace.attempts else trace.record)(truth_of(capture(value.defined)), lambda: UnboundLocalError(
             f"cannot access local variable '{name}' where it is not associated with a value"))
         return value.value
     return value
@@ -334,11 +339,12 @@ class _Counted:
                  dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...]):
         self.items, self.body, self.flags, self.live, self.dead, self.rebound = items, body, flags, live, dead, rebound
         self.appended = appended
+        self.exclusive = exclusive_lists(body, appended)
         self.start = 0
 
     def loop(self) -> Loop:
         made = Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
-                    count=self.items.length, start=self.start, appended=self.appended)
+                    count=self.items.length, start=self.start, appended=self.appended, exclusive=self.exclusive)
         made.policy = self.items.policy
         return made
 
@@ -353,8 +359,8 @@ class _Counted:
         options, trace = _options(), current_trace()
         loop, sliced = self.loop(), trace.bounded_elements
         trace.bounded_elements = 0
-        loop.reject = lambda: (self.items.length * loop.operations <= options.unroll_limit or loop.is_known()
-                               or self.wants_segments())
+        loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
+            self.items.length * loop.operations <= options.unroll_limit or loop.is_known() or self.wants_segments())
         try:
             loop.stage()
         except Unroll:
@@ -400,7 +406,12 @@ class _Counted:
             if number >= options.max_unroll and built.count() and error is not None:
                 raise error
 
-        return _run(_known(self.items, self.start), self.body, self.flags, self.live, self.dead, limit)
+        try:
+            return _run(_known(self.items, self.start), self.body, self.flags, self.live, self.dead, limit)
+        except ControlFlowError:
+            if isinstance(error, ListError):
+                raise error from None       # what to do instead
+            raise
 
 
 def install() -> None:

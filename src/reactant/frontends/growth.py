@@ -1,32 +1,49 @@
-"""Lists that a loop only appends to, the same number of elements in every turn.
+"""Lists that a loop only appends to.
 
 While the body is traced, a `Collector` stands for the list. What a turn appends becomes a row of arrays that the loop
 carries; after the loop the list gets its elements, which read these rows. `outlining` finds the names: all the body
-does with them is `name.append(...)`.
+does with them is `name.append(...)`. Where a turn may append nothing, or appends in a loop inside, the body is traced
+again with a `growing.Grower` in the list's place.
 """
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError
-from reactant.frontends import effects
+from reactant.frontends import calls, effects
 from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
 from reactant.frontends.carried import Slot, leaves, with_leaves
+from reactant.frontends.growing import Grower, refusal
+from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends.operators import cells_of
+from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
 from reactant.frontends.trace import current_trace
+from reactant.frontends.turns import increments
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+
+MOST_COLLECTED = 16
+"""A loop inside that appends more often than this does not append each element on its own."""
 
 if TYPE_CHECKING:
     from reactant.frontends.branches import Branch
     from reactant.frontends.loops import Loop
+
+
+class Deeper(BaseException):
+    """A list is appended to in a branch, or in a loop inside: it needs a `Grower`."""
+
+    def __init__(self, collector: Collector):
+        self.collector = collector
 
 
 class Collector:
@@ -36,15 +53,35 @@ class Collector:
         self.items: list[Any] = []
         self.region = current_trace().region
 
+    ag__depth = property(lambda self: effects.depth())      # what branches add is not theirs to merge
+
     def append(self, item: Any) -> None:
         if current_trace().region is not self.region:
-            raise _refusal("in a branch that is decided at run time")
+            raise Deeper(self)
         self.items.append(item)
 
+    def extend(self, items: list | tuple) -> None:
+        for item in items:
+            self.append(item)
 
-def _refusal(why: str) -> ControlFlowError:
-    return ControlFlowError(f"A list grows {why}, inside a loop that runs inside compiled code. Store into an array "
-                            f"that is made before the loop: out = np.zeros(n); out[i] = ...")
+    def __iadd__(self, items: list | tuple) -> Collector:
+        self.extend(items)
+        return self
+
+
+def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str]:
+    """Those of a body's variables whose lists nobody else refers to."""
+    cells = cells_of(body)
+    found = set()
+    for name in names:
+        with contextlib.suppress(KeyError, ValueError):
+            if type(cells[name].cell_contents) in (list, RunTimeList) and \
+                    sys.getrefcount(cells[name].cell_contents) <= 2:      # the cell, and the question
+                found.add(name)
+    return frozenset(found)
+
+
+calls.OURS.add(Collector)
 
 
 @dataclass
@@ -52,20 +89,28 @@ class Row:
     """One run-time part of what a turn appends: where its rows are carried, and how elements are made of the result."""
 
     slot: Slot
-    element: Callable[[int, ir.Value], Any]
+    element: Callable[[int, ir.Value], Any] | None      # of the turn and its row; None: a number, read when needed
+    kind: str = ARRAY
+    memory: Storage | None = None
 
 
 class Growth:
     """The lists of one loop."""
 
-    def __init__(self, loop: Loop, names: tuple[str, ...]):
-        self.loop = loop
+    def __init__(self, loop: Loop, names: tuple[str, ...], exclusive: Set[str]):
+        self.loop, self.exclusive = loop, exclusive
         self.lists: dict[str, Any] = {}
         self.known: set[int] = set()
+        self.growers: dict[str, Grower] = {}
+        self.turns: dict[str, list[int] | None] = {}     # in which each element is appended, where that is known
+        self.incomplete = False         # the body was left to be traced with other growers
+        self.simple = type(loop.count) is int and not loop.flags     # every turn is known to run
         cells = loop.variables.cells
-        for name in names if type(loop.count) is int and not loop.flags else ():
+        for name in names:
             value = loop.variables.get(name) if name in cells else ABSENT
-            if type(value) in (list, Collector):
+            if type(value) is Collector and (not self.simple or self.count > MOST_COLLECTED):
+                raise Deeper(value)
+            if type(value) in (list, Collector, RunTimeList):
                 self.lists[name] = value
         if self.lists:
             held = [c.cell_contents for n, c in cells.items() if loop.variables.get(n) is not ABSENT]
@@ -73,6 +118,9 @@ class Growth:
             outside = [x for f in loop.functions for x in globals_of(f)]
             _, times = reachable([*held, *outside], everywhere=True)
             self.lists = {n: v for n, v in self.lists.items() if times[id(v)] == 1}
+            for name, value in self.lists.items():
+                if not self.simple or type(value) is RunTimeList:
+                    self.growers[name] = Grower(loop, name, value)
         self.collectors: dict[str, Collector] = {}
         self.trees: dict[str, list[Tree]] = {}
         self.rows: dict[str, list[list[Row | Any]]] = {}
@@ -83,36 +131,150 @@ class Growth:
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
-        """While the body is traced: each list's variable holds a collector."""
-        cells = self.loop.variables.cells
+        """While the body is traced: each list's variable holds what collects."""
+        cells, active = self.loop.variables.cells, current_trace().growers
+        before, self.incomplete = len(active), False
         try:
             for name in self.lists:
-                cells[name].cell_contents = self.collectors[name] = Collector()
+                if name in self.growers:
+                    self.growers[name].begin()
+                    active.append(self.growers[name])
+                    cells[name].cell_contents = self.growers[name]
+                else:
+                    cells[name].cell_contents = self.collectors[name] = Collector()
             yield
+            for grower in self.growers.values():
+                grower.end()
             self.trees = {n: [capture(i) for i in c.items] for n, c in self.collectors.items()}
+        except Deeper as found:
+            names = [n for n, c in self.collectors.items() if c is found.collector]
+            if not names:
+                raise
+            self.growers[names[0]] = Grower(self.loop, names[0], self.lists[names[0]])
+            self.incomplete = True
         finally:
+            del active[before:]
+            self.collectors = {}
             for name, value in self.lists.items():
                 cells[name].cell_contents = value
 
+    # -- lists that grow under conditions
+
+    def more(self) -> bool:
+        """Whether the body has to be traced again, with other memories."""
+        if self.incomplete:
+            return True
+        return any([grower.more() for grower in self.growers.values()])
+
+    def settled(self, branch: Branch) -> bool:
+        """How many elements there are after the loop, where that is known; whether there are as many rows."""
+        loop = self.loop
+        for name, grower in self.growers.items():
+            if grower.count is None:        # nothing is ever appended
+                continue
+            for root, _ in grower.held:
+                self.require_unwritten(branch, root)
+            self.turns[name] = None
+            before = loop.storage_slots[grower.count].body
+            turns = self.known_turns() if type(self.lists[name]) is not RunTimeList else None
+            if turns is not None:
+                steps = increments(loop.counter.body, turns, before, branch.written.get(grower.count, before))
+                if steps is not None:
+                    self.turns[name] = np.repeat(turns, steps).tolist()
+                    if grower.shrink(int(steps.sum())):
+                        return False
+                    continue
+            if name not in self.exclusive:
+                raise refusal("under a condition that only the run knows, while other code sees it")
+            grower.require_memory()
+        return True
+
+    def known_turns(self) -> np.ndarray | None:
+        """The indices that the loop runs through, where they do not depend on run-time values."""
+        loop = self.loop
+        if type(loop.count) is not int:
+            return None
+        turns = np.arange(loop.start, loop.count)
+        for flag in loop.flags:
+            slots = loop.carried[flag].slots if flag in loop.carried else []
+            if type(loop.entries.get(flag)) is Held:
+                return None
+            if slots and slots[0] is not None and slots[0].after is not None:
+                ends = increments(loop.counter.body, turns, slots[0].body, slots[0].after)
+                if ends is None:
+                    return None
+                turns = turns[:np.argmax(ends) + 1] if ends.any() else turns
+        return turns
+
+    def has_run_time_lengths(self) -> bool:
+        """Whether only the run knows how long a list gets: then its loop is not unrolled."""
+        return any(turns is None for turns in self.turns.values())
+
+    def require_unwritten(self, branch: Branch, root: Any) -> None:
+        """Elements that are arrays which others hold, too, can be told apart as long as nobody writes into them."""
+        loop = self.loop
+        variable = loop.arrays.starts.get(root)
+        if variable is not None:
+            bad = variable in loop.arrays.in_place or type(loop.entries[variable]) is not Held
+        elif branch.preexisting(root):
+            slot = loop.storage_slots.get(root)
+            bad = slot is not None and branch.written.get(root, slot.body) != slot.body
+        else:
+            bad = bool({n for n, ends in loop.arrays.ends.items() if root in ends} & loop.arrays.in_place)
+        if bad:
+            raise refusal("by an array that is written in place later (append a copy: x.copy())")
+
+    def sources(self, root: Any, turn: int | None) -> list[Any]:
+        """After the loop: the arrays that may be the same as an element that was appended in `turn` (None: in any)."""
+        loop = self.loop
+        variable = loop.arrays.starts.get(root)
+        if variable is not None:
+            before = roots_of(loop.entries[variable].tensor.storage) if turn in (None, loop.start) else ()
+            return [*before, *self.still_held({variable})]
+        if self.branch.preexisting(root):
+            return [root]
+        holders = {n for n, ends in loop.arrays.ends.items() if root in ends}
+        last = turn is None or turn == loop.count - 1 or bool(loop.flags)
+        held = [t for t in map(loop.variables.get, holders if last else ()) if type(t) is Tensor and t.kind == ARRAY]
+        return [*self.still_held(holders), *(r for t in held for r in roots_of(t.storage))]
+
+    def finish_grown(self) -> None:
+        for name, grower in self.growers.items():
+            if grower.count is None:
+                continue
+            target, turns = self.lists[name], self.turns[name]
+
+            def guarded(turn: int | None, grower: Grower = grower, name: str = name
+                        ) -> Callable[[ir.Value], Tensor] | None:
+                found = [s for root, _ in grower.held for s in self.sources(root, turn)]
+                return (lambda value: _guarded(name, found, value)) if found else None
+            if turns is None:
+                self.loop.variables.set(name, RunTimeList.of(target, grower, guarded(None)))
+            else:
+                extend(target, [grower.element(k, guarded(turn)) for k, turn in enumerate(turns)])
+
     # -- rows
 
-    def carry(self, branch: Branch) -> None:
-        """Add what is appended to what the loop carries."""
+    def carry(self, branch: Branch) -> bool:
+        """Add what is appended to what the loop carries; False where the body has to be traced again."""
         self.branch = branch
+        if not self.settled(branch):
+            return False
         arrays = [r for trees in self.trees.values() for t in trees for leaf in leaves(t)
                   if type(leaf) is Held and leaf.tensor.kind == ARRAY for r in roots_of(leaf.tensor.storage)
                   if not branch.preexisting(r) and r not in self.loop.arrays.starts]
         if len(arrays) != len(set(arrays)):
-            raise _refusal("by the same array in two places")
+            raise refusal("by the same array in two places")
         for name, trees in self.trees.items():
             for tree in trees:
                 self.require_fresh(tree)
             self.rows[name] = [[self.row(name, leaf) for leaf in leaves(tree)] for tree in trees]
+        return True
 
     def require_fresh(self, tree: Tree) -> None:
         if type(tree) is Node:
             if tree.kind == "maybe" or tree.kind != "tuple" and id(tree.original) in self.known:
-                raise _refusal("by an object that other code sees")
+                raise refusal("by an object that other code sees")
             for child in tree.children:
                 self.require_fresh(child)
 
@@ -121,13 +283,13 @@ class Growth:
         if type(leaf) is Known:
             return leaf.value
         if type(leaf) is not Held:
-            raise _refusal("by something that has no value on some paths")
+            raise refusal("by something that has no value on some paths")
         tensor = leaf.tensor
         if tensor.kind != ARRAY:
-            return Row(self.carried(leaf.value), lambda k, v: Tensor.of_value(v, tensor.kind))
+            return Row(self.carried(leaf.value), None, tensor.kind)
         roots = roots_of(tensor.storage)
         if len(roots) != 1:
-            raise _refusal("by one of several arrays")
+            raise refusal("by one of several arrays")
         root = next(iter(roots))
         if root in self.loop.arrays.starts:
             return self.start_row(name, leaf, self.loop.arrays.starts[root])
@@ -139,7 +301,7 @@ class Growth:
         """The array that a variable begins the turn with: in the first one, the array from before the loop."""
         entry = self.loop.entries[variable]
         if variable in self.loop.arrays.in_place or type(entry) is not Held or has_dynamic_steps(leaf.tensor):
-            raise _refusal("by an array that is written in place later")
+            raise refusal("by an array that is written in place later")
         first = entry.tensor if not leaf.tensor.steps else None
         before = list(roots_of(entry.tensor.storage))
 
@@ -155,14 +317,14 @@ class Growth:
             return leaf.tensor
         slot = self.loop.storage_slots.get(root)
         if slot is not None and self.branch.written.get(root, slot.body) != slot.body:
-            raise _refusal("by parts of an array that the loop writes")
+            raise refusal("by parts of an array that the loop writes")
         return Row(self.carried(leaf.value), lambda k, v: _guarded(name, [root], v))
 
     def fresh_row(self, name: str, leaf: Held, root: Any) -> Row:
         """An array made in the turn. Where a variable is bound to it at the end, it is the last turn's element, too."""
         holders = [n for n, ends in self.loop.arrays.ends.items() if root in ends]
         if set(holders) & self.loop.arrays.in_place:
-            raise _refusal("by an array that is written in place in the next iteration")
+            raise refusal("by an array that is written in place in the next iteration")
 
         def element(k: int, value: ir.Value) -> Tensor:
             if k < self.count - 1:
@@ -212,22 +374,30 @@ class Growth:
         for name, rows in self.rows.items():
             elements = [with_leaves(tree, iter([self.made(row, k) for row in parts]))
                         for k in range(self.count) for tree, parts in zip(self.trees[name], rows, strict=True)]
-            target = self.lists[name]
-            if type(target) is Collector:
-                for e in elements:
-                    target.append(e)
-            else:
-                effects.touch(target)
-                target.extend(elements)
+            extend(self.lists[name], elements)
+        self.finish_grown()
 
     def made(self, row: Row | Any, k: int) -> Any:
         if type(row) is not Row:
             return row
         whole = row.slot.result
+        if row.element is None:
+            row.memory = row.memory or Storage(shape_of(whole), dtype_of(whole), whole)
+            return Tensor(row.memory, row_steps(row.memory.shape, k), kind=row.kind)
         shape = list(shape_of(whole))
         low, high = [0] * len(shape), shape[:]
         low[0], high[0] = k, k + 1
         return row.element(k, ops.reshape(ops.slice(whole, low, high), shape[1:]))
+
+
+def extend(target: Any, elements: list[Any]) -> None:
+    """Append to a list, or what stands for one."""
+    if type(target) is Collector:
+        for e in elements:
+            target.append(e)
+    else:
+        effects.touch(target)
+        target.extend(elements)
 
 
 def _guarded(name: str, sources: list, value: ir.Value) -> Tensor:

@@ -18,6 +18,7 @@ from reactant.frontends.numpy.bounded_functions import by_position
 from reactant.frontends.numpy.promotion import python_type
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
+from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.trace import Trace, current_trace, is_tracing
 from reactant.ir import ops
 
@@ -169,6 +170,16 @@ class PolicyItems(Items):
         return self.items.known(k)
 
 
+class ListItems(Items):
+    """The elements of a list of run-time length."""
+
+    def __init__(self, items: RunTimeList):
+        self.items, self.length = items, items.length()
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.items.at(k)
+
+
 def items_of(iterable: Any) -> Items | None:
     """The iterable by index, where its elements can be picked by a run-time index."""
     if isinstance(iterable, Items):
@@ -179,6 +190,8 @@ def items_of(iterable: Any) -> Items | None:
         return ArrayItems(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
         return ArrayItems(wrap(iterable))
+    if type(iterable) is RunTimeList:
+        return ListItems(iterable)
     if is_partial(iterable):
         return ArrayItems(by_position(iterable))
     return None

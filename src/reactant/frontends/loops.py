@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from types import FunctionType
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import branches, effects, rotations, source_map
+from reactant.frontends import branches, effects, growing, rotations, source_map
 from reactant.frontends.aliases import is_owned, reachable, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
@@ -78,7 +78,8 @@ class Loop:
     def __init__(self, functions: Iterable[FunctionType | None], body: Callable[[Any], None], flags: tuple[str, ...],
                  live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], *, count: Any = None,
                  test: Callable[[], Any] | None = None, first: Any = None,
-                 again: Callable[..., Any] | None = None, start: int = 0, appended: tuple[str, ...] = ()):
+                 again: Callable[..., Any] | None = None, start: int = 0, appended: tuple[str, ...] = (),
+                 exclusive: Set[str] = frozenset()):
         self.trace: Trace = current_trace()
         self.outer = self.trace.region.block
         self.functions = [f for f in functions if f is not None]
@@ -98,7 +99,7 @@ class Loop:
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
         self.policy = ""
-        self.growth = Growth(self, appended)
+        self.growth = Growth(self, appended, exclusive)
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -116,12 +117,15 @@ class Loop:
 
     def stage(self) -> None:
         """Trace until what is carried no longer changes, then build the op and set the variables."""
+        noted = growing.marks(self.trace)
         for _ in range(ATTEMPTS):
             scratch = branches.scratch_blocks(2)
             try:
                 if self.attempt(scratch):
                     return
+                growing.reset(noted)
             except BaseException:
+                growing.reset(noted)
                 self.variables.restore(self.before)
                 raise
             finally:
@@ -148,7 +152,7 @@ class Loop:
                 f"it before the loop.")) from None
         self.variables.restore(self.before)
         self.operations = operations_in(self.block)
-        if self.more_storages(branch) or self.more_objects(branch):
+        if self.growth.more() or self.more_storages(branch) or self.more_objects(branch):
             return False
         plans = self.advance(branch)
         if plans is None:
@@ -162,7 +166,8 @@ class Loop:
                 return False
             for rotation in self.arrays.rotations:
                 rotation.carry(self)
-        self.growth.carry(branch)
+        if not self.growth.carry(branch):
+            return False
         self.arrays.carry_views()
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
@@ -183,6 +188,8 @@ class Loop:
         variables carried by value."""
         self.touched: set[Storage] = set()
         with contextlib.ExitStack() as stack:
+            self.trace.loops.append(self)
+            stack.callback(self.trace.loops.pop)
             def prepare() -> None:
                 self.prepare()
                 memories = [leaf.tensor.storage for n, carried in self.carried.items()
@@ -243,6 +250,7 @@ class Loop:
         """One iteration; with the test in the body, whether another one follows."""
         if self.counter is not None:
             top = self.count - 1 if type(self.count) is int else FAR
+            self.body_region = self.trace.region
             with self.growth.collecting():
                 self.body(python_number(self.counter.body, (self.start, max(top, self.start))))
             return ABSENT

@@ -194,14 +194,17 @@ class Outliner:
 
 
 def _only_appended(statements: list[ast.stmt]) -> list[str]:
-    """Names with which the block does nothing but `name.append(...)`."""
+    """Names with which the block does nothing but `name.append(...)`, `name.extend([...])` or `name += [...]`."""
     appends: dict[str, int] = {}
     mentions: dict[str, int] = {}
     for s in statements:
         for n in ast.walk(s):
             match n:
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="append"), args=[_],
-                                             keywords=[])):
+                                             keywords=[])) \
+                        | ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="extend"),
+                                                  args=[ast.List() | ast.Tuple()], keywords=[])) \
+                        | ast.AugAssign(target=ast.Name(id=identifier), op=ast.Add(), value=ast.List()):
                     appends[identifier] = appends.get(identifier, 0) + 1
                 case ast.Name(id=identifier):
                     mentions[identifier] = mentions.get(identifier, 0) + 1

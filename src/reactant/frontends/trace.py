@@ -77,6 +77,10 @@ class Trace:
         """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
         self.entering = False
         """Whether the next call is the one that an attempt has looked at."""
+        self.loops: list[Any] = []
+        """The loops whose bodies are being traced, innermost last."""
+        self.growers: list[Any] = []
+        """What stands for lists that these loops append to (`growing`)."""
         self.closed = False
 
     @staticmethod

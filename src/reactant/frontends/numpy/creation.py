@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
 from reactant.frontends.numpy import storage as st
@@ -14,9 +15,9 @@ from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, check_dtype, wrap
-from reactant.frontends.numpy.ufuncs import as_value
+from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.ir import ops
-from reactant.ir.types import Shape, size
+from reactant.ir.types import Shape, dtype_of, shape_of, size
 
 
 def shape_tuple(shape: object) -> Shape:
@@ -112,6 +113,8 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
         made = np.array(_plain(nested), dtype=dtype)
         check_dtype(made.dtype)
         return Tensor.of_array(made)
+    if (found := _rows_of_one(nested)) is not None or (found := _columns(nested)) is not None:
+        return Tensor.of_value(found if dtype is None else cast(found, dtype))
     rows = [r if type(r) is Tensor or not isinstance(r, (list, tuple, range)) else array_of(r) for r in nested]
     if dtype is None:
         dtype = result_type(tuple(wrap(r).dtype for r in rows))     # numbers count as int64 and float64 here
@@ -122,6 +125,41 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
     parts = [as_value(r, np.dtype(dtype)) for r in rows]
     shape = shapes.pop()
     return Tensor.of_value(ops.concatenate([ops.reshape(p, (1, *shape)) for p in parts], 0))
+
+
+def _rows_of_one(nested: Any) -> ir.Value | None:
+    """What lists hold that a loop has appended to: rows of one memory, one after the other."""
+    first = nested[0] if type(nested) in (list, tuple) and nested else None
+    if type(first) is not Tensor or len(first.steps) != 2 or not isinstance(first.steps[0], st.SliceStep):
+        return None
+    storage, start = first.storage, first.steps[0].starts[0] if first.steps[0].starts else 0
+    shape = storage.shape
+    if not all([type(r) is Tensor and r.storage is storage and r.steps == st.row_steps(shape, start + k)
+                for k, r in enumerate(nested)]):
+        return None
+    rest = shape[1:]
+    return ops.slice(storage.read(), (start, *(0 for _ in rest)), (start + len(nested), *rest))
+
+
+def _columns(nested: Any) -> ir.Value | None:
+    """The same for lists of tuples: the parts of all of them are rows of a memory each, or known."""
+    first = nested[0] if type(nested) in (list, tuple) and nested else None
+    if type(first) not in (list, tuple) or not any(type(x) is Tensor and len(x.steps) == 2 for x in first) \
+            or not all([type(r) is type(first) and len(r) == len(first) for r in nested]):
+        return None
+    values = []
+    for column in zip(*nested, strict=True):
+        if any([type(x) is Tensor for x in column]):
+            values.append(_rows_of_one(column))
+        elif all([isinstance(x, (bool, int, float, complex)) for x in column]):
+            values.append(ops.constant(np.array(column)))
+        else:
+            return None
+    if any(v is None for v in values) or len({shape_of(v)[1:] for v in values}) != 1:
+        return None
+    dtype = result_type(tuple(dtype_of(v) for v in values))
+    shape = shape_of(values[0])
+    return ops.concatenate([ops.reshape(cast(v, dtype), (shape[0], 1, *shape[1:])) for v in values], 1)
 
 
 def _plain(nested: Any) -> Any:

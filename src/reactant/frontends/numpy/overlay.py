@@ -114,6 +114,8 @@ def _creator(function: Callable) -> Callable:
     make = located(implements.TABLE[function])
 
     def create(*args: Any, **kwargs: Any) -> Any:
+        if args and hasattr(type(args[0]), "as_array"):      # a list of run-time length
+            return args[0].as_array().astype(kwargs["dtype"]) if "dtype" in kwargs else args[0].as_array()
         return make(*args, **kwargs) if is_tracing() else function(*args, **kwargs)
     create.__name__ = function.__name__
     return create

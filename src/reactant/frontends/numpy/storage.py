@@ -328,6 +328,14 @@ class BitcastStep(Step):
         return strides
 
 
+@lru_cache(maxsize=65536)
+def row_steps(shape: Shape, k: int) -> tuple[Step, ...]:
+    """The steps from a memory of this shape to its row k."""
+    rest = shape[1:]
+    whole = SliceStep((k, *(0 for _ in rest)), (1, *rest), (1,) * len(shape))
+    return whole, ReshapeStep(rest, row_major_strides(rest))
+
+
 # ---- layouts ---------------------------------------------------------------------------------------------------
 
 def row_major_strides(shape: Shape) -> Shape:

@@ -1,0 +1,266 @@
+"""Lists that loops append to under conditions, in loops inside and before a break, against plain Python."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import ControlFlowError, ReactantError
+from tests.frontends.agreement import agree
+
+X = np.array([0.5, -1.25, 2.0, 3.5, -0.75])
+
+
+def every_tenth(u):
+    kept, times = [u.copy()], []
+    for i in range(200):
+        u = u * 0.99 + 0.1
+        if i % 10 == 0:
+            kept.append(u.copy())
+            times += [i * 0.5]
+    return np.array(kept), len(kept), np.array(times), times[3], kept[-1]
+
+
+def not_copied(u):
+    kept = []
+    for i in range(60):
+        u = u * 0.9 + 1
+        if i % 7 == 0:
+            kept.append(u)
+    u[0] = 100.0
+    return kept, u
+
+
+def the_last_one_is_the_variable(u):
+    kept = []
+    for i in range(61):
+        u = u * 0.9 + 1
+        if i % 10 == 0:
+            kept.append(u)
+    return kept, u
+
+
+def parts_written_in_place(u):
+    kept = []
+    for i in range(60):
+        u[1:] += u[:-1] * 0.01
+        if i % 7 == 3:
+            kept.append(u[1:4].copy())
+    return kept, u
+
+
+def one_array_many_times(u):
+    kept = []
+    for i in range(60):
+        u *= 0.9
+        if i % 7 == 0:
+            kept.append(u)
+    return kept, u
+
+
+def written_after_it_was_appended(u):
+    kept = []
+    for i in range(40):
+        v = u * i
+        if i % 5 == 0:
+            kept.append(v)
+        v[0] = 7.0
+    return kept
+
+
+def bound_in_the_branch(u):
+    kept, v = [], u.copy()
+    for i in range(40):
+        if i % 5 == 0:
+            v = u * i
+            kept.append(v)
+        v[0] += 7.0
+    return kept, v
+
+
+def lists_of_their_own(u):
+    kept = []
+    for i in range(40):
+        row = [i, u[0] * i]
+        if i % 4 == 1:
+            kept.append(row)
+        row[0] = 5
+    return kept
+
+
+def two_lists(u):
+    low, high = [], []
+    for i in range(60):
+        u = np.roll(u, 1)
+        if i < 20:
+            low.append(i * 2)
+        elif i % 3:
+            high.append((i, u[0]))
+        else:
+            low.append(-i)
+    return low, np.array(high)
+
+
+def in_loops_inside(u):
+    points = []
+    for i in range(20):
+        for j in range(30):
+            if (i + j) % 7 == 0:
+                points.append((i, j, u[0] * i))
+            u = u * 0.999
+        points.append((i, -1, 0.0))
+    return np.array(points), len(points)
+
+
+def until_the_index_says_so(u):
+    kept, found = [], []
+    for i in range(100):
+        if i % 3 == 0:
+            continue
+        kept.append(i)
+        for j in range(100):
+            if j > i:
+                break
+            found.append(i * j)
+        if i > 70:
+            break
+    return np.array(kept), len(found), found[-1], u
+
+
+def nothing_at_all(u):
+    kept = [1.5]
+    for i in range(50):
+        u = u * 0.9
+        if i > 100:
+            kept.append(i)
+    return kept, u
+
+
+KNOWN = [every_tenth, not_copied, the_last_one_is_the_variable, parts_written_in_place, one_array_many_times,
+         written_after_it_was_appended, bound_in_the_branch, lists_of_their_own, two_lists, in_loops_inside,
+         until_the_index_says_so, nothing_at_all]
+
+
+@pytest.mark.parametrize("program", KNOWN, ids=lambda f: f.__name__)
+def test_lengths_that_follow_from_the_index(program):
+    agree(program, [(X,)])
+
+
+@pytest.mark.parametrize("program", [every_tenth, not_copied, parts_written_in_place, two_lists, in_loops_inside,
+                                     until_the_index_says_so], ids=lambda f: f.__name__)
+def test_loops_stay_loops(program):
+    assert "stablehlo.while" in reactant.code_hlo(program, X, optimize=False)
+
+
+def chosen(u):
+    kept = [1, 2]
+    for i in range(60):
+        if u[i % 5] > 0:
+            kept.append(i)
+    total = 0
+    for k in kept:
+        total = total + k
+    return total, len(kept), kept[-1], kept[0], kept[3], np.sum(kept), np.mean(kept), np.array(kept).max()
+
+
+def until_it_is_small(u):
+    history = []
+    for _ in range(300):
+        u = u * 0.9
+        history.append(np.abs(u).max())
+        if history_is_small(u):
+            break
+    return len(history), history[-1], np.array(history).sum(), u
+
+
+def history_is_small(u):
+    return np.abs(u).max() < 1e-2
+
+
+def in_two_loops(u):
+    kept = []
+    for k in range(40):
+        if u[k % 5] > 0:
+            kept.append(u[k % 5] * k)
+    for k in range(30):
+        if u[k % 5] < 0:
+            kept.append(u[k % 5] * k)
+    return len(kept), np.array(kept).sum(), kept[-1]
+
+
+def of_arrays(u):
+    kept = []
+    for k in range(30):
+        if u[0] * k > 3:
+            kept.append((u * k, k))
+    return len(kept), kept[-1][0], kept[0][1]
+
+
+def primes(u):
+    found = []
+    for n in range(2, 60):
+        prime = u[0] > 0
+        for m in range(2, n):
+            if n % m == 0:
+                prime = False
+                break
+        if prime:
+            found.append(n)
+    return len(found), found[-1], found[5], np.array(found).sum()
+
+
+@pytest.mark.parametrize("program", [chosen, until_it_is_small, in_two_loops, of_arrays, primes],
+                         ids=lambda f: f.__name__)
+def test_lengths_that_only_the_run_knows(program):
+    agree(program, [(X,)])
+
+
+def test_elements_that_are_not_there():
+    def program(u):
+        kept = []
+        for i in range(50):
+            if u[i % 5] > 0:
+                kept.append(i)
+        return kept[20]
+    assert reactant.jit(program)(X) == 33
+    with pytest.raises(IndexError):
+        reactant.jit(program)(-np.abs(X))
+
+
+def returned(u):
+    kept = []
+    for i in range(50):
+        if u[i % 5] > 0:
+            kept.append(i)
+    return kept
+
+
+def sliced(u):
+    return returned(u)[1:3]
+
+
+def seen_by_others(u):
+    kept = []
+    both = [kept]
+    for i in range(5000):
+        if u[i % 5] > 0:
+            kept.append(i)
+    return len(both[0])
+
+
+def huge(u):
+    kept = []
+    for _ in range(3000):
+        u = u * 0.99
+        if u[0] > 0:
+            kept.append(np.zeros((300, 300)))
+    return len(kept)
+
+
+@pytest.mark.parametrize(("program", "text"), [
+    (returned, "run-time"), (sliced, "np.array(items)"), (seen_by_others, "np.zeros"), (huge, "GiB")],
+    ids=lambda x: getattr(x, "__name__", ""))
+def test_what_is_refused(program, text):
+    with pytest.raises(ReactantError, match=text.replace("(", r"\(").replace(")", r"\)")) as raised:
+        reactant.jit(program).lower(X)
+    assert isinstance(raised.value, ControlFlowError) or program in (returned, sliced)
