@@ -388,6 +388,44 @@ def test_lanes_that_leave_a_loop_wait_for_the_others_after_it(way):
     np.testing.assert_array_equal(out, expected.ravel())
 
 
+PADDED_SCAN = """
+#define PADDED(n) ((n) + ((n) >> 4))
+extern "C" __global__ void k(const float *x, float *y, int n) {
+    extern __shared__ float s[];
+    int t = threadIdx.x, step = 1;
+    s[PADDED(t)] = x[t];
+    s[PADDED(t + n / 2)] = x[t + n / 2];
+    for (int d = n >> 1; d > 0; d >>= 1, step *= 2) {
+        __syncthreads();
+        if (t < d) s[PADDED(step * (2 * t + 2) - 1)] += s[PADDED(step * (2 * t + 1) - 1)];
+    }
+    if (t == 0) s[PADDED(n - 1)] = 0;
+    for (int d = 1; d < n; d *= 2) {
+        step >>= 1;
+        __syncthreads();
+        if (t < d) {
+            int a = PADDED(step * (2 * t + 1) - 1), b = PADDED(step * (2 * t + 2) - 1);
+            float old = s[a];
+            s[a] = s[b];
+            s[b] += old;
+        }
+    }
+    __syncthreads();
+    y[t] = s[PADDED(t)];
+    y[t + n / 2] = s[PADDED(t + n / 2)];
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_a_scan_in_shared_memory_without_bank_conflicts(way):
+    """Rows of 17 in 140 numbers: the memory is padded to be seen so."""
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    x, y = (np.arange(128) % 7).astype(np.float32), np.zeros(128, np.float32)
+    reactant.kernel(reactant.cuda.load(PADDED_SCAN).k, lower=way)[1, 64, 0, 560](x, y, 128)
+    np.testing.assert_array_equal(y, np.cumsum(x) - x)
+
+
 # ---- what threads tell each other through the caller's arrays -----------------------------------------------------
 
 @cuda.jit

@@ -246,7 +246,10 @@ class Memory:
         if bounds is None or not self.scratch or any(t.flipped for w in windows for t in w.terms) \
                 or not all(0 <= s and s + (n - 1) * t < m for (s, t, n), m in zip(bounds, shape, strict=True)):
             return None
-        part = self._latest(shape, bounds) or (self.value, shape, bounds)
+        part = self._latest(shape, bounds)
+        if part is None and size(found.shape) != self.elements:
+            return None     # it was padded to be seen so
+        part = part or (self.value, shape, bounds)
         labels = tuple(tuple(t.axis for t in w.terms) for w in windows)
         flat = as_one_dimension(part[2], part[1], len(self.axes))
         if len(part[1]) == len(shape) and flat is not None:
