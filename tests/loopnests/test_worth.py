@@ -7,6 +7,10 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.ir import modules, ops
+from reactant.ir.context import building
+from reactant.loopnests import worth
+from reactant.rewrite.selftest import build_module
 
 N = 256
 
@@ -88,3 +92,30 @@ def test_paddings_are_not_computed_again_for_every_shift(monkeypatch):
     monkeypatch.setattr(stage, "write_function", lambda *given: written.append(make(*given)) or written[-1])
     reactant.jit(jax.grad(energy), frontend="jax", native="always").lower(of(300_000)).compile()
     assert written and sum(made.text.count("memref.load") for made in written) < 600
+
+
+def test_a_block_of_which_nothing_may_pay_has_no_group_that_pays():
+    """`may_pay` is asked first, so it must not deny what `pays` would grant."""
+    names = ("add", "sine", "power", "tanh", "exponential", "select")
+    shapes = [(64,), (64, 64), (256, 128), (512, 256), (1024, 1024)]
+    granted = 0
+    with building():
+        for seed in range(300):
+            random = np.random.default_rng(seed)
+            some = random.choice(names, random.integers(1, 7))
+
+            def build(a, some=some, random=random):
+                values = [a(*shapes[random.integers(len(shapes))]) for _ in some]
+                made = []
+                for name, x in zip(some, values, strict=True):
+                    made.append(ops.select(ops.compare(x, 0.0, "LT"), x, ops.negate(x)) if name == "select"
+                                else getattr(ops, name)(x, x) if name in ("add", "power") else getattr(ops, name)(x))
+                total = ops.reduce(made[0], 0.0, (0,), "add") if random.random() < 0.5 else made[0]
+                return [total, *made[1:]]
+            module = build_module(build, np.dtype(random.choice(["float32", "float64"])))
+            group = [op.operation for op in modules.function(module).regions[0].blocks[0]][:-1]
+            group = [op for op in group if op.name != "stablehlo.constant"]
+            pays = worth.pays(group, lambda group=group: sum(len(op.results) for op in group))
+            granted += pays
+            assert not pays or worth.may_pay(group)
+    assert 30 < granted < 270

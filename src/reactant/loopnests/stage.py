@@ -4,6 +4,7 @@ The module that users see, differentiate and batch stays StableHLO; `native_form
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ from reactant import native
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.ir.types import shape_and_dtype, size, tensor_type
+from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
 from reactant.loopnests import sorting, worth
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block
@@ -27,6 +28,8 @@ from reactant.runtime.pool import OTHERS
 OTHERS.append(workspace.release)
 CONSTANT = "stablehlo.constant"
 GENERATORS = {CONSTANT, "stablehlo.iota"}
+SORT = "stablehlo.sort"
+HOLDERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 
 
 @dataclass
@@ -51,10 +54,19 @@ def native_form(module: ir.Module, mode: str = "auto") -> NativeForm | None:
     if mode == "never" or mode == "auto" and not ffi.usable():
         return None
     with building():
+        if mode == "auto" and not _may_pay(modules.function(module).regions[0].blocks[0]):
+            return None
         made = modules.clone(module)
         stage = Stage(mode)
         stage.block(modules.function(made).regions[0].blocks[0])
         return NativeForm(made, stage.notes) if stage.notes else None
+
+
+def _may_pay(block: ir.Block) -> bool:
+    """Whether there might be something for `Stage` in a block, or in the regions of its ops: quick to deny."""
+    ops = [op.operation for op in block]
+    return any(op.name in HOLDERS or op.name == SORT for op in ops) or worth.may_pay(
+        [op for op in ops if op.name not in GENERATORS])
 
 
 class Stage:
@@ -67,25 +79,33 @@ class Stage:
     def block(self, block: ir.Block, in_loop: bool = False) -> None:
         """Replace the groups of a block that pay, and look into loops that stay."""
         self._sorts(block)
-        ops = [op.operation for op in block.operations]
+        ops = [op.operation for op in block]
         terminator = ops.pop()
         own = [op for op in ops if op.name not in GENERATORS]
         if not own:
             return
+        if self.mode != "always" and not worth.may_pay(own, in_loop):      # none of their groups
+            for op in own:
+                if op.name in HOLDERS and not compiles(op):
+                    self._inside(op, in_loop)
+            return
         possible = [compiles(op) for op in own]
         for op, fine in zip(own, possible, strict=True):
-            if not fine:
-                for region in op.regions:
-                    if op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case"):
-                        self.block(region.blocks[0], in_loop or op.name == "stablehlo.while")
+            if not fine and op.name in HOLDERS:
+                self._inside(op, in_loop)
         groups = grouped(own, possible)
-        chosen = [g for g in groups if self.mode == "always" or worth.pays(g.ops, _big_outputs(g.ops), in_loop)]
+        chosen = [g for g in groups if self.mode == "always"
+                  or worth.pays(g.ops, functools.partial(_big_outputs, g.ops), in_loop)]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if written:
             _rebuild(ops, own, possible, terminator, written)
 
+    def _inside(self, op: ir.Operation, in_loop: bool) -> None:
+        for region in op.regions:
+            self.block(region.blocks[0], in_loop or op.name == "stablehlo.while")
+
     def _sorts(self, block: ir.Block) -> None:
-        for op in [op.operation for op in block.operations if op.operation.name == "stablehlo.sort"]:
+        for op in [op.operation for op in block if op.name == SORT]:
             if sorting.possible(op) and (self.mode == "always" or sorting.pays(op)):
                 self.notes.append(sorting.replaced(op))
 
@@ -103,23 +123,24 @@ class Stage:
         return call
 
 
-def levels(ops: list[ir.Operation], possible: list[bool]) -> list[int]:
+def levels(ops: list[ir.Operation], possible: list[bool], used: list[list[ir.Value]] | None = None) -> list[int]:
     """For each op, how many ops that stay with XLA lie before it on the longest way; ops that stay and have side
     effects keep their order."""
+    used = list(map(_used, ops)) if used is None else used
     level_of: dict[ir.Value, int] = {}
     found, last_effect = [], 0
-    for op, fine in zip(ops, possible, strict=True):
-        level = max((level_of.get(v, 0) for v in _used(op)), default=0)
+    for op, fine, values in zip(ops, possible, used, strict=True):
+        level = max([level_of.get(v, 0) for v in values], default=0)
         if not fine and not len(op.results) or _has_effect(op):
             level = last_effect = max(level, last_effect)
         for result in op.results:
             level_of[result] = level if fine else level + 1
         found.append(level)
-    _sink(ops, possible, found)
+    _sink(ops, possible, used, found)
     return found
 
 
-def _sink(ops: list[ir.Operation], possible: list[bool], level: list[int]) -> None:
+def _sink(ops: list[ir.Operation], possible: list[bool], used: list[list[ir.Value]], level: list[int]) -> None:
     """Let cheap ops that make no less than they are made of wait until they are needed: what reads them computes them
     as it goes, where they would else be written to memory (a scan over broadcast products: 2 x 2 MB)."""
     of_user: dict[ir.Value, int] = {}
@@ -127,7 +148,7 @@ def _sink(ops: list[ir.Operation], possible: list[bool], level: list[int]) -> No
         op = ops[k]
         if possible[k] and len(op.results) == 1 and not op.regions and worth.waits(op):
             level[k] = max(level[k], of_user.get(op.results[0], level[k]))
-        for value in _used(op):
+        for value in used[k]:
             of_user[value] = min(level[k], of_user.get(value, level[k]))
 
 
@@ -136,16 +157,19 @@ def _has_effect(op: ir.Operation) -> bool:
         and bool(ir.BoolAttr(op.attributes["has_side_effect"]).value)
 
 
-def _used(op: ir.Operation) -> Iterable[ir.Value]:
+def _used(op: ir.Operation) -> list[ir.Value]:
     """Values an op and its regions use."""
-    yield from op.operands
-    for inner in modules.walk(op):
-        yield from inner.operands
+    found = list(op.operands)
+    if len(op.regions):
+        for inner in modules.walk(op):
+            found.extend(inner.operands)
+    return found
 
 
 def grouped(ops: list[ir.Operation], possible: list[bool]) -> list[Group]:
     """The ops that compile, in connected groups between those that do not."""
-    level = levels(ops, possible)
+    used = list(map(_used, ops))
+    level = levels(ops, possible, used)
     owner: list[int] = list(range(len(ops)))
 
     def find(k: int) -> int:
@@ -158,11 +182,11 @@ def grouped(ops: list[ir.Operation], possible: list[bool]) -> list[Group]:
     for k, op in enumerate(ops):
         if not possible[k]:
             continue
-        for value in _used(op):
-            if value in made and level[made[value]] == level[k]:
-                owner[find(k)] = find(made[value])
-            elif isinstance(value.type, ir.RankedTensorType) and ir.RankedTensorType(value.type).rank and \
-                    not _is_generator(value):
+        for value in used[k]:
+            before = made.get(value)
+            if before is not None and level[before] == level[k]:
+                owner[find(k)] = find(before)
+            elif shape_of(value) and not _is_generator(value):
                 first = shared.setdefault((value, level[k]), k)
                 owner[find(k)] = find(first)
         for result in op.results:
@@ -176,7 +200,8 @@ def grouped(ops: list[ir.Operation], possible: list[bool]) -> list[Group]:
 
 
 def _is_generator(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.name in GENERATORS
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name in GENERATORS
 
 
 class Call:

@@ -24,7 +24,7 @@ us for 50 turns, 134 with calls.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from jaxlib.mlir import ir
 
@@ -65,8 +65,10 @@ MOST_MULTIPLIED = 4096
 
 
 def _elements(op: ir.Operation) -> int:
-    values = [*op.results, *op.operands] if op.name in MOVED or op.name == PRODUCT else list(op.results)
-    return max((size(shape_of(v)) for v in values), default=0)
+    values = list(op.results)
+    if op.name in MOVED or op.name == PRODUCT:
+        values += op.operands
+    return max([size(shape_of(v)) for v in values], default=0)
 
 
 def _is_dear(op: ir.Operation, but: dict[int, set[str]]) -> bool:
@@ -91,7 +93,7 @@ def waits(op: ir.Operation) -> bool:
     """Whether an op is best computed where its result is used, from what it is made of: it costs little, and makes as
     much as it reads at least."""
     return op.name not in MOVED and op.name not in DEAR and op.name != PRODUCT and len(op.operands) > 0 and \
-        size(shape_of(op.results[0])) >= max(size(shape_of(v)) for v in op.operands)
+        size(shape_of(op.results[0])) >= max([size(shape_of(v)) for v in op.operands])
 
 
 def fed_by_product(ops: Sequence[ir.Operation]) -> bool:
@@ -114,9 +116,22 @@ def _launches_pay(ops: Sequence[ir.Operation]) -> bool:
         and all(_multiplied(op) <= MOST_MULTIPLIED for op in ops if op.name == PRODUCT)
 
 
-def pays(ops: Sequence[ir.Operation], outputs: int, in_loop: bool = False) -> bool:
-    """Whether a group is worth a native call; `outputs`: big arrays that leave it; `in_loop`: of one that stays with
-    XLA."""
+def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:
+    """Whether some group of these ops might be worth a native call: quick to say for a block where none is."""
+    for op in ops:
+        name = op.name
+        if in_loop or name == "stablehlo.while":
+            return True
+        elements = _elements(op)
+        if elements >= LEAST_ELEMENTS and (name in DEAR or elements >= LEAST_PIECED
+                                           or elements >= LEAST_MOVED and (name in MOVED or name == PRODUCT)):
+            return True
+    return False
+
+
+def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool = False) -> bool:
+    """Whether a group is worth a native call; `outputs`: how many big arrays leave it; `in_loop`: of one that stays
+    with XLA. What it says of a group that has none of what `may_pay` looks for is False."""
     if any(op.name == "stablehlo.while" for op in ops):
         return True
     biggest = max((_elements(op) for op in ops), default=0)
@@ -135,4 +150,4 @@ def pays(ops: Sequence[ir.Operation], outputs: int, in_loop: bool = False) -> bo
     if biggest < LEAST_PIECED:
         return False
     pieced = sum(op.name in PIECED and _elements(op) >= LEAST_PIECED for op in ops)
-    return pieced > 1 or outputs > 1 and len(ops) > 4
+    return pieced > 1 or len(ops) > 4 and outputs() > 1
