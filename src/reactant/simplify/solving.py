@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, decode
 from reactant.ir.types import dtype_of, is_complex, shape_of, size
-from reactant.rewrite import match, once, one_of, producer, rewrite, variables
+from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
 from reactant.rewrite.site import Producer, operation
 from reactant.simplify.contraction import dot
 from reactant.simplify.evaluation import content_of
@@ -168,6 +168,18 @@ def solve_with_transpose(a, b, t, result):
             or tuple(made["permutation"]) != _swap(len(shape_of(a))):
         return None
     return replace(found, a=made.operands[0], lower=not found.lower, turn=FLIPPED[found.turn]).build()
+
+
+@rewrite(one_of((TRSM, SOLVE), a, match.multiply(b, splat("c")), template="t"), dtypes="inexact", changes="rounding",
+         example=_both(lambda a, f: f(steady(a), ops.multiply(side_of(a, 4, 3), 0.3))),
+         counter=_both(lambda a, f: f(steady(a), ops.multiply(side_of(a, 4, 3), 0.0))))
+def solve_of_multiple(a, b, c, t):
+    """solve(a, c b) = c solve(a, b): the solution may be there already (that of a derivative, often)"""
+    found = TriangularSolve.of(t._op.results[0])
+    if found is None or not np.isfinite(c) or not 1e-3 <= abs(c) <= 1e3:
+        return None
+    solved = replace(found, b=b).build()
+    return ops.multiply(solved, ops.splat(c, solved))
 
 
 @rewrite(match.transpose(once(one_of((TRSM, SOLVE), a, match.transpose(b, permutation=p), template="t")),

@@ -39,11 +39,13 @@ WORTH = 1 << 15
 
 
 @rewrite("stablehlo.dot_general",
-         example=(_dot((300, 40), (300, 50), ((0,), (0,))), _dot((64, 80), (32, 64), ((0,), (1,)), dtype="float64")),
-         counter=(_dot((40, 300), (300, 50), ((1,), (0,))), _dot((300, 40), (300, 2), ((0,), (0,))),
-                  _dot((30, 4), (30, 5), ((0,), (0,))), _dot((300, 40), (300,), ((0,), (0,)))))
+         example=(_dot((32, 24), (32, 64), ((0,), (0,))), _dot((24, 32), (64, 24), ((0,), (1,)), dtype="float64"),
+                  _dot((64, 60), (64, 10), ((0,), (0,))), _dot((64, 24), (32, 64), ((0,), (1,)))),
+         counter=(_dot((24, 32), (32, 64), ((1,), (0,))), _dot((300, 60), (300, 2), ((0,), (0,))),
+                  _dot((30, 4), (30, 5), ((0,), (0,))), _dot((300, 120), (300,), ((0,), (0,)))))
 def transposed_factor(site: Site):
-    """x' y, where x is contracted along its rows = the same with x transposed first: XLA's fast code wants its rows"""
+    """x' y, where x is contracted along its rows = the same with x transposed first, or (y' x)' where that moves less:
+    XLA's fast code wants rows on the left"""
     table, (x, y) = costs(), site.operands
     if table is None or not table.transposed_factor or len(shape_of(x)) != 2:
         return None
@@ -55,11 +57,27 @@ def transposed_factor(site: Site):
     columns = size(shape_of(product)) // max(shape_of(x)[1], 1)
     if columns < table.transposed_factor or size(shape_of(x)) * columns < WORTH:
         return None
-    with _once(x, site.op):
-        turned, = ops.optimization_barrier(ops.transpose(x, (1, 0)))    # XLA would put the transpose into the product
     attributes = {key: site.op.attributes[key] for key in site.op.attributes}
-    attributes["dot_dimension_numbers"] = attr.dot_dimension_numbers(((), ()), ((1,), numbers.contracting_dims[1]))
-    return list(ops.create(site.op.name, [product.type], [turned, y], attributes).results)
+
+    def multiplied(first: ir.Value, second: ir.Value, contracted: int, shape: tuple[int, ...]) -> ir.Value:
+        attributes["dot_dimension_numbers"] = attr.dot_dimension_numbers(((), ()), ((1,), (contracted,)))
+        type_ = ops.tensor_type(shape, dtype_of(product))
+        return ops.create(site.op.name, [type_], [first, second], attributes).result
+
+    (place,), shape = numbers.contracting_dims[1], shape_of(product)
+    if len(shape) == 2 and size(shape) + (size(shape_of(y)) if place == 0 else 0) < size(shape_of(x)):
+        turned = _turned(y, site.op) if place == 0 else y
+        return [_turned(multiplied(turned, x, 0, shape[::-1]))]
+    return [multiplied(_turned(x, site.op), y, place, shape)]
+
+
+def _turned(value: ir.Value, op: ir.Operation | None = None) -> ir.Value:
+    """A matrix transposed in memory: XLA would put the transpose into the product before or behind it. Made for an
+    op, it is made once for all turns of loops around that."""
+    if op is None:
+        return ops.transpose(ops.optimization_barrier(value)[0], (1, 0))
+    with _once(value, op):
+        return ops.optimization_barrier(ops.transpose(value, (1, 0)))[0]
 
 
 def _once(value: ir.Value, op: ir.Operation) -> ir.InsertionPoint | nullcontext:

@@ -116,7 +116,12 @@ def lapack_solve(a: ir.Value, b: ir.Value, *, left_side: bool = True, lower: boo
     return ops.custom_call(f"lapack_{letter}trsm_ffi", [a, b], [b.type], attributes={
         "mhlo.backend_config": ir.DictAttr.get({n: ir.IntegerAttr.get(byte, ord(c)) for n, c in letters.items()}),
         "mhlo.frontend_attributes": ir.DictAttr.get({"num_batch_dims": attr.string(str(rank - 2))}),
+        # all as jax says it: equal solves have equal attributes
+        "api_version": attr.parse("1 : i32"), "backend_config": attr.string(""),
+        "called_computations": ir.ArrayAttr.get([]),
         "operand_layouts": ir.ArrayAttr.get([column_major, column_major]),
+        "output_operand_aliases": attr.parse("[#stablehlo.output_operand_alias<output_tuple_indices = [], "
+                                             "operand_index = 1, operand_tuple_indices = []>]"),
         "result_layouts": ir.ArrayAttr.get([column_major])})[0]
 
 
