@@ -455,6 +455,7 @@ ABSENT = {
     "texture object": ("x[i] = tex1Dfetch<float>(t, i);", "double *x, cudaTextureObject_t t", "no texture memory"),
     "texture": ("texture<float, 2> *image = 0; x[i] = 1;", "double *x", "no texture memory"),
     "clock": ("x[i] = clock64();", "double *x", "no clock in a kernel"),
+    "random": ("curandState s; curand_init(1, i, 0, &s); x[i] = curand_uniform(&s);", "double *x", "no cuRAND here"),
     "trap": ("if (x[i] < 0) __trap();", "double *x", "cannot stop the program"),
     "launch": ("unused<<<1, 1>>>((int *)x);", "double *x", "cannot launch kernels here"),
     "tensor cores": ("nvcuda::wmma::fragment<int> f;", "double *x", "is not here: write the step as plain loops"),
@@ -516,6 +517,7 @@ def test_a_missing_extra_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("body, message", [
     ('printf("%d", i);', "printf in a kernel has nowhere to print"),
+    ("double *p = new double[n]; p[i % n] = x[i]; x[0] = p[(i + 1) % n];", "Kernels cannot allocate memory"),
     ("x[0] = down(i);", "'.*down.*' calls itself"),
     ("int *p = (int *)malloc(4); p[0] = 1; x[0] = p[i];", "cannot allocate memory"),
     ("asm(\"mov.u32 %0, %%clock;\" : \"=r\"(i)); x[0] = i;", "inline assembly"),

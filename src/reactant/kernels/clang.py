@@ -28,6 +28,8 @@ ADVICE = {
     r"'(__trap|__brkpt)'": "A kernel cannot stop the program: write a flag into an array, or launch with check=True.",
     r"'mma\.h'|'nvcuda'|'cuda/|'cub/|'thrust/": "This library of device code is not here: write the step as plain "
         "loops, or name a toolkit with toolkit=.",
+    r"'curand|curand(State|_init|_uniform|_normal)": "There is no cuRAND here: compute numbers in the kernel from a "
+        "counter (Philox, or a hash of the thread's number), or give the kernel an array of them.",
 }
 """What to do about parts of CUDA that are not here, by what the compiler says about them."""
 

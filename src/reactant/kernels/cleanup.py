@@ -422,8 +422,10 @@ def _with_attributes(text: str, entry: str, simplify: bool = True) -> str:
 _REASONS = {
     "vprintf": "printf in a kernel has nowhere to print. Write what you want to see into an array.",
     "printf": "printf in a kernel has nowhere to print. Write what you want to see into an array.",
-    "malloc": "Kernels cannot allocate memory. Pass an array to work in.",
-    "free": "Kernels cannot free memory. Pass an array to work in.",
+    **dict.fromkeys(("malloc", "calloc", "realloc", "alloca", "_Znwm", "_Znam"),
+                    "Kernels cannot allocate memory. Pass an array to work in."),
+    **dict.fromkeys(("free", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"),
+                    "Kernels cannot free memory. Pass an array to work in."),
     "__assertfail": "assert in a kernel is not supported. Define NDEBUG, or write a flag into an array.",
 }
 _ALLOWED = re.compile(r"llvm\.|reactant\.(?!laneid|thread)")
