@@ -23,7 +23,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
-from reactant.frontends import attempts, effects, operators
+from reactant.frontends import array_lists, attempts, effects, operators
+from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
 from reactant.frontends.growing import ListError
@@ -177,8 +178,8 @@ def refusals(*kinds: Callable[[], Any]) -> Any:
     found = [kind() for kind in kinds]
     named = [k for f in found for k in (f if isinstance(f, tuple) else (f,))]
     if any(isinstance(k, type) and issubclass(k, ReactantError) for k in named):
-        return operators.Interrupted, Unroll, NeedsPeeling, Deeper
-    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling, Deeper
+        return operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray
+    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray
 
 
 def _refuse_handlers() -> None:
@@ -223,6 +224,22 @@ def _touching(operator: Callable, position: int) -> Callable:
             effects.touch(arguments[position])
         return operator(*arguments, **keywords)
     return changes
+
+
+def _get_item(inner: Callable) -> Callable:
+    def get_item(container: Any, index: Any) -> Any:
+        if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
+            return array_lists.get(container, index)
+        return inner(container, index)
+    return get_item
+
+
+def _set_item(inner: Callable) -> Callable:
+    def set_item(value: Any, container: Any, index: Any) -> None:
+        if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
+            return array_lists.put(value, container, index)
+        return inner(value, container, index)
+    return set_item
 
 
 def _get_attr(inner: Callable) -> Callable:
@@ -421,7 +438,8 @@ def install() -> None:
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
         is_=is_, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, refusals=refusals,
         touch=effects.touch_variables, foreign_call=effects.touch_arguments, call_in_attempt=attempts.call_in_attempt,
-        set_item=attempts.after_a_look(unless(_touching(ag__.set_item, 1))),
+        get_item=_get_item(ag__.get_item),
+        set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1))),
         del_item=unless(_touching(ag__.del_item, 0)),
         inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
         del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),

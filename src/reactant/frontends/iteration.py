@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends import effects
+from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.calls import replace
 from reactant.frontends.numpy.bounded import is_partial, require_equal
 from reactant.frontends.numpy.bounded_functions import by_position
@@ -180,6 +181,16 @@ class ListItems(Items):
         return self.items.at(k)
 
 
+class ArrayListItems(Items):
+    """The elements of a list that stands in one memory."""
+
+    def __init__(self, items: ArrayList):
+        self.items, self.length = items, len(items)
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.items[k]
+
+
 def items_of(iterable: Any) -> Items | None:
     """The iterable by index, where its elements can be picked by a run-time index."""
     if isinstance(iterable, Items):
@@ -190,6 +201,8 @@ def items_of(iterable: Any) -> Items | None:
         return ArrayItems(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
         return ArrayItems(wrap(iterable))
+    if type(iterable) is ArrayList:
+        return ArrayListItems(iterable)
     if type(iterable) is RunTimeList:
         return ListItems(iterable)
     if is_partial(iterable):

@@ -17,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import branches, effects, growing, rotations, source_map
+from reactant.frontends import array_lists, branches, effects, growing, rotations, source_map
 from reactant.frontends.aliases import is_owned, reachable, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
@@ -95,6 +95,7 @@ class Loop:
         self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
         self.storages: list[Storage] = reachable_storages(self.functions)
+        self.array_lists: dict[str, array_lists.ArrayList] = {}
         self.test_in_body = False
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
@@ -124,6 +125,12 @@ class Loop:
                 if self.attempt(scratch):
                     return
                 growing.reset(noted)
+            except array_lists.NeedsArray as found:
+                growing.reset(noted)
+                self.variables.restore(self.before)
+                if found.loop is not self:
+                    raise
+                array_lists.convert(self, found)
             except BaseException:
                 growing.reset(noted)
                 self.variables.restore(self.before)
@@ -197,6 +204,7 @@ class Loop:
                             if kind is not None and kind.kind == ARRAY and type(leaf) is Held]
                 stack.enter_context(rotations.watching(memories, self.touched))
 
+            stack.enter_context(array_lists.standing_in(self))
             try:
                 return branches.run(self.block, self.iteration, self.variables, self.before, prepare)
             except Interrupted:
@@ -483,7 +491,8 @@ class Loop:
                 self.variables.set(name, with_leaves(carried.entry, iter(objects)))
 
         try:
-            branch = branches.run(block, self.test, self.variables, self.before, prepare)
+            with array_lists.standing_in(self):
+                branch = branches.run(block, self.test, self.variables, self.before, prepare)
         except NameError as error:
             if error.name in self.unset:
                 return None
@@ -577,6 +586,7 @@ class Loop:
                         if type(leaf) is Held:
                             self.arrays.guarded[name].watch(leaf.tensor.storage)
         self.growth.finish()
+        array_lists.finish(self)
         for slot, error in checks:
             self.trace.checks.append((slot.result, error, self.trace.region))
 

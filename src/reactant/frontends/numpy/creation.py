@@ -115,6 +115,10 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
         return Tensor.of_array(made)
     if (found := _rows_of_one(nested)) is not None or (found := _columns(nested)) is not None:
         return Tensor.of_value(found if dtype is None else cast(found, dtype))
+    if type(nested) is list and nested and all([type(r) is list and len(r) == len(nested[0]) for r in nested]):
+        found = elements_of_one([x for r in nested for x in r], (len(nested), len(nested[0])))
+        if found is not None:
+            return Tensor.of_value(found if dtype is None else cast(found, dtype))
     rows = [r if type(r) is Tensor or not isinstance(r, (list, tuple, range)) else array_of(r) for r in nested]
     if dtype is None:
         dtype = result_type(tuple(wrap(r).dtype for r in rows))     # numbers count as int64 and float64 here
@@ -139,6 +143,20 @@ def _rows_of_one(nested: Any) -> ir.Value | None:
         return None
     rest = shape[1:]
     return ops.slice(storage.read(), (start, *(0 for _ in rest)), (start + len(nested), *rest))
+
+
+def elements_of_one(elements: list, shape: Shape) -> ir.Value | None:
+    """The memory whose elements these are, all of them in order, as lists hold them that a loop has written into."""
+    first = elements[0] if elements else None
+    if type(first) is not Tensor or not first.steps or first.storage.shape != shape:
+        return None
+    storage = first.storage
+    if any([type(x) is not Tensor or x.storage is not storage for x in elements]):
+        return None
+    from reactant.frontends.numpy.indexing import element_steps
+    places = np.ndindex(shape)
+    return storage.read() if all([x.steps == element_steps(shape, p) for x, p in zip(elements, places, strict=True)]) \
+        else None
 
 
 def _columns(nested: Any) -> ir.Value | None:

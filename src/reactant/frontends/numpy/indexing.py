@@ -299,6 +299,11 @@ def _known_steps(shape: Shape, strides: Shape, key: tuple) -> tuple[tuple[st.Ste
     return steps, strides, not basic.kept and not basic.ellipsis
 
 
+def element_steps(shape: Shape, places: tuple[int, ...]) -> tuple[st.Step, ...]:
+    """The steps from a memory of this shape to one element."""
+    return _known_steps(shape, st.row_major_strides(shape), places)[0]
+
+
 @dataclass(frozen=True)
 class _Whole:
     """What the parts of an index are asked about."""

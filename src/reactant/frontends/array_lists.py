@@ -1,0 +1,294 @@
+"""Lists of numbers, also nested ones of equal lengths, at places that only the run knows: `table[i][j] = x` in a loop.
+
+A read takes the element out of an array of all of them. For writes in a loop the list's variable holds, while the body
+is traced, an `ArrayList`: one memory that the loop carries as a whole. After the loop the lists, which are the same
+objects as before, get their elements, each read from the memory when it is needed. Numbers of several types become the
+widest of them, as NumPy promotes.
+"""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ConcreteValueNeeded, UnsupportedError
+from reactant.frontends import effects
+from reactant.frontends.aliases import globals_of, reachable
+from reactant.frontends.calls import OURS
+from reactant.frontends.numpy import creation
+from reactant.frontends.numpy.indexing import element_steps
+from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.state import Kind, Mismatch, capture, joined, kind_of, value_of
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+from reactant.ir.types import Shape
+
+if TYPE_CHECKING:
+    from reactant.frontends.loops import Loop
+
+MOST_ELEMENTS = 2**18
+"""Longer lists than this are not turned into arrays and back."""
+
+
+class NeedsArray(BaseException):
+    """A list from before `loop` is written at a place that only the run knows."""
+
+    def __init__(self, loop: Loop, target: list, kind: Kind, error: Exception):
+        self.loop, self.target, self.kind, self.error = loop, target, kind, error
+
+
+class ArrayList:
+    """A list of numbers, or of such lists, in one memory; `places` are the indices that lead to it. With a `source` it
+    shows what these lists held when it was made."""
+
+    ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memory
+
+    def __init__(self, memory: Tensor, kind: Kind, source: list, shown: bool, places: tuple = ()):
+        self.memory, self.kind, self.source, self.shown, self.places = memory, kind, source, shown, places
+        self.shape = memory.shape[len(places):]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        places = (*self.places, index)
+        if len(self.shape) > 1:
+            _require_index(index, len(self))
+            return ArrayList(self.memory, self.kind, self.source, self.shown, places)
+        found = self.memory[places]
+        return Tensor.of_value(found.value(), self.kind.kind) if is_tensor(found) else found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice) or len(self.shape) > 1:
+            raise _refusal("gets other lists as elements")
+        kind = _number(value)
+        wanted = joined(self.kind, kind)
+        if self.shown or wanted != self.kind:
+            needs_array(self.source, wanted)
+        self.memory[(*self.places, index)] = value
+
+    def as_array(self) -> Tensor:
+        return self.memory[self.places].copy() if self.places else self.memory.copy()
+
+    def __contains__(self, item: Any) -> Any:
+        return any(x is item or x == item for x in self)
+
+    def copy(self) -> list:
+        return list(self)
+
+    def __add__(self, other: list) -> list:
+        return [*self, *other]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute '{name}'")
+        raise _refusal(f"is changed by list.{name}")
+
+
+OURS.add(ArrayList)
+
+
+def _refusal(what: str) -> UnsupportedError:
+    return UnsupportedError(f"A list {what} in a loop that also indexes it by run-time values. Use an array: "
+                            f"table = np.zeros((n, m)).")
+
+
+def _require_index(index: Any, length: int) -> None:
+    if is_tensor(index):
+        inside = ops.and_(ops.compare(index.value(), -length, "GE"), ops.compare(index.value(), length, "LT"))
+        if index.interval is None or index.interval[0] < -length or index.interval[1] >= length:
+            current_trace().check(inside, lambda: IndexError("list index out of range"))
+    elif not -length <= index < length:
+        raise IndexError("list index out of range")
+
+
+# ---- what a list holds -----------------------------------------------------------------------------------------
+
+def _number(x: Any) -> Kind:
+    """The kind of an element; raises `Mismatch` for what is no number."""
+    kind = kind_of(capture(x)) if not isinstance(x, (list, dict)) else None
+    if kind is None or kind.kind == ARRAY:
+        raise Mismatch("elements that are not numbers")
+    return kind
+
+
+def _shape(items: Any) -> Shape:
+    """The lengths of nested lists; raises `Mismatch` where they differ or one list stands in several places."""
+    inner = [x for x in items if isinstance(x, (list, tuple))]
+    if not inner:
+        return (len(items),)
+    shapes = {_shape(x) for x in inner}
+    if len(inner) != len(items) or len(shapes) > 1:
+        raise Mismatch("lists of different lengths")
+    return (len(items), *shapes.pop())
+
+
+def _elements(items: Any) -> Iterator[Any]:
+    for x in items:
+        if isinstance(x, (list, tuple)):
+            yield from _elements(x)
+        else:
+            yield x
+
+
+def _stacked(items: Any, wanted: Kind | None = None) -> tuple[ir.Value, Kind]:
+    """All elements as one array; raises `Mismatch` where they are none."""
+    shape = _shape(items)
+    elements = list(_elements(items))
+    if not elements or len(elements) > MOST_ELEMENTS:
+        raise Mismatch("no elements, or too many")
+    kind = wanted
+    for each in {(type(x), x.dtype, x.kind) if is_tensor(x) else type(x): x for x in elements}.values():
+        found = _number(each)
+        kind = found if kind is None else joined(kind, found)
+    assert kind is not None
+    whole = creation.elements_of_one(elements, shape)
+    if whole is not None:
+        return ops.convert(whole, kind.dtype), kind
+    if not any(map(is_tensor, elements)):
+        return ops.constant(np.array(elements, kind.dtype).reshape(shape)), kind
+    parts = [ops.reshape(value_of(capture(x), kind), (1,)) for x in elements]
+    return ops.reshape(ops.concatenate(parts, 0), shape), kind
+
+
+# ---- access ----------------------------------------------------------------------------------------------------
+
+def get(items: list | tuple, index: Tensor) -> Any:
+    """`items[index]`, the index known only at run time."""
+    try:
+        _require_same_type(items)
+        value, kind = _stacked(items)
+    except Mismatch:
+        return items[index]         # raises: a list index must be known
+    return ArrayList(Tensor.of_value(value), kind, items, True)[index]
+
+
+def _require_same_type(items: Any) -> None:
+    """Reading promotes nothing: all elements are of one type."""
+    if len({_number(x) for x in _elements(items)} if len(items) < 64 else {_type_of(x) for x in _elements(items)}) > 1:
+        raise Mismatch("numbers of several types")
+
+
+def _type_of(x: Any) -> Any:
+    return (x.dtype, x.kind) if is_tensor(x) else type(x)
+
+
+def put(value: Any, items: list, index: Tensor) -> None:
+    """`items[index] = value`, the index known only at run time."""
+    try:
+        kind = _number(value)
+        if len(_shape(items)) > 1:
+            raise Mismatch("a list for an element")
+        whole, kind = _stacked(items, kind)
+    except Mismatch:
+        items[index] = value        # raises: a list index must be known
+        return
+    needs_array(items, kind, or_none=True)
+    made = ArrayList(Tensor.of_value(whole), kind, items, False)
+    made.memory[(index,)] = value
+    fill(items, made.memory.storage, kind)
+
+
+def fill(items: list, memory: Storage, kind: Kind, places: tuple = ()) -> None:
+    """Let nested lists hold the elements of a memory."""
+    effects.touch(items)
+    if len(places) + 1 < len(memory.shape):
+        for k, inner in enumerate(items):
+            fill(inner, memory, kind, (*places, k))
+    else:
+        items[:] = [Tensor(memory, element_steps(memory.shape, (*places, k)), kind=kind.kind)
+                    for k in range(memory.shape[-1])]
+
+
+def needs_array(target: list, kind: Kind, or_none: bool = False) -> None:
+    """Have the outermost loop traced again that `target` is older than, with an array in its place."""
+    error = ConcreteValueNeeded("A list index", "A list index or a size must be known while tracing.")
+    for loop in current_trace().loops:
+        if id(target) in reachable(_before(loop))[0]:
+            raise NeedsArray(loop, target, kind, error)
+    if not or_none:
+        raise error
+
+
+def _before(loop: Loop) -> list[Any]:
+    """What the loop's variables held when it began."""
+    variables = loop.variables
+    fixed = [variables.get(n) for n in variables.cells if n not in variables.live and n not in variables.dead]
+    return [*loop.before.values(), *fixed, *(a.source for a in loop.array_lists.values())]
+
+
+# ---- loops -----------------------------------------------------------------------------------------------------
+
+def convert(loop: Loop, found: NeedsArray) -> None:
+    """Put an array in the place of a list that a loop writes into; raises where others could see the difference."""
+    variables = loop.variables
+    for name in variables.cells:
+        value = loop.array_lists[name].source if name in loop.array_lists else variables.get(name)
+        if type(value) is not list or found.target is not value and not _holds(value, found.target):
+            continue
+        if name in variables.live or name in variables.dead:
+            break
+        try:
+            before = loop.array_lists.get(name)
+            _require_alone(loop, name, value)
+            with ir.InsertionPoint(loop.outer):
+                whole, kind = _stacked(value, found.kind if before is None else joined(before.kind, found.kind))
+        except Mismatch:
+            break
+        if before is not None:
+            loop.storages = [s for s in loop.storages if s is not before.memory.storage]
+        memory = Tensor.of_value(whole)
+        loop.array_lists[name] = ArrayList(memory, kind, value, False)
+        loop.storages.append(memory.storage)
+        return
+    raise found.error
+
+
+def _holds(items: list, target: list) -> bool:
+    """Whether a list is among these, at any depth."""
+    return any(x is target or type(x) is list and _holds(x, target) for x in items)
+
+
+def _require_alone(loop: Loop, name: str, value: list) -> None:
+    """Nobody else sees the list while the loop runs, and it holds each of its lists once."""
+    variables = loop.variables
+    held = [variables.get(n) for n in variables.cells]
+    outside = [x for f in loop.functions for x in globals_of(f)]
+    _, times = reachable([*held, *outside], everywhere=True)
+    waiting = [value]
+    while waiting:
+        current = waiting.pop()
+        if times.get(id(current), 1) != 1:
+            raise Mismatch("a list that other code sees")
+        waiting += [x for x in current if type(x) is list]
+
+
+@contextlib.contextmanager
+def standing_in(loop: Loop) -> Iterator[None]:
+    """While the body is traced: the variables hold the arrays."""
+    cells = loop.variables.cells
+    try:
+        for name, made in loop.array_lists.items():
+            cells[name].cell_contents = made
+        yield
+    finally:
+        for name, made in loop.array_lists.items():
+            cells[name].cell_contents = made.source
+
+
+def finish(loop: Loop) -> None:
+    """After the loop, the lists hold what the memories hold."""
+    for made in loop.array_lists.values():
+        fill(made.source, Storage(made.memory.shape, made.memory.dtype, made.memory.value()), made.kind)
+
+
+__all__ = ["ArrayList", "NeedsArray", "convert", "fill", "finish", "get", "put", "standing_in"]

@@ -1,0 +1,219 @@
+"""Lists of numbers that loops index by run-time values, against plain Python; that the loops stay loops."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reactant
+from tests.frontends.agreement import agree
+
+U = np.array([0.5, -1.25, 2.0, 3.5, -0.75])
+
+
+def longest_common_part(u):
+    s = (u * 10).astype(int)
+    t = np.roll(s, 1)
+    n = len(s)
+    m = len(t)
+    rows = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            if s[i - 1] == t[j - 1]:
+                rows[i][j] = rows[i - 1][j - 1] + 1
+            else:
+                rows[i][j] = max(rows[i - 1][j], rows[i][j - 1])
+    return (rows[n][m], rows)
+
+
+def knapsack(u):
+    w = [3, 4, 5, 9, 4, 2, 7]
+    v = [3.0, 4.0, 4.0, 10.0, 4.0, 1.5, 7.0]
+    W = 40
+    dp = [0.0] * (W + 1)
+    for i in range(len(w)):
+        for c in range(W, w[i] - 1, -1):
+            dp[c] = max(dp[c], dp[c - w[i]] + v[i] * u[2])
+    return (dp, dp[W], sum(dp), max(dp))
+
+
+def one_row_many_times(u):
+    n = 20
+    rows = [[0.0] * n] * n
+    for i in range(n):
+        for j in range(n):
+            rows[i][j] = rows[i][j] + i * u[0]
+    return (rows[0], rows[3])
+
+
+def whole_numbers_become_floats(u):
+    n = 30
+    t = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            if u[i % 5] > u[j % 5]:
+                t[i][j] = i * 0.5
+            else:
+                t[i][j] += j
+    return np.array(t)
+
+
+def through_a_row(u):
+    n = 30
+    t = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        row = t[i]
+        for j in range(n):
+            row[j] = i * j * u[0]
+    return np.array(t)
+
+
+def only_read(u):
+    w = [1.5 * k for k in range(50)]
+    tot = 0.0
+    for i in range(50):
+        for j in range(50):
+            tot += w[i] * w[j] * u[0]
+    return tot
+
+
+def shortest_paths(u):
+    n = 12
+    dist = [[abs(i - j) * 1.0 + u[(i + j) % 5] for j in range(n)] for i in range(n)]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                if dist[i][k] + dist[k][j] < dist[i][j]:
+                    dist[i][j] = dist[i][k] + dist[k][j]
+    return (dist[-1][-2], np.array(dist))
+
+
+def seen_by_others(u):
+    t = [0.0] * 30
+    other = [t]
+    for i in range(30):
+        t[i] = i * u[0]
+        other[0][3] = 7.0
+    return (t, other)
+
+
+def in_a_function(u):
+
+    def relax(d, k):
+        d[k] = d[k - 1] * 0.5 + u[k % 5]
+    d = [1.0] * 60
+    for k in range(1, 60):
+        relax(d, k)
+    return (d[59], d)
+
+
+def looked_at_in_the_loop(u):
+    d = [0.0] * 40
+    for k in range(1, 40):
+        d[k] = d[k - 1] + u[k % 5]
+        if k % 10 == 0:
+            d[0] = sum(d[:5])
+    return (d, len(d))
+
+
+def counts(u):
+    counts = [0] * 10
+    for k in range(500):
+        counts[int(abs(u[k % 5] * k)) % 10] += 1
+    return counts
+
+
+def in_a_while(u):
+    d = [0.0] * 40
+    k = 0
+    while k < 39 and d[k] < 50 * u[0]:
+        k += 1
+        d[k] = d[k - 1] + k
+    return (d, k)
+
+
+def outside_of_loops(u):
+    d = [1.0, 2.0, 3.0]
+    k = int(abs(u[0]) * 3)
+    d[k] = 9.0
+    if u[0] > 0:
+        d[k - 1] = 4.0
+    return (d, d[k])
+
+
+def of_an_object(u):
+
+    class G:
+
+        def __init__(s):
+            s.d = [0.0] * 30
+
+        def put(s, k, v):
+            s.d[k] = v
+    g = G()
+    for k in range(30):
+        g.put(k, u[k % 5])
+    return g.d
+
+
+def borders(u):
+    n = 25
+    grid = [[0] * n for _ in range(n)]
+    for i in range(n):
+        grid[i][0] = 1
+        grid[0][i] = 1
+    for i in range(1, n):
+        for j in range(1, n):
+            grid[i][j] = grid[i - 1][j] + grid[i][j - 1] if i * j % 3 else 0
+    return grid[n - 1][n - 1]
+
+
+def rows_that_are_swapped(u):
+    n = 25
+    prev = [0.0] * n
+    for i in range(n):
+        cur = [0.0] * n
+        for j in range(1, n):
+            cur[j] = prev[j - 1] + u[(i + j) % 5]
+        prev = cur
+    return prev
+
+
+PROGRAMS = [
+    longest_common_part, knapsack, one_row_many_times, whole_numbers_become_floats, through_a_row,
+    only_read, shortest_paths, seen_by_others, in_a_function, looked_at_in_the_loop, counts, in_a_while,
+    outside_of_loops, of_an_object, borders, rows_that_are_swapped]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_programs(program):
+    agree(program, [(U,)])
+
+
+@pytest.mark.parametrize("program", [longest_common_part, knapsack, whole_numbers_become_floats, through_a_row,
+                                     only_read, shortest_paths, in_a_function, looked_at_in_the_loop, counts,
+                                     in_a_while, borders, rows_that_are_swapped], ids=lambda f: f.__name__)
+def test_loops_stay_loops(program):
+    assert "stablehlo.while" in reactant.code_hlo(program, U, optimize=False)
+
+
+def test_places_outside():
+    def program(u):
+        table = [0.0] * 30
+        for k in range(31):
+            table[k] = k * u[0]
+        return table
+    with pytest.raises(IndexError):
+        reactant.jit(program)(U)
+
+
+def test_a_table_is_one_value_of_its_loops():
+    def program(u):
+        n = 40
+        table = [[0.0] * n for _ in range(n)]
+        for i in range(1, n):
+            for j in range(1, n):
+                table[i][j] = max(table[i - 1][j], table[i][j - 1]) + u[(i * j) % 5]
+        return np.array(table)
+    lowered = reactant.jit(program).lower(U)
+    assert sum(lowered.operations(optimized=False).values()) < 100
+    agree(program, [(U,)])
