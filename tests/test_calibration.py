@@ -26,6 +26,12 @@ def test_the_last_step_up_to_which_the_second_form_wins(ratios, wanted):
     assert threshold([Measured("x", i + 1, ratio, 1.0) for i, ratio in enumerate(ratios)]) == wanted
 
 
+@pytest.mark.parametrize("ratios, wanted", [([0.9, 2, 3], 2), ([2, 0.9, 3], 3), ([2, 2], 1), ([2, 1.0], 0), ([], 0)])
+def test_the_first_step_from_which_on_the_second_form_wins(ratios, wanted):
+    steps = [Measured("banded_solve", i + 1, ratio, 1.0) for i, ratio in enumerate(ratios)]
+    assert "banded_solve" in calibration.RISING and threshold(steps) == wanted
+
+
 @pytest.mark.parametrize("name", calibration.LADDERS)
 def test_the_forms_are_equal(name):
     """And the steps go up, and their threshold is one of the cost model's."""

@@ -1,9 +1,10 @@
 """`reactant calibrate`: the thresholds of the target stage, measured on this machine.
 
 Each threshold of `simplify/target_costs.py` that can be read off a pair of equal forms has a ladder: cases from small
-to large, each the form that programs have and the one that the target stage would make of it. The threshold is the last
-step of the ladder up to which the second form wins. What is measured is stored for this platform, device and jaxlib,
-and used from then on; without it the shipped defaults serve.
+to large, each the form that programs have and the one that the target stage would make of it. The threshold is the
+last step of the ladder up to which the second form wins, or for what pays from a size on (`RISING`) the first from
+which on it does. What is measured is stored for this platform, device and jaxlib, and used from then on; without it the
+shipped defaults serve.
 """
 from __future__ import annotations
 
@@ -107,13 +108,117 @@ def _convolutions() -> Iterator[Step]:
         yield Step(size * size, convolved, shifted, (_random(256, 256), _random(size, size, seed=1)))
 
 
+def _powers() -> Iterator[Step]:
+    for shape in ((1 << 16,), (1 << 18,)):
+        yield Step(1, lambda x: x ** 1.5, lambda x: x * jnp.sqrt(x), (_random(*shape),))
+
+
+def _searches() -> Iterator[Step]:
+    def plain(x: jax.Array) -> jax.Array:
+        top = x.max(-1, keepdims=True)
+        places = lax.broadcasted_iota(jnp.int32, x.shape, 1)
+        return lax.select((x == top) | (x != x), places, jnp.full(x.shape, x.shape[1], jnp.int32)).min(-1)
+    for rows in (1, 4, 64, 1024):
+        yield Step(256 * rows, lambda x: jnp.argmax(x, -1).astype(jnp.int32), plain, (_random(rows, 256),))
+
+
+def _selects() -> Iterator[Step]:
+    def chosen(table: jax.Array, places: jax.Array) -> jax.Array:
+        found = jnp.broadcast_to(table[0], places.shape)
+        for k in range(1, table.shape[0]):
+            found = jnp.where(places == k, table[k], found)
+        return found
+    for rows in (2, 4, 8, 16):
+        places = np.random.default_rng(0).integers(0, rows, 1 << 17)
+        yield Step(rows, lambda table, places: table[places], chosen, (_random(rows), places))
+
+
+def _updates() -> Iterator[Step]:
+    def written(x: jax.Array, count: int) -> jax.Array:
+        return x.at[1:count + 1].set(x[:count] + x[2:count + 2])
+
+    def selected(x: jax.Array, count: int) -> jax.Array:
+        row = jnp.arange(x.shape[0])[:, None]
+        return jnp.where((row > 0) & (row <= count), jnp.roll(x, 1, 0) + jnp.roll(x, -1, 0), x)
+    for part in (0.05, 0.1, 0.25, 0.5):
+        count = int(512 * part)
+        yield Step(part, lambda x, k=count: written(x, k), lambda x, k=count: selected(x, k), (_random(512, 512),))
+
+
+def _turns() -> Iterator[Step]:
+    def turn(x: jax.Array) -> jax.Array:
+        return x * 0.5 + jnp.abs(x)
+
+    def unrolled(x: jax.Array, count: int) -> jax.Array:
+        for _ in range(count):
+            x = turn(x)
+        return x
+    for count in (2, 4, 8, 16):
+        yield Step(count, lambda x, n=count: lax.fori_loop(0, n, lambda _, x: turn(x), x),
+                   lambda x, n=count: unrolled(x, n), (_random(512, 512),))
+
+
+def _recurrences() -> Iterator[Step]:
+    def one_by_one(a: jax.Array, b: jax.Array) -> jax.Array:
+        return lax.scan(lambda x, each: (each[0] * x + each[1],) * 2, jnp.zeros((), a.dtype), (a, b))[1]
+
+    def associative(a: jax.Array, b: jax.Array) -> jax.Array:
+        return lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b))[1]
+    for count in (32, 256, 2048, 16384):
+        yield Step(count, one_by_one, associative, (_random(count), _random(count, seed=1)))
+
+
+def _left_factors() -> Iterator[Step]:
+    def turned(x: jax.Array, y: jax.Array) -> jax.Array:
+        return lax.optimization_barrier(x.T) @ y
+    for columns in (2, 4, 16, 64):
+        yield Step(columns, lambda x, y: x.T @ y, turned, (_random(512, 512), _random(512, columns, seed=1)))
+
+
+def _toeplitz() -> Iterator[Step]:
+    def made(c: jax.Array, x: jax.Array) -> jax.Array:
+        k = jnp.arange(len(x))
+        return c[k[:, None] + k[None, :]] @ x
+
+    def convolved(c: jax.Array, x: jax.Array) -> jax.Array:
+        return lax.conv_general_dilated(c[None, None], x[None, None], (1,), "VALID", precision="highest")[0, 0]
+    for side in (128, 256, 512, 1024):
+        yield Step(side, made, convolved, (_random(2 * side - 1), _random(side, seed=1)))
+
+
+def _tridiagonal() -> Iterator[Step]:
+    def whole(low: jax.Array, middle: jax.Array, up: jax.Array, b: jax.Array) -> jax.Array:
+        return jnp.linalg.solve(jnp.diag(middle) + jnp.diag(low[1:], -1) + jnp.diag(up[:-1], 1), b)
+
+    def banded(low: jax.Array, middle: jax.Array, up: jax.Array, b: jax.Array) -> jax.Array:
+        # lax's tridiagonal_solve wants zeros where the matrix has no elements
+        return lax.linalg.tridiagonal_solve(low.at[0].set(0), middle, up.at[-1].set(0), b[:, None])[:, 0]
+    for side in (4, 8, 16, 64):
+        yield Step(side, whole, banded, (_random(side), 4 + _random(side, seed=1), _random(side, seed=2),
+                                         _random(side, seed=3)))
+
+
 LADDERS: dict[str, Callable[[], Iterator[Step]]] = {
     "sum_of_slices_trailing": _short_trailing,
     "sum_of_slices": _short_leading,
+    "select_fraction_reading": _updates,
     "unrolled_contraction": _small_products,
     "window_as_slices": _window_sums,
     "convolution_as_slices": _convolutions,
+    "fixed_powers": _powers,
+    "argmax_as_reductions": _searches,
+    "gather_as_selects": _selects,
+    "unrolled_turns": _turns,
+    "scan_turns": _recurrences,
+    "transposed_factor": _left_factors,
+    "toeplitz_as_convolution": _toeplitz,
+    "banded_solve": _tridiagonal,
 }
+RISING = {"select_fraction_reading", "argmax_as_reductions", "scan_turns", "transposed_factor",
+          "toeplitz_as_convolution", "banded_solve"}
+"""What pays from a size on, not up to one."""
+NEVER = {"select_fraction_reading": 1.0}
+"""What says that the second form never wins, where that is not 0."""
 
 
 def measure(step: Step) -> tuple[float, float]:
@@ -133,9 +238,10 @@ def measure(step: Step) -> tuple[float, float]:
 
 
 def threshold(steps: list[Measured]) -> float:
-    """The last step of a ladder, from its start on, at which the second form wins; 0 where it never does."""
+    """The last step of a ladder, from its start on, at which the second form wins (of a rising one, the first from
+    which on it does); 0 where it never does."""
     found = 0.0
-    for step in steps:
+    for step in reversed(steps) if steps and steps[0].name in RISING else steps:
         if step.ratio < WORTH:
             break
         found = step.threshold
@@ -145,14 +251,15 @@ def threshold(steps: list[Measured]) -> float:
 def calibrate(defaults: Costs, each: Callable[[Measured], None] = lambda _: None) -> Costs:
     """The costs of jax's default device: `defaults` with the thresholds that can be measured replaced. `each` is told
     of every step as it is timed."""
-    found: dict[str, int] = {}
+    found: dict[str, float] = {}
     with jax.enable_x64(True):
         for name, ladder in LADDERS.items():
             steps = []
             for step in ladder():
                 steps.append(Measured(name, step.threshold, *measure(step)))
                 each(steps[-1])
-            found[name] = int(threshold(steps))
+            kind = type(getattr(defaults, name))
+            found[name] = kind(threshold(steps) or NEVER.get(name, 0))
     return replace(defaults, **found)  # type: ignore[arg-type]
 
 
