@@ -367,3 +367,24 @@ def test_one_program_a_signature():
     assert len(gradient.jitted._entries) == 1
     gradient(X[:4])
     assert len(gradient.jitted._entries) == 2
+
+
+def writer(x, y):
+    y[:] = x * 2 + y
+    return np.sum(x * y)
+
+
+def filled(x, y):
+    """A list of its own is filled in a loop, and the arrays in it are written."""
+    held = [1.0 * np.ones(3), np.ones(3)]
+    for n, each in enumerate((x, y)):
+        held[n] = each
+    return writer(*held)
+
+
+def test_lists_that_the_function_makes_are_its_own():
+    x, y, t = np.arange(3.0), np.ones(3), np.full(3, 0.5)
+    expected = reactant.jvp(reactant.jit(writer), (x.copy(), y.copy()), (t, t))
+    found = reactant.jvp(reactant.jit(filled), (x.copy(), y.copy()), (t, t))
+    np.testing.assert_allclose(found[0][0], expected[0][0])
+    np.testing.assert_allclose(found[1][0], expected[1][0])

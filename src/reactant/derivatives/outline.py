@@ -257,7 +257,10 @@ class _Outlining:
 
     def refuse_changed(self, branch: Branch) -> None:
         inside = {id(c) for c in self.containers}
+        gone = branches.dropped(branch.objects) - inside
         for change, after in branch.objects:
+            if id(change.container) in gone:        # it was made by the function
+                continue
             what = "lists, dicts or objects among its arguments"
             if id(change.container) not in inside:
                 if type(unify(branches.contents_tree(change.before), after)) is Keep:
