@@ -34,7 +34,7 @@ SCALAR = 0.03
 """Accesses of scattered places, for one arithmetic operation, from which a loop over threads is no vector code."""
 LANES = 8
 CORES = 2
-MARGIN = 1.1
+MARGIN = 1.05
 """Native code has to be this much faster: it is a wall to fusion."""
 LEAST = 1e-4
 """Seconds below which nothing is worth a wall."""
@@ -49,7 +49,7 @@ def reason_for_native(record: KernelRecord, structured: ir.Module, raised: ir.Mo
     if operations > MOST_OPERATIONS:
         return f"as a tensor program it would have {operations} operations"
     native = native_seconds(record, structured)
-    if tensor_seconds(raised) <= max(MARGIN * native, LEAST):
+    if tensor_seconds(raised) <= max(MARGIN * native / 2, LEAST):
         return None     # and it is to become simpler yet
     tensor = tensor_seconds(simplified(raised))
     if tensor <= max(MARGIN * native, LEAST):

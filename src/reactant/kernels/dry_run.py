@@ -22,6 +22,8 @@ SHORT = 16
 """Turns up to which a compiler writes out a loop, so that threads still go through it together; not around branches."""
 SAMPLES = ((0.12, 0.7), (0.37, 0.21), (0.62, 0.45), (0.87, 0.93))
 """Threads that are run: how far among the blocks, and in the block."""
+SHARED = 0.4
+"""What a scattered access of the block's own memory costs, which is in the cache, of another one."""
 BUDGET = 40_000
 """Operations that are looked at before whatever follows counts as unknown."""
 
@@ -49,6 +51,8 @@ class Step:
     results: tuple[int, ...]
     regions: tuple[tuple[tuple[int, ...], tuple[Step, ...]], ...] = ()
     meets: bool = False
+    shared: bool = False
+    """An access of memory of the block."""
     share: float = 1.0
     """Of a vector lane's 64 bits; nothing for what becomes part of an address."""
     width: int = 64
@@ -127,6 +131,7 @@ class Reader:
             made.share = min(_bits(op.operands[0].type), 64) / 64
         if made.kind in ("load", "store"):
             made.share = _bits((op.results or op.operands)[0].type) / 64
+            made.shared = "workgroup" in str(op.operands[0 if made.kind == "load" else 1].type)
             made.extra = made.operands[-1] in self.plain
         if op.name != "memref.generic_atomic_rmw":
             made.regions = tuple((tuple(self.slot(a) for a in block.arguments), self.block(block))
@@ -216,7 +221,11 @@ class Run:
         if kind in ("load", "store"):
             index = self.values[step.operands[-1]]
             near = step.extra and (index is None or 0 <= index[1] - index[0] <= 1)
-            self.counts[kind + (" far" if not near else "") + where] += weight if where else weight * step.share
+            weight = weight if where else weight * step.share
+            if near:
+                self.counts[kind + where] += weight
+            else:
+                self.counts[kind + " far" + where] += weight * (SHARED if step.shared and not where else 1)
         elif kind:
             self.counts[kind + where] += weight if where else weight * step.share
         if step.results:
