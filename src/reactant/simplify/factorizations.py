@@ -41,16 +41,18 @@ from reactant.simplify.structured import diagonal_of, entries, identity_mask
 
 @dataclass(frozen=True)
 class Solution:
-    """x with m x = b, by the LU factorization `factor`; m's inverse where `right` is None."""
+    """x with m x = b, by the LU factorization `factor`: b is `right`, or if `turned` its transpose; the identity where
+    that is None."""
     m: ir.Value
     right: ir.Value | None
     factor: ir.Operation
+    turned: bool = False
 
     @property
     def b(self) -> ir.Value:
-        """The right-hand side; an identity is built."""
+        """The right-hand side; an identity and a transpose are built."""
         if self.right is not None:
-            return self.right
+            return ops.transpose(self.right, (1, 0)) if self.turned else self.right
         return ops.convert(identity_mask(shape_of(self.m)[0]), dtype_of(self.m))
 
 
@@ -67,10 +69,10 @@ def solution(value: ir.Value) -> Solution | None:
     rows = permuted_rows(inner.b)
     if rows is None:
         places = one_hot_rows(inner.b)
-        rows = None if places is None else (None, places)
+        rows = None if places is None else (None, places, False)
     if rows is None or not depends_on(rows[1], factor):
         return None
-    return Solution(factor.operands[0], rows[0], factor)
+    return Solution(factor.operands[0], rows[0], factor, rows[2])
 
 
 def _factor(value: ir.Value) -> ir.Operation | None:

@@ -393,8 +393,9 @@ def one_hot_rows(value: ir.Value) -> ir.Value | None:
     return gathers[0].operands[1] if same else None
 
 
-def permuted_rows(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
-    """(matrix, places) where a value is the matrix with its rows taken at the places."""
+def permuted_rows(value: ir.Value) -> tuple[ir.Value, ir.Value, bool] | None:
+    """(matrix, places, turned) where a value is the matrix (if `turned`, its transpose) with its rows taken at the
+    places."""
     shape = shape_of(value)
     if len(shape) != 2 or size(shape) > TRACED or shape[0] < 2:
         return None
@@ -405,10 +406,11 @@ def permuted_rows(value: ir.Value) -> tuple[ir.Value, ir.Value] | None:
     order = np.random.default_rng(shape[0]).permutation(shape[0])
     for end in range(where[0] + 1, len(chain) + 1):
         source = chain[end - 1].operands[0]
-        if shape_of(source) != shape:
-            continue
-        numbers = np.arange(size(shape)).reshape(shape)
-        found = _through(chain[:end], numbers, order)
-        if found is not None and np.array_equal(found, numbers[order]):
-            return source, chain[where[0]].operands[1]
+        for turned in (False, True):
+            if shape_of(source) != (shape[::-1] if turned else shape):
+                continue
+            numbers = np.arange(size(shape)).reshape(shape_of(source))
+            found = _through(chain[:end], numbers, order)
+            if found is not None and np.array_equal(found, (numbers.T if turned else numbers)[order]):
+                return source, chain[where[0]].operands[1], turned
     return None
