@@ -38,20 +38,24 @@ MARGIN = 1.05
 """Native code has to be this much faster: it is a wall to fusion."""
 LEAST = 1e-4
 """Seconds below which nothing is worth a wall."""
-MOST_OPERATIONS = 4000
-"""Tensor programs with more operations take too long to compile."""
+MOST_RAISED = 16_000
+MOST_OPERATIONS = 3000
+"""Tensor programs with more operations take too long to compile: as they are raised, and simplified."""
 ROUNDS = 8
 
 
 def reason_for_native(record: KernelRecord, structured: ir.Module, raised: ir.Module) -> str | None:
     """Why native code is the better choice; None where the tensor program is."""
     operations = modules.size(raised)
-    if operations > MOST_OPERATIONS:
+    if operations > MOST_RAISED:
         return f"as a tensor program it would have {operations} operations"
     native = native_seconds(record, structured)
-    if tensor_seconds(raised) <= max(MARGIN * native / 2, LEAST):
+    if operations <= MOST_OPERATIONS and tensor_seconds(raised) <= max(MARGIN * native / 2, LEAST):
         return None     # and it is to become simpler yet
-    tensor = tensor_seconds(simplified(raised))
+    simple = simplified(raised)
+    operations, tensor = modules.size(simple), tensor_seconds(simple)
+    if operations > MOST_OPERATIONS:
+        return f"as a tensor program it would have {operations} operations"
     if tensor <= max(MARGIN * native, LEAST):
         return None
     return f"estimated at {1e3 * tensor:.3g} ms as a tensor program, {1e3 * native:.3g} ms natively"
