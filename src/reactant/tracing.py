@@ -125,7 +125,7 @@ class _Collector:
         sig.map_tree(x, lambda leaf: found.append(leaf) if type(leaf) is Tensor else None, shared)
         counts: dict[Storage, int] = {}
         for tensor in found:
-            counts[tensor.storage] = counts.get(tensor.storage, 0) + (tensor.kind == ARRAY)
+            counts[tensor.storage] = counts.get(tensor.storage, 0) + (tensor.kind == ARRAY or bool(tensor.steps))
         return sig.map_tree(x, lambda leaf: self._leaf(leaf, counts), shared)
 
     def _leaf(self, leaf: Any, counts: dict[Storage, int]) -> Any:
@@ -140,10 +140,10 @@ class _Collector:
         static = not any(isinstance(s, DynamicSliceStep) for s in leaf.steps)
         if leaf.kind == ARRAY and leaf.storage.argument is not None and static:
             return OfArgument(leaf.storage.argument, leaf.steps)
-        if leaf.kind == ARRAY and counts[leaf.storage] > 1 and static:
+        if (leaf.kind == ARRAY or leaf.steps) and counts[leaf.storage] > 1 and static:
             if leaf.storage not in self._of_storage:
                 self._of_storage[leaf.storage] = self.add(leaf.storage.read())
-            return Result(self._of_storage[leaf.storage], ARRAY, leaf.steps, leaf.storage.layout)
+            return Result(self._of_storage[leaf.storage], leaf.kind, leaf.steps, leaf.storage.layout)
         if leaf.is_concrete():
             return Known(leaf.numpy().copy())
         return Result(self.add(leaf.value()), leaf.kind)

@@ -221,7 +221,7 @@ class ReshapeStep(Step):
         return ops.reshape(new, whole)
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
-        return parent.reshape(self.shape, copy=False)
+        return parent.reshape(self.shape, copy=False) if isinstance(parent, np.ndarray) else parent.reshape(self.shape)
 
     def strides(self, parent: Shape, strides: Shape) -> Shape:
         return self.new_strides
