@@ -30,6 +30,10 @@ def bytes_of(budget: str | int) -> int:
     return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
+SYNONYMS = {"revolve": "binomial", "online": "binomial"}
+"""Names that the literature has for it: with known and with unknown counts of turns."""
+
+
 @dataclass(frozen=True)
 class Policy:
     """kind: "" (nothing said), "all", "every", "sqrt", "binomial"; `every`: turns between kept states; `budget`: bytes,
@@ -45,6 +49,8 @@ class Policy:
         budget = 0 if memory_budget is None else bytes_of(memory_budget)
         if checkpoint is None:
             return Policy("", 0, budget)
+        if isinstance(checkpoint, str):
+            checkpoint = SYNONYMS.get(checkpoint, checkpoint)
         if isinstance(checkpoint, int) and not isinstance(checkpoint, bool) and checkpoint > 0:
             return Policy("every", checkpoint, budget)
         if checkpoint in ("all", "sqrt", "binomial"):
