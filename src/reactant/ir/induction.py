@@ -21,6 +21,7 @@ from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 DEPTH = 14
 """How many ops behind a value are looked at for its range."""
+_limits = cache(np.iinfo)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _turns(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Oper
         turns = 0
     else:
         return None
-    limits = np.iinfo(dtype_of(left))
+    limits = _limits(dtype_of(left))
     reached = (start, start + turns * step, *(s + offset for s in starts))
     return Trips(turns, exact) if limits.min <= min(reached) and max(reached) <= limits.max else None
 
@@ -185,14 +186,14 @@ def range_of(value: ir.Value, depth: int = DEPTH) -> Range | None:
     dtype = dtype_of(value)
     if dtype.kind not in "iu" or not depth:
         return None
-    owner = value.owner
+    owner = ops.owner(value)
     if isinstance(owner, ir.Block):
         return _range_of_carried(value, owner)
     handler = _RANGES.get(owner.name)
     if handler is None:
         return None
     found = handler(owner, depth - 1)
-    limits = np.iinfo(dtype)
+    limits = _limits(dtype)
     return found if found is not None and limits.min <= found[0] and found[1] <= limits.max else None
 
 
@@ -255,8 +256,8 @@ def _union(*ranges: Range | None) -> Range | None:
 
 def _full(value: ir.Value, depth: int) -> Range:
     """The range of a value, that of its type where nothing is known."""
-    limits = np.iinfo(dtype_of(value))
-    return range_of(value, depth) or (int(limits.min), int(limits.max))
+    limits = _limits(dtype_of(value))
+    return range_of(value, depth) or (limits.min, limits.max)
 
 
 def _extreme(function: Callable[[int, int], int]) -> Handler:

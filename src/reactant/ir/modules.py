@@ -5,6 +5,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
@@ -108,7 +109,8 @@ def names(module: ir.Module | ir.Operation) -> Counter[str]:
     while left:
         for region in left.pop().regions:
             for block in region:
-                children = list(block)
+                children: list[ir.OpView] = list(block)
+                kind: Any
                 for kind, count in Counter(map(type, children)).items():
                     if kind is ir.OpView:   # ops of dialects that Python does not know
                         found.update(child.name for child in children if type(child) is kind)

@@ -57,9 +57,11 @@ def enter() -> None:
     global _place
     op, _place = _place, None
     if op is not None:
-        for each in (ir.InsertionPoint(op), op.location):
-            each.__enter__()
-            _entered.append(each)
+        place, location = ir.InsertionPoint(op), op.location
+        place.__enter__()
+        location.__enter__()
+        _entered.append(place)
+        _entered.append(location)
 
 
 def leave() -> None:

@@ -71,7 +71,8 @@ def _unpack(type_: ir.Type) -> tuple[Shape, np.dtype]:
     return tuple(ranked.shape), dtype_of_element(ranked.element_type)
 
 
-_owner: Callable[[int], Any] = {}.get
+_nobody: dict[int, Any] = {}
+_owner: Callable[[int], Any] = _nobody.get
 """What defines a value, by its address, while the rewrite engine works: there the types already asked for are kept."""
 
 

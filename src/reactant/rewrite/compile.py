@@ -34,6 +34,7 @@ from reactant.rewrite.pattern import (
     bindings,
     dialect_ops,
 )
+from reactant.rewrite.site import READ
 
 Matcher = Callable[[ir.Operation, list[ir.Value], list[Any], dict[str, Any]], "tuple | None"]
 """Of the root op, its operands, what is known of the first operands' owners, and a place to keep what is decoded of the
@@ -268,6 +269,7 @@ def _fits(number: int, dtype: np.dtype) -> bool:
 
 def _one_user(value: ir.Value) -> bool:
     """Whether a single op uses the value (perhaps several times)."""
+    READ[0].add(hash(value))
     uses = iter(value.uses)
     first = next(uses, None)
     if first is None:

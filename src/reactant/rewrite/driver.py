@@ -22,7 +22,7 @@ from reactant.ir import modules, ops
 from reactant.rewrite.compile import CONSTANT, Content, Root, Row, compile_rules, content_kind
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
-from reactant.rewrite.site import ASKED, CHANGED, REVISION, Site, inside
+from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside
 
 
 class RewriteError(ReactantError):
@@ -102,6 +102,10 @@ class Memory:
         self.seen: dict[int, Seen] = {}
         self.asking: set[int] = set()
         """Ops whose rules asked who reads a value: what they found may be different when a reader goes."""
+        self.asked: set[int] = set()
+        """The values they asked about."""
+        self.complete = False
+        """Whether all ops with rules have been looked at, so that `asked` has all of these."""
         self.listed: dict[int, ir.Operation] | None = None
         """All ops with results in program order, as long as none has come or gone."""
         self.names: set[str] = set()
@@ -118,9 +122,10 @@ class Memory:
 
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
-        for each in (self.owners, self.contents, self.decoded, self.seen, self.asking):
+        for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked):
             each.clear()
         self.listed = None
+        self.complete = False
 
     def changed(self, op: ir.Operation) -> None:
         """Forget the operands of an op."""
@@ -139,6 +144,7 @@ class Memory:
         self.decoded.pop(address, None)
         self.seen.pop(address, None)
         self.asking.discard(address)
+        self.asked.discard(address)
 
     def list(self, root: ir.Operation, others: dict[int, ir.Operation | None] | None = None
              ) -> dict[int, ir.Operation]:
@@ -159,7 +165,7 @@ class Memory:
                 if others is not None:
                     others.update((hash(argument), None) for argument in block.arguments)
                 children = list(block)
-                kinds = set(map(type, children))
+                kinds: set[Any] = set(map(type, children))
                 if ir.OpView in kinds:      # ops of dialects that Python does not know
                     names.update(child.name for child in children)
                 else:
@@ -229,6 +235,9 @@ class _Run:
         """Those that are on the list from the beginning, and nothing else has put there."""
         self.created: list[ir.Operation] = []
         self.memory = memory
+        self.limited = report.limit is not None
+        self.precise = False
+        """Whether only values that rules have asked about need looking after when they lose a reader."""
         self.rewrites = 0
         self.recent: list[str] = []
 
@@ -244,7 +253,10 @@ class _Run:
         stack, queued, unchanged, table = self.stack, self.queued, self.unchanged, self.table
         created = self.created
         visited = 0
-        before, known = ops.record(created), ops.know(self.memory.owners)
+        whole = only is None and first is None
+        self.precise = whole or self.memory.complete
+        self.close = self.budget - min(300, self.budget // 2)
+        before, known, read, READ[0] = ops.record(created), ops.know(self.memory.owners), READ[0], self.memory.asked
         seen, look = self.memory.seen, self.look
         try:
             while stack:
@@ -267,7 +279,7 @@ class _Run:
                 if known_of is None or known_of[0] is not entry:
                     known_of = look(op, key, entry, known_of)
                 if known_of[1] and self.visit(op, key, known_of, created):
-                    if self.report.full:
+                    if self.limited and self.report.full:
                         break
                     if self.rewrites > self.budget:
                         self.stop()
@@ -276,9 +288,12 @@ class _Run:
             ops.leave()
             ops.record(before)
             ops.know(known)
+            READ[0] = read
             self.report.visited += visited
         if self.verify:
             self.memory.check(root)
+        if whole and not stack:
+            self.memory.complete = True
         return self.rewrites
 
     def listed(self, root: ir.Operation, first: dict[str, Root] | None) -> dict[int, ir.Operation]:
@@ -296,7 +311,8 @@ class _Run:
             if matcher is None:
                 if self.general(op, row[0], created):
                     return True
-                ASKED[0] = True
+                ASKED[0] = True     # it may have looked at any reader of what it is given and gives
+                self.memory.asked.update(places, map(hash, op.results))
             else:
                 found = matcher(op, values, owners, decoded)
                 if found is None:
@@ -324,9 +340,9 @@ class _Run:
             values = list(op.operands)
             places = used(op, values)
         width = entry.width
-        if not width:
-            owners, key = [], ()
-        else:
+        key: tuple = ()
+        owners: list[Any] = []
+        if width:
             first = places[:width] if width <= len(values) else places[:len(values)]
             owners = list(map(memory.owners.get, first))
             key = tuple(map(type, owners))
@@ -374,7 +390,7 @@ class _Run:
         ops.leave()
         if new is None:
             raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
-        if self.report.last_allowed:
+        if self.limited and self.report.last_allowed:
             self.note(op, rule, op.get_asm(), created)
         location = op.location
         self.replace(op, rule, new, created)
@@ -403,6 +419,8 @@ class _Run:
         if self.report.last_allowed:
             self.note(op, rule, before, [op] if value is CHANGED else created)
         if value is CHANGED:
+            REVISION[0] += 1
+            self.memory.listed = None
             for each in (op, *created, *inside(op)):
                 self.memory.rebuilt(each)
                 self.push(each)
@@ -441,13 +459,21 @@ class _Run:
             old.replace_all_uses_with(value)
         if self.verify:
             self.check(op, rule, [*created, *touched])
+        seen, queued = self.memory.seen, self.queued
         for user in reversed(touched):
-            self.memory.changed(user)
-            self.push(user)
-            for result in user.results:  # patterns look two ops deep, so users of users may match now
-                for use in result.uses:
+            made = user.results
+            if not len(made):
+                continue
+            key = hash(made[0])
+            seen.pop(key, None)
+            self.unchanged.discard(key)
+            if key not in queued:
+                queued[key] = user
+                self.stack.append(key)
+            for result in made:     # patterns look two ops deep, so users of users may match now
+                use = next(iter(result.uses), None)
+                if use is not None:
                     self.push(use.owner.operation)
-                    break
         for each in reversed(created):
             self.push(each)
         created.clear()
@@ -502,7 +528,12 @@ class _Run:
         memory = self.memory
         memory.listed = None
         operands = list(op.operands)
-        self.forget_results(op)
+        results = op.results
+        if len(results) == 1:
+            memory.erased(address := hash(results[0]))
+            self.queued.pop(address, None)
+        else:
+            self.forget_results(op)
         if len(op.regions):
             nested = list(inside(op))
             for child in nested:
@@ -511,9 +542,10 @@ class _Run:
             for child in nested:
                 self.forget_results(child)
         op.erase()
-        known = memory.owners
+        known, asked = memory.owners, memory.asked
         for value in operands:
-            owner = known.get(hash(value))
+            address = hash(value)
+            owner = known.get(address)
             if owner is None:
                 owner = value.owner
             kind = type(owner)
@@ -523,25 +555,20 @@ class _Run:
             one = next(uses, None)
             if one is None:     # dead now
                 self.push(owner.operation)
-                continue
-            if kind is CONSTANT:
-                continue
-            other = next(uses, None)
-            if other is None:       # `once` may hold
-                self.wake(owner.operation)
-                self.wake(one.owner.operation)
-                continue
-            readers = [one, other, *itertools.islice(uses, READERS - 1)]
-            if len(readers) <= READERS:     # so may what a rule demands of all readers
-                for use in reversed(readers):
-                    self.wake(use.owner.operation)
+            elif kind is not CONSTANT and (address in asked or not self.precise):
+                self.lost(owner.operation, [one, *itertools.islice(uses, READERS)])
+
+    def lost(self, owner: ir.Operation, readers: list[ir.OpOperand]) -> None:
+        """A value has lost a reader and has these, if they are not more than can be looked through."""
+        if len(readers) == 1:       # `once` may hold
+            self.wake(owner)
+        if len(readers) <= READERS:     # so may what a rule demands of all readers
+            for use in reversed(readers):
+                self.wake(use.owner.operation)
 
     def count(self, rule: Rule) -> None:
-        REVISION[0] += 1
-        self.memory.listed = None
         self.rewrites += 1
-        budget = self.budget or 0
-        if self.rewrites > budget - min(300, budget // 2):
+        if self.rewrites > self.close:
             self.recent.append(rule.name)
 
     def stop(self) -> None:

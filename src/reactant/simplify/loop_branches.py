@@ -31,7 +31,9 @@ MANY_READERS = 256
 
 def _twin(op: ir.Operation) -> ir.Operation | None:
     """An earlier op in the same block with the same operands and equal regions."""
-    anchors = [v for v in (*op.operands, *captures(op)) if ops.constant_value(v) is None]
+    anchors = [v for v in op.operands if ops.constant_value(v) is None]
+    if not anchors or min(map(users, anchors)) > 16:      # then what it captures may say more
+        anchors += [v for v in captures(op) if ops.constant_value(v) is None]
     if not anchors:
         return None
     fewest = min(anchors, key=users)
@@ -73,10 +75,8 @@ _TWO_LOOPS = counted([("%a", "%x", "%b", V)], _LOOP, "%s", trips=9, after=f"""
 @rewrite("stablehlo.while", example=_TWO_LOOPS.replace("OP", "sine"), counter=_TWO_LOOPS.replace("OP", "cosine"))
 def equal_loops_are_one(site: Site):
     """two loops that start alike and do alike are one"""
-    if not pure(site.op):
-        return None
     other = _twin(site.op)
-    return None if other is None else list(other.results)
+    return None if other is None or not pure(site.op) else list(other.results)
 
 
 _ADD = "%b = stablehlo.add %x, %y : tensor<3xf32> stablehlo.return %b : tensor<3xf32>"

@@ -24,12 +24,14 @@ EXPONENT = {"float32": (9, 0x3F800000), "float64": (12, 0x3FF0000000000000)}
 def uniform_of(value: ir.Value) -> ir.Value | None:
     """The integers k of numbers k 2^-23 (2^-52) in [0, 1) that are made of random bits; None for others."""
     made = producer(value)
-    dtype = dtype_of(value).name
-    if made is None or dtype not in EXPONENT:
+    if made is None:
         return None
     if made.name == "stablehlo.reshape":
         return uniform_of(made.operands[0]) if shape_of(made.operands[0]) == shape_of(value) else None
     if made.name not in ("stablehlo.add", "stablehlo.subtract"):
+        return None
+    dtype = dtype_of(value).name    # NumPy makes it anew each time
+    if dtype not in EXPONENT:
         return None
     cast = producer(made.operands[0])
     if cast is None or cast.name != "stablehlo.bitcast_convert":
