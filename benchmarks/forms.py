@@ -298,8 +298,16 @@ def layouts() -> Iterator[Pair]:
                                                                                          is_stable=False), x)
 
 
+def structured() -> Iterator[Pair]:
+    """Systems and products with structure, as `reactant calibrate` times them."""
+    from reactant import calibration
+    for label in ("toeplitz_as_convolution", "banded_solve", "gather_as_selects", "scan_turns"):
+        for step in calibration.LADDERS[label]():
+            yield Pair(label.replace("_", " "), f"{step.threshold:g}", step.first, step.second, step.arguments)
+
+
 CASES = (reductions, updates, powers, products, windows, cumulative, searches, rows, arithmetic, layouts,
-         left_factors)
+         left_factors, structured)
 
 
 def main(arguments: list[str] | None = None) -> int:
