@@ -19,11 +19,11 @@ from reactant.ir.types import dtype_of, is_complex, shape_of
 from reactant.rewrite import Site, rewrite, users, variables
 from reactant.simplify.blocks import blocks_of
 from reactant.simplify.factorizations import (
-    _determinant,
-    _determinant_only,
-    _factored,
-    _getrf,
     again,
+    determinant,
+    determinant_only,
+    factored,
+    is_lu,
     solution,
     solved_by,
 )
@@ -97,7 +97,7 @@ def _triangle(a: Any) -> ir.Value:
 
 def system(matrix: ir.Value, right: ir.Value) -> ir.Value:
     """solve(matrix, right) as JAX writes it, for examples."""
-    factors, places, _ = _factored(matrix)
+    factors, places, _ = factored(matrix)
     rows = take_rows(right, ops.subtract(places, 1))
     return lapack_solve(factors, lapack_solve(factors, rows, diag="U"), uplo="U")
 
@@ -109,7 +109,7 @@ def system(matrix: ir.Value, right: ir.Value) -> ir.Value:
          counter=(lambda a: system(_triangle(a), side_of(a, 8, 2)), lambda a: system(steady(a), side_of(a, 4, 2))))
 def factors_of_blocks(site: Site):
     """lu(a block-diagonal matrix) = the LU factorizations of its blocks; NaN where one is not finite"""
-    found = division(site.operands[0]) if _getrf(site.op) else None
+    found = division(site.operands[0]) if is_lu(site.op) else None
     if found is None or not (found[1] and found[2]):
         return None
     matrix, k = site.operands[0], found[0]
@@ -175,12 +175,12 @@ def solve_with_block_triangle(a, b, t, result):
     return ops.select(ops.broadcast_in_dim(sound, shape_of(whole), (1,)), whole, ops.splat(np.nan, whole))
 
 
-@rewrite("stablehlo.custom_call", changes="rounding", example=lambda a: _determinant(_triangle(a)),
-         counter=(lambda a: _determinant(steady(a, 8)), lambda a: _factored(_triangle(a))))
+@rewrite("stablehlo.custom_call", changes="rounding", example=lambda a: determinant(_triangle(a)),
+         counter=(lambda a: determinant(steady(a, 8)), lambda a: factored(_triangle(a))))
 def determinant_of_block_triangle(site: Site):
     """det([[p, 0], [q, r]]) = det(p) det(r)"""
-    found = division(site.operands[0]) if _getrf(site.op) else None
-    if found is None or (found[1] and found[2]) or not _determinant_only(site.op):
+    found = division(site.operands[0]) if is_lu(site.op) else None
+    if found is None or (found[1] and found[2]) or not determinant_only(site.op):
         return None
     matrix, k = site.operands[0], found[0]
     grid = parts(matrix, k)

@@ -19,15 +19,15 @@ from reactant.rewrite.site import operation
 from reactant.simplify.block_systems import system
 from reactant.simplify.contraction import dot
 from reactant.simplify.factorizations import (
-    _checked_root,
-    _definite,
-    _is_potrf,
-    _read_below,
-    _uses_lower,
+    checked_root,
+    definite,
+    is_cholesky,
     potrf,
+    read_below,
     solution,
+    uses_lower,
 )
-from reactant.simplify.products import _transposed
+from reactant.simplify.products import are_transposed
 from reactant.simplify.solving import TRSM, side_of, solve, steady, target_of
 from reactant.simplify.structured import identity_mask, is_identity_mask
 
@@ -167,7 +167,7 @@ def _mean(made: Producer | None) -> ir.Value | None:
         return None
     number, total = ops.constant_value(made.operands[1]), producer(made.operands[0])
     if number is None or not (number == 0.5).all() or total is None or total.name != "stablehlo.add" \
-            or not _transposed(*total.operands):
+            or not are_transposed(*total.operands):
         return None
     turned = producer(total.operands[1])
     return total.operands[0] if turned is not None and turned.name == "stablehlo.transpose" \
@@ -181,18 +181,18 @@ def _scale(a: Any, matrix: ir.Value) -> ir.Value:
 
 
 @rewrite("stablehlo.custom_call", changes="rounding", assumes="finite",
-         example=(lambda a: _checked_root(_scale(a, _definite(a))),
-                  lambda a: _checked_root(ops.multiply(ops.add(w := _scale(a, _definite(a)), ops.transpose(w, (1, 0))),
+         example=(lambda a: checked_root(_scale(a, definite(a))),
+                  lambda a: checked_root(ops.multiply(ops.add(w := _scale(a, definite(a)), ops.transpose(w, (1, 0))),
                                                        0.5))),
-         counter=(lambda a: _checked_root(_definite(a)), lambda a: potrf(_scale(a, _definite(a)))[0]))
+         counter=(lambda a: checked_root(definite(a)), lambda a: potrf(_scale(a, definite(a)))[0]))
 def cholesky_of_scaled(site: Site):
     """cholesky(v[:, None] a v[None, :]) = v[:, None] cholesky(a) sign(v)[None, :]: what is scaled is a triangle"""
-    if not target_of(site.op).endswith("potrf_ffi") or not _is_potrf(site.op) or not _uses_lower(site.op):
+    if not target_of(site.op).endswith("potrf_ffi") or not is_cholesky(site.op) or not uses_lower(site.op):
         return None
     matrix = site.operands[0]
     mean = _mean(producer(matrix))
     found = _scaled(matrix if mean is None else mean)
-    if found is None or not _read_below(site.results[0], site.results[1], 4):
+    if found is None or not read_below(site.results[0], site.results[1], 4):
         return None
     vector, inner = found
     if mean is not None:

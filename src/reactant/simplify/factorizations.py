@@ -233,7 +233,7 @@ def solve_with_orthogonal(a, b, t, result):
 
 # ---- determinants --------------------------------------------------------------------------------------------------
 
-def _determinant_only(op: ir.Operation) -> bool:
+def determinant_only(op: ir.Operation) -> bool:
     """Whether all that is read of an LU factorization is the diagonal and which pivots moved."""
     return all(_only_diagonal(op.results[0], reader._op, 4) for reader in readers(op.results[0])) \
         and all(_only_moves(reader._op, 4) for reader in readers(op.results[1])) \
@@ -268,7 +268,7 @@ def _only_success(op: ir.Operation) -> bool:
     return op.name == "stablehlo.compare" and str(decode(op.attributes["comparison_direction"])) == "GE"
 
 
-def _getrf(op: ir.Operation) -> bool:
+def is_lu(op: ir.Operation) -> bool:
     return target_of(op)[len("lapack_x"):] == "getrf_ffi" and len(shape_of(op.operands[0])) == 2 \
         and shape_of(op.operands[0])[0] == shape_of(op.operands[0])[1]
 
@@ -297,10 +297,10 @@ _DETERMINANT = _LU.split("  %pivots =")[0].replace(", %b: tensor<4x3xf64>", "").
          counter=(_DETERMINANT.format(matrix="%m = stablehlo.add %steady, %none : tensor<4x4xf64>"), _ANY))
 def determinant_of_transpose(site: Site):
     """det(transpose(a)) = det(a)"""
-    if not _getrf(site.op):
+    if not is_lu(site.op):
         return None
     made = producer(site.operands[0])
-    if made is None or made.name != "stablehlo.transpose" or not _determinant_only(site.op):
+    if made is None or made.name != "stablehlo.transpose" or not determinant_only(site.op):
         return None
     attributes = {n: site.op.attributes[n] for n in site.op.attributes}
     return list(ops.create(site.op.name, [r.type for r in site.results], made.operands, attributes).results)
@@ -311,10 +311,10 @@ def determinant_of_transpose(site: Site):
          counter=(_DETERMINANT.format(matrix="%m = stablehlo.add %steady, %none : tensor<4x4xf64>"), _UPPER))
 def determinant_of_triangle(site: Site):
     """det(tril(a)) = the product of the diagonal of a: it needs no LU factorization"""
-    if not _getrf(site.op):
+    if not is_lu(site.op):
         return None
     kind = structure(site.operands[0])
-    if kind is None or kind[0] not in ("lower", "upper", "diagonal") or not _determinant_only(site.op):
+    if kind is None or kind[0] not in ("lower", "upper", "diagonal") or not determinant_only(site.op):
         return None
     matrix, (places, info) = site.operands[0], site.results[1:]
     if kind[0] != "diagonal":
@@ -355,7 +355,7 @@ def _alone(diagonal: ir.Value, like: ir.Value) -> ir.Value:
     return ops.broadcast_in_dim(diagonal, shape_of(like), (0,))
 
 
-def _factored(matrix: ir.Value) -> list[ir.Value]:
+def factored(matrix: ir.Value) -> list[ir.Value]:
     """An LU factorization as JAX writes it on a CPU, for examples: the factors, places counted from 1, success."""
     n, whole = shape_of(matrix)[0], np.dtype(np.int32)
     return ops.custom_call("lapack_dgetrf_ffi", [matrix], [matrix.type, ops.tensor_type((n,), whole),
@@ -364,15 +364,15 @@ def _factored(matrix: ir.Value) -> list[ir.Value]:
                                        "api_version": ir.Attribute.parse("4 : i32")})
 
 
-def _determinant(matrix: ir.Value) -> ir.Value:
-    factors, places, _ = _factored(matrix)
+def determinant(matrix: ir.Value) -> ir.Value:
+    factors, places, _ = factored(matrix)
     moved = ops.compare(ops.subtract(places, 1), ops.iota(shape_of(places), np.int32, 0), "NE")
     diagonal = diagonal_of(factors)
     return ops.reduce(ops.select(moved, ops.negate(diagonal), diagonal), ops.constant(1.0), (0,), "multiply")
 
 
 def _inverse(matrix: ir.Value) -> ir.Value:
-    factors, places, _ = _factored(matrix)
+    factors, places, _ = factored(matrix)
     rows = take_rows(ops.convert(identity_mask(shape_of(matrix)[0]), dtype_of(matrix)), ops.subtract(places, 1))
     return lapack_solve(factors, lapack_solve(factors, rows, diag="U"), uplo="U")
 
@@ -382,16 +382,16 @@ def _product(left: ir.Value, right: ir.Value, k: int = 1, m: int = 0) -> ir.Valu
 
 
 @rewrite("stablehlo.custom_call", changes="rounding",
-         example=(lambda a: _determinant(_product(steady(a), steady(a))),
-                  lambda a: _determinant(_product(steady(a), steady(a), 0, 1))),
-         counter=(lambda a: _determinant(steady(a)), lambda a: _factored(_product(steady(a), steady(a))),
-                  lambda a: _determinant(_product(a(4, 3, dtype="float64"), a(3, 4, dtype="float64")))))
+         example=(lambda a: determinant(_product(steady(a), steady(a))),
+                  lambda a: determinant(_product(steady(a), steady(a), 0, 1))),
+         counter=(lambda a: determinant(steady(a)), lambda a: factored(_product(steady(a), steady(a))),
+                  lambda a: determinant(_product(a(4, 3, dtype="float64"), a(3, 4, dtype="float64")))))
 def determinant_of_product(site: Site):
     """det(a @ b) = det(a) det(b): the elements of two diagonals, multiplied"""
-    if not _getrf(site.op) or users(site.operands[0]) != 1:
+    if not is_lu(site.op) or users(site.operands[0]) != 1:
         return None
     made = producer(site.operands[0])
-    if made is None or made.name != "stablehlo.dot_general" or not _determinant_only(site.op):
+    if made is None or made.name != "stablehlo.dot_general" or not determinant_only(site.op):
         return None
     if made["dot_dimension_numbers"].batching_dims[0] or any(v.type != site.operands[0].type for v in made.operands):
         return None
@@ -404,14 +404,14 @@ def determinant_of_product(site: Site):
 
 
 @rewrite("stablehlo.custom_call", changes="rounding", assumes="finite",
-         example=(lambda a: _determinant(ops.multiply(steady(a), 3)), lambda a: _determinant(ops.negate(steady(a))),
-                  lambda a: _determinant(ops.multiply(ops.broadcast_in_dim(side_of(a, 4), (4, 4), (1,)), steady(a))),
-                  lambda a: _determinant(ops.multiply(steady(a), ops.broadcast_in_dim(side_of(a), (4, 4), ())))),
-         counter=lambda a: _determinant(ops.multiply(steady(a), side_of(a, 4, 4))))
+         example=(lambda a: determinant(ops.multiply(steady(a), 3)), lambda a: determinant(ops.negate(steady(a))),
+                  lambda a: determinant(ops.multiply(ops.broadcast_in_dim(side_of(a, 4), (4, 4), (1,)), steady(a))),
+                  lambda a: determinant(ops.multiply(steady(a), ops.broadcast_in_dim(side_of(a), (4, 4), ())))),
+         counter=lambda a: determinant(ops.multiply(steady(a), side_of(a, 4, 4))))
 def determinant_of_multiple(site: Site):
     """det(v[:, None] * a) = det(a) times the product of v, likewise for columns, c a and -a"""
-    made = producer(site.operands[0]) if _getrf(site.op) and users(site.operands[0]) == 1 else None
-    if made is None or made.name not in ("stablehlo.multiply", "stablehlo.negate") or not _determinant_only(site.op):
+    made = producer(site.operands[0]) if is_lu(site.op) and users(site.operands[0]) == 1 else None
+    if made is None or made.name not in ("stablehlo.multiply", "stablehlo.negate") or not determinant_only(site.op):
         return None
     if made.name == "stablehlo.negate":
         matrix, *rest = again(site.op, made.operands[0])
@@ -430,18 +430,18 @@ def determinant_of_multiple(site: Site):
     return None
 
 
-@rewrite("stablehlo.custom_call", changes="rounding", example=lambda a: _determinant(_inverse(steady(a))),
-         counter=lambda a: _determinant(lapack_solve(steady(a), steady(a))))
+@rewrite("stablehlo.custom_call", changes="rounding", example=lambda a: determinant(_inverse(steady(a))),
+         counter=lambda a: determinant(lapack_solve(steady(a), steady(a))))
 def determinant_of_inverse(site: Site):
     """det(inv(a)) = 1 / det(a); NaN where a is singular"""
-    outer = TriangularSolve.of(site.operands[0]) if _getrf(site.op) else None
+    outer = TriangularSolve.of(site.operands[0]) if is_lu(site.op) else None
     inner = None if outer is None else TriangularSolve.of(outer.b)
     if outer is None or inner is None or not (outer.left and inner.left and inner.lower and inner.unit) \
             or outer.lower or outer.unit or (outer.turn, inner.turn) != ("N", "N"):
         return None
     factor, places = _factor(outer.a), one_hot_rows(inner.b)
     if factor is None or places is None or _factor(inner.a) != factor or not depends_on(places, factor) \
-            or not _determinant_only(site.op):
+            or not determinant_only(site.op):
         return None
     diagonal = diagonal_of(outer.a)
     regular = ops.reduce(ops.compare(ops.abs(diagonal), 0, "GT"), ops.constant(True), (0,), "and")
@@ -459,7 +459,7 @@ def potrf(matrix: ir.Value, lower: bool = True) -> list[ir.Value]:
                            attributes={"mhlo.backend_config": config, "api_version": ir.Attribute.parse("4 : i32")})
 
 
-def _definite(a: Any) -> ir.Value:
+def definite(a: Any) -> ir.Value:
     m = steady(a)
     return ops.dot_general(m, m, contracting_dims=((1,), (1,)))
 
@@ -468,8 +468,8 @@ def _tril(value: ir.Value) -> ir.Value:
     return ops.select(lower_mask(4, True), value, ops.splat(0, value))
 
 
-@rewrite("stablehlo.custom_call", example=lambda a: _tril(potrf(_tril(_definite(a)))[0]),
-         counter=lambda a: _tril(potrf(_definite(a))[0]))
+@rewrite("stablehlo.custom_call", example=lambda a: _tril(potrf(_tril(definite(a)))[0]),
+         counter=lambda a: _tril(potrf(definite(a))[0]))
 def cholesky_reads_one_triangle(site: Site):
     """cholesky(tril(a)) = cholesky(a)"""
     if not target_of(site.op).endswith("potrf_ffi"):
@@ -483,12 +483,12 @@ def cholesky_reads_one_triangle(site: Site):
 
 
 @rewrite("stablehlo.custom_call", changes="rounding",
-         example=lambda a: _checked_root(ops.select(identity_mask(4), ops.broadcast_in_dim(
+         example=lambda a: checked_root(ops.select(identity_mask(4), ops.broadcast_in_dim(
              a(4, dtype="float64"), (4, 4), (0,)), 0.0)),
-         counter=lambda a: potrf(_definite(a))[0])
+         counter=lambda a: potrf(definite(a))[0])
 def cholesky_of_diagonal(site: Site):
     """cholesky(diag(v)) = diag(sqrt(v)); no success where an element is not positive"""
-    found = bands_of(site.operands[0]) if _is_potrf(site.op) else None
+    found = bands_of(site.operands[0]) if is_cholesky(site.op) else None
     if found is None or set(found.lines) != {0} or found.scaled:
         return None
     vector = found.lines[0].build()
@@ -498,16 +498,16 @@ def cholesky_of_diagonal(site: Site):
 
 
 @rewrite("stablehlo.custom_call", changes="rounding",
-         example=lambda a: _checked_root(_gram(_tril(steady(a)))),
-         counter=(lambda a: _checked_root(_gram(steady(a))), lambda a: potrf(_gram(_tril(steady(a))))[0]))
+         example=lambda a: checked_root(_gram(_tril(steady(a)))),
+         counter=(lambda a: checked_root(_gram(steady(a))), lambda a: potrf(_gram(_tril(steady(a))))[0]))
 def cholesky_of_gram(site: Site):
     """cholesky(l @ l.T) = l for lower triangular l, its columns turned so that the diagonal is positive"""
-    made = producer(_half_of_double(site.operands[0])) if _is_potrf(site.op) and _uses_lower(site.op) else None
+    made = producer(_half_of_double(site.operands[0])) if is_cholesky(site.op) and uses_lower(site.op) else None
     if made is None or made.name != "stablehlo.dot_general" or made.operands[0] != made.operands[1]:
         return None
     d, root = made["dot_dimension_numbers"], made.operands[0]
     if d.batching_dims[0] or tuple(d.contracting_dims) != ((1,), (1,)) or root.type != site.operands[0].type \
-            or triangle_of(root) != ("lower", None) or not _read_below(site.results[0], site.results[1], 4):
+            or triangle_of(root) != ("lower", None) or not read_below(site.results[0], site.results[1], 4):
         return None
     diagonal = diagonal_of(root)
     good = ops.and_(ops.reduce(ops.compare(ops.abs(diagonal), 0, "GT"), ops.constant(True), (0,), "and"),
@@ -528,23 +528,23 @@ def _half_of_double(value: ir.Value) -> ir.Value:
     return value
 
 
-def _is_potrf(op: ir.Operation) -> bool:
+def is_cholesky(op: ir.Operation) -> bool:
     return target_of(op).endswith("potrf_ffi") and len(shape_of(op.operands[0])) == 2 \
         and not is_complex(dtype_of(op.operands[0]))
 
 
-def _uses_lower(op: ir.Operation) -> bool:
+def uses_lower(op: ir.Operation) -> bool:
     told = {e.name: e.attr for e in ir.DictAttr(op.attributes["mhlo.backend_config"])}
     return chr(ir.IntegerAttr(told["uplo"]).value & 255) == "L"
 
 
-def _read_below(value: ir.Value, info: ir.Value, depth: int) -> bool:
+def read_below(value: ir.Value, info: ir.Value, depth: int) -> bool:
     """Whether nothing above the diagonal of a matrix is read, and of success only whether it is zero."""
     for reader in readers(value):
         if reader.name != "stablehlo.select" or reader.operands[1] != value or not depth:
             return False
         mask = mask_of(reader.operands[0])
-        if (mask is None or mask.high > 0) and not _read_below(reader.results[0], info, depth - 1):
+        if (mask is None or mask.high > 0) and not read_below(reader.results[0], info, depth - 1):
             return False
     return all(_only_zero(reader._op, 3) for reader in readers(info))
 
@@ -562,7 +562,7 @@ def _gram(value: ir.Value) -> ir.Value:
     return ops.dot_general(value, value, contracting_dims=((1,), (1,)))
 
 
-def _checked_root(matrix: ir.Value) -> ir.Value:
+def checked_root(matrix: ir.Value) -> ir.Value:
     """cholesky(matrix) as JAX writes it, for examples."""
     root, info = potrf(matrix)
     good = ops.broadcast_in_dim(ops.compare(info, 0, "EQ"), shape_of(root), ())

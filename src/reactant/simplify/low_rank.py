@@ -20,7 +20,7 @@ from reactant.ir.types import dtype_of, is_complex, shape_of, size
 from reactant.rewrite import Site, producer, rewrite, variables
 from reactant.simplify.bands import bands_of
 from reactant.simplify.block_systems import system
-from reactant.simplify.factorizations import _determinant, _determinant_only, _getrf, again, solution, solved_by
+from reactant.simplify.factorizations import again, determinant, determinant_only, is_lu, solution, solved_by
 from reactant.simplify.solving import TriangularSolve, side_of, solve
 from reactant.simplify.structured import diagonal_of, identity_mask
 
@@ -156,13 +156,13 @@ def solve_with_low_rank(a, b, t, result):
 
 
 @rewrite("stablehlo.custom_call", changes="association", assumes="finite",
-         example=(lambda a: _determinant(_matrix(a)), lambda a: _determinant(_matrix(a, True))),
-         counter=(lambda a: _determinant(_outer(a)),
-                  lambda a: _determinant(ops.add(side_of(a, 8, 8), side_of(a, 8, 8)))))
+         example=(lambda a: determinant(_matrix(a)), lambda a: determinant(_matrix(a, True))),
+         counter=(lambda a: determinant(_outer(a)),
+                  lambda a: determinant(ops.add(side_of(a, 8, 8), side_of(a, 8, 8)))))
 def determinant_with_low_rank(site: Site):
     """det(c 1 + u v') = c^n det(1 + v' u / c), for a known number c"""
-    found = updated(site.operands[0]) if _getrf(site.op) else None
-    if found is None or not _known_even(found.number) or not _determinant_only(site.op):
+    found = updated(site.operands[0]) if is_lu(site.op) else None
+    if found is None or not _known_even(found.number) or not determinant_only(site.op):
         return None
     diagonal, n = found.diagonal(), shape_of(site.operands[0])[0]
     small = _capacitance(found, _over(found.left(), diagonal))

@@ -272,14 +272,14 @@ def is_symmetric(value: ir.Value, depth: int = 6) -> bool:
             and dtype_of(left).kind in "iuf"
     if word == "broadcast_in_dim":
         return size(shape_of(made.operands[0])) == 1
-    if word in ("add", "multiply", "maximum", "minimum") and _transposed(*made.operands):
+    if word in ("add", "multiply", "maximum", "minimum") and are_transposed(*made.operands):
         return True
     if made.name in ops.ELEMENTWISE and made.operands:
         return all(not shape_of(v) or is_symmetric(v, depth - 1) for v in made.operands)
     return word == "transpose" and is_symmetric(made.operands[0], depth - 1)
 
 
-def _transposed(left: ir.Value, right: ir.Value) -> bool:
+def are_transposed(left: ir.Value, right: ir.Value) -> bool:
     """Whether one value is written as the transpose of the other."""
     for one, other in ((left, right), (right, left)):
         made = producer(one)

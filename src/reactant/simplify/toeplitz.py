@@ -24,7 +24,7 @@ from reactant.simplify.block_systems import system
 from reactant.simplify.cleanup import COMPARE, EXACT_BINARY, EXACT_UNARY
 from reactant.simplify.contents import apply
 from reactant.simplify.contraction import dot
-from reactant.simplify.factorizations import _determinant, _determinant_only, _getrf, solution
+from reactant.simplify.factorizations import determinant, determinant_only, factored, is_lu, solution
 from reactant.simplify.gathering import take
 from reactant.simplify.indexing import KNOWN_ELEMENTS, progression
 from reactant.simplify.solving import side_of, solve
@@ -474,13 +474,13 @@ def solve_with_circulant(a, b, t, result):
 
 
 @rewrite("stablehlo.custom_call", changes="association", assumes="finite",
-         example=(lambda a: _determinant(_circulant(_Doubles(a), 8)),
-                  lambda a: _determinant(_circulant(_Doubles(a), 7))),
-         counter=(lambda a: _factored_circulant(a), lambda a: _determinant(_symmetric(_Doubles(a), 8))))
+         example=(lambda a: determinant(_circulant(_Doubles(a), 8)),
+                  lambda a: determinant(_circulant(_Doubles(a), 7))),
+         counter=(lambda a: factored(_circulant(_Doubles(a), 8)), lambda a: determinant(_symmetric(_Doubles(a), 8))))
 def determinant_of_circulant(site: Site):
     """det(circulant(c)) = the product of fft(c), of which two by two are each other's conjugates"""
-    matrix = sliding_of(site.operands[0]) if _getrf(site.op) else None
-    if matrix is None or not matrix.periodic or not _determinant_only(site.op):
+    matrix = sliding_of(site.operands[0]) if is_lu(site.op) else None
+    if matrix is None or not matrix.periodic or not determinant_only(site.op):
         return None
     n, whole = matrix.shape[0], shape_of(site.operands[0])
     spectrum = ops.fft(_column(matrix, n), "RFFT", (n,))
@@ -503,8 +503,3 @@ class _Doubles:
 
     def __call__(self, *shape: int) -> ir.Value:
         return self.a(*shape, dtype="float64")
-
-
-def _factored_circulant(a: Any) -> list[ir.Value]:
-    from reactant.simplify.factorizations import _factored
-    return _factored(_circulant(_Doubles(a), 8))
