@@ -214,7 +214,7 @@ def scattered(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], v
         windows = kept
     window_axes = [p.terms[0].axis for d in windows if isinstance(p := places[d], Window)]
     axes = live({*needed, *(a for a in value.axes if a not in window_axes)}, domain)
-    if name is not None:    # the turns of loops first, as lanes go through them together: x[i + turn * threads] in order
+    if name is not None:    # the turns of loops first, as lanes go through them: x[i + turn * threads] in order
         axes = (*(a for a in axes if a.dimension < 0), *(a for a in axes if a.dimension >= 0))
     table = index_vectors([forms[d] for d in points], axes, domain)
     if mask is not None:
