@@ -63,6 +63,9 @@ class Costs:
     for never."""
     scan_turns: int
     """Least turns of a loop that carries a recurrence for which it becomes an associative scan; 0 for never."""
+    other_order: int
+    """Products of numbers in a product of matrices from which another order of a chain avoids it. The result is looked
+    at: where it is not finite, the products are made as they were written."""
     toeplitz_as_convolution: int
     """Least side of a Toeplitz matrix whose product with a vector becomes a convolution; 0 for never."""
     banded_solve: int
@@ -92,6 +95,7 @@ CPU = Costs(
     transposed_factor=4,             # (512, 512)' (512, n), f32: 1: 0.2x, 4: 3.9x, 16: 3.1x, 512: 1.3x; f64: 2: 0.9x,
                                      # 4: 1.1x, 16: 1.9x, 512: 2.0x; gradients of weights, (800, 32)' (800, 256): 2.5x
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
+    other_order=1 << 20,             # benchmarks/corpus.py, chain_times_vector: 15x; not measured lower
     toeplitz_as_convolution=512,     # gather and product over convolution: 256: 0.8x, 1024: 2.0x, 2048: 3.0x
     banded_solve=8,                  # LU over the routine for three diagonals: 8: 1.1x, 16: 2.8x, 64: 3.2x, 256: 13x
 )
@@ -120,6 +124,7 @@ GPU = Costs(
     chunk_bytes=1 << 26,             # the L2 cache (50 MB of H100, 40 of A100) holds most of it
     transposed_factor=0,             # cuBLAS takes either
     scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
+    other_order=1 << 32,             # a branch is read by the host: 10 us, in which 67 Tflop/s do 2^28 products
     toeplitz_as_convolution=0,       # not measured
     banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )
@@ -148,6 +153,7 @@ TPU = Costs(
     chunk_bytes=1 << 26,             # VMEM has 16 to 128 MB; a chunk is far above a launch
     transposed_factor=0,             # the compiler chooses layouts
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
+    other_order=1 << 34,             # not measured
     toeplitz_as_convolution=0,       # not measured
     banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )

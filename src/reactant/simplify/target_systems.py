@@ -109,10 +109,6 @@ def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
 # Where the result is finite in the cheap order, all that went into it is, and the order is the only difference. Else
 # the products are made as they were written: an infinity and a zero that meet are NaN.
 
-SAVED = 1 << 20
-"""Products of numbers that a cheaper order must save."""
-
-
 def _if_finite(cheap: ir.Value, written: Callable[[], ir.Value]) -> ir.Value:
     """A value if it is finite throughout, else as it was written. What is written stays out of sight of the rules."""
     return ops.if_(finite(cheap), lambda: [cheap], lambda: [written()], [cheap.type])[0]
@@ -129,7 +125,8 @@ def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions) -> int:
 
 
 def _saves(x: ir.Value, y: ir.Value, p: DotDimensions) -> bool:
-    return costs() is not None and _multiplied(x, y, p) > SAVED
+    table = costs()
+    return table is not None and _multiplied(x, y, p) > table.other_order
 
 
 @rewrite(one_of(("stablehlo.dot_general",), once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
