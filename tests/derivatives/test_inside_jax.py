@@ -76,3 +76,18 @@ def test_what_jax_traces_is_in_no_cache():
     np.testing.assert_allclose(jax.jit(lambda x: scaled(2 * x))(X), 8 * X * X, rtol=1e-6)
     scale[0] = X
     np.testing.assert_allclose(gradient(X), 2 * X * X, rtol=1e-6)
+
+
+def test_derivatives_in_compiled_functions_are_part_of_the_program():
+    """What `native` and other options say holds for them, too; they are simplified with what is around them."""
+    table = jnp.asarray(np.random.default_rng(1).standard_normal((64, 64)), jnp.float32)
+
+    def loss(x):
+        return jnp.sum(jnp.sin(table * x[:, None]) ** 2.5)
+
+    x = jnp.ones(64)
+    with_calls = reactant.jit(reactant.grad(loss), native="always").lower(x).compile()
+    without = reactant.jit(reactant.grad(loss), native="never").lower(x)
+    assert "reactant.native" in with_calls.as_text() and "reactant.native" not in without.as_text()
+    twice = reactant.jit(lambda x: reactant.grad(loss)(x) - reactant.grad(loss)(x), native="never").lower(x).as_text()
+    assert twice.count("stablehlo.cosine") <= 1
