@@ -329,6 +329,22 @@ def test_structs_vectors_and_complex_numbers_by_value():
     np.testing.assert_allclose(x, [3 + 2.5 + 4, 2 * 1.5 + 7])
 
 
+def test_arrays_in_structs_by_value_are_tuples():
+    k = kernel("x[i] = q.m[i / 2 % 2][i % 2] + q.v[i % 2].y + q.on;", "double *x, Q q",
+               "struct Q { int m[2][2]; float2 v[2]; bool on; };")
+    x = np.zeros(4)
+    k[1, 4](x, (((1, 2), (3, 4)), ((10.0, 20.0), (30.0, 40.0)), True))
+    np.testing.assert_array_equal(x, [22, 43, 24, 45])
+
+    def program(s):
+        y = np.zeros(4)
+        k[1, 4](y, (((1, 2), (3, 4)), ((s, s), (30.0, 40.0)), True))
+        return y
+    np.testing.assert_array_equal(reactant.jit(program, frontend="numpy")(5.0), [7, 43, 9, 45])
+    with pytest.raises(reactant.ReactantError, match="member 'm' is an array of 4 int: pass a tuple"):
+        k[1, 4](x, (((1, 2), (3,)), ((10.0, 20.0), (30.0, 40.0)), True))
+
+
 def test_pointers_to_structs_take_records_and_plain_arrays():
     k = kernel("p[i].x += p[i].y * i; q[i].w = i;", "float2 *p, float4 *q")
     p, q = np.ones((4, 2), np.float32), np.zeros(4, [(n, "f4") for n in "xyzw"])

@@ -150,15 +150,32 @@ def pieces(argument: Argument, wanted: CType, where: str) -> list[tuple[int, np.
         raise KernelArgumentError(f"{where} is the struct {wanted} ({members}). Pass a tuple of its members, or an "
                                   f"element "
                                   f"of a structured array; {described(argument)} given.")
-    found = []
-    for item, (name, offset, kind) in zip(argument.items, wanted.members, strict=True):
-        if kind.kind == "number" and kind.dtype is not None and isinstance(item, NumberArgument):
-            found.append((offset, kind.dtype, item))
-        elif kind.kind == "struct":
-            found += [(offset + o, d, v) for o, d, v in pieces(item, kind, f"{where}, member '{name}'")]
-        else:
-            raise KernelArgumentError(f"{where}, member '{name}' is {kind}, {described(item)} given.")
-    return found
+    return [piece for item, (name, offset, kind) in zip(argument.items, wanted.members, strict=True)
+            for piece in member(item, kind, offset, f"{where}, member '{name}'")]
+
+
+def member(argument: Argument, wanted: CType, offset: int, where: str) -> list[tuple[int, np.dtype, NumberArgument]]:
+    """`pieces` of a part of a struct that begins at `offset`: a number, a struct, or a tuple for an array."""
+    if wanted.kind == "number" and wanted.dtype is not None and isinstance(argument, NumberArgument):
+        return [(offset, wanted.dtype, argument)]
+    if wanted.kind == "struct":
+        return [(offset + o, d, v) for o, d, v in pieces(argument, wanted, where)]
+    target = wanted.target
+    if wanted.kind == "array" and target is not None and target.size:
+        items = _items(argument) if target.kind == "number" else getattr(argument, "items", ())
+        if len(items) == wanted.size // target.size:
+            return [piece for k, item in enumerate(items)
+                    for piece in member(item, target, offset + k * target.size, f"{where}[{k}]")]
+        raise KernelArgumentError(f"{where} is an array of {wanted.size // target.size} {target}: pass a tuple of so "
+                                  f"many, {described(argument)} given.")
+    raise KernelArgumentError(f"{where} is {wanted}, {described(argument)} given.")
+
+
+def _items(argument: Argument) -> tuple[Argument, ...]:
+    """The numbers of a tuple and of the tuples in it."""
+    if not isinstance(argument, TupleArgument):
+        return (argument,)
+    return tuple(item for part in argument.items for item in _items(part))
 
 
 def _runs(argument: Argument) -> bool:
