@@ -165,21 +165,10 @@ def _stacked(items: Any, wanted: Kind | None = None) -> tuple[ir.Value, Kind]:
 def get(items: list | tuple, index: Tensor) -> Any:
     """`items[index]`, the index known only at run time."""
     try:
-        _require_same_type(items)
         value, kind = _stacked(items)
     except Mismatch:
         return items[index]         # raises: a list index must be known
     return ArrayList(Tensor.of_value(value), kind, items, True)[index]
-
-
-def _require_same_type(items: Any) -> None:
-    """Reading promotes nothing: all elements are of one type."""
-    if len({_number(x) for x in _elements(items)} if len(items) < 64 else {_type_of(x) for x in _elements(items)}) > 1:
-        raise Mismatch("numbers of several types")
-
-
-def _type_of(x: Any) -> Any:
-    return (x.dtype, x.kind) if is_tensor(x) else type(x)
 
 
 def put(value: Any, items: list, index: Tensor) -> None:

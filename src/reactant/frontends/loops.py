@@ -118,6 +118,12 @@ class Loop:
 
     def stage(self) -> None:
         """Trace until what is carried no longer changes, then build the op and set the variables."""
+        try:
+            self.trace_and_build()
+        finally:
+            vars(self).clear()      # who asks later who else holds a list or an array shall not count this
+
+    def trace_and_build(self) -> None:
         noted = growing.marks(self.trace)
         for _ in range(ATTEMPTS):
             scratch = branches.scratch_blocks(2)
