@@ -207,6 +207,29 @@ def test_raised_in_functions(program):
     agree(program, LOG)
 
 
+def unbound_on_one_path(x):
+    if x[0] > 0:
+        part = x[1:]
+    try:
+        x += 1
+        found = part
+        x += 1
+    except UnboundLocalError:
+        x += 5
+        found = x[:2] + 3
+    else:
+        x[0] = 7
+    try:
+        part *= 2
+    except NameError:
+        found[0] -= 4
+    return found
+
+
+def test_a_variable_that_one_path_does_not_bind():
+    agree(unbound_on_one_path, MANY)
+
+
 def test_raised_in_a_local_function():
     agree(raised_in_a_local_function, [(np.array([1.0, 0.0, 2.0, 0.0, 4.0]),), (np.array([1.0, 2.0, 4.0, 3.0, 9.0]),)])
 

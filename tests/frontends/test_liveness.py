@@ -3,7 +3,7 @@ import ast
 
 import pytest
 
-from reactant.frontends.liveness import free_names
+from reactant.frontends.liveness import Binding, free_names
 
 FREE = {
     "def f(a, b=c, *d, **e): return a + g": {"c", "g"},
@@ -27,3 +27,24 @@ FREE = {
 def test_free_names(source):
     statement = ast.parse(source).body[0]
     assert free_names(statement.value if isinstance(statement, ast.Expr) else statement) == FREE[source]
+
+
+UNSURE = {
+    "def f(a):\n if a: x = 1\n return x": {"x"},
+    "def f(a):\n if a: x = 1\n else: x = 2\n return x": set(),
+    "def f(a):\n if a: x = 1\n else: return 3\n return x": set(),
+    "def f(a):\n for i in a: x = i\n return x + i": {"x", "i"},
+    "def f(a):\n for i in a:\n  x = i\n  y = x": set(),
+    "def f(a):\n while (w := a): x = w\n x += 1": {"x"},
+    "def f(a):\n try: x = a\n except E: y = x\n else: z = x\n return x": {"x"},
+    "def f(a):\n try: x = a\n except E: return 0\n finally: y = 1\n return x + y": set(),
+    "def f(a):\n with a as b: x = b\n return x + (v := 1) + v": set(),
+    "def f(a):\n match a:\n  case [b]: x = b\n return x": {"x"},
+}
+
+
+@pytest.mark.parametrize("source", UNSURE)
+def test_names_that_may_be_unbound(source):
+    function = ast.parse(source).body[0]
+    Binding(function)
+    assert {n.id for n in ast.walk(function) if getattr(n, "unsure", False)} == UNSURE[source]

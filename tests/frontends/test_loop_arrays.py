@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import reactant
 from tests.frontends.agreement import agree
 
 TABLE = np.arange(15.0).reshape(3, 5) / 7 + 0.1
@@ -120,9 +119,30 @@ def found_before_the_break(u, n):
     return found
 
 
-LOOPS = [parts_bound_in_each_turn, parts_bound_before_and_in_each_turn, the_same_parts_read_at_the_start,
-         something_else_before, read_by_the_test, bound_in_some_turns, place_known_at_run_time, place_of_one_turn,
-         best_row, found_before_the_break]
+def one_of_several(u, n):
+    part, other = u[0], np.ones(5)
+    t = 0.0
+    while t < n:
+        if u[0, 0] > 0.3:
+            part = u[int(t) % 3] if u[0, 0] > 0.6 else other
+        u += 0.1
+        t += 1.0
+    part *= 2
+    return part.sum(), other
+
+
+def bound_in_a_loop_in_a_branch(u, n):
+    held = {"z": np.ones(5)}
+    if u[0, 0] < n - 2:
+        for _ in range(7):
+            held["z"] = u[1]
+    u += 1
+    return held
+
+
+LOOPS = [one_of_several, bound_in_a_loop_in_a_branch, parts_bound_in_each_turn, parts_bound_before_and_in_each_turn,
+         the_same_parts_read_at_the_start, something_else_before, read_by_the_test, bound_in_some_turns,
+         place_known_at_run_time, place_of_one_turn, best_row, found_before_the_break]
 
 
 @pytest.mark.parametrize("program", LOOPS, ids=lambda f: f.__name__)
@@ -135,18 +155,3 @@ def test_what_names_point_to(program):
                                      place_known_at_run_time], ids=lambda f: f.__name__)
 def test_loops_that_never_run(program):
     agree(program, [(TABLE, 0.0), (TABLE, -1.0)])
-
-
-def test_one_of_several_arrays_that_are_written_later():
-    def either(u, v):
-        part = u[0]
-        t = 0.0
-        while t < v[1]:
-            if u[0, 0] > 1.0:
-                part = u[int(t) % 3] if u[0, 0] > v[0] else v
-            u += 0.1
-            t += 1.0
-        return part.sum()
-
-    with pytest.raises(reactant.ControlFlowError, match="'part' may be bound to"):
-        reactant.jit(either)(TABLE.copy(), np.ones(5))

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reactant.frontends.jumps import SCOPES, assign, at_location, contains, name, operator_call, walk_block
+from reactant.frontends.liveness import Binding
 
 _SAFE = {"len", "range", "abs", "min", "max", "float", "int", "bool", "enumerate", "zip", "reversed", "isinstance",
          "tuple", "list"}
@@ -46,6 +47,8 @@ def may_raise(*nodes: ast.AST | None) -> bool:
         for n in _evaluated(node) if node is not None else ():
             if isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in _SAFE):
                 return True
+            if isinstance(n, ast.Name) and getattr(n, "unsure", False):
+                return True         # only the run knows whether it is bound
             if isinstance(n, ast.Subscript) or isinstance(n, ast.BinOp) and isinstance(n.op, _DIVISIONS):
                 return True
     return False
@@ -291,6 +294,7 @@ def _thunk(expression: ast.expr, at: ast.AST) -> ast.Lambda:
 def lower(function: ast.FunctionDef, namer: Iterator[int], catching: bool) -> None:
     """Rewrite `function` in place, but for functions defined in it."""
     if catching or any(isinstance(n, ast.Try) and n.handlers for n in walk_block(function.body)):
+        Binding(function)
         HandlerLowering(namer).function(function, catching)
 
 

@@ -181,5 +181,67 @@ class Liveness:
         return self.block(s.body, after, handlers | caught) | caught
 
 
-__all__ = ["COMPREHENSIONS", "LOOPS", "SCOPES", "TRIES", "Liveness", "Names", "arguments_of", "captured", "names_in",
-           "reads", "writes"]
+class Binding:
+    """Marks, by `node.unsure`, where a function reads a local variable that some path to there does not bind."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.local = writes(function.body) - frozenset(arguments_of(function.args))
+        self.block(function.body, _NONE)
+
+    def block(self, statements: list[ast.stmt], bound: Names) -> Names | None:
+        """What is bound after the statements; None where nothing comes after."""
+        for s in statements:
+            after = self.statement(s, bound)
+            if after is None:
+                return None
+            bound = after
+        return bound
+
+    def statement(self, s: ast.stmt, bound: Names) -> Names | None:
+        match s:
+            case ast.If():
+                self.expression(s.test, bound)
+                return self.either([self.block(s.body, bound), self.block(s.orelse, bound)])
+            case ast.While() | ast.For():
+                head = s.test if isinstance(s, ast.While) else s.iter
+                self.expression(head, bound)
+                self.block(s.body, bound | (writes([head]) if isinstance(s, ast.While) else writes([s.target])))
+                self.block(s.orelse, bound)
+                return bound
+            case ast.With():
+                self.expression(s, bound, s.items)
+                return self.block(s.body, bound | writes(s.items))
+            case ast.Try() | ast.TryStar():
+                ends = [self.block([*s.body, *s.orelse], bound)]
+                ends += [self.block(h.body, bound | {h.name or ""}) for h in s.handlers]
+                self.block(s.finalbody, bound)
+                after = self.either(ends)
+                return None if after is None else after | writes(s.finalbody)
+            case ast.Match():
+                self.expression(s.subject, bound)
+                for case in s.cases:
+                    self.block(case.body, bound | writes([case.pattern]))
+                return bound
+            case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+                self.expression(s, bound)
+                return None
+        if not isinstance(s, SCOPES):
+            self.expression(s, bound)
+        return bound | writes([s])
+
+    @staticmethod
+    def either(ends: list[Names | None]) -> Names | None:
+        reached = [e for e in ends if e is not None]
+        return frozenset.intersection(*reached) if reached else None
+
+    def expression(self, node: ast.AST, bound: Names, parts: Iterable[ast.AST] | None = None) -> None:
+        for part in [node] if parts is None else parts:
+            inside = bound | writes([part]) if any(isinstance(n, ast.NamedExpr) for n in ast.walk(part)) else bound
+            for n in ast.walk(part):
+                if isinstance(n, ast.Name) and n.id in self.local and n.id not in inside and (
+                        isinstance(n.ctx, ast.Load) or isinstance(part, ast.AugAssign)):
+                    n.unsure = True
+
+
+__all__ = ["COMPREHENSIONS", "LOOPS", "SCOPES", "TRIES", "Binding", "Liveness", "Names", "arguments_of", "captured",
+           "free_names", "names_in", "reads", "writes"]

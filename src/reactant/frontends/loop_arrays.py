@@ -16,8 +16,8 @@ from reactant.frontends import rotations
 from reactant.frontends.aliases import (
     ChosenStorage,
     GuardedStorage,
+    ViewStorage,
     as_storage,
-    has_dynamic_steps,
     may_be_one,
     roots_of,
 )
@@ -57,27 +57,50 @@ def chosen_array(condition: ir.Value | bool, first: Tensor, second: Tensor, valu
 
 
 class View:
-    """A part of an array from outside of the loop, at places that the iteration which bound it said."""
+    """A part of an array from outside of the loop, or one of several, as the iteration said that bound a name to it."""
 
-    def __init__(self, loop: Loop, tensor: Tensor, defined: Tree):
-        self.tensor = tensor
-        self.slots = {a: self.carried(loop, a, defined) for step in tensor.steps if isinstance(step, DynamicSliceStep)
-                      for a in step.starts if not isinstance(a, int)}
+    def __init__(self, arrays: LoopArrays, tensor: Tensor, defined: Tree):
+        self.loop, self.arrays, self.tensor, self.defined = arrays.loop, arrays, tensor, defined
+        self.slots: dict[ir.Value, Slot] = {}
+        self.carry(tensor)
 
-    @staticmethod
-    def carried(loop: Loop, place: ir.Value, defined: Tree) -> Slot:
-        with ir.InsertionPoint(loop.outer):
-            slot = loop.slot(ops.constant(0, dtype_of(place)))
-        with ir.InsertionPoint(loop.block):
-            slot.after = loop.if_defined(defined, place, slot.body)
-        return slot
+    def carry(self, tensor: Tensor) -> None:
+        """Carry the places and conditions."""
+        for step in tensor.steps:
+            for place in step.starts if isinstance(step, DynamicSliceStep) else ():
+                if not isinstance(place, int):
+                    self.slot(place)
+        storage = tensor.storage
+        if type(storage) is ViewStorage:
+            self.carry(storage.tensor)
+        elif type(storage) is ChosenStorage and not self.arrays.branch.preexisting(storage):
+            self.slot(storage.predicate)
+            self.carry(Tensor(storage.first))
+            self.carry(Tensor(storage.second))
 
-    def after(self) -> Tensor:
-        t = self.tensor
+    def slot(self, value: ir.Value) -> None:
+        if value in self.slots:
+            return
+        with ir.InsertionPoint(self.loop.outer):
+            slot = self.slots[value] = self.loop.slot(ops.constant(0, dtype_of(value)))
+        with ir.InsertionPoint(self.loop.block):
+            slot.after = self.loop.if_defined(self.defined, value, slot.body)
+
+    def after(self, tensor: Tensor | None = None) -> Tensor:
+        """What it is after the loop."""
+        t = self.tensor if tensor is None else tensor
         steps = tuple(
-            DynamicSliceStep(tuple(self.slots[a].result if a in self.slots else a for a in step.starts), step.shape)
+            DynamicSliceStep(tuple(a if isinstance(a, int) else self.slots[a].result for a in step.starts), step.shape)
             if isinstance(step, DynamicSliceStep) else step for step in t.steps)
-        return Tensor(t.storage, steps, strides=t.strides_, dtype=t.dtype, writeable=t.writeable)
+        return Tensor(self.memory(t.storage), steps, strides=t.strides_, dtype=t.dtype, writeable=t.writeable)
+
+    def memory(self, storage: Storage) -> Storage:
+        if type(storage) is ViewStorage:
+            return as_storage(self.after(storage.tensor))
+        if type(storage) is ChosenStorage and not self.arrays.branch.preexisting(storage):
+            return ChosenStorage(self.slots[storage.predicate].result, self.memory(storage.first),
+                                 self.memory(storage.second))
+        return storage
 
 
 class LoopArrays:
@@ -124,7 +147,7 @@ class LoopArrays:
                 return False
         for name, carried in self.loop.carried.items():
             if type(carried.late) is Held and name != VALUE and any(
-                    roots_of(t.storage) & changed for t in self.end_tensors[name] if not self.is_followed(t)):
+                    roots_of(t.storage) & changed for t in self.end_tensors[name] if not self.is_followed(t.storage)):
                 raise ControlFlowError(
                     f"'{name}' may be bound to one of several arrays in some iterations of a loop, and another "
                     f"iteration writes into them. Bind it to a copy.")
@@ -145,19 +168,23 @@ class LoopArrays:
             raise loop.unset.get(name, error)
         loop.unset[name] = error
 
-    def is_followed(self, tensor: Tensor) -> bool:
-        """Whether it is part of one array from outside of the loop."""
-        return type(tensor.storage) is Storage and tensor.storage not in self.starts \
-            and self.branch.preexisting(tensor.storage)
+    def is_followed(self, storage: Storage) -> bool:
+        """Whether it consists of parts of arrays from outside of the loop."""
+        if type(storage) is ViewStorage:
+            return self.is_followed(storage.tensor.storage)
+        if type(storage) is ChosenStorage and not self.branch.preexisting(storage):
+            return storage.family is None and self.is_followed(storage.first) and self.is_followed(storage.second)
+        return type(storage) in (Storage, ChosenStorage) and storage not in self.starts \
+            and self.branch.preexisting(storage)
 
     def carry_views(self) -> None:
         """Carry where the parts of arrays from outside are that variables may be bound to after the loop."""
         for name, carried in self.loop.carried.items():
             tree = carried.entry if carried.late is not None else self.branch.states.get(name)
             for leaf in () if tree is None else leaves(tree):
-                if type(leaf) is Held and has_dynamic_steps(leaf.tensor) and self.is_followed(leaf.tensor):
+                if type(leaf) is Held and leaf.tensor.kind == ARRAY and self.is_followed(leaf.tensor.storage):
                     defined = Known(True) if carried.late is None else carried.late
-                    self.views[id(leaf.tensor)] = View(self.loop, leaf.tensor, defined)
+                    self.views[id(leaf.tensor)] = View(self, leaf.tensor, defined)
 
     def made_run_time_values(self, names: Iterable[str]) -> bool:
         """Give up what is known of the variables' arrays: reading known contents goes unnoticed."""
@@ -232,8 +259,6 @@ class LoopArrays:
                 return Tensor.of_value(result)
             storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
             return Tensor(storage, strides=tensor.strides_)
-        if len(roots) == 1 and known and known[0] not in self.starts and not has_dynamic_steps(tensor):
-            return tensor
         sources = [root for root in known if root not in self.starts]
         for root in known:
             if root in self.starts:

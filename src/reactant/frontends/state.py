@@ -136,6 +136,7 @@ class Variables:
 
     def add_container(self, change: effects.Change) -> str:
         """Handle the content of an object like a variable."""
+        effects.touch(change.container, change.name)    # while it is as it was: a region around this one may undo it
         name = f"<{effects.describe(change)} #{len(self.containers)}>"
         self.containers[name] = change
         self.live = (*self.live, name)
