@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.experimental import pallas, sparse
 
 import reactant
 from reactant import compiled_jax
@@ -133,6 +134,14 @@ def updated(x):
     return x.at[1].set(0.0).at[:, 2].add(1.0), x.at[jnp.array([0, 2]), jnp.array([1, 1])].multiply(3.0), jnp.roll(x, 1)
 
 
+def doubled_by_blocks(x):
+    def kernel(read, written):
+        written[...] = read[...] * 2 + pallas.program_id(0)
+    return pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), grid=(3,), interpret=True,
+                              in_specs=[pallas.BlockSpec((1, 4), lambda i: (i, 0))],
+                              out_specs=pallas.BlockSpec((1, 4), lambda i: (i, 0)))(x)
+
+
 PROGRAMS = {
     "array": (lambda x: jnp.sin(x) + 1, X),
     "python number": (lambda x, k: (x * k, k, 2.0 * k), X, 3.0),
@@ -180,6 +189,17 @@ PROGRAMS = {
     "partial": (functools.partial(lambda k, x: jnp.sin(x) * k, 2.0), X),
     "custom derivative": (jax.grad(lambda x: jax.nn.relu(x).sum()), X),
     "strided input": (lambda x: x * 2, X[:, ::2]),
+    "sparse": (lambda m, x: (m @ x.T, m.T @ m.todense(), m.sum()),
+               sparse.BCOO.fromdense(jnp.eye(X.shape[1]) * 3), X),
+    "pallas": (doubled_by_blocks, TABLE),
+    "keys of keys": (lambda keys: (keys[1:], keys.reshape(2, 2), jax.vmap(jax.random.bits)(keys)),
+                     jax.random.split(jax.random.key(0), 4)),
+    "eight bits": (lambda x: (x.astype(jnp.float8_e4m3fn), (x.astype(jnp.float8_e5m2).astype(jnp.bfloat16) * 2),
+                              x.astype(jnp.int4)), TABLE),
+    "ragged": (lambda x: (lax.ragged_dot(x, jnp.ones((2, 4, 5)), jnp.array([1, 2], jnp.int32)),
+                          jnp.repeat(x, jnp.array([1, 0, 2]), axis=0, total_repeat_length=4)), TABLE),
+    "no elements": (lambda x: (x @ jnp.ones((3, 2)), x.sum(0), x.mean(),
+                               lax.scan(lambda s, v: (s + v.sum(), s), 0.0, x)), jnp.ones((0, 3))),
 }
 
 
