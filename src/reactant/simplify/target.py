@@ -180,7 +180,7 @@ def power_five_halves_is_root(x):
     """power(x, 2.5) = (x x) sqrt(x), and infinity at -infinity"""
     if not _fixed_powers():
         return None
-    return _at_minus_infinity(x, math.inf, ops.multiply(ops.multiply(x, x), ops.sqrt(x)))
+    return _at_minus_infinity(x, math.inf, ops.multiply(ops.multiply(x, x), _root(x)))
 
 
 @rewrite(match.power(x, -2), dtypes="float", changes="rounding")
