@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.errors import UnsupportedError
 from tests.frontends.agreement import agree
 
 U = np.array([0.5, -1.25, 2.0, 3.5, -0.75])
@@ -216,4 +217,37 @@ def test_a_table_is_one_value_of_its_loops():
         return np.array(table)
     lowered = reactant.jit(program).lower(U)
     assert sum(lowered.operations(optimized=False).values()) < 100
+    agree(program, [(U,)])
+
+
+def kept_after_its_loop(u):
+    table = [[0.0] * 6 for _ in range(8)]
+    for i in range(20):
+        row = table[2]
+        table[i % 8][i % 6] = u[i % 5] * i
+    row[0] = 5.0
+    return table
+
+
+def kept_over_a_change(u):
+    table = [[1.0 * i + j for i in range(6)] for j in range(8)]
+    row = table[int(abs(u[0] * 4))]
+    table[2][1] = 77.0
+    return row[1]
+
+
+@pytest.mark.parametrize("program", [kept_after_its_loop, kept_over_a_change], ids=lambda f: f.__name__)
+def test_rows_that_are_kept_are_not_out_of_date(program):
+    with pytest.raises(UnsupportedError, match="Take it from the list again"):
+        reactant.jit(program).lower(U)
+
+
+def test_copies_that_are_appended():
+    def program(u):
+        seen, values = [], [0.0] * 10
+        for i in range(30):
+            values[i % 10] = u[i % 5] * i
+            if i % 3 == 0:
+                seen.append(list(values))
+        return seen
     agree(program, [(U,)])

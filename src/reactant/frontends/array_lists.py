@@ -45,11 +45,24 @@ class ArrayList:
     """A list of numbers, or of such lists, in one memory; `places` are the indices that lead to it. With a `source` it
     shows what these lists held when it was made."""
 
+    __slots__ = ("ended", "kind", "memory", "places", "root", "seen", "shape", "shown", "source")   # so no plain object
     ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memory
 
-    def __init__(self, memory: Tensor, kind: Kind, source: list, shown: bool, places: tuple = ()):
+    def __init__(self, memory: Tensor, kind: Kind, source: list, shown: bool, places: tuple = (),
+                 root: ArrayList | None = None):
         self.memory, self.kind, self.source, self.shown, self.places = memory, kind, source, shown, places
         self.shape = memory.shape[len(places):]
+        self.root = root or self
+        self.ended = False                                              # whether the lists have their elements back
+        self.seen = list(_elements(source)) if shown and root is None else []
+
+    def require_current(self) -> None:
+        """What stands for a part of a list may be kept in a variable for longer than it stands for it."""
+        root = self.root
+        now = _elements(root.source) if root.shown else ()
+        if root.ended or any(a is not b for a, b in zip(root.seen, now, strict=False)):
+            raise UnsupportedError("A row of a list of lists, taken at a place that only the run knows, is used after "
+                                   "the list has changed or its loop has ended. Take it from the list again.")
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -58,16 +71,18 @@ class ArrayList:
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, index: Any) -> Any:
+        self.require_current()
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         places = (*self.places, index)
         if len(self.shape) > 1:
             _require_index(index, len(self))
-            return ArrayList(self.memory, self.kind, self.source, self.shown, places)
+            return ArrayList(self.memory, self.kind, self.source, self.shown, places, self.root)
         found = self.memory[places]
         return Tensor.of_value(found.value(), self.kind.kind) if is_tensor(found) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        self.require_current()
         if isinstance(index, slice) or len(self.shape) > 1:
             raise _refusal("gets other lists as elements")
         kind = _number(value)
@@ -77,6 +92,7 @@ class ArrayList:
         self.memory[(*self.places, index)] = value
 
     def as_array(self) -> Tensor:
+        self.require_current()
         return self.memory[self.places].copy() if self.places else self.memory.copy()
 
     def __contains__(self, item: Any) -> Any:
@@ -267,11 +283,11 @@ def standing_in(loop: Loop) -> Iterator[None]:
     cells = loop.variables.cells
     try:
         for name, made in loop.array_lists.items():
-            cells[name].cell_contents = made
+            cells[name].cell_contents, made.ended = made, False
         yield
     finally:
         for name, made in loop.array_lists.items():
-            cells[name].cell_contents = made.source
+            cells[name].cell_contents, made.ended = made.source, True
 
 
 def finish(loop: Loop) -> None:

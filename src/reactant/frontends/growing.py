@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ControlFlowError
 from reactant.frontends import calls, effects
 from reactant.frontends.aliases import has_dynamic_steps, roots_of
+from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.carried import leaves, with_leaves
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.storage import Storage, row_steps
@@ -47,6 +48,9 @@ def refusal(why: str) -> ListError:
 
 class Grower:
     """A list that can only be appended to, from anywhere in a loop."""
+
+    __slots__ = ("capacity", "changed", "count", "exact", "former", "found", "held", "kinds", "loop", "most", "name",
+                 "rows", "start", "tree")                       # so no plain object, whose attributes are state
 
     def __init__(self, loop: Loop, name: str, target: Any):
         self.loop, self.name = loop, name
@@ -125,6 +129,8 @@ class Grower:
     def require_fresh(self, tree: Tree, top: bool) -> None:
         """Arrays that nobody else holds are rows from now on; of others it is noted whose they are. `top`: it is the
         element itself, not a part of it."""
+        if type(tree) is Known and type(tree.value) is ArrayList:
+            raise refusal("by a list that the loop also writes into (append a copy: list(x))")
         if type(tree) is Node:
             if tree.kind not in ("tuple", "list"):
                 raise refusal(f"by objects of type {type(tree.original).__name__} under conditions")

@@ -19,6 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.frontends import calls, effects
 from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
+from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.carried import Slot, leaves, with_leaves
 from reactant.frontends.growing import Grower, refusal
 from reactant.frontends.numpy.storage import Storage, row_steps
@@ -48,6 +49,8 @@ class Deeper(BaseException):
 
 class Collector:
     """A list that can only be appended to, in the region it belongs to."""
+
+    __slots__ = ("items", "region")
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -281,6 +284,8 @@ class Growth:
     def row(self, name: str, leaf: Tree) -> Row | Any:
         """How the elements of this part are made; a known value is the same in every turn."""
         if type(leaf) is Known:
+            if type(leaf.value) is ArrayList:
+                raise refusal("by a list that the loop also writes into (append a copy: list(x))")
             return leaf.value
         if type(leaf) is not Held:
             raise refusal("by something that has no value on some paths")

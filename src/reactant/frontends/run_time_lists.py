@@ -32,6 +32,7 @@ _ADVICE = ("How long this list is depends on run-time values. Make an array of i
 class RunTimeList:
     """A list with a run-time length: `prefix` are the elements from before the loop."""
 
+    __slots__ = ("capacity", "count", "guarded", "kinds", "prefix", "region", "rows", "tree")       # so no plain object
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
 
