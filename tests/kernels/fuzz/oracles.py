@@ -68,8 +68,8 @@ def simulated(programs: list[Program], folder: Path) -> list[list[np.ndarray] | 
         jobs.append((str(folder), f"random_{program.seed}", program.host, program.arrays()))
     (folder / "jobs").write_bytes(pickle.dumps(jobs))
     (folder / "simulate.py").write_text(SIMULATE)
-    subprocess.run([sys.executable, "-W", "ignore", "simulate.py", "jobs"], check=True, timeout=120 + 60 * len(programs),
-                   cwd=folder, env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"})
+    subprocess.run([sys.executable, "-W", "ignore", "simulate.py", "jobs"], check=True, cwd=folder,
+                   timeout=120 + 60 * len(programs), env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"})
     return [pickle.loads((folder / f"random_{p.seed}.result").read_bytes()) for p in programs]
 
 
