@@ -66,6 +66,8 @@ func.func @kernel(%in: memref<?xi32>, %out: memref<?xi32>, %count: memref<?xi32>
         base = self.let(f"arith.muli %bx, %c{t} : index")
         self.lines.append(f"%g = arith.addi {base}, %t : index")
         first = self.let("arith.cmpi eq, %t, %c0 : index")
+        # threads that have returned write nothing later: what others read of theirs must be something
+        self.lines.append(f"memref.store %k0, %shared[%t] : memref<{t}xi32, {SHARED}>")
         self.lines += [f"scf.if {first} {{", f"memref.store %n, %flag[%c0] : memref<2xi32, {SHARED}>",
                        f"memref.store %k2, %flag[%c1] : memref<2xi32, {SHARED}>", "}", "gpu.barrier"]
         for i in range(4):
