@@ -303,7 +303,19 @@ def none_or_value(x, flag=None):
     return -x
 
 
-BRANCHES = [if_else, if_only, elif_chain, early_returns, nested_early_return, return_in_both, write_in_branch,
+def part_of_what_may_be_one_of_two(x):
+    u, v = x * 1.0, x * 2.0
+    chosen = v
+    if x[0] > 0:
+        chosen = u
+    part = chosen[1:3]
+    before = part.sum()
+    u += 10
+    return before, part.sum(), part
+
+
+BRANCHES = [part_of_what_may_be_one_of_two,
+            if_else, if_only, elif_chain, early_returns, nested_early_return, return_in_both, write_in_branch,
             part_of_an_array_on_one_path, part_at_a_run_time_place, part_at_a_run_time_place_on_one_path,
             two_names_one_array_on_one_path, parts_in_a_list_on_one_path,
             write_through_view_made_in_branch, two_names_one_array, rebound_alias_then_write,

@@ -35,6 +35,7 @@ class ChosenStorage(Storage):
     """
 
     __slots__ = ("asked", "cached", "family", "first", "options", "predicate", "second", "seen")
+    is_base = False
 
     def __init__(self, predicate: ir.Value, first: Storage, second: Storage, value: ir.Value | None = None):
         self.predicate, self.first, self.second = predicate, first, second
@@ -105,6 +106,7 @@ class ViewStorage(Storage):
     """A view as a memory of its own, for `ChosenStorage`."""
 
     __slots__ = ("tensor",)
+    is_base = False
 
     def __init__(self, tensor: Tensor):
         super().__init__(tensor.shape, tensor.dtype, value=tensor.value(), constant=tensor.storage.constant)
@@ -122,6 +124,7 @@ class GuardedStorage(Storage):
     while the other is in use."""
 
     __slots__ = ("name", "seen")
+    is_base = False
 
     def __init__(self, name: str, sources: Iterable[Storage], value: ir.Value):
         super().__init__(shape_of(value), dtype_of(value), value=value)

@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.aliases import ChosenStorage, may_be_one, roots_of
 from reactant.frontends.carried import Carried, Slot
-from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.storage import Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.state import Held
 from reactant.ir import ops
@@ -168,6 +168,10 @@ class Watched(Storage):
     def read(self) -> ir.Value:
         Watched.noticed.add(self)
         return super().read()
+
+    def seen_through(self, steps: tuple[Step, ...]) -> ir.Value | None:
+        Watched.noticed.add(self)
+        return super().seen_through(steps)
 
     def write(self, value: ir.Value) -> None:
         Watched.noticed.add(self)

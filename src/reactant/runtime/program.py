@@ -69,7 +69,7 @@ class Body:
     native: bytes | None = None
     """The module that a CPU runs, where parts of it are calls of native code."""
     general: bytes | None = None
-    """The module before the forms that suit a target: what goes into another program, which is simplified as a whole."""
+    """The module before the forms that suit a target: it goes into other programs, which are simplified as a whole."""
     workspace: int = 0
     """Bytes that a call of native code works in, beside XLA's temporaries."""
 

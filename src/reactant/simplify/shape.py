@@ -6,6 +6,8 @@ past all of them (see slicing).
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -13,7 +15,7 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, splat, users, variables
 from reactant.rewrite.pattern import Template
-from reactant.simplify.contents import constant_starts
+from reactant.simplify.contents import constant_starts, is_splat
 from reactant.simplify.indexmaps import cut_group, inverse, reshape_groups, unit_mapping
 
 x, y, p, q, d, e, b = variables("x y p q d e b")
@@ -175,18 +177,18 @@ def _absorbs(value: ir.Value, name: str, depth: int = 5) -> bool:
         and all(_absorbs(v, name, depth - 1) for v in _of_result_shape(tuple(made.operands)))
 
 
-def _free_to_move(operands: tuple[ir.Value, ...], name: str) -> bool:
+def _free_to_move(operands: Sequence[ir.Value], name: str) -> bool:
     """Whether moving the op before all operands does not make more of them."""
     left = {v for v in _of_result_shape(operands) if not _absorbs(v, name)}
     return len(left) <= 1
 
 
-def _of_result_shape(operands: tuple[ir.Value, ...]) -> list[ir.Value]:
+def _of_result_shape(operands: Sequence[ir.Value]) -> list[ir.Value]:
     """The operands with the shape of the result: all but the scalars that `select` and `clamp` take beside arrays."""
     return [v for v in operands if shape_of(v)] or list(operands)
 
 
-def _over_operands(t: Template, operands: tuple[ir.Value, ...], move: object, result: tuple[int, ...]) -> ir.Value:
+def _over_operands(t: Template, operands: Sequence[ir.Value], move: object, result: tuple[int, ...]) -> ir.Value:
     moved = _of_result_shape(operands)
     return t.build([move(v) if v in moved else v for v in operands], result)
 
@@ -211,9 +213,30 @@ def transpose_of_pointwise(xs, t, p, result_shape):
                   lambda a: ops.reshape(ops.add(a(2, 3), ops.broadcast_in_dim(a(3), (2, 3), (1,))), (6,))))
 def reshape_of_pointwise(xs, t, result_shape):
     """reshape(f(x, y)) = f(reshape(x), reshape(y)) where all but one operand absorb the reshape"""
-    if not _free_to_move(xs, "stablehlo.reshape") or not all(_reshapes_freely(v, result_shape) for v in xs):
+    if not _may_be_reshaped(xs, result_shape):
         return None
-    return _over_operands(t, xs, lambda v: ops.reshape(v, result_shape), result_shape)
+    return _over_operands(t, xs, lambda v: _reshaped(v, result_shape), result_shape)
+
+
+def _reshaped(value: ir.Value, shape: tuple[int, ...], depth: int = 8) -> ir.Value:
+    """reshape(value), past what it moves through or dissolves into: the rules for each would all be asked again."""
+    made = producer(value)
+    while made is not None and made.name == "stablehlo.reshape":
+        value = made.operands[0]
+        made = producer(value)
+    if made is None or shape_of(value) == shape:
+        return ops.reshape(value, shape)
+    if made.name == "stablehlo.broadcast_in_dim" and not shape_of(made.operands[0]):
+        return ops.broadcast_in_dim(made.operands[0], shape, ())
+    if made.name == "stablehlo.constant" and (known := ops.constant_value(value)) is not None and is_splat(known):
+        return ops.constant(known.flat[0], known.dtype, shape)
+    if depth and made.name in ops.ELEMENTWISE and users(value) == 1 and _may_be_reshaped(xs := made.operands, shape):
+        return _over_operands(Template(ops.owner(value).operation), xs, lambda v: _reshaped(v, shape, depth - 1), shape)
+    return ops.reshape(value, shape)
+
+
+def _may_be_reshaped(operands: Sequence[ir.Value], shape: tuple[int, ...]) -> bool:
+    return _free_to_move(operands, "stablehlo.reshape") and all(_reshapes_freely(v, shape) for v in operands)
 
 
 def _reshapes_freely(value: ir.Value, result: tuple[int, ...]) -> bool:

@@ -118,7 +118,22 @@ def slice_of_pointwise(b, xs, t, starts, limits, strides, result_shape):
     """slice(f(x, y)) = f(slice(x), slice(y))"""
     if not _only_read_in_pieces(b):
         return None
-    return t.build([_slice(v, starts, limits, strides) if shape_of(v) else v for v in xs], result_shape)
+    return t.build([_piece(v, starts, limits, strides, result_shape) if shape_of(v) else v for v in xs], result_shape)
+
+
+def _piece(value: ir.Value, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int],
+           shape: tuple[int, ...]) -> ir.Value:
+    """slice(value), or what it is at once: rules that do it one by one would each be asked."""
+    made = producer(value)
+    if made is not None and made.name == "stablehlo.broadcast_in_dim" and not shape_of(made.operands[0]):
+        return ops.broadcast_in_dim(made.operands[0], shape, ())
+    if made is not None and made.name == "stablehlo.concatenate":
+        offset, along = 0, made["dimension"]
+        for each in made.operands:
+            if offset == starts[along] and shape_of(each) == shape and strides[along] == 1:
+                return each
+            offset += shape_of(each)[along]
+    return _slice(value, starts, limits, strides)
 
 
 @rewrite(sliced(match.iota(iota_dimension=d)),

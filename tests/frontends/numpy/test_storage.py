@@ -195,3 +195,34 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name):
     check(CASES[name], np.arange(12.).reshape(3, 4))
+
+
+def test_rows_written_before_are_not_read_from_the_whole():
+    """What a view was last known to hold is taken as long as no write may have changed it, in any region."""
+    def program(x, n):
+        a = np.zeros_like(x)
+        for i in (0, 2, 0, 2, 1):
+            a[i] += x[i]                # rows apart keep what is known of them
+        a[0, 1:] -= x[0, 1:]            # parts of a row do not
+        a[::2] *= 2.0
+        b = a.T
+        b[1] += a[1, 0]
+        if x[0, 0] > 0:
+            a[1] += 3.0
+            a[1] += 4.0
+        for _ in range(n):
+            a[0] = a[1] + a[0]
+        return a, a[1] * 1, a[0] * 1
+
+    for sign in (1.0, -1.0):
+        x = sign * np.arange(1.0, 13.0).reshape(3, 4)
+        check(program, x, 3)
+    traced = reactant.jit(lambda x: _rows(x)).lower(np.ones((3, 4))).operations(optimized=False)
+    assert traced["stablehlo.slice"] == 2, traced       # each row of the argument once, and none of the sums
+
+
+def _rows(x):
+    a = x.copy()
+    for _ in range(5):
+        a[0] += a[1]
+    return a

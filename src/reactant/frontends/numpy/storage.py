@@ -24,12 +24,18 @@ from reactant.ir.types import Shape, dtype_of, shape_of
 CONCRETE_ELEMENTS = 256
 """Arrays made from known numbers with at most this many elements stay concrete while tracing."""
 
+KNOWN_VIEWS = 16
+"""So many views of a storage are remembered with their values."""
+
 
 class Storage:
     """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
 
     __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "layout", "region", "shape",
-                 "value", "version")
+                 "value", "version", "views")
+
+    is_base = True
+    """Whether the content changes by writes to this storage alone; not where it stands for others."""
 
     def __init__(self, shape: Shape, dtype: np.dtype, value: ir.Value | None = None, data: np.ndarray | None = None, *,
                  argument: int | None = None, constant: bool = False):
@@ -41,6 +47,7 @@ class Storage:
         self.captured: tuple[int, ir.Value] | None = None     # what known content was last read as
         self.layout: Shape | None = None     # element strides where the base array is not row-major
         self.region: Region = current_trace().region
+        self.views: tuple[int, dict[tuple[Step, ...], tuple[Region, ir.Value]]] = (0, {})
 
     def read(self) -> ir.Value:
         """The current content as a value usable here."""
@@ -75,6 +82,32 @@ class Storage:
         self.version += 1
 
 
+    # What views of the current content are known to be.
+
+    def seen_through(self, steps: tuple[Step, ...]) -> ir.Value | None:
+        """The value of the view, where it was read or written since the last change that may concern it."""
+        version, views = self.views
+        found = views.get(steps) if version == self.version else None
+        return found[1] if found is not None and found[0].encloses(current_trace().region) else None
+
+    def note_view(self, steps: tuple[Step, ...], value: ir.Value) -> None:
+        if self.views[0] != self.version:
+            self.views = (self.version, {})
+        if self.is_base:
+            views = self.views[1]
+            if len(views) >= KNOWN_VIEWS:
+                del views[next(iter(views))]
+            views[steps] = (current_trace().region, value)
+
+    def note_write(self, steps: tuple[Step, ...], value: ir.Value) -> None:
+        """`value` was written through a view just now: that is its content, and views apart from it keep theirs."""
+        version, views = self.views
+        apart = {s: v for s, v in views.items() if steps[0].is_apart(s[0])} if version == self.version - 1 else {}
+        self.views = (self.version, apart)
+        if all(isinstance(step, SliceStep | TransposeStep | ReshapeStep) for step in steps):
+            self.note_view(steps, value)
+
+
 # ---- view steps ------------------------------------------------------------------------------------------------
 
 class Step:
@@ -91,6 +124,10 @@ class Step:
     def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
         """The parent, of shape `whole`, with this view's elements replaced by `new`."""
         raise NotImplementedError
+
+    def is_apart(self, other: Step) -> bool:
+        """Whether the two views of one parent surely share no element."""
+        return False
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
         """The same view of a concrete array."""
@@ -123,6 +160,11 @@ class SliceStep(Step):
             high.append(last + 1 if n else 0)
             stride.append(abs(s) if n > 1 else 1)
         return tuple(low), tuple(high), tuple(stride), tuple(flipped)
+
+    def is_apart(self, other: Step) -> bool:
+        return isinstance(other, SliceStep) and any(
+            high <= start or end <= low
+            for low, high, start, end in zip(*self.bounds[:2], *other.bounds[:2], strict=True))
 
     def read(self, parent: ir.Value) -> ir.Value:
         low, high, stride, flipped = self.bounds

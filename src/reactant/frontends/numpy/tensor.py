@@ -33,7 +33,7 @@ ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
 class Tensor:
     """A traced array. Make one with `of_value`, `wrap`, or by calling NumPy on another."""
 
-    __slots__ = ("__weakref__", "_cache", "dtype", "interval", "kind", "region", "shape", "steps", "storage",
+    __slots__ = ("__weakref__", "dtype", "interval", "kind", "region", "shape", "steps", "storage",
                  "strides_", "writeable")
     __array_priority__ = 1000.0
 
@@ -48,7 +48,6 @@ class Tensor:
             storage.layout = strides
         self.interval = interval      # known inclusive bounds of an integer scalar, for index checks
         self.region = current_trace().region
-        self._cache: tuple | None = None
 
     # -- making
 
@@ -116,17 +115,16 @@ class Tensor:
         storage = self.storage
         if not self.steps:
             return storage.read()
-        region = current_trace().region
-        if self._cache is not None:
-            version, where, value = self._cache
-            if version == storage.version and where.encloses(region):
-                return value
-        if self.region.closed and any(isinstance(s, st.DynamicSliceStep) for s in self.steps):
-            raise LeakError()
-        value = storage.read()
-        for step in self.steps:
-            value = step.read(value)
-        self._cache = (storage.version, region, value)
+        steps, read = self.steps, len(self.steps)
+        while read and (value := storage.seen_through(steps[:read])) is None:
+            read -= 1
+        if read < len(steps):
+            if self.region.closed and any(isinstance(s, st.DynamicSliceStep) for s in steps):
+                raise LeakError()
+            value = value if read else storage.read()
+            for step in steps[read:]:
+                value = step.read(value)
+            storage.note_view(steps, value)
         return value
 
     def assign(self, new: ir.Value) -> None:
@@ -138,9 +136,13 @@ class Tensor:
         for step in steps[:kept[-1]] if kept else ():
             parents.append(step.read(parents[-1]))
         for number in range(len(steps) - 1, -1, -1):
+            if kept and number == kept[-1]:
+                written = new
             whole = steps[number - 1].shape if number else self.storage.shape
             new = steps[number].write(parents[number] if number < len(parents) else None, new, whole)
         self.storage.write(new)
+        if kept:
+            self.storage.note_write(steps[:kept[-1] + 1], written)
 
     def require_writeable(self) -> None:
         """Raise what NumPy raises for a read-only view; name the case of an array from outside."""
