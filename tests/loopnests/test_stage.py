@@ -201,3 +201,11 @@ def test_places_of_extremes_along_rows_are_found_in_two_passes(axis, loops):
         kept = modules.parse(found.report.kept)
         pipelines.run(kept, "native")
         assert modules.counts(kept)["stablehlo.reduce"] == loops
+
+
+def test_concatenations_of_many_pieces_stay_with_xla():
+    def joined(x):
+        return np.concatenate([np.sin(x[i % 13:i % 13 + 1]) * (i + 1) for i in range(400)])
+
+    x = np.linspace(0.0, 1.0, 13)
+    np.testing.assert_allclose(reactant.jit(joined, native="always")(x), joined(x), rtol=1e-12)

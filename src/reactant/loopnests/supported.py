@@ -16,6 +16,8 @@ SMALL_PRODUCT = 1 << 15
 """Multiplications of a product that loops do as well as XLA's library."""
 NARROW, SHALLOW = 4, 8
 """Rows or columns, and elements summed, up to which they do at any size."""
+PIECES = 64
+"""Operands of a concatenation: each element is chosen from all of them."""
 
 
 def compiles(op: ir.Operation) -> bool:
@@ -30,6 +32,8 @@ def compiles(op: ir.Operation) -> bool:
         bits = {4: (8, 23), 8: (11, 52)}.get(dtype_of(op.results[0]).itemsize)
         return dtype_of(op.results[0]).kind == "f" and bits == tuple(
             attr.decode(op.attributes[n]) for n in ("exponent_bits", "mantissa_bits"))
+    if kind == "concatenate" and len(op.operands) > PIECES:
+        return False
     if kind in MOVES:
         return kind != "iota" or dtype_of(op.results[0]).kind != "c"
     if kind == "reduce":
