@@ -83,12 +83,12 @@ def test_unroll_limit():
 def named(x, names):
     total = 0.0
     for i in range(len(names)):
-        total += x[names[i]]
+        total += x[names[i]][i]
     return total
 
 
 def test_max_unroll():
-    x, names = np.arange(8.0), [3, 1, 4, 1, 5, 6]
+    x, names = {name: np.arange(8.0) * k for k, name in enumerate("abcd")}, list("dabaca")
     assert reactant.jit(named)(x, names) == named(x, names)
     with pytest.raises(reactant.ReactantError):
         reactant.jit(named, max_unroll=3)(x, names)
