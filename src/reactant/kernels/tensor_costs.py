@@ -5,8 +5,9 @@ Elementwise work is fused and costs little; where rows are short (`NARROW`), the
 several times as much. What is moved to other places (transposed, gathered, joined) is memory traffic. Loops that native
 code takes (`loopnests`) cost what they compute; the others pay for every operation of every turn.
 
-The rates were fitted to the measured times of 84 kernels (`benchmarks/kernels.py` and kernels of the CUDA samples,
-Rodinia and Parboil; two cores, jax 0.10.2): half of the estimates are within a factor 1.6, nine in ten within 3.
+The rates were fitted to the times of 69 launches of 0.1 ms and more (`benchmarks/kernels.py`, kernels of the CUDA
+samples, Rodinia and Parboil; two cores, jax 0.10.2): half of the estimates are within a factor 1.6, nine in ten
+within 3.
 """
 from __future__ import annotations
 

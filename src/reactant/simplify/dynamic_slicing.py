@@ -169,8 +169,10 @@ class _Windows:
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((2, 0), (5, 4)), ((0, 0), (2, 4)))))
 def update_buries_earlier_ones(result, x, u, starts):
     """an update with a known window makes those before it that lie inside that window unnecessary"""
+    if _continued(result, None, starts, shape_of(x), shape_of(u)):
+        return None
     low = known_starts(starts, shape_of(x), shape_of(u))
-    if low is None or _continued(result, None, low, shape_of(u)):
+    if low is None:
         return None
     windows = _Windows()
     windows.add(low, shape_of(u))
@@ -212,8 +214,10 @@ def updates_side_by_side(result, x, u, starts):
     split = [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole]
     if len(split) != 1 or not size(shape):
         return None
+    if _continued(result, extents, starts, shape, extents):
+        return None
     low = known_starts(starts, shape, extents)
-    if low is None or _continued(result, extents, low, extents):
+    if low is None:
         return None
     parts, array, covered = {low[split[0]]: u}, x, extents[split[0]]
     for _ in range(LONGEST_CHAIN):
@@ -242,16 +246,21 @@ def updates_side_by_side(result, x, u, starts):
     return ops.concatenate([parts[a] for a in ordered], split[0])
 
 
-def _continued(result: ir.Value, window: Sequence[int] | None, low: Sequence[int], extents: Sequence[int]) -> bool:
-    """Whether the next thing that happens to an array after an update of `extents` at `low` is another update (of shape
-    `window`): then that one looks at the whole series, and a long series does not cost its square. Slices that read
-    only what was written, or nothing of it, do not count: they are about to become slices of something else."""
-    following = None
+def _continued(result: ir.Value, window: Sequence[int] | None, starts: Sequence[ir.Value], shape: Sequence[int],
+               extents: Sequence[int]) -> bool:
+    """Whether the next thing that happens to an array after an update of `extents` at `starts` is another update (of
+    shape `window`): then that one looks at the whole series, and a long series does not cost its square. Slices that
+    read only what was written, or nothing of it, do not count: they are about to become slices of something else."""
+    following, low = None, None
     for count, use in enumerate(uses(result)):
         reader = use.owner
         if reader.name == "stablehlo.dynamic_update_slice" and not use.operand_number and following is None:
             following = reader
-        elif count == MOST_READERS or reader.name != "stablehlo.slice" or not _is_apart_or_inside(reader, low, extents):
+            continue
+        if count == MOST_READERS or reader.name != "stablehlo.slice":
+            return False
+        low = low or known_starts(starts, shape, extents)
+        if low is None or not _is_apart_or_inside(reader, low, extents):
             return False
     return following is not None and (window is None or shape_of(following.operands[1]) == tuple(window))
 
