@@ -13,13 +13,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
+from reactant.ir.attributes import DotDimensions
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import match, once, producer, rewrite, variables
 from reactant.rewrite.pattern import Template
 from reactant.simplify.contents import constant_starts
-from reactant.simplify.contraction import dot
-from reactant.simplify.indexmaps import without
+from reactant.simplify.contraction import dot, product
 from reactant.simplify.structured import diagonal_of
 
 x, y, d, p, q = variables("x y d p q")
@@ -77,12 +76,6 @@ def kronecker(left: ir.Value, right: ir.Value) -> ir.Value:
     return ops.reshape(ops.multiply(*spread), (m * r, n * s))
 
 
-def _product(t: Template, left: ir.Value, right: ir.Value, k: int, m: int) -> ir.Value:
-    """left and right multiplied over their dimensions k and m."""
-    shape = (*without(shape_of(left), {k}), *without(shape_of(right), {m}))
-    return t.build((left, right), shape, dot_dimension_numbers=dot_dimension_numbers(((), ()), ((k,), (m,))))
-
-
 def _applied(t: Template, found: Kronecker, k: int, values: ir.Value) -> ir.Value:
     """The product, over its dimension k, with a matrix of which the rows are contracted: the cheaper factor first."""
     inner, outer = ((shape_of(v)[k], shape_of(v)[1 - k]) for v in found), None
@@ -90,9 +83,9 @@ def _applied(t: Template, found: Kronecker, k: int, values: ir.Value) -> ir.Valu
     columns = shape_of(values)[1]
     cube = ops.reshape(values, (n, s, columns))
     if r * s * n + m * n * r <= m * n * s + m * r * s:
-        outer = _product(t, found.left, _product(t, found.right, cube, k, 1), k, 1)         # [m, r, columns]
+        outer = product(t, found.left, product(t, found.right, cube, k, 1), k, 1)           # [m, r, columns]
     else:
-        outer = _product(t, found.right, _product(t, found.left, cube, k, 0), k, 1)         # [r, m, columns]
+        outer = product(t, found.right, product(t, found.left, cube, k, 0), k, 1)           # [r, m, columns]
         outer = ops.transpose(outer, (1, 0, 2))
     return ops.reshape(outer, (m * r, columns))
 
@@ -113,7 +106,7 @@ def product_of_kroneckers(x, y, d, t, result_dtype):
     k, m = d.contracting_dims[0][0], d.contracting_dims[1][0]
     if any(shape_of(a)[k] != shape_of(b)[m] for a, b in zip(left, right, strict=True)):
         return None
-    return kronecker(*(_product(t, a, b, k, m) for a, b in zip(left, right, strict=True)))
+    return kronecker(*(product(t, a, b, k, m) for a, b in zip(left, right, strict=True)))
 
 
 @rewrite(dot(x, y), dtypes="inexact", changes="rounding", assumes="finite", made_by=("stablehlo.reshape",),
@@ -283,7 +276,7 @@ def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions, t: Template, dtype: 
             if mine.start > at:
                 parts.append(zeros(mine.start - at))
             low, high = (theirs.start, *(0 for _ in rest)), (theirs.stop, *rest)
-            made = _product(t, block.content, ops.slice(values, low, high), k, 0)
+            made = product(t, block.content, ops.slice(values, low, high), k, 0)
             if bad is not None:
                 met = ops.reduce(ops.slice(bad, low, high), ops.constant(0, np.int32), (0,), "add")
                 made = _unless(total, made, met)

@@ -8,8 +8,9 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
-from reactant.ir.types import shape_of, size
+from reactant.ir.types import Shape, shape_of, size
 from reactant.rewrite import match, once, one_of, rewrite, splat, variables
+from reactant.rewrite.pattern import Template
 
 x, y, d, p, q = variables("x y d p q")
 
@@ -22,6 +23,21 @@ def dot(left: Any, right: Any) -> Any:
 def free_dimensions(d: DotDimensions, side: int, rank: int) -> list[int]:
     """Dimensions of an operand that are neither contracted nor batched."""
     return [i for i in range(rank) if i not in {*d.batching_dims[side], *d.contracting_dims[side]}]
+
+
+def product_shape(x: ir.Value, y: ir.Value, d: DotDimensions) -> Shape:
+    """The shape of a dot_general: dimensions of the batch, free ones of x, free ones of y."""
+    batch = [shape_of(x)[i] for i in d.batching_dims[0]]
+    left, right = ([shape_of(v)[i] for i in free_dimensions(d, side, len(shape_of(v)))]
+                   for side, v in enumerate((x, y)))
+    return (*batch, *left, *right)
+
+
+def product(t: Template, x: ir.Value, y: ir.Value, k: int, m: int) -> ir.Value:
+    """x and y contracted over dimension k of x and m of y, as accurate as the template."""
+    d = DotDimensions(((k,), (m,)), ((), ()))
+    return t.build((x, y), product_shape(x, y, d), dot_dimension_numbers=dot_dimension_numbers(
+        d.batching_dims, d.contracting_dims))
 
 
 def _numbers(d: DotDimensions, side: int, place: Sequence[int]) -> ir.Attribute:

@@ -16,10 +16,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.attributes import DotDimensions, ScatterDimensions, dot_dimension_numbers
+from reactant.ir.attributes import DotDimensions, ScatterDimensions
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
-from reactant.simplify.contraction import dot, free_dimensions
+from reactant.simplify.contraction import dot, free_dimensions, product
 from reactant.simplify.indexing import known_content
 
 x, y, d, i, p, u, first, last, step = variables("x y d i p u first last step")
@@ -351,10 +351,8 @@ def chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype):
     columns = size(shape_of(u)) // max(width, 1)
     if rows * depth * width + rows * width * columns <= depth * width * columns + rows * depth * columns:
         return None
-    right = t.build((y, u), _product_shape(y, u, middle, d.contracting_dims[1][0]),
-                    dot_dimension_numbers=_dims(middle, d.contracting_dims[1][0]))
-    place = 0       # the contracted dimension of y comes first in y @ u
-    return s.build((x, right), result_shape, dot_dimension_numbers=_dims(p.contracting_dims[0][0], place))
+    right = product(t, y, u, middle, d.contracting_dims[1][0])
+    return product(s, x, right, p.contracting_dims[0][0], 0)      # the contracted dimension of y comes first in y @ u
 
 
 @rewrite(one_of(("stablehlo.dot_general",), u, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
@@ -377,14 +375,5 @@ def chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype):
     if width * depth * columns + rows * width * columns <= rows * width * depth + rows * depth * columns:
         return None
     k = d.contracting_dims[0][0]
-    left = t.build((u, x), _product_shape(u, x, k, outer), dot_dimension_numbers=_dims(k, outer))
-    return s.build((left, y), result_shape,
-                   dot_dimension_numbers=_dims(len(shape_of(left)) - 1, p.contracting_dims[1][0]))
-
-
-def _dims(left: int, right: int) -> ir.Attribute:
-    return dot_dimension_numbers(((), ()), ((left,), (right,)))
-
-
-def _product_shape(x: ir.Value, y: ir.Value, k: int, m: int) -> tuple[int, ...]:
-    return tuple(e for j, e in enumerate(shape_of(x)) if j != k) + tuple(e for j, e in enumerate(shape_of(y)) if j != m)
+    left = product(t, u, x, k, outer)
+    return product(s, left, y, len(shape_of(left)) - 1, p.contracting_dims[1][0])

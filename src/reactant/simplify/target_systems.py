@@ -15,9 +15,10 @@ from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions
 from reactant.ir.types import dtype_of, is_complex, shape_of, size, tensor_type
 from reactant.rewrite import once, one_of, rewrite, variables
+from reactant.rewrite.pattern import Template
 from reactant.simplify.bands import Banded, bands_of, diagonals
 from reactant.simplify.block_systems import finite, system
-from reactant.simplify.contraction import dot
+from reactant.simplify.contraction import dot, product_shape
 from reactant.simplify.factorizations import solution
 from reactant.simplify.reduction import reduced
 from reactant.simplify.solving import side_of, solve, steady
@@ -109,13 +110,16 @@ def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
 # Where the result is finite in the cheap order, all that went into it is, and the order is the only difference. Else
 # the products are made as they were written: an infinity and a zero that meet are NaN.
 
-def _if_finite(cheap: ir.Value, written: Callable[[], ir.Value]) -> ir.Value:
-    """A value if it is finite throughout, else as it was written. What is written stays out of sight of the rules."""
-    return ops.if_(finite(cheap), lambda: [cheap], lambda: [written()], [cheap.type])[0]
+def _if_finite(cheap: ir.Value | None, x: ir.Value, y: ir.Value, d: DotDimensions, template: Template,
+               written: Callable[[ir.Value], ir.Value]) -> ir.Value | None:
+    """The cheap form if it is finite throughout, else what `written` makes of x @ y, which no rule sees there."""
+    if cheap is None:
+        return None
 
-
-def _hidden(value: ir.Value) -> ir.Value:
-    return ops.optimization_barrier(value)[0]
+    def as_written() -> list[ir.Value]:
+        product = template.build((x, y), product_shape(x, y, d))
+        return [written(ops.optimization_barrier(product)[0])]
+    return ops.if_(finite(cheap), lambda: [cheap], as_written, [cheap.type])[0]
 
 
 def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions) -> int:
@@ -142,9 +146,7 @@ def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape, result_dty
     if not _saves(x, y, p):
         return None
     cheap = chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype)
-    middle = _product_shape(x, y, p)
-    return None if cheap is None else _if_finite(cheap, lambda: t.build(
-        (_hidden(s.build((x, y), middle)), u), result_shape))
+    return _if_finite(cheap, x, y, p, s, lambda product: t.build((product, u), result_shape))
 
 
 @rewrite(one_of(("stablehlo.dot_general",), u, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
@@ -159,9 +161,7 @@ def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape, result_dtyp
     if not _saves(x, y, p):
         return None
     cheap = chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype)
-    middle = _product_shape(x, y, p)
-    return None if cheap is None else _if_finite(cheap, lambda: t.build(
-        (u, _hidden(s.build((x, y), middle))), result_shape))
+    return _if_finite(cheap, x, y, p, s, lambda product: t.build((u, product), result_shape))
 
 
 @rewrite(reduced(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=q, template="s"))),
@@ -175,12 +175,4 @@ def sum_of_products_if_finite(x, y, q, s, v, d, t, result_shape, result_dtype):
     if not _saves(x, y, q):
         return None
     cheap = summed_factors(x, y, q, s, v, d, t, result_shape, result_dtype)
-    middle = _product_shape(x, y, q)
-    return None if cheap is None else _if_finite(cheap, lambda: ops.reduce(
-        _hidden(s.build((x, y), middle)), v, d, "add"))
-
-
-def _product_shape(x: ir.Value, y: ir.Value, d: DotDimensions) -> tuple[int, ...]:
-    free = [[n for k, n in enumerate(shape_of(v)) if k not in (*d.batching_dims[i], *d.contracting_dims[i])]
-            for i, v in enumerate((x, y))]
-    return (*(shape_of(x)[k] for k in d.batching_dims[0]), *free[0], *free[1])
+    return _if_finite(cheap, x, y, q, s, lambda product: ops.reduce(product, v, d, "add"))
