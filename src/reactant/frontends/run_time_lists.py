@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.calls import OURS
 from reactant.frontends.carried import leaves, with_leaves
+from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import bounded
 from reactant.frontends.numpy.bounded import Bounded, Range
 from reactant.frontends.numpy.storage import Storage
@@ -145,11 +146,7 @@ class RunTimeList:
 
 def as_arrays(tree: Any) -> Any:
     """Lists of run-time length as arrays, in nested arguments."""
-    if type(tree) is RunTimeList:
-        return tree.as_array()
-    if type(tree) in (list, tuple):
-        return type(tree)(as_arrays(t) for t in tree)
-    return {k: as_arrays(v) for k, v in tree.items()} if type(tree) is dict else tree
+    return mapped(tree, lambda x: x.as_array() if type(x) is RunTimeList else x)
 
 
 OURS.add(RunTimeList)

@@ -6,13 +6,14 @@ not is refused by name when it is given a value other than NumPy's default.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.frontends import calls, source_map
+from reactant.frontends.nested import leaves, mapped
 from reactant.frontends.numpy.storage import CONCRETE_ELEMENTS
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, supported
 
@@ -155,15 +156,9 @@ def written_while_tracing(function: Callable, args: tuple, kwargs: dict) -> bool
     return True
 
 
-def tensors(*trees: object) -> Any:
+def tensors(*trees: object) -> Iterator[Tensor]:
     """The tensors in nested lists, tuples and dicts."""
-    for tree in trees:
-        if type(tree) is Tensor:
-            yield tree
-        elif type(tree) in (list, tuple):
-            yield from tensors(*tree)
-        elif type(tree) is dict:
-            yield from tensors(*tree.values())
+    return (x for x in leaves(trees) if type(x) is Tensor)
 
 
 def has_tensors(*trees: object) -> bool:
@@ -173,14 +168,14 @@ def has_tensors(*trees: object) -> bool:
 
 def concretely(tree: Any) -> Any:
     """Tensors replaced by their known content."""
-    if type(tree) is Tensor:
-        array = tree.numpy()
-        return array if tree.kind == ARRAY else array[()].item() if tree.kind == "python" else array[()]
-    if type(tree) in (list, tuple):
-        return type(tree)(concretely(t) for t in tree)
-    if type(tree) is dict:
-        return {k: concretely(t) for k, t in tree.items()}
-    return tree
+    return mapped(tree, _content)
+
+
+def _content(x: Any) -> Any:
+    if type(x) is not Tensor:
+        return x
+    array = x.numpy()
+    return array if x.kind == ARRAY else array[()].item() if x.kind == "python" else array[()]
 
 
 def of_concrete(result: Any, known: bool = False) -> Any:
@@ -207,12 +202,6 @@ def made_here(result: Any, *sources: Any) -> Any:
     return result
 
 
-def plain_arrays(tree: Any) -> Any:
+def plain_arrays(tree: object) -> Iterator[np.ndarray]:
     """The arrays that are not traced, in nested lists, tuples and dicts."""
-    if isinstance(tree, np.ndarray) and type(tree) is not Tensor:
-        yield tree
-    elif type(tree) in (list, tuple):
-        for branch in tree:
-            yield from plain_arrays(branch)
-    elif type(tree) is dict:
-        yield from plain_arrays(list(tree.values()))
+    return (x for x in leaves(tree) if isinstance(x, np.ndarray) and type(x) is not Tensor)

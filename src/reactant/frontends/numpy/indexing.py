@@ -14,6 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.frontends import source_map
+from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, SCALAR, Tensor, python_number, wrap
@@ -392,11 +393,7 @@ class FlatIterator:
 
 def _without_iterators(tree: Any) -> Any:
     """`x.flat` as what it reads: a flat copy."""
-    if type(tree) is FlatIterator:
-        return tree.copy()
-    if type(tree) in (list, tuple):
-        return type(tree)(_without_iterators(t) for t in tree)
-    return {k: _without_iterators(v) for k, v in tree.items()} if type(tree) is dict else tree
+    return mapped(tree, lambda x: x.copy() if type(x) is FlatIterator else x)
 
 
 for _name, _ufunc in COMPARISONS.items():

@@ -19,6 +19,7 @@ import numpy as np
 from reactant import errors
 from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, operators, source_map
+from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import creation, families, implements, index_tricks, ordering, python_numbers, ufuncs
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, python_number, wrap
@@ -58,7 +59,7 @@ def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
             return ufuncs.call(function, "__call__", arguments, keywords)
         if function.__name__ == "at" and arguments and _is_outside(arguments[0]):
             raise ConstantWriteError()      # ufunc.at does not ask whether it may write
-        arguments, keywords = _read_only(arguments), _read_only(keywords)
+        arguments, keywords = mapped(arguments, _read_only), mapped(keywords, _read_only)
     try:
         result = _refusing_writes(function, arguments, keywords)
         return implements.made_here(result, arguments, keywords) if is_tracing() else result
@@ -70,15 +71,13 @@ def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
     return _refusing_writes(function, made, named)
 
 
-def _read_only(tree: Any) -> Any:
-    """Arrays from outside as read-only views, so that NumPy cannot write into them while tracing."""
-    if type(tree) is np.ndarray and tree.flags.writeable:
-        view = tree.view()
+def _read_only(x: Any) -> Any:
+    """An array from outside as a read-only view, so that NumPy cannot write into it while tracing."""
+    if type(x) is np.ndarray and x.flags.writeable:
+        view = x.view()
         view.flags.writeable = False
         return view
-    if type(tree) in (list, tuple):
-        return type(tree)(_read_only(t) for t in tree)
-    return {k: _read_only(t) for k, t in tree.items()} if type(tree) is dict else tree
+    return x
 
 
 def _refusing_writes(function: Callable, arguments: Any, keywords: dict) -> Any:
@@ -178,7 +177,7 @@ def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
     if is_tracing() and _is_outside(owner):
         if function.__name__ in _MUTATING_METHODS:
             raise ConstantWriteError()
-        args, kwargs = _read_only(args), _read_only(kwargs)
+        args, kwargs = mapped(args, _read_only), mapped(kwargs, _read_only)
         if implements.has_tensors(args, kwargs):
             return getattr(wrap(owner), function.__name__)(*args, **kwargs)
         made = _refusing_writes(lambda *a, **k: calls.call_bound(function, owner, *a, **k), args, kwargs)
