@@ -88,28 +88,28 @@ class Template:
     """A matched op as data: its name and raw attributes, to build the same op on other operands. It is for the call of
     the rule's function only (it reads the op when asked) and must not be kept."""
 
-    __slots__ = ("_op", "name")
+    __slots__ = ("op", "name")
 
     def __init__(self, op: ir.Operation):
-        self._op = op
+        self.op = op
         self.name: str = op.name
 
     @property
     def attributes(self) -> tuple[tuple[str, ir.Attribute], ...]:
         """Names and raw attributes."""
-        attributes = self._op.attributes
+        attributes = self.op.attributes
         return tuple((key, attributes[key]) for key in attributes)
 
     @property
     def dtype(self) -> np.dtype:
         """The result's dtype."""
-        return dtype_of(self._op.results[0])
+        return dtype_of(self.op.results[0])
 
     @property
     def body(self) -> str | None:
         """The name of the one op in the region of a reduction ("add", "maximum", ...), "second" for a region that
         returns its second argument (a scatter that overwrites), None for ops without region and for other regions."""
-        return body_of(self._op) if len(self._op.regions) else None
+        return body_of(self.op) if len(self.op.regions) else None
 
     def build(self, operands: Sequence[ir.Value], shape: Sequence[int], **changed: ir.Attribute) -> ir.Value:
         """The same op on `operands`, with a result of `shape`, the matched op's result dtype, and `changed`

@@ -188,27 +188,27 @@ def producer(value: ir.Value) -> Producer | None:
 class Producer:
     """Name, operands and decoded attributes of the op that defines a value: for rules that must look further than a
     pattern can say (lists of operands, chains of any length)."""
-    __slots__ = ("_op", "name")
+    __slots__ = ("op", "name")
 
     def __init__(self, op: ir.Operation):
-        self._op = op
+        self.op = op
         self.name: str = op.name
 
     @property
     def operands(self) -> list[ir.Value]:
-        return list(self._op.operands)
+        return list(self.op.operands)
 
     def __getitem__(self, name: str) -> Any:
         """A decoded attribute. Raises `KeyError` where absent."""
-        return attr.decode(self._op.attributes[name])
+        return attr.decode(self.op.attributes[name])
 
     @property
     def regions(self) -> int:
-        return len(self._op.regions)
+        return len(self.op.regions)
 
     @property
     def results(self) -> list[ir.Value]:
-        return list(self._op.results)
+        return list(self.op.results)
 
 
 def consumers(value: ir.Value) -> list[Producer]:

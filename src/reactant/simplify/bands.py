@@ -252,7 +252,7 @@ def _scatter(value: ir.Value, made: Producer, depth: int) -> Banded | None:
     if tuple(d.inserted_window_dims) != (0, 1) or sorted(d.scatter_dims_to_operand_dims) != [0, 1] \
             or d.input_batching_dims or len(shape_of(indices)) != 2 or d.index_vector_dim != 1:
         return None
-    places, body = known_content(indices), body_of(made._op)
+    places, body = known_content(indices), body_of(made.op)
     if places is None or body not in ("second", "add") or len(places) < 2:
         return None
     places = places[:, np.argsort(d.scatter_dims_to_operand_dims)].astype(np.int64)

@@ -235,14 +235,14 @@ def solve_with_orthogonal(a, b, t, result):
 
 def determinant_only(op: ir.Operation) -> bool:
     """Whether all that is read of an LU factorization is the diagonal and which pivots moved."""
-    return all(_only_diagonal(op.results[0], reader._op, 4) for reader in readers(op.results[0])) \
-        and all(_only_moves(reader._op, 4) for reader in readers(op.results[1])) \
-        and all(_only_success(reader._op) for reader in readers(op.results[2]))
+    return all(_only_diagonal(op.results[0], reader.op, 4) for reader in readers(op.results[0])) \
+        and all(_only_moves(reader.op, 4) for reader in readers(op.results[1])) \
+        and all(_only_success(reader.op) for reader in readers(op.results[2]))
 
 
 def _only_diagonal(value: ir.Value, op: ir.Operation, depth: int) -> bool:
     if op.name == "stablehlo.select" and depth and op.operands[1] == value:
-        return all(_only_diagonal(op.results[0], reader._op, depth - 1) for reader in readers(op.results[0]))
+        return all(_only_diagonal(op.results[0], reader.op, depth - 1) for reader in readers(op.results[0]))
     if op.name == "stablehlo.reshape" and len(shape_of(op.results[0])) == 1:
         return all(reader.name == "stablehlo.slice" and tuple(reader["start_indices"]) == (0,)
                    and tuple(reader["strides"]) == (shape_of(value)[1] + 1,) for reader in readers(op.results[0]))
@@ -257,14 +257,14 @@ def _only_moves(op: ir.Operation, depth: int) -> bool:
     if op.name == "stablehlo.compare":
         return str(decode(op.attributes["comparison_direction"])) in ("NE", "EQ")
     if op.name in ("stablehlo.add", "stablehlo.subtract", "stablehlo.convert", "stablehlo.reshape") and depth:
-        return all(_only_moves(reader._op, depth - 1) for reader in readers(op.results[0]))
+        return all(_only_moves(reader.op, depth - 1) for reader in readers(op.results[0]))
     return False
 
 
 def _only_success(op: ir.Operation) -> bool:
     """Whether a failure of LU is only looked for below zero: an exact zero on the diagonal is none."""
     if op.name == "stablehlo.reshape":
-        return all(_only_success(reader._op) for reader in readers(op.results[0]))
+        return all(_only_success(reader.op) for reader in readers(op.results[0]))
     return op.name == "stablehlo.compare" and str(decode(op.attributes["comparison_direction"])) == "GE"
 
 
@@ -546,12 +546,12 @@ def read_below(value: ir.Value, info: ir.Value, depth: int) -> bool:
         mask = mask_of(reader.operands[0])
         if (mask is None or mask.high > 0) and not read_below(reader.results[0], info, depth - 1):
             return False
-    return all(_only_zero(reader._op, 3) for reader in readers(info))
+    return all(_only_zero(reader.op, 3) for reader in readers(info))
 
 
 def _only_zero(op: ir.Operation, depth: int) -> bool:
     if op.name in ("stablehlo.reshape", "stablehlo.broadcast_in_dim") and depth:
-        return all(_only_zero(reader._op, depth - 1) for reader in readers(op.results[0]))
+        return all(_only_zero(reader.op, depth - 1) for reader in readers(op.results[0]))
     if op.name != "stablehlo.compare" or str(decode(op.attributes["comparison_direction"])) not in ("EQ", "NE"):
         return False
     number = ops.constant_value(op.operands[1])

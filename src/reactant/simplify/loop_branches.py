@@ -38,7 +38,7 @@ def _twin(op: ir.Operation) -> ir.Operation | None:
         return None
     fewest = min(anchors, key=users)
     for reader in islice(readers(fewest), MANY_READERS):
-        other = _in_block(reader._op, op.block)
+        other = _in_block(reader.op, op.block)
         if other is None or other == op or other.name != op.name or not other.is_before_in_block(op) \
                 or any(v != w and not same_constant(v, w) for v, w in zip(other.operands, op.operands, strict=False)) \
                 or len(other.operands) != len(op.operands) or len(other.regions) != len(op.regions) \
@@ -124,14 +124,14 @@ def _companion(site: Site) -> ir.Operation | None:
         return None
     needed = set(captures(op))
     for reader in islice(readers(op.operands[0]), MANY_READERS):
-        other = reader._op
+        other = reader.op
         if other.name != "stablehlo.if" or other == op or other.block != op.block or not other.is_before_in_block(op) \
                 or not pure(other) or not any(users(r) for r in other.results):
             continue
         early = [use for r in other.results for use in readers(r)
-                 if (top := _in_block(use._op, op.block)) is not None and top.is_before_in_block(op)]
+                 if (top := _in_block(use.op, op.block)) is not None and top.is_before_in_block(op)]
         if not early and not needed & set(other.results) and not any(
-                use._op == op or _in_block(use._op, op.block) == op for r in other.results for use in readers(r)):
+                use.op == op or _in_block(use.op, op.block) == op for r in other.results for use in readers(r)):
             return other
     return None
 

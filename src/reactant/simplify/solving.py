@@ -175,7 +175,7 @@ def solve_with_transpose(a, b, t, result):
          counter=_both(lambda a, f: f(steady(a), ops.multiply(side_of(a, 4, 3), 0.0))))
 def solve_of_multiple(a, b, c, t):
     """solve(a, c b) = c solve(a, b): the solution may be there already (that of a derivative, often)"""
-    found = TriangularSolve.of(t._op.results[0])
+    found = TriangularSolve.of(t.op.results[0])
     if found is None or not np.isfinite(c) or not 1e-3 <= abs(c) <= 1e3:
         return None
     solved = replace(found, b=b).build()
@@ -188,7 +188,7 @@ def solve_of_multiple(a, b, c, t):
          counter=lambda a: ops.transpose(lapack_solve(steady(a), side_of(a, 4, 3)), (1, 0)))
 def solve_between_transposes(a, b, p, d, t):
     """transpose(solve(a, transpose(b))) = the solve from the other side"""
-    found = TriangularSolve.of(t._op.results[0])
+    found = TriangularSolve.of(t.op.results[0])
     if found is None or found.turn not in FLIPPED or tuple(p) != _swap(len(p)) or tuple(d) != _swap(len(p)):
         return None
     return replace(found, b=b, left=not found.left, turn=FLIPPED[found.turn]).build()
@@ -278,7 +278,7 @@ def solve_instead_of_inverse(a, b, s, c, d, t, result_shape, result_dtype):
     """solve(a, b) @ c = solve(a, b @ c) where c has fewer columns than b: inv(a) @ c is a solve"""
     if not _narrower(c, d, 0, b):
         return None
-    found = _inverse_of(s._op.results[0], c, d, 0, result_dtype)
+    found = _inverse_of(s.op.results[0], c, d, 0, result_dtype)
     return None if found is None else ops.reshape(_applied(*found), result_shape)
 
 
@@ -293,7 +293,7 @@ def solve_from_the_right(a, b, s, c, d, t, result_shape, result_dtype):
     """c @ solve(a, b) = solve from the right(a, c) @ b where c has fewer rows than b has columns"""
     if not _narrower(c, d, 1, b):
         return None
-    found = _inverse_of(s._op.results[0], c, d, 1, result_dtype)
+    found = _inverse_of(s.op.results[0], c, d, 1, result_dtype)
     if found is None:
         return None
     solved, batch = replace(found[0], b=found[1], left=False).build(), len(shape_of(b)) - 2

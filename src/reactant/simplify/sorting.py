@@ -177,7 +177,7 @@ def sort_of_reverse(site: Site):
                   lambda a: ops.reverse(ops.sort([a(3, 9)], 1)[0], (0,))))
 def reverse_of_sort(x, t, d, result):
     """reverse(sort(x)) = sort(x) the other way round where equal elements are the same"""
-    op = t._op
+    op = t.op
     order = order_of(op)
     if order is None or not order.strict or d != (_dimension(op),) or users(op.results[0]) > 1:
         return None
@@ -191,7 +191,7 @@ def sort_between_transposes(x, p, t, q):
     """transpose(sort(transpose(x))) = sort(x) along another dimension where the transposes cancel"""
     if tuple(p[j] for j in q) != tuple(range(len(p))):
         return None
-    return _again(t._op, [x], [0], p[_dimension(t._op)])[0]
+    return _again(t.op, [x], [0], p[_dimension(t.op)])[0]
 
 
 # ---- several sorts -------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def _twins(op: ir.Operation, order: Order) -> list[ir.Operation]:
     """Later sorts in the same block by the same keys in the same order."""
     found = []
     for reader in readers(op.operands[order.key]):
-        other = reader._op
+        other = reader.op
         if other.name != "stablehlo.sort" or other == op or other.block != op.block \
                 or not op.is_before_in_block(other) or _dimension(other) != _dimension(op) or not _stable(other) \
                 or not any(users(r) for r in other.results):
@@ -335,7 +335,7 @@ def _flat_index(index: ir.Value, extent: int) -> ir.Value | None:
 def _end(x: ir.Value, t: Template, start: Sequence[int], limit: Sequence[int], strides: Sequence[int],
          loose: bool) -> ir.Value | None:
     """The slice of a sort that is its first or last place, from an extreme."""
-    op = t._op
+    op = t.op
     order, along, shape = order_of(op), _dimension(op), shape_of(x)
     if order is None or order.strict == loose or limit[along] - start[along] != 1 or users(op.results[0]) > 1:
         return None
@@ -433,7 +433,7 @@ def sum_of_sort(x, s, v, d, t):
 
 
 def _unsorted(x: ir.Value, s: Template, v: ir.Value, d: Sequence[int], t: Template) -> ir.Value | None:
-    if t.body not in COMMUTING or _dimension(s._op) not in d:
+    if t.body not in COMMUTING or _dimension(s.op) not in d:
         return None
     return ops.reduce(x, v, d, t.body)
 

@@ -273,7 +273,7 @@ def _taken(vector: ir.Value, numbers: np.ndarray) -> ir.Value:
 def _windows(made: Producer, shape: Sequence[int]) -> Sliding | None:
     """Windows of a vector, cut out by a convolution with an identity: [s, k] = v[s + k]."""
     signal, kernel = made.operands
-    n = convolution.of(made._op)
+    n = convolution.of(made.op)
     if len(n.strides) != 1 or n != convolution.Convolution(n.x, n.kernel, n.out, (1,), ((0, 0),), (1,), (1,), (False,)):
         return None
     order = (n.kernel.first, n.kernel.second, *n.kernel.spatial)
