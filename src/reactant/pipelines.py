@@ -118,8 +118,8 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
 
 
 def names() -> list[str]:
-    """Everything `run` knows by name."""
-    return [*PIPELINES, *PASSES, *registry.families(), *(rule.name for rule in registry.rules())]
+    """Everything `run` knows by name, each name once: "target" is a pipeline and a family."""
+    return list(dict.fromkeys([*PIPELINES, *PASSES, *registry.families(), *(rule.name for rule in registry.rules())]))
 
 
 def resolve(passes: Any) -> tuple[Any, ...]:

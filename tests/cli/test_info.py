@@ -5,6 +5,7 @@ import pytest
 
 from reactant.__main__ import main
 from reactant.cli import info
+from reactant.simplify import target_costs
 
 
 def test_prints_versions_devices_and_settings(capsys):
@@ -20,6 +21,14 @@ def test_a_missing_package_is_said(monkeypatch):
 
     monkeypatch.setattr(metadata, "version", missing)
     assert info.facts()["numba"] == "not installed"
+
+
+def test_thresholds_of_this_machine(monkeypatch, tmp_path):
+    file = tmp_path / "calibration.json"
+    monkeypatch.setattr(target_costs, "stored_at", lambda: file)
+    assert info.facts()["thresholds"].startswith("as shipped")
+    file.write_text("{}")
+    assert info.facts()["thresholds"] == str(file)
 
 
 @pytest.mark.parametrize(("content", "expected"), [

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -13,6 +14,13 @@ def test_help_names_every_command(capsys):
     printed = capsys.readouterr().out
     for command in ("demo", "opt", "run", "patterns", "info"):
         assert f"\n    {command} " in printed
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"reactant-py {metadata.version('reactant-py')}\n"
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -82,7 +82,8 @@ def test_verify_blames_the_pass_that_breaks_the_module(file, monkeypatch, capsys
 @pytest.mark.parametrize(("pipeline", "message"), [
     ("negate_of_negat", "unknown pass 'negate_of_negat'; did you mean negate_of_negate"),
     ("cse,aritmetic", "unknown pass 'aritmetic'; did you mean arithmetic"),
-    ("qqqqqq", "unknown pass 'qqqqqq'\n"),
+    ("targt", "unknown pass 'targt'; did you mean target?"),     # a pipeline and a family: named once
+    ("qqqqqq", "unknown pass 'qqqqqq'; pipelines are none, simplify, target"),
     (" , ", "--pipeline names nothing"),
 ])
 def test_unknown_names(file, capsys, pipeline, message):
@@ -157,3 +158,5 @@ def test_there_is_nothing_to_run(tmp_path, capsys, flag):
 def test_unknown_rules_left_out(file, capsys):
     assert main(["opt", file, "--without", "aritmetic"]) == 2
     assert "unknown rule 'aritmetic'; did you mean arithmetic" in capsys.readouterr().err
+    assert main(["opt", file, "--without", "qqqqqq"]) == 2
+    assert "unknown rule 'qqqqqq'; `reactant patterns` lists families and rules" in capsys.readouterr().err

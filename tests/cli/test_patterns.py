@@ -50,7 +50,7 @@ def test_condition_names_what_a_rule_asks_for():
 
 @pytest.mark.parametrize(("family", "message"), [
     ("aritmetic", "unknown family 'aritmetic'; did you mean arithmetic"),
-    ("zzz", "unknown family 'zzz'\n"),
+    ("zzz", "unknown family 'zzz'; families are arithmetic, "),
 ])
 def test_unknown_family(capsys, family, message):
     assert main(["patterns", "--family", family]) == 2

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from reactant import __version__
 from reactant.cli import calibrate, demo, info, opt, patterns, raise_, run
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
@@ -20,6 +21,7 @@ _COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "patt
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="reactant", description="NumPy programs in, fast XLA programs out.")
+    parser.add_argument("--version", action="version", version=f"reactant-py {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in _COMMANDS.items():
         module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))

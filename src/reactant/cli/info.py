@@ -9,7 +9,8 @@ from pathlib import Path
 
 HELP = "versions, devices and the settings that decide speed"
 
-_PACKAGES = ("reactant-py", "numpy", "jax", "jaxlib", "scikit-image", "numba")
+_PACKAGES = ("reactant-py", "numpy", "scipy", "jax", "jaxlib", "llvmlite", "scikit-image", "numba", "numba-cuda",
+             "ziglang")
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
@@ -37,12 +38,16 @@ def facts() -> dict[str, str]:
     """Name and value of everything that is printed, in order."""
     import jax
 
+    from reactant.simplify.target_costs import stored_at
+
+    measured = stored_at()
     return {
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         **{package: _version(package) for package in _PACKAGES},
         "devices": ", ".join(f"{device.platform}:{device.id} ({device.device_kind})" for device in jax.devices()),
         "processors": str(os.cpu_count()),
         "transparent huge pages": _huge_pages(),
+        "thresholds": str(measured) if measured.exists() else "as shipped (`reactant calibrate` measures this machine)",
     }
 
 

@@ -57,7 +57,7 @@ def chosen(options: argparse.Namespace) -> CompileOptions:
     known = {*registry.families(), *(n for rule in registry.rules() for n in (rule.name, rule.qualified))}
     for name in without:
         if name not in known:
-            raise unknown("rule", name, sorted(known))
+            raise unknown("rule", name, sorted(known), "`reactant patterns` lists families and rules")
     allow = ("rounding", "association") if options.association else ("rounding",)
     return CompileOptions(target=options.target, finite=options.finite, allow=allow, without=without)
 
@@ -75,7 +75,8 @@ def run(options: argparse.Namespace) -> int:
         try:
             pipelines.resolve(name)
         except pipelines.UnknownPass:
-            raise unknown("pass", name, pipelines.names()) from None
+            advice = f"pipelines are {', '.join(pipelines.PIPELINES)}; `reactant patterns` lists families and rules"
+            raise unknown("pass", name, pipelines.names(), advice) from None
     module = parse(options.file)
     if options.bisect or options.reduce:
         with building():

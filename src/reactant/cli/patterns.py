@@ -29,7 +29,7 @@ def catalogue(families: list[str] | None = None) -> dict[str, list[Rule]]:
     known = list(registry.families())
     for family in families or []:
         if family not in known:
-            raise unknown("family", family, known)
+            raise unknown("family", family, known, f"families are {', '.join(known)}")
     return {family: registry.rules(family) for family in known if not families or family in families}
 
 

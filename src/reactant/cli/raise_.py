@@ -121,7 +121,7 @@ def _choose(found: dict[str, Any], options: argparse.Namespace) -> Any:
             raise UsageError(f"'{options.file}' has {len(found)} kernels ({', '.join(found)}); name one with --kernel")
         return next(iter(found.values()))
     if options.kernel not in found:
-        raise unknown("kernel", options.kernel, found)
+        raise unknown("kernel", options.kernel, found, f"'{options.file}' has {', '.join(found) or 'none'}")
     return found[options.kernel]
 
 

@@ -15,11 +15,10 @@ class UsageError(Exception):
     """What the user can mend: printed in one line, exit status 2."""
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not among `known`, with the close ones."""
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    advice = f"; did you mean {' or '.join(close)}?" if close else ""
-    return UsageError(f"unknown {kind} '{name}'{advice}")
+def unknown(kind: str, name: str, known: Iterable[str], advice: str) -> UsageError:
+    """The error for a name that is not among `known`, with the close ones; with `advice` where there are none."""
+    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return UsageError(f"unknown {kind} '{name}'; " + (f"did you mean {' or '.join(close)}?" if close else advice))
 
 
 def read(file: str) -> str:
