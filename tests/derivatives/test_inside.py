@@ -115,7 +115,7 @@ def test_a_pullback_outside_reads_what_the_function_left():
     value, pull = reactant.vjp(long_loop, X)
     (gradient,) = pull(1.0)
     np.testing.assert_allclose(gradient, reactant.grad(long_loop)(X))
-    divided = list(products._split(long_loop, (0,), "reverse")._programs.values())[0]
+    divided = list(products._split(long_loop, (0,), "reverse", False)._programs.values())[0]
     late = divided.late.lowered
     assert late.operations()["stablehlo.while"] == 1 and "stablehlo.sine" not in late.operations()
     np.testing.assert_allclose(value, long_loop(X))

@@ -1,16 +1,24 @@
-"""`check_derivatives`: derivatives against differences."""
+"""`check_derivatives`: derivatives against differences, and against the complex step where it applies."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from reactant import signature as sig
-from reactant.derivatives.entry import name_of
-from reactant.derivatives.outline import leaves_of
+from reactant.api import Jitted
+from reactant.derivatives import complex_step
+from reactant.derivatives.entry import EXTRA, compiled, name_of
+from reactant.derivatives.linear import prepared, primal_of
+from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.derivatives.products import jvp, vjp
+from reactant.frontends.numpy.tensor import ARRAY, Tensor
+
+EXACT = 1e-4
+"""The part of the tolerance that the complex step has to agree to."""
 
 
 @dataclass
@@ -21,44 +29,92 @@ class DerivativeCheck:
     forward_error: float
     reverse_error: float
     tolerance: float
+    complex_step_error: float | None = None
 
     def __bool__(self) -> bool:
-        return max(self.forward_error, self.reverse_error) <= self.tolerance
+        exact = self.complex_step_error is None or self.complex_step_error <= EXACT * self.tolerance
+        return exact and max(self.forward_error, self.reverse_error) <= self.tolerance
 
     def __str__(self) -> str:
         verdict = "agree" if self else "DIFFER"
+        step = "" if self.complex_step_error is None else f", complex step {self.complex_step_error:.2g}"
         return (f"{self.name}: derivatives {verdict}: forward against differences {self.forward_error:.2g}, reverse "
-                f"against forward {self.reverse_error:.2g} (relative; tolerance {self.tolerance:.2g})")
+                f"against forward {self.reverse_error:.2g}{step} (relative; tolerance {self.tolerance:.2g})")
 
     __repr__ = __str__
 
 
-def check_derivatives(function: Callable, *args: Any, argnums: Sequence[int] | None = None, step: float = 1e-6,
-                      tolerance: float = 1e-5, seed: int = 0, **kwargs: Any) -> DerivativeCheck:
+def check_derivatives(function: Callable, *args: Any, argnums: Sequence[int] | None = None, step: float | None = None,
+                      tolerance: float | None = None, seed: int = 0, **kwargs: Any) -> DerivativeCheck:
     """Compare forward mode with central differences of the compiled function, and reverse with forward mode, along one
-    random direction. Use float64 arguments. Give `argnums` where some arguments are not floats."""
+    random direction. Give `argnums` where some arguments are not floats.
+
+    step, tolerance: of the differences; by the least precise dtype of arguments and results when not given (6e-6 and
+    1e-5 for float64, 5e-3 and 1e-3 for float32).
+
+    Where the program does with float64 only what is analytic, or analytic on either side of a comparison, forward mode
+    is also compared with the complex step, Im f(x + i h t) / h, which is exact to rounding: to 1e-4 of `tolerance`.
+    """
     rng = np.random.default_rng(seed)
     numbers = tuple(range(len(args)) if argnums is None else argnums)
     tangents: list[Any] = [None] * len(args)
     for n in numbers:
-        tangents[n] = sig.map_tree(args[n], lambda leaf: _random(rng, leaf))
+        tangents[n] = sig.map_tree(args[n], lambda leaf: _varied_leaf(leaf, rng))
     results, moved = jvp(function, args, tangents, **kwargs)
+    precision = _precision([results, *(x for x, t in zip(args, tangents, strict=True) if t is not None)])
+    step = precision ** (1 / 3) if step is None else step
+    tolerance = max(1e-5, 0.2 * precision ** (1 / 3)) if tolerance is None else tolerance
     outputs, pull = vjp(function, *args, argnums=numbers, **kwargs)
     ends = []
     for sign in (1, -1):
         shifted = [x if t is None else _moved(x, t, sign * step) for x, t in zip(args, tangents, strict=True)]
         ends.append(vjp(function, *shifted, argnums=numbers, **kwargs)[0])
-    error, scale = 0.0, 1e-300
+    error, scale, varying = 0.0, 1e-300, []
     cotangents = sig.map_tree(results, lambda leaf: _random(rng, leaf))
     for t, a, b in zip(*map(leaves_of, (moved, *ends)), strict=True):
         if a is not None and np.asarray(a).dtype.kind in "fc":
             difference = (np.asarray(a) - np.asarray(b)) / (2 * step)
             error = max(error, _largest(difference - np.asarray(t)))
             scale = max(scale, _largest(difference))
+            varying.append(np.asarray(t))
     found = _paired(cotangents, moved)
     back = _paired(pull(cotangents), [tangents[n] for n in numbers])
+    by_step = _by_complex_step(function, args, tangents, kwargs)
+    exact = None if by_step is None else \
+        max(map(_largest, map(np.subtract, varying, by_step)), default=0.0) / max(scale, 1.0)
     return DerivativeCheck(name_of(function), error / max(scale, 1.0), abs(back - found) / max(abs(found), 1.0),
-                           tolerance)
+                           tolerance, exact)
+
+
+def _by_complex_step(function: Any, args: tuple, tangents: Sequence[Any], kwargs: dict) -> list[Any] | None:
+    """The derivative of each output that varies; None where the complex step does not apply."""
+    numbers = [n for n, t in enumerate(tangents) if t is not None]
+    given = [leaf for t in tangents for leaf in leaves_of(t) if leaf is not None]
+    if any(t.dtype != np.float64 for t in given):
+        return None
+
+    def traced(args: tuple, kwargs: dict, tangents: Any) -> Any:
+        moved = tuple(x if t is None else _moved(x, t, 1.0) for x, t in zip(args, tangents, strict=True))
+        made = prepared(function, moved, kwargs, numbers)
+        results, _ = primal_of(made)
+        return [Tensor.of_value(results[i], ARRAY) for i in made.varying(made.outputs())]
+
+    made = compiled(function, traced, name_of(function), extra=True)
+    plain = Jitted(made.function, made.options.with_(optimize=("inline",)), made._static, made._traced)
+    kwargs = {**kwargs, EXTRA: tuple(tangents)}
+    program, leaves = plain.lower(*args, **kwargs).traced, plain._sign(args, kwargs)[1]
+    return complex_step.along(program.module, [*leaves, *(array for array, _ in program.captured)],
+                              [any(leaf is t for t in given) for leaf in leaves])
+
+
+def _varied_leaf(leaf: Any, rng: np.random.Generator) -> Any:
+    return _random(rng, leaf) if as_floating(leaf) else None
+
+
+def _precision(trees: Any) -> float:
+    """The largest distance between 1 and the next number, of the dtypes of the floats in a tree."""
+    dtypes = {np.asarray(leaf).dtype for leaf in leaves_of(trees) if as_floating(leaf)}
+    return max((float(jnp.finfo(dtype).eps) for dtype in dtypes), default=np.finfo(float).eps)
 
 
 def _largest(array: np.ndarray) -> float:
@@ -67,9 +123,13 @@ def _largest(array: np.ndarray) -> float:
     return float(np.max(np.where(np.isnan(size), np.inf, size), initial=0))
 
 
-def _moved(x: Any, t: Any, step: float) -> Any:
+def _moved(x: Any, t: Any, step: complex) -> Any:
     left = iter(leaves_of(t))
-    return sig.map_tree(x, lambda leaf: leaf + step * next(left))
+
+    def leaf(x: Any) -> Any:
+        along = next(left)
+        return x if along is None else x + step * along
+    return sig.map_tree(x, leaf)
 
 
 def _random(rng: np.random.Generator, like: Any) -> Any:
@@ -84,4 +144,5 @@ def _random(rng: np.random.Generator, like: Any) -> Any:
 
 def _paired(cotangents: Any, tangents: Any) -> float:
     return sum(float(np.sum(np.asarray(g) * np.asarray(t)).real)
-               for g, t in zip(leaves_of(cotangents), leaves_of(tangents), strict=True) if g is not None)
+               for g, t in zip(leaves_of(cotangents), leaves_of(tangents), strict=True)
+               if g is not None and t is not None)

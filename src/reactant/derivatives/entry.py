@@ -15,7 +15,7 @@ from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
 from reactant.compiled import Compiled, Lowered
 from reactant.derivatives.direct import CalledDirectly, Guarded
-from reactant.derivatives.outline import as_floating
+from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.ir import modules
@@ -189,17 +189,59 @@ def named_arguments(function: Any, names: Iterable[str], args: tuple, kwargs: di
     return found
 
 
+def argument(which: int | str, args: Sequence[Any], kwargs: dict) -> Any:
+    """An argument by its position or name."""
+    return args[which] if isinstance(which, int) else kwargs[which]
+
+
+def chosen_arguments(function: Any, argnums: int | Iterable[int], argnames: str | Iterable[str] | None,
+                     args: tuple, kwargs: dict) -> list[int | str]:
+    """Where the arguments are that vary."""
+    if argnames is None:
+        return list(numbers_of(argnums, args))
+    return named_arguments(function, (argnames,) if isinstance(argnames, str) else argnames, args, kwargs)
+
+
+def as_chosen(argnums: int | Iterable[int], argnames: str | Iterable[str] | None, found: Sequence[Any]) -> Any:
+    """What was found for each chosen argument, as the user chose them: one alone, a tuple, or a dict by name."""
+    if isinstance(argnames, str) or argnames is None and isinstance(argnums, int):
+        return found[0]
+    return tuple(found) if argnames is None else dict(zip(argnames, found, strict=True))
+
+
 def require_floats(which: int | str, arg: Any) -> None:
-    """Raises `TypeError` for arguments that have no derivative."""
-    def check(leaf: Any) -> None:
+    """Raises `TypeError` for arguments that have no derivative: integers and booleans, and what has no floats at all.
+    Other parts (None, strings, functions, whole numbers that are attributes of the user's objects) are constant."""
+    floats = 0
+
+    def check(leaf: Any, configures: bool = False) -> None:
+        nonlocal floats
         if as_floating(leaf):
-            return
+            floats += 1
+        elif not (configures and isinstance(leaf, sig.STATIC_TYPES)) and _is_number(leaf):
+            refuse(leaf)
+
+    def walk(node: Any) -> None:
+        if isinstance(node, (list, tuple, dict)):
+            for child in node.values() if isinstance(node, dict) else node:
+                walk(child)
+        else:
+            sig.map_tree(node, functools.partial(check, configures=sig.is_plain_object(node)))
+
+    def refuse(leaf: Any) -> None:
         shown = type(leaf) is Tensor and leaf.kind == ARRAY or type(leaf) is np.ndarray
         what = f"{np.dtype(leaf.dtype)} array" if shown else str(leaf.dtype) if type(leaf) is Tensor \
             else type(leaf).__name__
         raise TypeError(f"Argument {which} has a part of type {what}, which has no derivative: only floats and "
                         f"complex numbers vary. Pass it as float, or leave it out with argnums.")
-    sig.map_tree(arg, check)
+
+    walk(arg)
+    if not floats and (leaves := leaves_of(arg)):
+        refuse(leaves[0])
+
+
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, (bool, int)) or hasattr(leaf, "dtype")
 
 
 def like(arg: Any, values: Sequence[Any]) -> Any:

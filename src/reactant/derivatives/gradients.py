@@ -12,14 +12,15 @@ import numpy as np
 from reactant.api import Jitted
 from reactant.derivatives.entry import (
     OfJax,
+    argument,
+    as_chosen,
+    chosen_arguments,
     compiled,
     delivered,
     name_of,
-    named_arguments,
-    numbers_of,
     require_floats,
 )
-from reactant.derivatives.outline import Outlined, Slot, dtype_of_type, filled, outline
+from reactant.derivatives.outline import Outlined, Slot, as_floating, dtype_of_type, filled, outline
 from reactant.differentiate import requests
 from reactant.differentiate.checkpoint import Policy
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
@@ -64,42 +65,35 @@ class Derivative:
 
     def chosen(self, args: tuple, kwargs: dict) -> list[int | str]:
         """Which arguments vary, checked."""
-        if self.argnames is not None:
-            names = (self.argnames,) if isinstance(self.argnames, str) else tuple(self.argnames)
-            found = named_arguments(self.differentiated, names, args, kwargs)
-        else:
-            found = list(numbers_of(self.argnums, args))
+        found = chosen_arguments(self.differentiated, self.argnums, self.argnames, args, kwargs)
         for which in found:
-            require_floats(which, args[which] if isinstance(which, int) else kwargs[which])
+            require_floats(which, argument(which, args, kwargs))
         return found
 
     def traced(self, args: tuple, kwargs: dict) -> Any:
         """The gradient as part of the trace that is running."""
         chosen = self.chosen(args, kwargs)
         made = outline(self.differentiated, args, kwargs, chosen)
-        value, aux = made.result, None
+        whole = made.result
         if self.has_aux:
-            if not (isinstance(value, tuple) and len(value) == 2):
-                raise TypeError(f"has_aux=True needs a function that returns (value, aux); '{made.name}' does not.")
-            value, aux = value
-        results, found = made.request(requests.REVERSE, _scalar_result(made, value), ones=True,
+            made.part_aux()
+        results, found = made.request(requests.REVERSE, _scalar_result(made, made.result), ones=True,
                                       loops=self.policy.text)
         made.take_effect(results)
         left = iter(found)
-        gradients = [gradients_like(args[n] if isinstance(n, int) else kwargs[n], left) for n in chosen]
-        gradient: Any = gradients[0]
-        if isinstance(self.argnames, (list, tuple)):
-            gradient = dict(zip(self.argnames, gradients, strict=True))
-        elif self.argnames is None and not isinstance(self.argnums, int):
-            gradient = tuple(gradients)
+        gradient = as_chosen(self.argnums, self.argnames,
+                             [gradients_like(argument(n, args, kwargs), left) for n in chosen])
         if self.with_value:
-            return filled(made.result, results), gradient
-        return (gradient, filled(aux, results)) if self.has_aux else gradient
+            return filled(whole, results), gradient
+        return (gradient, filled(made.aux, results)) if self.has_aux else gradient
 
 
 def gradients_like(arg: Any, values: Any) -> Any:
-    """A tree like an argument with the next derivatives as its leaves; numbers come as NumPy scalars."""
-    def leaf(x: Any) -> Tensor:
+    """A tree like an argument with the next derivatives as its leaves, None for constant parts; numbers come as NumPy
+    scalars."""
+    def leaf(x: Any) -> Tensor | None:
+        if not as_floating(x):
+            return None
         whole = isinstance(x, np.ndarray)              # also for traced arrays that stand for one
         return Tensor.of_value(next(values), ARRAY if whole else SCALAR)
     return map_tree(arg, leaf)
@@ -126,8 +120,9 @@ def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux
          memory_budget: str | int | None = None) -> Derivative:
     """The gradient of a function that returns one real number, in its arguments `argnums` (the first unless said).
 
-    The gradient has the structure of the argument (arrays, lists, dicts, dataclasses...); several `argnums` give a
-    tuple. argnames: the arguments by name; one name gives its gradient, several a dict of them.
+    The gradient has the structure of the argument (arrays, lists, dicts, dataclasses...), with None for parts that
+    cannot vary (None, strings, functions, integer attributes of objects); several `argnums` give a tuple.
+    argnames: the arguments by name; one name gives its gradient, several a dict of them.
     has_aux: the function returns (value, aux); so does the gradient function.
     checkpoint: what is kept of the turns of a loop: "all", every m-th state (an int), "sqrt", or "binomial".
     memory_budget: bytes ("256MB", or an int) that what loops keep has to fit in; picks the fastest way that does.

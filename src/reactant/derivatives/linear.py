@@ -9,23 +9,26 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
-from reactant.derivatives.entry import require_floats
+from reactant.derivatives.entry import argument, require_floats
 from reactant.derivatives.gradients import gradients_like
-from reactant.derivatives.outline import Outlined, Slot, as_tensor, filled, leaves_of, outline
+from reactant.derivatives.outline import Outlined, Slot, as_floating, as_tensor, filled, leaves_of, outline
 from reactant.differentiate import requests
 from reactant.errors import ReactantError
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_and_dtype
+from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
 
 _links = itertools.count()
 
 
-def prepared(function: Any, args: tuple, kwargs: dict, numbers: Sequence[int]) -> Outlined:
+def prepared(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str], has_aux: bool = False) -> Outlined:
     """The function outlined, its chosen arguments checked."""
-    for n in numbers:
-        require_floats(n, args[n])
-    return outline(function, args, kwargs, numbers)
+    for which in chosen:
+        require_floats(which, argument(which, args, kwargs))
+    made = outline(function, args, kwargs, chosen)
+    if has_aux:
+        made.part_aux()
+    return made
 
 
 def directions(args: tuple, numbers: Sequence[int], tangents: Sequence[Any]) -> list[ir.Value]:
@@ -36,9 +39,13 @@ def directions(args: tuple, numbers: Sequence[int], tangents: Sequence[Any]) -> 
         if len(wanted) != len(given):
             raise ReactantError(f"The tangent of argument {n} has {len(given)} leaves, the argument {len(wanted)}.")
         for x, t in zip(wanted, given, strict=True):
+            if not as_floating(x):
+                continue
             tensor = as_tensor(x)
             assert tensor is not None, "checked to be floats"
-            found.append(value_like(t, tensor.value(), f"A tangent of argument {n}", "the argument"))
+            value = tensor.value()
+            found.append(value_like(t, value, f"A tangent of argument {n}", "the argument") if t is not None
+                         else ops.constant(0, dtype_of(value), shape_of(value)))
     return found
 
 
@@ -93,13 +100,15 @@ def _cotangents(made: Outlined, varying: Sequence[int], given: Any) -> list[ir.V
     return [found[i] for i in varying]
 
 
-def jvp_traced(function: Any, primals: tuple, tangents: Sequence[Any], kwargs: dict) -> tuple[Any, Any]:
+def jvp_traced(function: Any, primals: tuple, tangents: Sequence[Any], kwargs: dict, has_aux: bool) -> tuple:
+    """(outputs, tangents), and aux."""
     numbers = [n for n, t in enumerate(tangents) if t is not None]
-    made = prepared(function, primals, kwargs, numbers)
+    made = prepared(function, primals, kwargs, numbers, has_aux)
     given = directions(primals, numbers, [tangents[n] for n in numbers])
     results, moved = _pushed(made, given)
     made.take_effect(results)
-    return filled(made.outputs(), results), moved
+    found = filled(made.outputs(), results), moved
+    return (*found, filled(made.aux, results)) if has_aux else found
 
 
 def primal_of(made: Outlined) -> tuple[list[ir.Value], int]:
@@ -110,9 +119,9 @@ def primal_of(made: Outlined) -> tuple[list[ir.Value], int]:
     return results, link
 
 
-def linear_traced(function: Any, primals: tuple, kwargs: dict, numbers: Sequence[int]) -> Any:
-    """(outputs, pull, push) of a function at `primals`."""
-    made = prepared(function, primals, kwargs, numbers)
+def linear_traced(function: Any, primals: tuple, kwargs: dict, numbers: Sequence[int], has_aux: bool) -> Any:
+    """((outputs, aux), pull, push) of a function at `primals`."""
+    made = prepared(function, primals, kwargs, numbers, has_aux)
     varying = made.varying(made.outputs())
     results, link = primal_of(made)
 
@@ -124,4 +133,4 @@ def linear_traced(function: Any, primals: tuple, kwargs: dict, numbers: Sequence
     def push(*tangents: Any) -> Any:
         return _pushed(made, directions(primals, numbers, tangents))[1]
 
-    return filled(made.outputs(), results), pull, push
+    return filled((made.outputs(), made.aux), results), pull, push

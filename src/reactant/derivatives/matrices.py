@@ -10,10 +10,10 @@ from jaxlib.mlir import ir
 
 from reactant import signature as sig
 from reactant.api import Jitted
-from reactant.derivatives.entry import compiled, name_of, numbers_of
+from reactant.derivatives.entry import argument, as_chosen, chosen_arguments, compiled, name_of
 from reactant.derivatives.gradients import grad
 from reactant.derivatives.linear import prepared
-from reactant.derivatives.outline import Outlined, Slot, leaves_of
+from reactant.derivatives.outline import Outlined, Slot, as_floating, filled, leaves_of
 from reactant.derivatives.sparse_matrices import SparseJacobian
 from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
@@ -28,8 +28,10 @@ MODES = ("auto", "forward", "reverse")
 class Jacobian:
     """A function of the same arguments that gives the matrix of all derivatives. Made by `jacobian` and `hessian`."""
 
-    def __init__(self, function: Any, argnums: int | Sequence[int], mode: str):
-        self.differentiated, self.argnums, self.mode = function, argnums, mode
+    def __init__(self, function: Any, argnums: int | Sequence[int], argnames: str | Sequence[str] | None, mode: str,
+                 has_aux: bool):
+        self.differentiated, self.argnums, self.argnames = function, argnums, argnames
+        self.mode, self.has_aux = mode, has_aux
         self.__name__ = f"jacobian_{name_of(function)}"
         self.__doc__ = f"Jacobian of {name_of(function)}."
 
@@ -47,20 +49,22 @@ class Jacobian:
 
     def traced(self, args: tuple, kwargs: dict) -> Any:
         """The matrix as part of the trace that is running."""
-        numbers = numbers_of(self.argnums, args)
-        made = prepared(self.differentiated, args, kwargs, numbers)
+        chosen = chosen_arguments(self.differentiated, self.argnums, self.argnames, args, kwargs)
+        made = prepared(self.differentiated, args, kwargs, chosen, self.has_aux)
         varying = _real_outputs(made)
         inputs = [shape_and_dtype(t.value().type) for t in made.active]
         outputs = [shape_and_dtype(made.types[i]) for i in varying]
         forward = self.mode == "forward" or self.mode == "auto" and _total(inputs) <= _total(outputs)
-        blocks = _blocks(made, varying, inputs, outputs, forward)
+        results, blocks = _blocks(made, varying, inputs, outputs, forward)
 
         def row(index: int) -> Any:
             left = iter(blocks[varying.index(index)])
-            trees = [sig.map_tree(args[n], lambda x: _as_tensor(next(left), x)) for n in numbers]
-            return trees[0] if isinstance(self.argnums, int) else tuple(trees)
+            trees = [sig.map_tree(argument(n, args, kwargs), lambda x: _as_tensor(next(left), x) if as_floating(x)
+                                  else None) for n in chosen]
+            return as_chosen(self.argnums, self.argnames, trees)
 
-        return sig.map_tree(made.outputs(), lambda leaf: None if leaf is None else row(leaf.index))
+        found = sig.map_tree(made.outputs(), lambda leaf: None if leaf is None else row(leaf.index))
+        return (found, filled(made.aux, results)) if self.has_aux else found
 
 
 Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]
@@ -86,19 +90,23 @@ def _real_outputs(made: Outlined) -> list[int]:
     return made.varying(made.outputs())
 
 
-def _blocks(made: Outlined, varying: list[int], inputs: Kinds, outputs: Kinds, forward: bool) -> list[list[ir.Value]]:
-    """For each output, for each input, the derivatives: shape (*output, *input). One run with the whole basis."""
+def _blocks(made: Outlined, varying: list[int], inputs: Kinds, outputs: Kinds, forward: bool
+            ) -> tuple[list[ir.Value], list[list[ir.Value]]]:
+    """What the function gives, and for each output, for each input, the derivatives: shape (*output, *input). One run
+    with the whole basis."""
     across, along = (inputs, outputs) if forward else (outputs, inputs)
     count = _total(across)
     if not count or not _total(along):
-        made.take_effect(made.request(requests.FORWARD, varying, _zeros(inputs))[0])
-        return [[ops.constant(0, dtype, (*shape, *before)) for before, _ in inputs] for shape, dtype in outputs]
+        results, _ = made.request(requests.FORWARD, varying, _zeros(inputs))
+        made.take_effect(results)
+        return results, [[ops.constant(0, dtype, (*shape, *before)) for before, _ in inputs]
+                         for shape, dtype in outputs]
     results, found = made.request(requests.FORWARD if forward else requests.REVERSE, varying, _basis(across, count),
                                   count=count)
     made.take_effect(results)
     if forward:
-        return [list(_columns(moved, inputs, shape, dtype)) for moved, (shape, dtype) in
-                zip(found, outputs, strict=True)]
+        return results, [list(_columns(moved, inputs, shape, dtype)) for moved, (shape, dtype) in
+                         zip(found, outputs, strict=True)]
     rows: list[list[ir.Value]] = []
     start = 0
     for shape, dtype in outputs:
@@ -106,7 +114,7 @@ def _blocks(made: Outlined, varying: list[int], inputs: Kinds, outputs: Kinds, f
         rows.append([ops.convert(ops.reshape(_rows(g, start, end), (*shape, *before)), dtype)
                      for g, (before, _) in zip(found, inputs, strict=True)])
         start = end
-    return rows
+    return results, rows
 
 
 def _columns(moved: ir.Value, inputs: Kinds, shape: tuple[int, ...], dtype: np.dtype) -> Iterator[ir.Value]:
@@ -145,36 +153,45 @@ def _as_tensor(value: ir.Value, like: Any) -> Tensor:
     return Tensor.of_value(value, ARRAY if shape or isinstance(like, np.ndarray) else SCALAR)
 
 
-def jacobian(function: Callable, argnums: int | Sequence[int] = 0, mode: str = "auto",
-             sparse: bool | str = False) -> Jacobian | SparseJacobian:
+def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mode: str = "auto",
+             sparse: bool | str = False, *, argnames: str | Sequence[str] | None = None, has_aux: bool = False
+             ) -> Jacobian | SparseJacobian:
     """The matrix of all derivatives of a function of real arrays: shape (*output.shape, *input.shape).
 
     Where the argument or the output has several arrays, the result has the structure of the output with, at each of
-    its leaves, that of the argument; several `argnums` give a tuple. All columns (rows) are computed at once, by one
-    program with another dimension.
+    its leaves, that of the argument; several `argnums` give a tuple, several `argnames` a dict. All columns (rows) are
+    computed at once, by one program with another dimension.
+    has_aux: the function returns (value, aux), and the result is (matrix, aux).
     mode: "forward" has one direction for each element of the input, "reverse" one for each of the output, "auto" takes
     fewer.
     sparse: give a `scipy.sparse.csr_array`, (output.size, input.size). Which entries can differ from zero is read off
     the program (and the integer arguments); columns that share no row are one direction. "dense": an array, computed
     in the same way. One argument and one output; not inside compiled functions.
     """
-    return _matrix(function, argnums, mode, sparse)
+    return _matrix(function, argnums, argnames, mode, sparse, has_aux)
 
 
-def hessian(function: Callable, argnums: int | Sequence[int] = 0, sparse: bool | str = False
-            ) -> Jacobian | SparseJacobian:
-    """The matrix of second derivatives of a function that returns one real number, forward over reverse. `sparse` as in
-    `jacobian`."""
-    return _matrix(grad(function, argnums), argnums, "forward", sparse)
+def hessian(function: Callable, argnums: int | Sequence[int] | None = None, sparse: bool | str = False, *,
+            argnames: str | Sequence[str] | None = None, has_aux: bool = False) -> Jacobian | SparseJacobian:
+    """The matrix of second derivatives of a function that returns one real number, forward over reverse. `argnums`,
+    `argnames`, `sparse` and `has_aux` as in `jacobian`."""
+    gradient = grad(function, argnums, has_aux, argnames=argnames)
+    return _matrix(gradient, argnums, argnames, "forward", sparse, has_aux)
 
 
-def _matrix(function: Any, argnums: int | Sequence[int], mode: str, sparse: bool | str) -> Jacobian | SparseJacobian:
+def _matrix(function: Any, argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None, mode: str,
+            sparse: bool | str, has_aux: bool) -> Jacobian | SparseJacobian:
     if not callable(function):
         raise TypeError(f"A derivative is of a function, not of {type(function).__name__}.")
+    if argnums is not None and argnames is not None:
+        raise TypeError("jacobian takes argnums or argnames, not both.")
     if mode not in MODES:
         raise ValueError(f"jacobian: mode={mode!r} is not auto, forward or reverse.")
     if sparse not in (False, True, "dense"):
         raise ValueError(f"jacobian: sparse={sparse!r} is not True, False or 'dense'.")
-    if sparse:
-        return SparseJacobian(function, argnums, mode, sparse == "dense")
-    return Jacobian(function, argnums, mode)
+    argnums = 0 if argnums is None else argnums
+    if not sparse:
+        return Jacobian(function, argnums, argnames, mode, has_aux)
+    if argnames is not None or has_aux:
+        raise TypeError("A sparse Jacobian is of one argument, by argnums, and of a function without has_aux.")
+    return SparseJacobian(function, argnums, mode, sparse == "dense")

@@ -52,6 +52,13 @@ class Outlined:
     types: list[ir.Type]
     storages: list[tuple[Storage, int]] = field(default_factory=list)
     checks: list[tuple[int, Callable[[], BaseException]]] = field(default_factory=list)
+    aux: Any = None
+
+    def part_aux(self) -> None:
+        """The function returns (value, aux): `result` is the value from here on."""
+        if not (isinstance(self.result, tuple) and len(self.result) == 2):
+            raise TypeError(f"has_aux=True needs a function that returns (value, aux); '{self.name}' does not.")
+        self.result, self.aux = self.result
 
     def outputs(self) -> Any:
         """The tree of everything the function gives: its result, and with writes (result, final contents)."""

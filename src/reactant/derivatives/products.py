@@ -25,23 +25,25 @@ from reactant.session import is_tracing
 
 
 @remembered
-def _jvp_entry(function: Any) -> Jitted:
-    return compiled(function, lambda args, kwargs, tangents: jvp_traced(function, args, tangents, kwargs),
+def _jvp_entry(function: Any, has_aux: bool) -> Jitted:
+    return compiled(function, lambda args, kwargs, tangents: jvp_traced(function, args, tangents, kwargs, has_aux),
                     f"jvp_{name_of(function)}", True, Sharing if is_compiled(function) else Retraced)
 
 
-def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any) -> tuple[Any, Any]:
-    """(outputs, J t): the derivative of `function(*primals)` along `tangents`, one for each argument.
+def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False,
+        **kwargs: Any) -> tuple:
+    """(outputs, J t): the derivative of `function(*primals, **kwargs)` along `tangents`, one for each argument.
 
     A tangent of None holds its argument constant. Outputs of a function that writes into its arguments are
     (result, final contents of the written arguments). Integer outputs have tangent 0.0.
+    has_aux: the function returns (value, aux), and the result is (outputs, J t, aux).
     """
     if len(primals) != len(tangents):
         raise ReactantError(f"jvp got {len(primals)} arguments and {len(tangents)} tangents.")
     if is_tracing():
-        return jvp_traced(function, tuple(primals), tangents, kwargs)
+        return jvp_traced(function, tuple(primals), tangents, kwargs, has_aux)
     given = tuple(None if t is None else floating(t) for t in tangents)
-    return delivered(function, _jvp_entry(function)(*primals, **kwargs, **{EXTRA: given}))
+    return delivered(function, _jvp_entry(function, has_aux)(*primals, **kwargs, **{EXTRA: given}))
 
 
 def floating(tree: Any) -> Any:
@@ -49,12 +51,13 @@ def floating(tree: Any) -> Any:
     return sig.map_tree(tree, lambda x: float(x) if isinstance(x, (bool, int)) else x)
 
 
-def vjp(function: Callable, *primals: Any, argnums: int | Sequence[int] | None = None,
-        **kwargs: Any) -> tuple[Any, Callable]:
+def vjp(function: Callable, *primals: Any, argnums: int | Sequence[int] | None = None, has_aux: bool = False,
+        **kwargs: Any) -> tuple:
     """(outputs, pullback): `pullback(g)`, for `g` like the outputs, gives g^T J as a tuple, one for each argument.
 
     argnums: which arguments (all when None; one when an int, which gives no tuple). The pullback reads what the
     function left for it, and does not run it again. A cotangent of None is zero.
+    has_aux: the function returns (value, aux), and the result is (outputs, pullback, aux).
     """
     numbers = tuple(range(len(primals))) if argnums is None else numbers_of(argnums, primals)
 
@@ -62,38 +65,47 @@ def vjp(function: Callable, *primals: Any, argnums: int | Sequence[int] | None =
         return found[0] if isinstance(argnums, int) else found
 
     if is_tracing():
-        outputs, pull, _ = linear_traced(function, primals, kwargs, numbers)
-        return outputs, lambda g: told(pull(g))
-    outputs, late = _split(function, numbers, "reverse").begin(primals, kwargs)
-    return delivered(function, outputs), lambda g: told(delivered(function, late(g)))
+        outputs, pull, _ = linear_traced(function, primals, kwargs, numbers, has_aux)
+        return _with_aux(outputs, lambda g: told(pull(g)), has_aux)
+    outputs, late = _split(function, numbers, "reverse", has_aux).begin(primals, kwargs)
+    return _with_aux(delivered(function, outputs), lambda g: told(delivered(function, late(g))), has_aux)
 
 
-def linearize(function: Callable, *primals: Any, argnums: int | Sequence[int] | None = None,
-              **kwargs: Any) -> tuple[Any, Callable]:
+def _with_aux(outputs: tuple[Any, Any], linear: Callable, has_aux: bool) -> tuple:
+    return (outputs[0], linear, outputs[1]) if has_aux else (outputs[0], linear)
+
+
+def linearize(function: Callable, *primals: Any, argnums: int | Sequence[int] | None = None, has_aux: bool = False,
+              **kwargs: Any) -> tuple:
     """(outputs, push): `push(*tangents)` gives J t for one tangent for each argument, as often as it is called.
 
     argnums: which arguments (all when None). What does not depend on the tangents is computed once.
+    has_aux: the function returns (value, aux), and the result is (outputs, push, aux).
     """
     numbers = tuple(range(len(primals))) if argnums is None else numbers_of(argnums, primals)
     if is_tracing():
-        outputs, _, push = linear_traced(function, primals, kwargs, numbers)
-        return outputs, push
-    outputs, late = _split(function, numbers, "forward").begin(primals, kwargs)
-    return delivered(function, outputs), lambda *tangents: delivered(function, late(tangents))
+        outputs, _, push = linear_traced(function, primals, kwargs, numbers, has_aux)
+        return _with_aux(outputs, push, has_aux)
+    outputs, late = _split(function, numbers, "forward", has_aux).begin(primals, kwargs)
+    return _with_aux(delivered(function, outputs), lambda *tangents: delivered(function, late(tangents)), has_aux)
 
 
 @remembered
-def _split(function: Any, numbers: tuple[int, ...], mode: str) -> Split:
-    return Split(function, numbers, mode)
+def _split(function: Any, numbers: tuple[int, ...], mode: str, has_aux: bool) -> Split:
+    return Split(function, numbers, mode, has_aux)
 
 
-def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    """The Hessian times a vector, without the Hessian: gradient in all arguments, moved along `tangents`."""
+def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False,
+        **kwargs: Any) -> Any:
+    """The Hessian of `function(*primals, **kwargs)` times a vector, without the Hessian: the gradient in the arguments
+    that have a tangent other than None, moved along `tangents`. One such argument gives its product, several a tuple.
+    has_aux: the function returns (value, aux), and the result is (product, aux)."""
     numbers = tuple(n for n, t in enumerate(tangents) if t is not None)
-    result = jvp(_gradient_of(function, numbers), primals, tangents)[1]
-    return result[0] if len(numbers) == 1 else result
+    _, result, *aux = jvp(_gradient_of(function, numbers, has_aux), primals, tangents, has_aux=has_aux, **kwargs)
+    result = result[0] if len(numbers) == 1 else result
+    return (result, *aux) if has_aux else result
 
 
 @remembered
-def _gradient_of(function: Any, numbers: tuple[int, ...]) -> Derivative:
-    return grad(function, numbers)
+def _gradient_of(function: Any, numbers: tuple[int, ...], has_aux: bool) -> Derivative:
+    return grad(function, numbers, has_aux)

@@ -18,7 +18,7 @@ from reactant.compiled import Compiled, Lowered, Times, lower
 from reactant.derivatives.entry import compiled, compiled_once, is_compiled, name_of
 from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.linear import prepared, primal_of, tangent_tree
-from reactant.derivatives.outline import Slot, filled, leaves_of
+from reactant.derivatives.outline import Slot, as_floating, filled, leaves_of
 from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.division import divided
@@ -52,10 +52,10 @@ class _Divided:
 
 
 class Split:
-    """`begin(primals)` gives (outputs, later): `later(g)` is the derivative there, for g as often as wanted."""
+    """`begin(primals)` gives ((outputs, aux), later): `later(g)` is the derivative there, for g as often as wanted."""
 
-    def __init__(self, function: Any, numbers: tuple[int, ...], mode: str):
-        self.function, self.numbers, self.mode = function, numbers, mode
+    def __init__(self, function: Any, numbers: tuple[int, ...], mode: str, has_aux: bool):
+        self.function, self.numbers, self.mode, self.has_aux = function, numbers, mode, has_aux
         self.jitted = compiled(function, lambda args, kwargs, _: self._traced(args, kwargs),
                                f"{'vjp' if mode == 'reverse' else 'linearize'}_{name_of(function)}")
         self._programs: dict[Any, _Divided] = {}
@@ -74,8 +74,8 @@ class Split:
         return outputs, later
 
     def _traced(self, args: tuple, kwargs: dict) -> Any:
-        """(outputs, derivative), where tangents or cotangents are arguments of the program after all others."""
-        made = prepared(self.function, args, kwargs, self.numbers)
+        """((outputs, aux), derivative), where tangents or cotangents are arguments of the program after all others."""
+        made = prepared(self.function, args, kwargs, self.numbers, self.has_aux)
         varying = made.varying(made.outputs())
         types = [made.types[i] for i in varying] if self.mode == "reverse" else [t.value().type for t in made.active]
         shapes = [shape_and_dtype(t) for t in types]
@@ -91,9 +91,9 @@ class Split:
             results, found = made.request(requests.FORWARD, varying, extra)
             made.take_effect(results)
             derivative = tangent_tree(made.outputs(), dict(zip(varying, found, strict=True)), made.types)
-            counts = [len(leaves_of(args[n])) for n in self.numbers]
-            self._wanted = Wanted(shapes, lambda given: _tangents(counts, self.numbers, given))
-        return filled(made.outputs(), results), derivative
+            varies = [[as_floating(leaf) for leaf in leaves_of(args[n])] for n in self.numbers]
+            self._wanted = Wanted(shapes, lambda given: _tangents(varies, self.numbers, given))
+        return filled((made.outputs(), made.aux), results), derivative
 
     def _make(self, key: tuple) -> _Divided:
         options = self.jitted.options
@@ -138,15 +138,16 @@ def _cotangents(template: Any, varying: Sequence[int], shapes: Sequence[Any], na
     return [found[i] for i in varying]
 
 
-def _tangents(counts: Sequence[int], numbers: Sequence[int], given: Any) -> list[Any]:
+def _tangents(varies: Sequence[Sequence[bool]], numbers: Sequence[int], given: Any) -> list[Any]:
+    """The tangents of the leaves that vary."""
     if len(given) != len(numbers):
         raise ReactantError(f"The linear function takes {len(numbers)} tangents, not {len(given)}.")
     found = []
-    for count, n, tree in zip(counts, numbers, given, strict=True):
+    for kept, n, tree in zip(varies, numbers, given, strict=True):
         leaves = leaves_of(tree)
-        if len(leaves) != count:
-            raise ReactantError(f"The tangent of argument {n} has {len(leaves)} leaves, the argument {count}.")
-        found += leaves
+        if len(leaves) != len(kept):
+            raise ReactantError(f"The tangent of argument {n} has {len(leaves)} leaves, the argument {len(kept)}.")
+        found += [leaf for leaf, varying in zip(leaves, kept, strict=True) if varying]
     return found
 
 

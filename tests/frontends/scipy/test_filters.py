@@ -80,4 +80,4 @@ def test_weights_of_the_run_are_refused():
 
 
 def test_derivatives_pass_through():
-    reactant.check_derivatives(lambda x: (ndimage.gaussian_filter(x, 1.0) ** 2).sum(), LINE)
+    assert reactant.check_derivatives(lambda x: (ndimage.gaussian_filter(x, 1.0) ** 2).sum(), LINE)
