@@ -349,3 +349,33 @@ def test_results_given_back_as_arguments():
         x, same = run([x, first])
         assert x[0] == first[0] + turn and x[-1] == first[-1] + turn
         np.testing.assert_array_equal(same, first)
+
+
+HANDED_OVER = 20_000    # elements of 8 bytes: between `arguments.HANDED_OVER` and `facts.BIG`
+
+
+@pytest.mark.parametrize("beside", [1, BIG], ids=["alone", "beside a big argument"])
+def test_arguments_that_xla_would_copy_in_another_thread(beside, monkeypatch):
+    copies = []
+    monkeypatch.setattr(pool.SCRATCH, "give_back", lambda memory: copies.append([m.nbytes for m in memory]))
+    x, y = sample((HANDED_OVER,), "float64"), sample((beside,), "float64")
+    run = compiled(lambda a, b: (a * 2, b + 1), x, y)
+    made = {"aligned": (shifted(x, 0), 0), "by 16": (shifted(x, 16), 1), "by 3": (shifted(x, 3), 1),
+            "strided": (np.repeat(x, 2)[::2], 1), "of fields": (np.repeat(x, 2).view("f8,f8")["f1"], 1),
+            "list": (list(x), None)}
+    for name, (given, count) in made.items():
+        copies.clear()
+        doubled, more = run([given, y])
+        np.testing.assert_array_equal(doubled, x * 2, name)
+        np.testing.assert_array_equal(more, y + 1, name)
+        if count is not None:
+            assert [sizes.count(x.nbytes) for sizes in copies] == [count], name
+
+
+def test_arguments_of_that_size_that_do_not_fit():
+    run = compiled(lambda a: a + 1, sample((HANDED_OVER,), "float64"))
+    for wrong in (np.ones(HANDED_OVER + 1), np.ones(HANDED_OVER, np.complex128)):
+        with pytest.raises(TypeError):
+            run([wrong])
+    with pytest.raises(TypeError):
+        run([])

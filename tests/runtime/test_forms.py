@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reactant.runtime.forms import COPY_RATE, MOST_FORMS, Forms
+from reactant.runtime.forms import COPY_RATE, MOST_FORMS, PATIENCE, Forms
 from reactant.runtime.program import AT_RUN_TIME, Array
 
 MEGABYTES = Array((1 << 20,), np.dtype(np.float64))
@@ -42,7 +42,7 @@ def test_what_cannot_be_sliced_is_wanted_aligned():
 
 
 def test_copies_first_then_another_form():
-    copy = MEGABYTES.nbytes / COPY_RATE
+    copy = MEGABYTES.nbytes / COPY_RATE / PATIENCE
     forms, made = forms_of(seconds=copy * 2.5)
     first, _ = forms.choose((2,))
     assert forms.choose((0,)) == (first, (2,)), "one copy is cheaper than compiling"
@@ -74,7 +74,7 @@ def test_many_alignments_get_one_form():
 
 @pytest.mark.parametrize("spread", [True, False])
 def test_scattered_alignments_go_to_the_form_for_any(spread):
-    copy = MEGABYTES.nbytes / COPY_RATE
+    copy = MEGABYTES.nbytes / COPY_RATE / PATIENCE
     forms, made = forms_of(seconds=copy * 5.5)
     forms.choose((2,))
     for offset in ([0, 4, 6] * 2 if spread else [4] * 6):

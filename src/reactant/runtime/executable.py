@@ -54,6 +54,8 @@ class Executable:
         on_cpu = target.platform == "cpu"
         self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= BIG
                           and host_arguments.native(a.dtype))
+        self._handed_over = tuple(i for i, a in enumerate(self.inputs) if on_cpu and host_arguments.native(a.dtype)
+                                  and host_arguments.HANDED_OVER <= a.nbytes < BIG)
         facts = facts_of(module if native is None else native)
         chosen = options_for(facts, target.platform)
         if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
@@ -112,29 +114,40 @@ class Executable:
         """
         if self._big or self._recycled:
             results = self._run_lending(arguments)
+        elif self._handed_over:
+            scratch: list[np.ndarray] = []
+            given = list(arguments)
+            if len(given) == len(self.inputs):
+                host_arguments.set_right(given, self.inputs, self._handed_over, scratch)
+            results = self._run_copying(given)
+            SCRATCH.give_back(scratch)
         else:
-            run = self._run_small
-            if run is None:
-                run = self._program(False).run
-            before = swap_x64(True)
-            try:
-                results = run(*arguments)
-            except (TypeError, ValueError):
-                results = run(*host_arguments.converted(arguments, self.inputs, self.name, to_host=True))
-            finally:
-                restore_x64(before)
-            results = [np.array(result) for result in results]
-            if self._run_small is None:
-                self._run_small = self._program(False).shortest()
+            results = self._run_copying(arguments)
         if write_back:
             for index, destination in write_back.items():
                 np.copyto(destination, results[index], casting="no")
                 results[index] = destination
         return results
 
+    def _run_copying(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        run = self._run_small
+        if run is None:
+            run = self._program(False).run
+        before = swap_x64(True)
+        try:
+            results = run(*arguments)
+        except (TypeError, ValueError):
+            results = run(*host_arguments.converted(arguments, self.inputs, self.name, to_host=True))
+        finally:
+            restore_x64(before)
+        if self._run_small is None:
+            self._run_small = self._program(False).shortest()
+        return [np.array(result) for result in results]
+
     def _run_lending(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         given = host_arguments.converted(arguments, self.inputs, self.name, to_host=True)
         scratch: list[np.ndarray] = []
+        host_arguments.set_right(given, self.inputs, self._handed_over, scratch)
         program, offsets = host_arguments.lend(given, self.inputs, self._big, self._forms, scratch)
         recycled = self._recycled
         destinations = [POOL.take(self.outputs[index]) for index in recycled]

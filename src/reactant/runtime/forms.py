@@ -3,7 +3,7 @@
 A borrowed argument is best sliced at an offset known to the compiler: a five-point stencil of 6000x6000 f64 takes
 10 ms so and 20 with the offset in a register. Arrays come at few alignments (NumPy's big arrays 16 bytes past a
 multiple of 64, our own results at one), so the first call compiles for its own. A call at other alignments copies what
-does not fit, until the copies have cost about what compiling would have: then their alignment gets its own form or,
+does not fit, until the copies have cost a part of what compiling would have: then their alignment gets its own form or,
 when there are many of them, one form that takes any.
 """
 from __future__ import annotations
@@ -17,8 +17,12 @@ from reactant.runtime.program import AT_RUN_TIME, Array, Program, Variant
 Offsets = tuple[int | None, ...]
 """Per big argument: elements past a multiple of 64 bytes, or None for memory no view can be made of."""
 
-COPY_RATE = 20e9
-"""Bytes a second that copying an argument is taken to run at."""
+COPY_RATE = 12e9
+"""Bytes a second that copying an argument is taken to run at (18 MB: 1.4 ms)."""
+PATIENCE = 0.25
+"""How much of the time that compiling took goes to copies before another form is compiled: whose arrays come at other
+alignments once has them at many. An integer program of 2 x 18 MB: 1.9 ms a call with copies, 0.6 in the form that takes
+any alignment."""
 MOST_FORMS = 3
 """Forms of fixed alignment before the one that takes any."""
 
@@ -71,7 +75,7 @@ class Forms:
         needed = copied[cheapest] - sum(size for size, want, have in zip(self._sizes, wanted, offsets, strict=True)
                                         if want != have)
         self._regret[wanted] += needed
-        if self._regret.total() / COPY_RATE <= self._fixed[cheapest].seconds:
+        if self._regret.total() / COPY_RATE <= PATIENCE * self._fixed[cheapest].seconds:
             return self._fixed[cheapest], cheapest
         many = self._regret[wanted] * 2 < self._regret.total() or len(self._fixed) >= MOST_FORMS
         self._regret.clear()
