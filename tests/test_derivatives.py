@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.differentiate.declare import NotDifferentiable
+from reactant.errors import NotDifferentiable
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.3, 1.5, 6)

@@ -56,6 +56,10 @@ class UnsupportedError(ReactantError, NotImplementedError):
         super().__init__(message + where())
 
 
+class NotDifferentiable(ReactantError, NotImplementedError):
+    """An op on the way from the arguments to the results has no derivative; names the op and the user's line."""
+
+
 class LeakError(ReactantError, RuntimeError):
     """A traced value was used outside the call, branch or loop body that made it."""
 

@@ -36,7 +36,7 @@ def _inexact(arrays: Sequence[Any]) -> tuple[int, ...]:
 def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
     """The body that gives the results of `body`, then their tangents or the cotangents of its `varied` arguments."""
     from reactant.differentiate import forward, reverse  # loaded when the first derivative is taken
-    from reactant.differentiate.declare import NotDifferentiable
+    from reactant.errors import NotDifferentiable
     with building():
         module = modules.parse(body.source or body.bytecode)
         modules.inline_calls(module)

@@ -149,3 +149,41 @@ def test_matrices_in_arguments_by_name():
     with pytest.raises(TypeError, match="sparse"):
         reactant.jacobian(f, argnames="scale", sparse=True)
     np.testing.assert_allclose(reactant.hvp(lambda x, scale: np.sum(f(x, scale=scale)), (X,), (X,), scale=3.0), 6 * X)
+
+
+def with_history(x):
+    state = {"u": x.copy(), "history": []}
+    for _ in range(4):
+        if np.sum(state["u"]) > 0:
+            state["u"][::2] *= 1.5
+        else:
+            state["u"][1::2] += x[1::2] ** 2
+        state["history"].append(np.max(state["u"]))
+    return sum(state["history"])
+
+
+class Part:
+    pass
+
+
+def with_objects(x):
+    whole = Part()
+    whole.u, whole.sides, whole.inner = x.copy(), [x[0], x[1]], Part()
+    whole.inner.total = np.sum(x)
+    for i in range(20):
+        if whole.u[i % 3] > 1:
+            whole.inner.total *= 0.9
+            whole.u[0] -= 1
+            whole.sides[0] = whole.u[1]
+        else:
+            whole.sides[1] = whole.sides[1] + whole.inner.total
+            whole.u = whole.u + 0.2
+    return whole.inner.total + whole.sides[0] * whole.sides[1]
+
+
+@pytest.mark.parametrize("function", [with_history, with_objects])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_the_function_makes_may_be_changed_in_branches(function, sign):
+    x = sign * np.array([0.5, 1.2, -0.3])
+    assert reactant.check_derivatives(function, x)
+    np.testing.assert_allclose(reactant.value_and_grad(function)(x)[0], function(x))

@@ -18,8 +18,7 @@ from jaxlib.mlir import ir  # noqa: E402
 from numba import cuda  # noqa: E402
 
 import reactant  # noqa: E402
-from reactant.differentiate.declare import NotDifferentiable  # noqa: E402
-from reactant.errors import UnsupportedError  # noqa: E402
+from reactant.errors import NotDifferentiable, UnsupportedError  # noqa: E402
 from reactant.ir import attributes as attr  # noqa: E402
 from reactant.ir import modules  # noqa: E402
 from reactant.ir.context import building  # noqa: E402

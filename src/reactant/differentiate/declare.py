@@ -27,14 +27,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ReactantError
+from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
-
-
-class NotDifferentiable(ReactantError, NotImplementedError):
-    """An op on the way from the arguments to the results has no derivative; names the op and the user's line."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class Call:
         copy = self.op.clone().operation
         for number, operand in enumerate(operands):
             copy.operands[number] = operand
-        ops.note(copy)
+        creation.note(copy)
         return list(copy.results)
 
     def refuse(self, why: str) -> NotDifferentiable:
@@ -310,11 +306,11 @@ def meaning(name: str, build: Callable[[Call], Sequence[ir.Value]]) -> None:
 def tangents_of(call: Call, tangents: Tangents, build: Callable[[Call], Sequence[ir.Value]]) -> Tangents:
     """The tangents of what `build(call)` makes of the operands of a call, by the rules of the ops it is made of."""
     made: list[ir.Operation] = []
-    before = ops.record(made)
+    before = creation.record(made)
     try:
         results = build(call)
     finally:
-        ops.record(before)
+        creation.record(before)
     known: dict[ir.Value, ir.Value] = {}
     for number, t in enumerate(tangents):      # an operand given twice varies once: the first place has its tangent
         if t is not None:

@@ -8,9 +8,10 @@ from jaxlib.mlir import ir
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
-from reactant.differentiate.declare import Call, NotDifferentiable, differentiable, line_of, rule_of, zeros
+from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
 from reactant.differentiate.prepare import prepared
 from reactant.differentiate.requests import module_of, target_of
+from reactant.errors import NotDifferentiable
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 

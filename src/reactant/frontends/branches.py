@@ -182,7 +182,11 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
             sides.append(run(region.blocks.append(), side, variables, before))
             variables.restore(before)
         with source_map.location():
-            return _Meeting(trace, predicate, variables, before, *sides).finish()
+            meeting = _Meeting(trace, predicate, variables, before, *sides)
+            try:
+                return meeting.finish()
+            finally:
+                vars(meeting).clear()       # a cycle would keep containers alive, and references to them are counted
     except BaseException:
         variables.restore(before)
         raise

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from reactant.differentiate.declare import NotDifferentiable
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
+from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.context import building

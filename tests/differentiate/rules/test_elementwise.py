@@ -5,9 +5,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from reactant.differentiate.declare import NotDifferentiable
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
+from reactant.errors import NotDifferentiable
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from tests.differentiate.derivative_checks import check, compiled, module_of

@@ -6,9 +6,9 @@ import pytest
 from jax import lax
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import NotDifferentiable
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
+from reactant.errors import NotDifferentiable
 from reactant.frontends.jax_calls import call_jax
 from reactant.ir import modules, ops
 from reactant.ir.context import building

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from reactant.differentiate.declare import NotDifferentiable
 from reactant.differentiate.reverse import vjp
+from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import interpret, ops
 from reactant.ir.context import building
