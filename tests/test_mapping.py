@@ -83,6 +83,7 @@ def test_inside_jit_and_on_other_functions():
 def test_sizes():
     assert reactant.vmap(lambda: np.ones(3), in_axes=(), axis_size=4)().shape == (4, 3)
     assert reactant.vmap(lambda x: x * 2)(np.zeros((0, 3))).shape == (0, 3)
+    assert reactant.vmap(lambda x, i: x[i])(np.zeros((0, 3)), np.zeros(0, int)).shape == (0,)
     assert reactant.vmap(lambda x, n: x[:n], in_axes=(0, None))(A, 2).shape == (5, 2)
 
 

@@ -9,6 +9,7 @@ Everywhere the batch is dimension 0. An op without a form runs once for each ele
 """
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -51,7 +52,7 @@ class Call:
 
     def again(self, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> list[ir.Value]:
         """The results of the same op on other operands, each with the batch in front, some attributes replaced."""
-        copy = modules.clone_with(self.op, dict(self.values))
+        copy = modules.clone_with(self.op, ChainMap({}, self.values))     # a copy of all values would take long
         for number, operand in enumerate(operands):
             copy.operands[number] = operand
         for name, attribute in attributes.items():

@@ -6,6 +6,7 @@ those that have left keep what they had. Loops that need not end run only for el
 """
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -68,6 +69,9 @@ class Batcher:
             self._op(op)
 
     def _op(self, op: ir.Operation) -> None:
+        if not self.size:       # no element to slice or gather from
+            self.values.update((r, ops.constant(0, dtype_of(r), (0, *shape_of(r)))) for r in op.results)
+            return
         self._note_progression(op)
         rule = rule_of(op) if not any(v in self.batched for v in captures(op)) else None
         found = None
@@ -101,9 +105,8 @@ class Batcher:
 
         def turn(i: ir.Value, *made: ir.Value) -> list[ir.Value]:
             def run() -> list[ir.Value]:
-                mapping = dict(self.values)
-                mapping.update({v: self._element(v, i) for v in reads(op) if v in self.batched})
-                copy = modules.clone_with(op, mapping)
+                elements = {v: self._element(v, i) for v in reads(op) if v in self.batched}
+                copy = modules.clone_with(op, ChainMap(elements, self.values))
                 ops.note(copy)
                 return list(copy.results)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from functools import cache
 from typing import Any
 
@@ -178,7 +178,7 @@ def _inline_into(name: str, by_name: dict[str, ir.Operation], finished: set[str]
     return bool(calls)
 
 
-def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> ir.Operation:
+def clone_with(op: ir.Operation, mapping: MutableMapping[ir.Value, ir.Value]) -> ir.Operation:
     """Copy an op and its regions to the insertion point, operands replaced through `mapping`, which learns the
     results."""
     copy = op.clone().operation
