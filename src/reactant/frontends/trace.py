@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,31 @@ INLINE_CONSTANT_ELEMENTS = 1024
 class Region:
     """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state."""
 
-    __slots__ = ("block", "closed", "parent", "saved", "trace", "written")
+    __slots__ = ("block", "closed", "holders", "parent", "saved", "trace", "written")
 
     def __init__(self, trace: Trace, parent: Region | None, block: ir.Block):
         self.trace, self.parent, self.block = trace, parent, block
         self.closed = False
         self.saved: dict[Storage, tuple] = {}
         self.written: dict[Storage, ir.Value] = {}
+        self.holders: list[weakref.ref[Storage]] = []
+        """Storages that hold writes, or have held some."""
+
+    def settle(self) -> None:
+        """Carry out all writes that are held: what follows happens elsewhere."""
+        for reference in self.holders:
+            storage = reference()
+            if storage is not None and storage.held:
+                storage.settle()
+        self.holders.clear()
+
+    def give_up(self) -> None:
+        """Drop what is held where an exception ends the region."""
+        for reference in self.holders:
+            storage = reference()
+            if storage is not None:
+                storage.held = {}
+        self.holders.clear()
 
     def encloses(self, other: Region | None) -> bool:
         """Whether values made here may be used in `other` (itself or nested in it)."""
@@ -142,12 +161,15 @@ class Trace:
     def inside(self, block: ir.Block) -> Iterator[Region]:
         """Build in `block` as a region nested in the current one. On exit, older storages are as they were on entry
         and `region.written` maps each one that was written to its last value inside."""
+        self.region.settle()
         region = Region(self, self.region, block)
         self.region = region
         try:
             with ir.InsertionPoint(block):
                 yield region
+            region.settle()
         finally:
+            region.give_up()
             self.region = region.parent
             for storage, state in region.saved.items():
                 if storage.data is None:

@@ -17,7 +17,7 @@ from reactant.simplify.dynamic_slicing import covers, disjoint
 from reactant.simplify.indexmaps import replaced
 from reactant.simplify.target_costs import Costs, costs
 
-x, y, u, s, e, t = variables("x y u s e t")
+x, y, u, s, e, t, d = variables("x y u s e t d")
 FUSED = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
     "constant", "iota", "broadcast_in_dim", "reshape", "slice", "pad", "concatenate", "reverse", "transpose")}
 LOOK_BACK = 40
@@ -104,6 +104,31 @@ def _is_computed(x: ir.Value) -> bool:
     """Whether an array is made by an op that would fuse with a select over it."""
     made = producer(x)
     return made is not None and made.name in FUSED
+
+
+def _rows(n: int, dimension: int = 0):
+    def build(a):
+        speed = a(8)
+        rows = [ops.add(a(8), ops.multiply(speed, speed)) for _ in range(n)]
+        whole = ops.concatenate([ops.reshape(row, (1, 8) if dimension == 0 else (8, 1)) for row in rows], dimension)
+        return ops.concatenate([ops.reshape(whole, (8 * n,)), *rows], 0)
+    return build
+
+
+@rewrite(match.concatenate(rest("rows"), dimension=d), made_by=("stablehlo.reshape",), example=(_rows(2), _rows(3)),
+         counter=_rows(2, 1))
+def concatenate_of_rows(rows, d, result_shape):
+    """concatenate(reshape(x), reshape(y)) = reshape(concatenate(x, y)) where reshapes only put unit dimensions first
+
+    XLA computes what it stores through a reshape, and what that shares with others, once more for each of them.
+    """
+    leading, row = result_shape[:d], tuple(result_shape[d + 1:])
+    if costs() is None or size(leading) != 1 or not row or any(shape_of(x)[d] != 1 for x in rows):
+        return None
+    made = [producer(x) for x in rows]
+    if any(op is None or op.name != "stablehlo.reshape" or shape_of(op.operands[0]) != row for op in made):
+        return None
+    return ops.reshape(ops.concatenate([op.operands[0] for op in made], 0), result_shape)
 
 
 def _in_place_sum(a):

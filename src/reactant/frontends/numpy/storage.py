@@ -5,13 +5,18 @@ and a chain of *steps*; each step says how to read the view's value from its par
 write through any chain of views is seen through every other one, as in NumPy. What the chains emit (slices, updates,
 transposes, reshapes) is collapsed by `simplify/`.
 
+Writes to places that are known while tracing are *held* with the storage until somebody has to see them: one that
+another write covers in time never becomes an operation, and what is read where it was written is the value written.
+
 Small arrays made from known numbers stay *concrete* (`Storage.data` is an ndarray and steps act on it as NumPy views)
 until something traced is written into them, so that `int(np.arange(3)[1])` is a Python number while tracing.
 """
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -19,7 +24,7 @@ from jaxlib.mlir import ir
 from reactant.errors import LeakError
 from reactant.frontends.trace import Region, current_trace
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.ir.types import Shape, dtype_of, shape_of, size
 
 CONCRETE_ELEMENTS = 256
 """Arrays made from known numbers with at most this many elements stay concrete while tracing."""
@@ -27,12 +32,34 @@ CONCRETE_ELEMENTS = 256
 KNOWN_VIEWS = 16
 """So many views of a storage are remembered with their values."""
 
+MOST_HELD = 64
+"""So many writes are held: a new one is compared with each."""
+
+
+LEAST_ROW = 64
+"""Rows of so many elements, side by side in an array, are written together."""
+
+
+class HeldWrite(NamedTuple):
+    """What a view was written as: its first step is a slice, the others keep every element of it."""
+
+    steps: tuple[Step, ...]
+    value: ir.Value
+    location: ir.Location
+
+    def piece(self) -> ir.Value:
+        """The value as the slice sees it."""
+        value = self.value
+        for number in range(len(self.steps) - 1, 0, -1):
+            value = self.steps[number].write(None, value, self.steps[number - 1].shape)
+        return value
+
 
 class Storage:
     """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
 
-    __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "layout", "region", "shape",
-                 "value", "version", "views")
+    __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "held", "layout", "region",
+                 "settled", "shape", "version", "views")
 
     is_base = True
     """Whether the content changes by writes to this storage alone; not where it stands for others."""
@@ -40,7 +67,9 @@ class Storage:
     def __init__(self, shape: Shape, dtype: np.dtype, value: ir.Value | None = None, data: np.ndarray | None = None, *,
                  argument: int | None = None, constant: bool = False):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
-        self.value, self.data = value, data
+        self.settled, self.data = value, data
+        self.held: dict[SliceStep, HeldWrite] = {}
+        """Writes that `settled` lacks. No two share an element; all were made in `region`, which is the current one."""
         self.argument = argument      # position among main's arguments, for write-back
         self.constant = constant      # made outside the trace: writing raises
         self.version = 0
@@ -48,6 +77,13 @@ class Storage:
         self.layout: Shape | None = None     # element strides where the base array is not row-major
         self.region: Region = current_trace().region
         self.views: tuple[int, dict[tuple[Step, ...], tuple[Region, ir.Value]]] = (0, {})
+
+    @property
+    def value(self) -> ir.Value | None:
+        """The current content, where it is traced."""
+        if self.held:
+            self.settle()
+        return self.settled
 
     def read(self) -> ir.Value:
         """The current content as a value usable here."""
@@ -69,7 +105,9 @@ class Storage:
             while walk is not self.region and walk is not None:
                 walk.saved.setdefault(self, (self.value, self.data, self.region, self.version))
                 walk = walk.parent
-        self.value, self.data, self.region = value, None, region
+        if self.held:
+            self.held = {}
+        self.settled, self.data, self.region = value, None, region
         self.version += 1
 
     def writable_in_place(self) -> bool:
@@ -78,14 +116,57 @@ class Storage:
 
     def restore(self, state: tuple) -> None:
         """Back to the state saved on entry to a region; the version moves on so that cached reads are dropped."""
-        self.value, self.data, self.region, _ = state
+        self.held = {}
+        self.settled, self.data, self.region, _ = state
         self.version += 1
 
+    # Writes that wait.
+
+    def hold(self, steps: tuple[Step, ...], value: ir.Value) -> None:
+        """Write through a view that begins with a slice and keeps all elements of it; nothing is built before somebody
+        reads more than that slice or the region ends."""
+        step = steps[0]
+        if step.shape == self.shape:
+            self.write(step.write(None, HeldWrite(steps, value, ir.Location.current).piece(), self.shape))
+            return
+        if not self.held:
+            self.write(self.read())
+            self.region.holders.append(weakref.ref(self))
+        else:
+            self.version += 1
+            if self.held.pop(step, None) is None:
+                self.make_room(step)
+        self.held[step] = HeldWrite(steps, value, ir.Location.current)
+
+    def make_room(self, step: SliceStep) -> None:
+        """Drop the held writes that one to `step` covers; where it covers part of one, carry all of them out."""
+        met = [other for other in self.held if not step.is_apart(other)]
+        if len(self.held) - len(met) >= MOST_HELD or not all([step.covers(other) for other in met]):
+            self.settle()
+        else:
+            for other in met:
+                del self.held[other]
+
+    def settle(self) -> None:
+        """Carry out the writes that are held, where the region is now."""
+        held, self.held = self.held, {}
+        with ir.InsertionPoint(self.region.block):
+            for run in _runs(held, self.shape):
+                with held[run[-1]].location:
+                    self.settled = _written(self.settled, run, [held[step].piece() for step in run], self.shape)
+
+    def read_at(self, step: Step) -> ir.Value:
+        """The content as far as `step` looks at it."""
+        if self.held and all([step.is_apart(other) for other in self.held]):
+            return self.settled
+        return self.read()
 
     # What views of the current content are known to be.
 
     def seen_through(self, steps: tuple[Step, ...]) -> ir.Value | None:
         """The value of the view, where it was read or written since the last change that may concern it."""
+        if self.held and (write := self.held.get(steps[0])) is not None:
+            return write.value if write.steps == steps else write.piece() if len(steps) == 1 else None
         version, views = self.views
         found = views.get(steps) if version == self.version else None
         return found[1] if found is not None and found[0].encloses(current_trace().region) else None
@@ -106,6 +187,38 @@ class Storage:
         self.views = (self.version, apart)
         if all(isinstance(step, SliceStep | TransposeStep | ReshapeStep) for step in steps):
             self.note_view(steps, value)
+
+
+def _runs(held: dict[SliceStep, HeldWrite], shape: Shape) -> list[list[SliceStep]]:
+    """Held slices in groups that lie side by side in one dimension: all of the array, or long rows of it."""
+    alone = [[step] for step in held]
+    split = _partial(next(iter(held)), shape)
+    if len(alone) == 1 or len(split) != 1 or any([_partial(step, shape) != split or {*step.steps} != {1}
+                                                  for step in held]):
+        return alone
+    d, end = split[0], None
+    runs: list[list[SliceStep]] = []
+    for step in sorted(held, key=lambda step: step.starts[d]):
+        if step.starts[d] == end:
+            runs[-1].append(step)
+        else:
+            runs.append([step])
+        end = step.starts[d] + step.shape[d]
+    whole = sum([step.shape[d] for step in held]) == shape[d]
+    return runs if whole or (size(shape[:d]) == 1 and size(shape[d + 1:]) >= LEAST_ROW) else alone
+
+
+def _partial(step: SliceStep, whole: Shape) -> list[int]:
+    """The dimensions of which a slice shows a part."""
+    return [d for d, n in enumerate(whole) if step.shape[d] != n]
+
+
+def _written(content: ir.Value, run: list[SliceStep], pieces: list[ir.Value], whole: Shape) -> ir.Value:
+    """The content with pieces written to slices that lie side by side."""
+    if len(run) == 1:
+        return run[0].write(content, pieces[0], whole)
+    joined = ops.concatenate(pieces, _partial(run[0], whole)[0])
+    return SliceStep(run[0].starts, shape_of(joined), run[0].steps).write(content, joined, whole)
 
 
 # ---- view steps ------------------------------------------------------------------------------------------------
@@ -162,9 +275,18 @@ class SliceStep(Step):
         return tuple(low), tuple(high), tuple(stride), tuple(flipped)
 
     def is_apart(self, other: Step) -> bool:
-        return isinstance(other, SliceStep) and any(
-            high <= start or end <= low
-            for low, high, start, end in zip(*self.bounds[:2], *other.bounds[:2], strict=True))
+        if type(other) is not SliceStep:
+            return False
+        for low, high, start, end in zip(*self.bounds[:2], *other.bounds[:2], strict=True):
+            if high <= start or end <= low:
+                return True
+        return False
+
+    def covers(self, other: SliceStep) -> bool:
+        """Whether a write to this view replaces all of the other one. (Views with gaps only cover themselves.)"""
+        low, high, stride, _ = self.bounds
+        return max(stride, default=1) == 1 and all(
+            a <= b and d <= c for a, c, b, d in zip(low, high, *other.bounds[:2], strict=True))
 
     def read(self, parent: ir.Value) -> ir.Value:
         low, high, stride, flipped = self.bounds

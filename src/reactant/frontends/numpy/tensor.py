@@ -112,16 +112,17 @@ class Tensor:
 
     def value(self) -> ir.Value:
         """The current content as an SSA value of exactly `shape` and `dtype`."""
-        storage = self.storage
-        if not self.steps:
-            return storage.read()
-        steps, read = self.steps, len(self.steps)
+        return self._seen(self.steps) if self.steps else self.storage.read()
+
+    def _seen(self, steps: tuple[st.Step, ...]) -> ir.Value:
+        """What the first steps of the chain show."""
+        storage, read = self.storage, len(steps)
         while read and (value := storage.seen_through(steps[:read])) is None:
             read -= 1
         if read < len(steps):
             if self.region.closed and any(isinstance(s, st.DynamicSliceStep) for s in steps):
                 raise LeakError()
-            value = value if read else storage.read()
+            value = value if read else storage.read_at(steps[0])
             for step in steps[read:]:
                 value = step.read(value)
             storage.note_view(steps, value)
@@ -130,19 +131,23 @@ class Tensor:
     def assign(self, new: ir.Value) -> None:
         """Write `new` (exactly this shape and dtype) through the view chain."""
         self.require_writeable()
-        steps = self.steps
+        storage, steps = self.storage, self.steps
         kept = [n for n, step in enumerate(steps) if step.keeps]
-        parents = [self.storage.read()] if kept else []
-        for step in steps[:kept[-1]] if kept else ():
-            parents.append(step.read(parents[-1]))
-        for number in range(len(steps) - 1, -1, -1):
-            if kept and number == kept[-1]:
-                written = new
-            whole = steps[number - 1].shape if number else self.storage.shape
-            new = steps[number].write(parents[number] if number < len(parents) else None, new, whole)
-        self.storage.write(new)
+        holds = bool(kept) and not kept[0] and storage.is_base and type(steps[0]) is st.SliceStep \
+            and 0 not in steps[0].shape
+        wanted = kept[1:] if holds else kept        # steps that write into what they are a view of
+        parents = {n: self._seen(steps[:n]) if n else storage.read() for n in wanted}
+        stop = 0 if not holds else wanted[0] if wanted else len(steps)
+        value = new
+        for number in range(len(steps) - 1, stop - 1, -1):
+            whole = steps[number - 1].shape if number else storage.shape
+            value = steps[number].write(parents.get(number), value, whole)
+        if holds:
+            storage.hold(steps[:stop], value)
+        else:
+            storage.write(value)
         if kept:
-            self.storage.note_write(steps[:kept[-1] + 1], written)
+            storage.note_write(steps, new)
 
     def require_writeable(self) -> None:
         """Raise what NumPy raises for a read-only view; name the case of an array from outside."""
