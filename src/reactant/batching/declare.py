@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
-from reactant.ir import modules, ops
+from reactant.ir import creation, modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 
@@ -59,7 +59,7 @@ class Call:
             copy.attributes[name] = attribute
         for result in copy.results:
             result.set_type(batched_type(result, self.size))
-        ops.note(copy)
+        creation.note(copy)
         return list(copy.results)
 
 

@@ -18,7 +18,7 @@ from reactant.batching.analysis import BARRIER, BRANCHES, LOOP, Spread, block_op
 from reactant.batching.declare import Call, NotBatchable, batched_type, repeated, rule_of, spread
 from reactant.batching.progressions import Progression, number_or_value, progression_of
 from reactant.batching.rules.reduction import NEUTRAL, single_body
-from reactant.ir import modules, ops
+from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 from reactant.rewrite import captures, pure
@@ -57,7 +57,7 @@ class Batcher:
 
     def _step(self, op: ir.Operation) -> None:
         if not any(r in self.batched for r in op.results) and not any(v in self.batched for v in reads(op)):
-            ops.note(modules.clone_with(op, self.values))
+            creation.note(modules.clone_with(op, self.values))
         elif op.name == LOOP:
             self._loop(op)
         elif op.name in BRANCHES:
@@ -107,7 +107,7 @@ class Batcher:
             def run() -> list[ir.Value]:
                 elements = {v: self._element(v, i) for v in reads(op) if v in self.batched}
                 copy = modules.clone_with(op, ChainMap(elements, self.values))
-                ops.note(copy)
+                creation.note(copy)
                 return list(copy.results)
 
             if self.mask is not None and not pure(op):

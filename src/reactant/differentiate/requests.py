@@ -22,7 +22,7 @@ from jaxlib.mlir import ir
 
 from reactant.batching.declare import repeated
 from reactant.batching.engine import batched_module
-from reactant.ir import modules, ops
+from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, tensor_type
 
@@ -317,7 +317,7 @@ def copied(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
     mapping = dict(zip(block.arguments, values, strict=True))
     *body, terminator = [each.operation for each in block.operations]
     for each in body:
-        ops.note(modules.clone_with(each, mapping))
+        creation.note(modules.clone_with(each, mapping))
     return [mapping.get(v, v) for v in terminator.operands]
 
 

@@ -38,7 +38,7 @@ from reactant.differentiate.values import (
     replace,
     stand_in,
 )
-from reactant.ir import modules, ops
+from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.induction import Trips, trips
 from reactant.ir.types import shape_of, tensor_type
@@ -326,12 +326,12 @@ def _transposed(rule: Rule, call: Call, cotangents: Sequence[ir.Value | None],
     """
     stand_ins = [zeros(x) if want else None for x, want in zip(call.op.operands, wanted, strict=True)]
     made: list[ir.Operation] = []
-    before = ops.record(made)
+    before = creation.record(made)
     try:
         with transposing():
             tangents = rule.forward(call, stand_ins)
     finally:
-        ops.record(before)
+        creation.record(before)
     depends = {v for v in stand_ins if v is not None}
     linear = []
     for op in made:

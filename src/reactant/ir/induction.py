@@ -16,7 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 DEPTH = 14
@@ -186,7 +186,7 @@ def range_of(value: ir.Value, depth: int = DEPTH) -> Range | None:
     dtype = dtype_of(value)
     if dtype.kind not in "iu" or not depth:
         return None
-    owner = ops.owner(value)
+    owner = creation.owner(value)
     if isinstance(owner, ir.Block):
         return _range_of_carried(value, owner)
     handler = _RANGES.get(owner.name)

@@ -7,7 +7,7 @@ a quarter of the generated builders. Ops are inserted at the current insertion p
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,92 +16,11 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import attributes as attr
-from reactant.ir.types import Shape, dtype_of, know_owners, real_dtype, shape_and_dtype, shape_of, tensor_type
+from reactant.ir.creation import create, owner
+from reactant.ir.types import Shape, dtype_of, real_dtype, shape_and_dtype, shape_of, tensor_type
 
 Operand: TypeAlias = ir.Value | int | float | complex | bool | np.generic
 Body: TypeAlias = str | Callable[..., "ir.Value | Sequence[ir.Value]"]
-
-_operation_create = ir.Operation.create
-_created: list[ir.Operation] | None = None
-_place: ir.Operation | None = None
-_entered: list[ir.InsertionPoint | ir.Location] = []
-
-
-def _create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
-            attributes: dict[str, ir.Attribute] | None = None, regions: int = 0) -> ir.Operation:
-    if _place is not None:
-        enter()
-    op = _operation_create(name, results=results, operands=operands, attributes=attributes, regions=regions)
-    if _created is not None:
-        _created.append(op.operation)
-    return op
-
-
-def record(into: list[ir.Operation] | None) -> list[ir.Operation] | None:
-    """Append every op built from now on to `into` (None: to nothing) and give what it was before: how the rewrite
-    engine learns what a rule built."""
-    global _created
-    before, _created = _created, into
-    return before
-
-
-def build_before(op: ir.Operation) -> None:
-    """Build in front of `op`, with its location, until `leave`. The place is entered with the first op built: a rule
-    that declines, as nearly all do that are asked, costs nothing."""
-    global _place
-    _place = op
-
-
-def enter() -> None:
-    """Make the place of `build_before` current now, for who builds by other means than this module."""
-    global _place
-    op, _place = _place, None
-    if op is not None:
-        place, location = ir.InsertionPoint(op), op.location
-        place.__enter__()
-        location.__enter__()
-        _entered.append(place)
-        _entered.append(location)
-
-
-def leave() -> None:
-    """Undo `build_before`."""
-    global _place
-    _place = None
-    while _entered:
-        _entered.pop().__exit__(None, None, None)
-
-
-def note(op: ir.Operation) -> None:
-    """Tell the recorder of an op that was made otherwise (a clone)."""
-    if _created is not None:
-        _created.append(op.operation)
-
-
-def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
-           attributes: dict[str, ir.Attribute] | None = None, regions: int = 0) -> ir.Operation:
-    """Any op by name; the escape hatch under the builders below."""
-    return _create(name, results=results, operands=operands, attributes=attributes, regions=regions)
-
-
-# ---- owners ----------------------------------------------------------------------------------------------------
-
-_owners: Mapping[int, ir.OpView] = {}
-
-
-def know(owners: Mapping[int, ir.OpView]) -> Mapping[int, ir.OpView]:
-    """Let `owner` look here first (the address of a value to what defines it), and give where it looked before. Whoever
-    lends the table takes out in time what is erased."""
-    global _owners
-    before, _owners = _owners, owners
-    know_owners(owners)
-    return before
-
-
-def owner(value: ir.Value) -> ir.OpView | ir.Block:
-    """What defines a value; the binding makes a new object each time it is asked, which takes ten times as long."""
-    found = _owners.get(hash(value))
-    return value.owner if found is None else found
 
 
 # ---- constants -------------------------------------------------------------------------------------------------
@@ -110,13 +29,13 @@ def constant(value: object, dtype: object = None, shape: Shape | None = None) ->
     """A constant with the content of `value` (number or array); with `shape`, a splat of that shape."""
     if (kind := type(value)) in _NUMBERS and dtype is not None and (value or kind is not float) and value == value:
         types, attributes = _number(kind, value, dtype, () if shape is None else tuple(shape))
-        return _create("stablehlo.constant", types, [], attributes).result
+        return create("stablehlo.constant", types, [], attributes).result
     array = np.asarray(value, dtype)
     if shape is None or array.ndim:
         attribute = attr.dense(array if shape is None else np.broadcast_to(array, shape))
     else:
         attribute = attr.full(shape, array)
-    return _create("stablehlo.constant", results=[attribute.type], operands=[], attributes={"value": attribute}).result
+    return create("stablehlo.constant", results=[attribute.type], operands=[], attributes={"value": attribute}).result
 
 
 _NUMBERS = (int, float, bool)
@@ -138,15 +57,13 @@ def splat(value: object, like: ir.Value) -> ir.Value:
 
 def iota(shape: Shape, dtype: object, dimension: int) -> ir.Value:
     """0, 1, 2... along `dimension`."""
-    return _create("stablehlo.iota", results=[tensor_type(tuple(shape), np.dtype(dtype))], operands=[],
+    return create("stablehlo.iota", results=[tensor_type(tuple(shape), np.dtype(dtype))], operands=[],
                    attributes={"iota_dimension": attr.integer(dimension)}).result
 
 
 def constant_value(value: ir.Value) -> np.ndarray | None:
     """The array of a `stablehlo.constant` result, else None."""
-    made = _owners.get(hash(value))
-    if made is None:
-        made = value.owner
+    made = owner(value)
     if type(made) is not stablehlo.ConstantOp:
         return None
     found = getattr(made, "content", None)
@@ -171,7 +88,7 @@ def _values(*operands: Operand) -> list[ir.Value]:
 
 def _unary(name: str) -> Callable[[ir.Value], ir.Value]:
     def build(x: ir.Value) -> ir.Value:
-        return _create(name, results=[x.type], operands=[x]).result
+        return create(name, results=[x.type], operands=[x]).result
     build.__name__, build.__doc__ = name.split(".")[1], f"`{name}`, elementwise."
     return build
 
@@ -180,7 +97,7 @@ def _binary(name: str) -> Callable[[Operand, Operand], ir.Value]:
     def build(x: Operand, y: Operand) -> ir.Value:
         if not (isinstance(x, ir.Value) and isinstance(y, ir.Value)):
             x, y = _values(x, y)
-        return _create(name, results=[x.type], operands=[x, y]).result
+        return create(name, results=[x.type], operands=[x, y]).result
     build.__name__, build.__doc__ = name.split(".")[1], f"`{name}`, elementwise; operands of one type."
     return build
 
@@ -219,30 +136,30 @@ def _with_dtype(type_: ir.Type, dtype: np.dtype) -> ir.Type:
 
 def abs(x: ir.Value) -> ir.Value:  # noqa: A001 - the op's name
     """`stablehlo.abs`; complex in, real out."""
-    return _create("stablehlo.abs", results=[_with_dtype(x.type, real_dtype(dtype_of(x)))], operands=[x]).result
+    return create("stablehlo.abs", results=[_with_dtype(x.type, real_dtype(dtype_of(x)))], operands=[x]).result
 
 
 def real(x: ir.Value) -> ir.Value:
-    return _create("stablehlo.real", results=[_with_dtype(x.type, real_dtype(dtype_of(x)))], operands=[x]).result
+    return create("stablehlo.real", results=[_with_dtype(x.type, real_dtype(dtype_of(x)))], operands=[x]).result
 
 
 def imag(x: ir.Value) -> ir.Value:
-    return _create("stablehlo.imag", results=[_with_dtype(x.type, real_dtype(dtype_of(x)))], operands=[x]).result
+    return create("stablehlo.imag", results=[_with_dtype(x.type, real_dtype(dtype_of(x)))], operands=[x]).result
 
 
 def complex(re: Operand, im: Operand) -> ir.Value:  # noqa: A001
     """`stablehlo.complex` of two float tensors of one type."""
     re, im = _values(re, im)
     dtype = np.dtype(np.complex64 if dtype_of(re) == np.float32 else np.complex128)
-    return _create("stablehlo.complex", results=[_with_dtype(re.type, dtype)], operands=[re, im]).result
+    return create("stablehlo.complex", results=[_with_dtype(re.type, dtype)], operands=[re, im]).result
 
 
 def is_finite(x: ir.Value) -> ir.Value:
-    return _create("stablehlo.is_finite", results=[_with_dtype(x.type, np.dtype(bool))], operands=[x]).result
+    return create("stablehlo.is_finite", results=[_with_dtype(x.type, np.dtype(bool))], operands=[x]).result
 
 
 def is_inf(x: ir.Value) -> ir.Value:
-    return _create("chlo.is_inf", results=[_with_dtype(x.type, np.dtype(bool))], operands=[x]).result
+    return create("chlo.is_inf", results=[_with_dtype(x.type, np.dtype(bool))], operands=[x]).result
 
 
 def convert(x: ir.Value, dtype: object) -> ir.Value:
@@ -250,7 +167,7 @@ def convert(x: ir.Value, dtype: object) -> ir.Value:
     dtype = np.dtype(dtype)
     if dtype_of(x) == dtype:
         return x
-    return _create("stablehlo.convert", results=[_with_dtype(x.type, dtype)], operands=[x]).result
+    return create("stablehlo.convert", results=[_with_dtype(x.type, dtype)], operands=[x]).result
 
 
 def bitcast_convert(x: ir.Value, dtype: Any) -> ir.Value:
@@ -262,13 +179,13 @@ def bitcast_convert(x: ir.Value, dtype: Any) -> ir.Value:
         shape = (*shape, wide // narrow)
     elif wide < narrow:
         shape = shape[:-1]
-    return _create("stablehlo.bitcast_convert", results=[tensor_type(shape, dtype)], operands=[x]).result
+    return create("stablehlo.bitcast_convert", results=[tensor_type(shape, dtype)], operands=[x]).result
 
 
 def reduce_precision(x: ir.Value, exponent_bits: int, mantissa_bits: int) -> ir.Value:
     """`stablehlo.reduce_precision`: round to a float of these widths."""
     width = ir.IntegerType.get_signless(32)
-    return _create("stablehlo.reduce_precision", results=[x.type], operands=[x],
+    return create("stablehlo.reduce_precision", results=[x.type], operands=[x],
                    attributes={"exponent_bits": ir.IntegerAttr.get(width, exponent_bits),
                                "mantissa_bits": ir.IntegerAttr.get(width, mantissa_bits)}).result
 
@@ -280,20 +197,20 @@ def compare(x: Operand, y: Operand, direction: str, total_order: bool = False) -
     order = "TOTALORDER" if total_order else {"b": "UNSIGNED", "u": "UNSIGNED", "i": "SIGNED"}.get(kind, "FLOAT")
     attributes = {"comparison_direction": attr.comparison_direction(direction),
                   "compare_type": attr.comparison_type(order)}
-    return _create("stablehlo.compare", results=[_with_dtype(x.type, np.dtype(bool))], operands=[x, y],
+    return create("stablehlo.compare", results=[_with_dtype(x.type, np.dtype(bool))], operands=[x, y],
                    attributes=attributes).result
 
 
 def select(predicate: ir.Value, on_true: Operand, on_false: Operand) -> ir.Value:
     """`stablehlo.select`; `predicate` has the shape of the branches or is 0-d. One branch may be a number."""
     on_true, on_false = _values(on_true, on_false)
-    return _create("stablehlo.select", results=[on_true.type], operands=[predicate, on_true, on_false]).result
+    return create("stablehlo.select", results=[on_true.type], operands=[predicate, on_true, on_false]).result
 
 
 def clamp(low: Operand, x: ir.Value, high: Operand) -> ir.Value:
     """`stablehlo.clamp`; bounds have the shape of `x` or are 0-d."""
     low, high = (b if isinstance(b, ir.Value) else constant(b, dtype_of(x)) for b in (low, high))
-    return _create("stablehlo.clamp", results=[x.type], operands=[low, x, high]).result
+    return create("stablehlo.clamp", results=[x.type], operands=[low, x, high]).result
 
 
 # ---- shape -----------------------------------------------------------------------------------------------------
@@ -303,7 +220,7 @@ def reshape(x: ir.Value, shape: Sequence[int]) -> ir.Value:
     old, dtype = shape_and_dtype(x.type)
     if old == shape:
         return x
-    return _create("stablehlo.reshape", [tensor_type(shape, dtype)], [x]).result
+    return create("stablehlo.reshape", [tensor_type(shape, dtype)], [x]).result
 
 
 def transpose(x: ir.Value, permutation: Sequence[int]) -> ir.Value:
@@ -311,7 +228,7 @@ def transpose(x: ir.Value, permutation: Sequence[int]) -> ir.Value:
     shape, dtype = shape_and_dtype(x.type)
     if permutation == tuple(range(len(shape))):
         return x
-    return _create("stablehlo.transpose", operands=[x],
+    return create("stablehlo.transpose", operands=[x],
                    results=[tensor_type(tuple(shape[p] for p in permutation), dtype)],
                    attributes={"permutation": attr.integers(permutation)}).result
 
@@ -322,14 +239,14 @@ def broadcast_in_dim(x: ir.Value, shape: Sequence[int], broadcast_dimensions: Se
     old, dtype = shape_and_dtype(x.type)
     if old == shape and dims == tuple(range(len(shape))):
         return x
-    return _create("stablehlo.broadcast_in_dim", results=[tensor_type(shape, dtype)], operands=[x],
+    return create("stablehlo.broadcast_in_dim", results=[tensor_type(shape, dtype)], operands=[x],
                    attributes={"broadcast_dimensions": attr.integers(dims)}).result
 
 
 def reverse(x: ir.Value, dimensions: Sequence[int]) -> ir.Value:
     if not dimensions:
         return x
-    return _create("stablehlo.reverse", results=[x.type], operands=[x],
+    return create("stablehlo.reverse", results=[x.type], operands=[x],
                    attributes={"dimensions": attr.integers(tuple(sorted(dimensions)))}).result
 
 
@@ -338,7 +255,7 @@ def reverse(x: ir.Value, dimensions: Sequence[int]) -> ir.Value:
 def slice(x: ir.Value, start_indices: Sequence[int], limit_indices: Sequence[int],  # noqa: A001
           strides: Sequence[int] | None = None) -> ir.Value:
     result, attributes = _slice(x.type, tuple(start_indices), tuple(limit_indices), strides and tuple(strides))
-    return x if result is None else _create("stablehlo.slice", [result], [x], attributes).result
+    return x if result is None else create("stablehlo.slice", [result], [x], attributes).result
 
 
 @lru_cache(maxsize=16384)
@@ -362,7 +279,7 @@ def pad(x: ir.Value, value: Operand, low: Sequence[int], high: Sequence[int],
     shape = tuple(a + n + b + max(n - 1, 0) * i for n, a, b, i in zip(old, low, high, interior, strict=True))
     if not isinstance(value, ir.Value):
         value = constant(value, dtype)
-    return _create("stablehlo.pad", results=[tensor_type(shape, dtype)], operands=[x, value],
+    return create("stablehlo.pad", results=[tensor_type(shape, dtype)], operands=[x, value],
                    attributes={"edge_padding_low": attr.integers(low), "edge_padding_high": attr.integers(high),
                                "interior_padding": attr.integers(interior)}).result
 
@@ -372,20 +289,20 @@ def concatenate(xs: Sequence[ir.Value], dimension: int) -> ir.Value:
         return xs[0]
     shape, dtype = shape_and_dtype(xs[0].type)
     total = sum(shape_of(x)[dimension] for x in xs)
-    return _create("stablehlo.concatenate", operands=list(xs),
+    return create("stablehlo.concatenate", operands=list(xs),
                    results=[tensor_type((*shape[:dimension], total, *shape[dimension + 1:]), dtype)],
                    attributes={"dimension": attr.integer(dimension)}).result
 
 
 def dynamic_slice(x: ir.Value, start_indices: Sequence[ir.Value], slice_sizes: Sequence[int]) -> ir.Value:
     """Window of `slice_sizes` at run-time starts (0-d integers of one type), clamped into bounds."""
-    return _create("stablehlo.dynamic_slice", results=[tensor_type(tuple(slice_sizes), dtype_of(x))],
+    return create("stablehlo.dynamic_slice", results=[tensor_type(tuple(slice_sizes), dtype_of(x))],
                    operands=[x, *start_indices], attributes={"slice_sizes": attr.integers(tuple(slice_sizes))}).result
 
 
 def dynamic_update_slice(x: ir.Value, update: ir.Value, start_indices: Sequence[ir.Value]) -> ir.Value:
     """`x` with the window at run-time starts (clamped into bounds) replaced by `update`."""
-    return _create("stablehlo.dynamic_update_slice", results=[x.type], operands=[x, update, *start_indices]).result
+    return create("stablehlo.dynamic_update_slice", results=[x.type], operands=[x, update, *start_indices]).result
 
 
 # ---- gather, scatter, sort -------------------------------------------------------------------------------------
@@ -405,7 +322,7 @@ def gather(x: ir.Value, indices: ir.Value, *, offset_dims: Sequence[int], collap
     numbers = stablehlo.GatherDimensionNumbers.get(list(offset_dims), list(collapsed_slice_dims),
                                                    list(operand_batching_dims), list(start_indices_batching_dims),
                                                    list(start_index_map), index_vector_dim)
-    return _create("stablehlo.gather", results=[tensor_type(shape, dtype_of(x))], operands=[x, indices],
+    return create("stablehlo.gather", results=[tensor_type(shape, dtype_of(x))], operands=[x, indices],
                    attributes={"dimension_numbers": numbers, "slice_sizes": attr.integers(tuple(slice_sizes)),
                                "indices_are_sorted": attr.boolean(indices_are_sorted)}).result
 
@@ -418,11 +335,11 @@ def scatter(x: ir.Value, indices: ir.Value, updates: ir.Value, body: Body, *, up
     numbers = stablehlo.ScatterDimensionNumbers.get(list(update_window_dims), list(inserted_window_dims),
                                                     list(input_batching_dims), list(scatter_indices_batching_dims),
                                                     list(scatter_dims_to_operand_dims), index_vector_dim)
-    op = _create("stablehlo.scatter", results=[x.type], operands=[x, indices, updates], regions=1,
+    op = create("stablehlo.scatter", results=[x.type], operands=[x, indices, updates], regions=1,
                  attributes={"scatter_dimension_numbers": numbers,
                              "indices_are_sorted": attr.boolean(indices_are_sorted),
                              "unique_indices": attr.boolean(unique_indices)})
-    _scalar_region(op, [dtype_of(x)] * 2, body)
+    _combine(op, [dtype_of(x)] * 2, body)
     return op.result
 
 
@@ -430,7 +347,7 @@ def sort(operands: Sequence[ir.Value], dimension: int, comparator: Body = "LT",
          is_stable: bool = True) -> list[ir.Value]:
     """`stablehlo.sort` of several operands of one shape. `comparator` is a direction applied in total order to the
     first operand, or a callable of the pairs (a0, b0, a1, b1, ...)."""
-    op = _create("stablehlo.sort", results=[x.type for x in operands], operands=list(operands), regions=1,
+    op = create("stablehlo.sort", results=[x.type for x in operands], operands=list(operands), regions=1,
                  attributes={"dimension": attr.integer(dimension), "is_stable": attr.boolean(is_stable)})
     if isinstance(comparator, str):
         direction = comparator
@@ -438,26 +355,22 @@ def sort(operands: Sequence[ir.Value], dimension: int, comparator: Body = "LT",
 
         def comparator(a: ir.Value, b: ir.Value, *_: ir.Value) -> ir.Value:
             return compare(a, b, direction, total_order=total)
-    _scalar_region(op, [dtype_of(x) for x in operands for _ in range(2)], comparator)
+    _combine(op, [dtype_of(x) for x in operands for _ in range(2)], comparator)
     return list(op.results)
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------
 
-def _scalar_region(op: ir.Operation, dtypes: Sequence[np.dtype], body: Body, region: int = 0) -> None:
-    """Fill a region whose block arguments are 0-d tensors of `dtypes`; `body` is an op name or a callable."""
-    types = [tensor_type((), np.dtype(d)) for d in dtypes]
-    block = op.regions[region].blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
-    with ir.InsertionPoint(block):
-        arguments = list(block.arguments)
+def _combine(op: ir.Operation, dtypes: Sequence[np.dtype], body: Body, region: int = 0) -> None:
+    """Fill a region whose arguments are numbers of `dtypes`; `body` is the name of an op, "second" for one that gives
+    its second argument, or a callable."""
+    def build(*arguments: ir.Value) -> Any:
         if body == "second":
-            results: Any = arguments[1]
-        elif isinstance(body, str):
-            results = _create("stablehlo." + body, results=[types[0]], operands=arguments).result
-        else:
-            results = body(*arguments)
-        results = [results] if isinstance(results, ir.Value) else list(results)
-        _create("stablehlo.return", results=[], operands=results)
+            return arguments[1]
+        if isinstance(body, str):
+            return create("stablehlo." + body, results=[arguments[0].type], operands=arguments).result
+        return body(*arguments)
+    fill_region(op.regions[region], [tensor_type((), np.dtype(d)) for d in dtypes], build)
 
 
 def reduce(inputs: Any, inits: Any, dimensions: Sequence[int], body: Body) -> Any:
@@ -469,10 +382,10 @@ def reduce(inputs: Any, inits: Any, dimensions: Sequence[int], body: Body) -> An
     zs = [z if isinstance(z, ir.Value) else constant(z, dtype_of(x)) for x, z in zip(xs, zs, strict=True)]
     removed = {int(d) for d in dimensions}
     shape = tuple(n for d, n in enumerate(shape_of(xs[0])) if d not in removed)
-    op = _create("stablehlo.reduce", operands=[*xs, *zs], regions=1,
+    op = create("stablehlo.reduce", operands=[*xs, *zs], regions=1,
                  results=[tensor_type(shape, dtype_of(x)) for x in xs],
                  attributes={"dimensions": attr.integers(tuple(sorted(removed)))})
-    _scalar_region(op, [dtype_of(x) for x in xs] * 2, body)
+    _combine(op, [dtype_of(x) for x in xs] * 2, body)
     return op.result if single else list(op.results)
 
 
@@ -493,11 +406,11 @@ def reduce_window(x: ir.Value, init: Operand, body: Body, window_dimensions: Seq
         extent = (0 if shape[d] == 0 else (shape[d] - 1) * base[d] + 1) + sum(padding[d])
         reach = (window[d] - 1) * dilation[d] + 1
         result.append(0 if extent < reach else (extent - reach) // stride[d] + 1)
-    op = _create("stablehlo.reduce_window", results=[tensor_type(tuple(result), dtype)], operands=[x, init], regions=1,
+    op = create("stablehlo.reduce_window", results=[tensor_type(tuple(result), dtype)], operands=[x, init], regions=1,
                  attributes={"window_dimensions": attr.integers(window), "window_strides": attr.integers(stride),
                              "base_dilations": attr.integers(base), "window_dilations": attr.integers(dilation),
                              "padding": attr.integer_matrix(padding)})
-    _scalar_region(op, [dtype] * 2, body)
+    _combine(op, [dtype] * 2, body)
     return op.result
 
 
@@ -514,7 +427,7 @@ def dot_general(x: ir.Value, y: ir.Value, *, contracting_dims: tuple[Sequence[in
     free_y = [n for d, n in enumerate(ys) if d not in {*batching_dims[1], *contracting_dims[1]}]
     if precision is None:
         precision = attr.parse("[#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]")
-    return _create("stablehlo.dot_general", operands=[x, y],
+    return create("stablehlo.dot_general", operands=[x, y],
                    results=[tensor_type((*batch, *free_x, *free_y), np.dtype(dtype or dtype_of(x)))],
                    attributes={"dot_dimension_numbers": attr.dot_dimension_numbers(batching_dims, contracting_dims),
                                "precision_config": precision}).result
@@ -529,20 +442,20 @@ def fft(x: ir.Value, kind: str, lengths: Sequence[int]) -> ir.Value:
         shape, dtype = (*lead, lengths[-1] // 2 + 1), np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
     elif kind == "IRFFT":
         shape, dtype = (*lead, lengths[-1]), real_dtype(dtype)
-    return _create("stablehlo.fft", results=[tensor_type(shape, dtype)], operands=[x],
+    return create("stablehlo.fft", results=[tensor_type(shape, dtype)], operands=[x],
                    attributes={"fft_type": stablehlo.FftTypeAttr.get(kind),
                                "fft_length": attr.integers(lengths)}).result
 
 
 def cholesky(x: ir.Value, lower: bool = True) -> ir.Value:
-    return _create("stablehlo.cholesky", results=[x.type], operands=[x],
+    return create("stablehlo.cholesky", results=[x.type], operands=[x],
                    attributes={"lower": attr.boolean(lower)}).result
 
 
 def triangular_solve(a: ir.Value, b: ir.Value, *, left_side: bool = True, lower: bool = True,
                      unit_diagonal: bool = False, transpose_a: str = "NO_TRANSPOSE") -> ir.Value:
     """`stablehlo.triangular_solve`: x with op(a) x = b (left) or x op(a) = b."""
-    return _create("stablehlo.triangular_solve", results=[b.type], operands=[a, b],
+    return create("stablehlo.triangular_solve", results=[b.type], operands=[a, b],
                    attributes={"left_side": attr.boolean(left_side), "lower": attr.boolean(lower),
                                "unit_diagonal": attr.boolean(unit_diagonal),
                                "transpose_a": stablehlo.TransposeAttr.get(transpose_a)}).result
@@ -551,7 +464,7 @@ def triangular_solve(a: ir.Value, b: ir.Value, *, left_side: bool = True, lower:
 def custom_call(target: str, operands: Sequence[ir.Value], results: Sequence[ir.Type], *,
                 attributes: dict[str, ir.Attribute] | None = None) -> list[ir.Value]:
     """`stablehlo.custom_call @target` without side effects."""
-    return list(_create("stablehlo.custom_call", results=list(results), operands=list(operands),
+    return list(create("stablehlo.custom_call", results=list(results), operands=list(operands),
                         attributes={"call_target_name": attr.string(target), "has_side_effect": attr.boolean(False),
                                     **(attributes or {})}).results)
 
@@ -559,7 +472,7 @@ def custom_call(target: str, operands: Sequence[ir.Value], results: Sequence[ir.
 def rng_bit_generator(state: ir.Value, shape: Shape, dtype: object,
                       algorithm: str = "THREE_FRY") -> tuple[ir.Value, ir.Value]:
     """(new state, uniform random bits of an unsigned `dtype`)."""
-    op = _create("stablehlo.rng_bit_generator", results=[state.type, tensor_type(tuple(shape), np.dtype(dtype))],
+    op = create("stablehlo.rng_bit_generator", results=[state.type, tensor_type(tuple(shape), np.dtype(dtype))],
                  operands=[state], attributes={"rng_algorithm": stablehlo.RngAlgorithmAttr.get(algorithm)})
     return op.results[0], op.results[1]
 
@@ -567,12 +480,12 @@ def rng_bit_generator(state: ir.Value, shape: Shape, dtype: object,
 def rng_uniform(low: float, high: float, shape: Shape, dtype: object = np.float32) -> ir.Value:
     """Uniform random numbers in [low, high), different in every run."""
     bounds = [constant(low, dtype), constant(high, dtype), constant(np.array(shape, np.int64))]
-    return _create("stablehlo.rng", results=[tensor_type(tuple(shape), np.dtype(dtype))], operands=bounds,
+    return create("stablehlo.rng", results=[tensor_type(tuple(shape), np.dtype(dtype))], operands=bounds,
                    attributes={"rng_distribution": stablehlo.RngDistributionAttr.get("UNIFORM")}).result
 
 
 def optimization_barrier(*xs: ir.Value) -> list[ir.Value]:
-    return list(_create("stablehlo.optimization_barrier", results=[x.type for x in xs], operands=list(xs)).results)
+    return list(create("stablehlo.optimization_barrier", results=[x.type for x in xs], operands=list(xs)).results)
 
 
 # ---- control flow ----------------------------------------------------------------------------------------------
@@ -582,14 +495,14 @@ def fill_region(region: ir.Region, types: Sequence[ir.Type], body: Callable[...,
     block = region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
     with ir.InsertionPoint(block):
         results = body(*block.arguments)
-        _create("stablehlo.return", results=[], operands=[results] if isinstance(results, ir.Value) else list(results))
+        create("stablehlo.return", results=[], operands=[results] if isinstance(results, ir.Value) else list(results))
 
 
 def while_(inits: Sequence[ir.Value], condition: Callable[..., ir.Value],
            body: Callable[..., Sequence[ir.Value]]) -> list[ir.Value]:
     """`stablehlo.while` over carried values; `condition` and `body` take the carried values."""
     types = [x.type for x in inits]
-    op = _create("stablehlo.while", results=types, operands=list(inits), regions=2)
+    op = create("stablehlo.while", results=types, operands=list(inits), regions=2)
     fill_region(op.regions[0], types, condition)
     fill_region(op.regions[1], types, body)
     return list(op.results)
@@ -598,16 +511,18 @@ def while_(inits: Sequence[ir.Value], condition: Callable[..., ir.Value],
 def if_(predicate: ir.Value, then: Callable[[], Sequence[ir.Value]], otherwise: Callable[[], Sequence[ir.Value]],
         types: Sequence[ir.Type]) -> list[ir.Value]:
     """`stablehlo.if` with results of `types`."""
-    op = _create("stablehlo.if", results=list(types), operands=[predicate], regions=2)
-    fill_region(op.regions[0], [], then)
-    fill_region(op.regions[1], [], otherwise)
-    return list(op.results)
+    return _branches("stablehlo.if", predicate, (then, otherwise), types)
 
 
 def case(index: ir.Value, branches: Sequence[Callable[[], Sequence[ir.Value]]],
          types: Sequence[ir.Type]) -> list[ir.Value]:
     """`stablehlo.case`; out-of-range indices run the last branch."""
-    op = _create("stablehlo.case", results=list(types), operands=[index], regions=len(branches))
+    return _branches("stablehlo.case", index, branches, types)
+
+
+def _branches(name: str, chooser: ir.Value, branches: Sequence[Callable[[], Sequence[ir.Value]]],
+              types: Sequence[ir.Type]) -> list[ir.Value]:
+    op = create(name, results=list(types), operands=[chooser], regions=len(branches))
     for region, branch in zip(op.regions, branches, strict=True):
         fill_region(region, [], branch)
     return list(op.results)
@@ -615,7 +530,7 @@ def case(index: ir.Value, branches: Sequence[Callable[[], Sequence[ir.Value]]],
 
 def call(callee: str, operands: Sequence[ir.Value], results: Sequence[ir.Type]) -> list[ir.Value]:
     """`func.call @callee`."""
-    return list(_create("func.call", results=list(results), operands=list(operands),
+    return list(create("func.call", results=list(results), operands=list(operands),
                         attributes={"callee": ir.FlatSymbolRefAttr.get(callee)}).results)
 
 

@@ -77,7 +77,7 @@ _owner: Callable[[int], Any] = _nobody.get
 
 
 def know_owners(owners: Mapping[int, Any]) -> None:
-    """Let `shape_of` and `dtype_of` keep what they find in the objects of this table, see `ops.know`."""
+    """Let `shape_of` and `dtype_of` keep what they find in the objects of this table, see `creation.know`."""
     global _owner
     _owner = owners.get
 

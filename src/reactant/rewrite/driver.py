@@ -18,7 +18,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
-from reactant.ir import modules, ops
+from reactant.ir import creation, modules, ops
 from reactant.rewrite.compile import CONSTANT, Content, Root, Row, compile_rules, content_kind
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
@@ -37,8 +37,6 @@ class NotConvergedWarning(RuntimeWarning):
     """Rewriting was stopped before it settled. The module is correct, only perhaps less simple than it could be."""
 
 
-COLLECTIVES = {f"stablehlo.{n}" for n in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast",
-                                          "collective_permute", "reduce_scatter", "partition_id", "replica_id")}
 _EFFECTS = {"stablehlo.send", "stablehlo.recv", "stablehlo.infeed", "stablehlo.outfeed", "stablehlo.return",
             "stablehlo.rng", "stablehlo.create_token", "stablehlo.after_all"}
 
@@ -256,7 +254,8 @@ class _Run:
         whole = only is None and first is None
         self.precise = whole or self.memory.complete
         self.close = self.budget - min(300, self.budget // 2)
-        before, known, read, READ[0] = ops.record(created), ops.know(self.memory.owners), READ[0], self.memory.asked
+        before, known = creation.record(created), creation.know(self.memory.owners)
+        read, READ[0] = READ[0], self.memory.asked
         seen, look = self.memory.seen, self.look
         try:
             while stack:
@@ -285,9 +284,9 @@ class _Run:
                         self.stop()
                         break
         finally:
-            ops.leave()
-            ops.record(before)
-            ops.know(known)
+            creation.leave()
+            creation.record(before)
+            creation.know(known)
             READ[0] = read
             self.report.visited += visited
         if self.verify:
@@ -378,16 +377,16 @@ class _Run:
     def attempt(self, op: ir.Operation, rule: Rule, found: tuple, created: list[ir.Operation]) -> bool:
         """Call a rule's body; replace the op by what it returns."""
         started = perf_counter()
-        ops.build_before(op)
+        creation.build_before(op)
         try:
             value = rule.body(*found)
             if value is None and not created:
                 return False    # the next one that builds says where; `leave` is for those that have built
             new = [value] if isinstance(value, ir.Value) else self.as_values(value, op) if value is not None else None
         except Exception as error:
-            ops.leave()
+            creation.leave()
             raise self.blame(rule, op, f"raised {type(error).__name__}: {error}") from error
-        ops.leave()
+        creation.leave()
         if new is None:
             raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
         if self.limited and self.report.last_allowed:
@@ -400,7 +399,7 @@ class _Run:
 
     def general(self, op: ir.Operation, rule: Rule, created: list[ir.Operation]) -> bool:
         started = perf_counter()
-        ops.leave()
+        creation.leave()
         location = op.location
         site = Site(op, self.forget)
         before = op.get_asm() if self.report.last_allowed else ""

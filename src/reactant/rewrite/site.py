@@ -13,7 +13,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import modules, ops
+from reactant.ir import creation, modules, ops
 
 CHANGED = object()
 """Returned by a general rule that changed the op in place (its regions, its operands) instead of replacing it."""
@@ -44,7 +44,7 @@ def uses(value: ir.Value) -> Any:
 
 def operation(value: ir.Value) -> ir.Operation | None:
     """The op that defines a value; None for block arguments."""
-    owner = ops.owner(value)
+    owner = creation.owner(value)
     return None if type(owner) is ir.Block else owner.operation
 
 
@@ -148,7 +148,7 @@ class Site:
         """Copy one op (and its regions) to the insertion point, operands replaced through `mapping`, which learns the
         results."""
         copy = modules.clone_with(op, mapping)
-        ops.note(copy)
+        creation.note(copy)
         return copy
 
     def move_before(self, op: ir.Operation, anchor: ir.Operation | None = None) -> None:
@@ -181,7 +181,7 @@ class Site:
 
 def producer(value: ir.Value) -> Producer | None:
     """A read-only look at the op that defines a value; None for arguments."""
-    owner = ops.owner(value)
+    owner = creation.owner(value)
     return None if type(owner) is ir.Block else Producer(owner.operation)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, rest, rewrite, users, uses, variables
 
@@ -40,7 +40,7 @@ def known_starts(starts: Sequence[ir.Value], shape: Sequence[int], sizes: Sequen
 
 def update_window(update: ir.Value) -> Window | None:
     """The window that a dynamic_update_slice with constant starts writes; None for anything else."""
-    owner = ops.owner(update)
+    owner = creation.owner(update)
     if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
         return None
     array, content, *starts = owner.operands
@@ -179,7 +179,7 @@ def update_buries_earlier_ones(result, x, u, starts):
     kept: list[tuple[ir.Value, tuple[int, ...]]] = []
     base, above, array = None, [], x
     for _ in range(LONGEST_CHAIN):
-        owner = ops.owner(array)
+        owner = creation.owner(array)
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
             break
         below, content, *places_ = owner.operands
@@ -221,7 +221,7 @@ def updates_side_by_side(result, x, u, starts):
         return None
     parts, array, covered = {low[split[0]]: u}, x, extents[split[0]]
     for _ in range(LONGEST_CHAIN):
-        owner = ops.owner(array)
+        owner = creation.owner(array)
         if covered >= shape[split[0]]:
             break
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":

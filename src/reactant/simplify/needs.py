@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import convolution, modules, ops
+from reactant.ir import convolution, creation, modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 from reactant.rewrite import Site, captures, match, once, one_of, rest, rewrite, users, variables
 from reactant.simplify.loops import BODY, CONDITION, counted
@@ -508,7 +508,7 @@ def _narrowed(site: Site, rows: _Rows, bounds: Sequence[int]) -> list[ir.Value]:
                 operands = [part(new, dimension) if old not in rows.place and shape_of(old) else new
                             for old, new in zip(op.operands, operands, strict=True)]
             copy = modules.clone_with(op, {})
-            ops.note(copy)
+            creation.note(copy)
             for i, operand in enumerate(operands):
                 copy.operands[i] = operand
             shape = list(shape_of(made))

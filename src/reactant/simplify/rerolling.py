@@ -14,7 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.batching.engine import Batcher, batches
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import match, pure, rest, rewrite, users, variables
 from reactant.rewrite.site import readers
@@ -238,7 +238,7 @@ def sum_of_equal_computations(x, y, result, result_dtype):
 def _is_long_sum(x: ir.Value) -> bool:
     """Whether x + y may have as many terms as are worth it."""
     for _ in range(FEWEST_TERMS - 2):
-        owner = ops.owner(x)
+        owner = creation.owner(x)
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.add":
             return False
         x = owner.operands[0]

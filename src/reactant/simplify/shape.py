@@ -231,7 +231,7 @@ def _reshaped(value: ir.Value, shape: tuple[int, ...], depth: int = 8) -> ir.Val
     if made.name == "stablehlo.constant" and (known := ops.constant_value(value)) is not None and is_splat(known):
         return ops.constant(known.flat[0], known.dtype, shape)
     if depth and made.name in ops.ELEMENTWISE and users(value) == 1 and _may_be_reshaped(xs := made.operands, shape):
-        return _over_operands(Template(ops.owner(value).operation), xs, lambda v: _reshaped(v, shape, depth - 1), shape)
+        return _over_operands(Template(made.op), xs, lambda v: _reshaped(v, shape, depth - 1), shape)
     return ops.reshape(value, shape)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import modules, ops
+from reactant.ir import creation, modules, ops
 from reactant.ir.attributes import decode
 from reactant.ir.orders import Order, order_of
 from reactant.ir.types import dtype_of, shape_of, size
@@ -97,7 +97,7 @@ def copied(block: ir.Block, mapping: dict[ir.Value, ir.Value]) -> ir.Value:
     """What a block of plain ops returns, its arguments replaced, built at the insertion point."""
     program = [each.operation for each in block.operations]
     for op in program[:-1]:
-        ops.note(modules.clone_with(op, mapping))
+        creation.note(modules.clone_with(op, mapping))
     value = program[-1].operands[0]
     return mapping.get(value, value)
 

@@ -1,0 +1,89 @@
+"""How ops are made: where they go, who is told of them, and who knows what defines a value.
+
+The rewrite engine asks thousands of rules, of which few build anything: so it says where a rule would build
+(`build_before`), and is told of what was built (`record`). Builders (`ops`) see nothing of that.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.ir.types import know_owners
+
+_operation_create = ir.Operation.create
+_created: list[ir.Operation] | None = None
+_place: ir.Operation | None = None
+_entered: list[ir.InsertionPoint | ir.Location] = []
+
+
+def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
+           attributes: dict[str, ir.Attribute] | None = None, regions: int = 0) -> ir.Operation:
+    """Any op by name, at the current place; what all builders stand on."""
+    if _place is not None:
+        _enter()
+    op = _operation_create(name, results=results, operands=operands, attributes=attributes, regions=regions)
+    if _created is not None:
+        _created.append(op.operation)
+    return op
+
+
+def record(into: list[ir.Operation] | None) -> list[ir.Operation] | None:
+    """Append every op built from now on to `into` (None: to nothing) and give what it was before: how the rewrite
+    engine learns what a rule built."""
+    global _created
+    before, _created = _created, into
+    return before
+
+
+def build_before(op: ir.Operation) -> None:
+    """Build in front of `op`, with its location, until `leave`. The place is entered with the first op built: a rule
+    that declines, as nearly all do that are asked, costs nothing."""
+    global _place
+    _place = op
+
+
+def _enter() -> None:
+    """Make the place of `build_before` current."""
+    global _place
+    op, _place = _place, None
+    if op is not None:
+        place, location = ir.InsertionPoint(op), op.location
+        place.__enter__()
+        location.__enter__()
+        _entered.append(place)
+        _entered.append(location)
+
+
+def leave() -> None:
+    """Undo `build_before`."""
+    global _place
+    _place = None
+    while _entered:
+        _entered.pop().__exit__(None, None, None)
+
+
+def note(op: ir.Operation) -> None:
+    """Tell the recorder of an op that was made otherwise (a clone)."""
+    if _created is not None:
+        _created.append(op.operation)
+
+
+# ---- owners ----------------------------------------------------------------------------------------------------
+
+_owners: Mapping[int, ir.OpView] = {}
+
+
+def know(owners: Mapping[int, ir.OpView]) -> Mapping[int, ir.OpView]:
+    """Let `owner` look here first (the address of a value to what defines it), and give where it looked before. Whoever
+    lends the table takes out in time what is erased."""
+    global _owners
+    before, _owners = _owners, owners
+    know_owners(owners)
+    return before
+
+
+def owner(value: ir.Value) -> ir.OpView | ir.Block:
+    """What defines a value; the binding makes a new object each time it is asked, which takes ten times as long."""
+    found = _owners.get(hash(value))
+    return value.owner if found is None else found
