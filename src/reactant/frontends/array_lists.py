@@ -244,7 +244,7 @@ def convert(loop: Loop, found: NeedsArray) -> None:
             break
         try:
             before = loop.array_lists.get(name)
-            _require_alone(loop, name, value)
+            _require_alone(loop, value)
             with ir.InsertionPoint(loop.outer):
                 whole, kind = _stacked(value, found.kind if before is None else joined(before.kind, found.kind))
         except Mismatch:
@@ -263,7 +263,7 @@ def _holds(items: list, target: list) -> bool:
     return any(x is target or type(x) is list and _holds(x, target) for x in items)
 
 
-def _require_alone(loop: Loop, name: str, value: list) -> None:
+def _require_alone(loop: Loop, value: list) -> None:
     """Nobody else sees the list while the loop runs, and it holds each of its lists once."""
     variables = loop.variables
     held = [variables.get(n) for n in variables.cells]

@@ -30,7 +30,6 @@ OURS: set[type] = set()
 """Types whose methods are not converted, and change none of their arguments."""
 
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
-_NO_CALLS: tuple[type, ...] = (type(None), int, float, complex, bool, str, bytes, ModuleType)
 
 
 def replace(*originals: Any) -> Callable[[Callable], Callable]:

@@ -575,14 +575,14 @@ class Loop:
             if name in rotated:
                 continue
             if carried.late is not None:
-                self.variables.set(name, self.first_bound(name, carried, branch))
+                self.variables.set(name, self.first_bound(name, carried))
             elif name in plans:
                 plan = plans[name]
                 if type(plan) is Keep:
                     self.variables.set(name, plan.value)
                     continue
                 parts = parts_of(plan, carried.entry)
-                values = [self.after(name, part, leaf, position, branch) for position, (part, leaf) in enumerate(
+                values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
                 self.variables.set(name, with_leaves(carried.entry, iter(values)))
         for first, second in self.arrays.overlaps():
@@ -606,7 +606,7 @@ class Loop:
             return self.count > self.start
         return ops.compare(self.count_value, self.start, "GT")
 
-    def first_bound(self, name: str, carried: Carried, branch: Branch) -> Any:
+    def first_bound(self, name: str, carried: Carried) -> Any:
         values = [python_object(leaf) if slot is None else self.arrays.after(name, leaf, slot.result)
                   if kind.kind == ARRAY else Tensor.of_value(slot.result, kind.kind)
                   for leaf, kind, slot in zip(leaves(carried.entry), carried.kinds, carried.slots, strict=True)]
@@ -618,7 +618,7 @@ class Loop:
             return chosen_array(bound, value, self.entries[name].tensor)
         return value if bound is True else MaybeBound(name, python_number(bound), value)
 
-    def after(self, name: str, part: Plan, entry: Tree, position: int, branch: Branch) -> Any:
+    def after(self, name: str, part: Plan, entry: Tree, position: int) -> Any:
         """What a leaf of a variable is after the loop."""
         carried = self.carried[name]
         if type(part) is Keep:

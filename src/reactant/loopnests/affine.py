@@ -1,7 +1,7 @@
 """Index expressions: sums of loop counters times integers, and what is known of their ranges."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 INFINITE = 1 << 62
@@ -89,10 +89,6 @@ class Facts:
                     self.range(expression.without(name) + known.times(factor))[0] >= bound:
                 return True
         return False
-
-    def with_ranges(self, ranges: Mapping[str, tuple[int, int]]) -> Facts:
-        """A copy with other ranges for some symbols."""
-        return Facts({**self.ranges, **ranges}, dict(self.lower), dict(self.upper))
 
 
 def strides_of(shape: Iterable[int]) -> tuple[int, ...]:

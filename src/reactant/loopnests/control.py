@@ -173,7 +173,7 @@ class Compiler(Buffers):
                 or self._target(r, Root(r, "map", r.shape), destinations)
         types = [t for r in scalars for t in self._types(r.dtype)]
         condition = self.e.at(node.operands[0], ())
-        branches = [self._branch(block, node, places, scalars) for block in node.blocks]
+        branches = [self._branch(block, places, scalars) for block in node.blocks]
         order = [0, 1] if node.kind == "if" else list(range(len(branches)))
         name = self.w.fresh("if")
         results = f"{name}:{len(types)} = " if types else ""
@@ -219,7 +219,7 @@ class Compiler(Buffers):
             found = found.operands[0]
         return self.e.storage.get(found) if found.block is not block else None
 
-    def _branch(self, block: Block, node: Node, places: dict[Node, Buffer], scalars: Sequence[Node]) -> list[str]:
+    def _branch(self, block: Block, places: dict[Node, Buffer], scalars: Sequence[Node]) -> list[str]:
         self.w.open()
         with self.e.remembering():
             wanted = {block.returned[r.index]: buffer for r, buffer in places.items()}

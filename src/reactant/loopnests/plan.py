@@ -491,7 +491,7 @@ class Planner:
 
         def read(node: Node, index: Any) -> Number:
             seen.setdefault((node, index))
-            return self._unknown(node, index, writer, arithmetic)
+            return self.unknown(node, writer, arithmetic)
         elements.kept = self.is_kept
         elements.read = read  # type: ignore[method-assign]
         node = root.node
@@ -532,7 +532,7 @@ class Planner:
             root.place = linear(tuple(i + s for i, s in zip(index, starts, strict=True)), node.shape)
             root.starts = tuple(starts)
 
-    def _unknown(self, node: Node, index: Any, writer: Writer, arithmetic: Arithmetic) -> Number:
+    def unknown(self, node: Node, writer: Writer, arithmetic: Arithmetic) -> Number:
         """A number about which only its range is known."""
         if node.dtype.kind == "c":
             part = np.dtype(f"f{node.dtype.itemsize // 2}")
