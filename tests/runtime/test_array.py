@@ -113,6 +113,7 @@ def _through_views(x):
     flat = x.reshape(-1)
     flat[3] = -1
     x.T[0] = 7
+    x[:2].view()[1, 1:] = 6
     first, second = np.split(x, [2])
     second[:] = 4
     x.diagonal()
@@ -186,6 +187,7 @@ def test_copies_do_not_alias():
     (lambda x: array([object()]), TypeError, "cannot hold object"),
     (lambda x: array(np.array("2020", "datetime64[D]")), TypeError, "cannot hold datetime64"),
     (lambda x: hash(x), TypeError, "unhashable"),
+    (lambda x: x.view(np.int64), TypeError, "cannot be viewed as int64"),
     (lambda x: len(x[0, 0:1].reshape(())), TypeError, "unsized"),
     (lambda x: np.asarray(x, dtype=int, copy=False), ValueError, "without a copy"),
 ])

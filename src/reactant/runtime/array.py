@@ -337,6 +337,14 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """A view of another shape where NumPy gives one, else a copy."""
         return self._by_shadow(lambda shadow: shadow.reshape(*shape, **options))
 
+    def view(self, dtype: Any = None) -> DeviceArray:
+        """Another array object over the same elements. Raises `TypeError` for another dtype: a device has no bytes to
+        show; `reactant.array(np.asarray(x).view(dtype))` is a copy."""
+        if dtype is not None and np.dtype(dtype) != self.dtype:
+            raise TypeError(f"A device array of {self.dtype} cannot be viewed as {np.dtype(dtype)}. For a copy: "
+                            f"reactant.array(np.asarray(x).view(dtype)).")
+        return self._by_shadow(lambda shadow: shadow.view())
+
     def transpose(self, *axes: Any) -> DeviceArray:
         """The view with permuted dimensions."""
         return self._by_shadow(lambda shadow: shadow.transpose(*axes))
