@@ -17,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import array_lists, branches, effects, growing, rotations, source_map
+from reactant.frontends import array_lists, branches, effects, growing, loop_conditions, rotations, source_map
 from reactant.frontends.aliases import is_owned, reachable, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
@@ -184,9 +184,8 @@ class Loop:
         self.arrays.carry_views()
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
-        checks = self.checks(branch)
-        going = self.going(branch)
-        if not self.condition(scratch, checks, going):
+        checks = loop_conditions.checks(self, branch)
+        if not loop_conditions.build(self, scratch, checks, loop_conditions.going(self, branch)):
             self.test_in_body = True
             return False
         if self.reject():
@@ -412,105 +411,6 @@ class Loop:
         self.ways[name, position] = "down" if way == "up" and falls else "any"
         return False
 
-    # -- checks and test
-
-    def checks(self, branch: Branch) -> list[tuple[Slot, Callable[[], BaseException]]]:
-        """Slots that hold whether each check has held so far; only the first failure of all counts."""
-        found = []
-        with ir.InsertionPoint(self.block):
-            slots = []
-            for _ in branch.checks:
-                with ir.InsertionPoint(self.outer):
-                    init = ops.constant(True)
-                slots.append(self.slot(init))
-            alive = None
-            for slot in slots:
-                alive = slot.body if alive is None else ops.and_(alive, slot.body)
-            for slot, (ok, error) in zip(slots, branch.checks, strict=True):
-                counted = ok if len(slots) == 1 else ops.or_(ok, ops.not_(alive))
-                slot.after = ops.and_(slot.body, counted)
-                alive = ops.and_(alive, ok)
-                found.append((slot, error))
-        return found
-
-    def going(self, branch: Branch) -> Slot | None:
-        if not self.test_in_body:
-            return None
-        with ir.InsertionPoint(self.outer):
-            init = truth_of(capture(self.first))
-        slot = self.slot(init)
-        with ir.InsertionPoint(self.block):
-            slot.after = ops.constant(False) if branch.raised else truth_of(branch.outcome)
-        return slot
-
-    def condition(self, scratch: ir.Operation, checks: list, going: Slot | None) -> bool:
-        """Build the block that decides about another iteration; False when the test does more than to decide."""
-        block = scratch.regions[1].blocks.append()
-        for slot in self.slots:
-            slot.test = block.add_argument(slot.init.type, ir.Location.current)
-        terms: list[ir.Value] = []
-        with ir.InsertionPoint(block):
-            if self.counter is not None:
-                limit = ops.constant(self.count, np.int64) if self.count_value is None else self.count_value
-                terms.append(ops.compare(self.counter.test, limit, "LT"))
-            elif going is not None:
-                terms.append(going.test)
-            if going is None:
-                for flag in self.flags:
-                    flag_slots = self.carried[flag].slots if flag in self.carried else []
-                    if flag_slots and flag_slots[0] is not None:
-                        terms.append(ops.not_(flag_slots[0].test))
-                    elif type(self.entries.get(flag)) is Held:
-                        terms.append(ops.not_(truth_of(self.entries[flag])))
-            if self.counter is None:
-                terms += [slot.test for slot, _ in checks]
-        if self.counter is None and going is None:
-            outcome = self.tested(block)
-            if outcome is None:
-                return False
-            terms.append(outcome)
-        with ir.InsertionPoint(block):
-            together = terms[0]
-            for term in terms[1:]:
-                together = ops.and_(together, term)
-            ops.create("stablehlo.return", [], [together])
-        if self.counter is not None:
-            with ir.InsertionPoint(self.block):
-                self.counter.after = ops.add(self.counter.body, ops.constant(1, np.int64))
-        return True
-
-    def tested(self, block: ir.Block) -> ir.Value | None:
-        """The test inside the condition block; None when it assigns, writes or checks something."""
-        writes = {s: slot.test for s, slot in self.storage_slots.items()}
-
-        def prepare() -> None:
-            for storage, value in writes.items():
-                Storage.write(storage, value)
-            for name, carried in self.carried.items():
-                if name in self.unset:
-                    self.variables.set(name, ABSENT)
-                if not carried.slots or carried.late is not None:
-                    continue
-                objects = [python_object(leaf) if slot is None else self.at_start(name, i, leaf, kind, slot.test)
-                           for i, (leaf, kind, slot) in enumerate(
-                               zip(carried.leaves(), carried.kinds, carried.slots, strict=True))]
-                self.variables.set(name, with_leaves(carried.entry, iter(objects)))
-
-        try:
-            with array_lists.standing_in(self):
-                branch = branches.run(block, self.test, self.variables, self.before, prepare)
-        except NameError as error:
-            if error.name in self.unset:
-                return None
-            raise
-        finally:
-            self.variables.restore(self.before)
-        same = all(writes.get(s) == v for s, v in branch.written.items())
-        if branch.states or branch.objects or branch.checks or branch.raised or not same:
-            return None
-        with ir.InsertionPoint(block):
-            return truth_of(branch.outcome)
-
     def is_known(self) -> bool:
         """Whether the body only computes with numbers known now, so that Python can do it."""
         known = {self.counter.body} if self.counter is not None else set()
@@ -563,7 +463,7 @@ class Loop:
 
     # -- after the loop
 
-    def finish(self, plans: dict[str, Plan], branch: Branch, checks: list[tuple[Slot, Callable]]) -> None:
+    def finish(self, plans: dict[str, Plan], branch: Branch, checks: list[loop_conditions.Check]) -> None:
         for storage, slot in self.storage_slots.items():
             if slot in self.slots:
                 Storage.write(storage, slot.result)
