@@ -5,7 +5,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from reactant.ir.context import building
-from reactant.kernels.indices import Affine, Indices, delinearised, divided, require_in_bounds
+from reactant.kernels.indices import Affine, Indices, divided, require_in_bounds
 from reactant.kernels.interpret import OutOfBounds
 
 
@@ -46,13 +46,8 @@ def test_affine(body: str, expected: str, bounds: tuple[int, int]) -> None:
         assert access.range == bounds and access.name == "x" and access.elements == 1000
 
 
-def test_delinearised() -> None:
-    with building():
-        module = parsed("%j = arith.muli %t, %c100 overflow<nsw> : index\n"
-                        "%k = arith.addi %j, %b overflow<nsw> : index\n%v = memref.load %x[%k] : memref<?xf32>", 10000)
-        access, = Indices(module).accesses()
-        assert [str(p) for p in delinearised(access.index, (100, 100)) or ()] == ["thread.x", "block.x"]
-        assert divided(Affine(7), 4, "floor") == Affine(1) and divided(Affine(-7), 4, "modulo") == Affine(1)
+def test_division_of_constants() -> None:
+    assert divided(Affine(7), 4, "floor") == Affine(1) and divided(Affine(-7), 4, "modulo") == Affine(1)
 
 
 LOAD = "%v = memref.load %x[%{}] : memref<?xf32>"

@@ -10,8 +10,6 @@ from jaxlib.mlir import ir
 from reactant.kernels.bases import bytes_of_type, constant_of
 
 PREDICATES = {name: number for number, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
-WRAPLESS = 1
-"""`overflow<nsw>` as a number."""
 NARROW_SOURCES = frozenset(("gpu.thread_id", "gpu.block_id"))
 
 

@@ -94,23 +94,6 @@ def divided(whole: Affine, divisor: int, kind: str) -> Affine:
     return out + atom if kind == "floor" else atom
 
 
-def delinearised(index: Affine, shape: Sequence[int]) -> tuple[Affine, ...] | None:
-    """A flat row-major index as one index per dimension: terms go to the dimension whose stride divides them best.
-
-    None where a term has no place. The parts are right only if each but the first stays within its dimension, which is
-    for the caller to ask of their ranges.
-    """
-    parts, rest = [], index
-    strides = [int(np.prod(shape[k + 1:], dtype=np.int64)) for k in range(len(shape))]
-    for stride in strides:
-        taken = Affine(0, tuple((a, c // stride) for a, c in rest.terms if c % stride == 0))
-        whole = rest.constant // stride if stride > 1 and abs(rest.constant) >= stride else 0
-        taken = taken + Affine(whole if stride > 1 else rest.constant)
-        rest = rest - taken * stride
-        parts.append(taken)
-    return None if rest.terms or rest.constant else tuple(parts)
-
-
 class Indices:
     """The accesses of one structured kernel."""
 

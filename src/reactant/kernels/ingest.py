@@ -215,7 +215,7 @@ class Ingest:
         if value.kind == "float":
             return [self.constant(value.of, kind.mlir())]
         if value.kind == "global":
-            return [self.address(value.of, kind)]
+            return [self.address(value.of)]
         if value.kind == "expression":
             return self.expression(kind, value)
         raise self.unsupported(f"a {value.kind} operand")
@@ -229,7 +229,7 @@ class Ingest:
     def null(self, kind: Type) -> str:
         return self.emit("", f"llvm.mlir.zero : {kind.mlir()}")
 
-    def address(self, name: str, kind: Type) -> str:
+    def address(self, name: str) -> str:
         if name not in self.module.globals:
             raise self.unsupported(f"the address of {name}")
         made = self.module.globals[name]

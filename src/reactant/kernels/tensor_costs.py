@@ -83,7 +83,7 @@ def _add_block(block: ir.Block, work: dict[str, float], turns: float, where: str
             for kind, count in dearest.items():
                 work[kind] += count
         elif name not in FREE and len(op.results) and isinstance(op.results[0].type, ir.RankedTensorType):
-            if where or not _is_fused(op, name):
+            if where or not _is_fused(name):
                 work["op" + where] += turns
             elif size(shape_of(op.results[0])) > LARGE:
                 work["fused op"] += 1
@@ -121,7 +121,7 @@ def _work_of(op: ir.Operation, name: str, where: str) -> list[tuple[str, float]]
     return [(kind, size(shape) * (1 if kind in ("gather", "sort") else unit))]
 
 
-def _is_fused(op: ir.Operation, name: str) -> bool:
+def _is_fused(name: str) -> bool:
     """Whether an operation is no launch of its own."""
     return KINDS.get(name, "elementwise") in _FUSED and name not in _ALONE
 

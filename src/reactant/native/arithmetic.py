@@ -368,12 +368,12 @@ def emit_integer_to_float(f: Function, op: ir.Operation) -> None:
         return
     wide = "float" if int(have[1:]) <= 16 else "double"
     if int(have[1:]) == 64:
-        operand = _clamped_for_half(f, operand, how, str(type_))
+        operand = _clamped_for_half(f, operand, how)
     made = f.let(f"{how} {have} {operand} to {wide}")
     f.define(op.results[0], narrowed(f, made, wide, type_))
 
 
-def _clamped_for_half(f: Function, operand: str, how: str, kind: str) -> str:
+def _clamped_for_half(f: Function, operand: str, how: str) -> str:
     """A 64-bit integer with the same nearest half, and few enough bits for a double: the lowest 16 of a large one only
     matter by whether they are zero."""
     low = f.let(f"icmp ne i64 {f.let(f'and i64 {operand}, 65535')}, 0")

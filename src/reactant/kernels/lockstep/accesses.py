@@ -186,7 +186,7 @@ def bounds_of(form: Form, domain: Domain, facts: Facts) -> Range:
     return low, high
 
 
-def with_remainders(form: Form, domain: Domain) -> Form:
+def with_remainders(form: Form) -> Form:
     """The same with c x - c d floor(x / d) as c times one number from 0 to d - 1 (an index that wraps around)."""
     for atom, c in form.terms:
         if not isinstance(atom, Division) or c % atom.divisor:
@@ -203,7 +203,7 @@ def split(form: Form, shape: Sequence[int], domain: Domain, facts: Facts = (),
           nearest: bool = False) -> list[Form] | None:
     """The index of each dimension of a row-major array; None where a form would leave its row."""
     found: list[Form] = []
-    form = with_remainders(form, domain) if len(shape) > 1 else form
+    form = with_remainders(form) if len(shape) > 1 else form
     for d in range(len(shape) - 1):
         stride = size(shape[d + 1:])
         whole, rest = [], []

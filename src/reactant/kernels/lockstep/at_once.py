@@ -91,7 +91,7 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
     if merged is not None and not _names_its_thread(machine, op, merged[0]):
         before = snapshot(machine)
         try:
-            return _as_larger_grid(machine, op, context, lower, upper, *merged)
+            return _as_larger_grid(machine, op, context, lower, *merged)
         except (Refused, KeyError):
             restore(machine, before)
     axis = Axis(f"turn{len(machine_records(machine))}", most, (9 + len(machine_records(machine)), machine.fresh()))
@@ -150,7 +150,7 @@ def _names_its_thread(machine: Machine, op: ir.Operation, axes: set[Axis]) -> bo
     return False
 
 
-def _as_larger_grid(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, axes: set[Axis],
+def _as_larger_grid(machine: Machine, op: ir.Operation, context: Context, lower: Form, axes: set[Axis],
                     turns: int) -> list[Value]:
     """A grid-stride loop without carried values is a launch of as many threads as there are turns in all."""
     records = machine_records(machine)

@@ -35,7 +35,7 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
     """`memref.atomic_rmw` and `memref.generic_atomic_rmw`; the result is the value before."""
     generic = op.name == "memref.generic_atomic_rmw"
     target, index = list(op.operands)[:2] if generic else list(op.operands)[1:3]
-    memory, form = machine.memory(target), machine.access(op, index, context)
+    memory, form = machine.memory(target), machine.access(index, context)
     kind, value = _of_body(machine, op) if generic else (KINDS[int(attr.decode(op.attributes["kind"]))], op.operands[0])
     used = any(True for _ in op.results[0].uses)
     try:
@@ -44,14 +44,14 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
         assert value is not None
         lanes = machine.lanes(value, context)
         if not used and kind != "assign":
-            note_write(machine, memory, form, context, lanes, kind)
+            note_write(machine, memory, form, context, kind)
             memory.combine(form, lanes, context, kind, identity(kind, lanes.dtype))
             return of_lanes(lanes, op.results[0].type)          # nobody reads it
         if injective(memory, form, context):
             return _one_each(machine, op, memory, form, context, kind, lanes)
         if machine.records:
             raise Refused("the value before an atomic is used in a loop that may run all its turns at once")
-        return of_lanes(values_before(machine, memory, form, lanes, context, kind), op.results[0].type)
+        return of_lanes(values_before(memory, form, lanes, context, kind), op.results[0].type)
     except OutOfRange as problem:
         from reactant.kernels.lockstep.machine import _outside
         raise _outside(op, problem, "writes") from None
@@ -98,7 +98,7 @@ def _one_each(machine: Machine, op: ir.Operation, memory: Memory, form: Form, co
         machine.values[block.arguments[0]] = of_lanes(old, type_)
         (found,) = machine.block_of(block, context)
         new = as_lanes(found, context.domain)
-    note_write(machine, memory, form, context, new)
+    note_write(machine, memory, form, context)
     memory.store(form, new, context)
     return of_lanes(old, type_)
 

@@ -6,7 +6,7 @@ compile time.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
@@ -305,5 +305,3 @@ def divisions(form: Form) -> list[Division]:
                       *(d for f in atom.condition.forms() for d in divisions(f))]
     return found
 
-
-Settle: TypeAlias = Callable[[Form], None]

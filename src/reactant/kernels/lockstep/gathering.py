@@ -40,7 +40,7 @@ def combined(kind: str, x: Lanes, y: Lanes, context: Context) -> Lanes:
     return apply(lambda a, b: combine(kind, a, b), [x, y], context.domain)
 
 
-def gathered(machine: Machine, op: ir.Operation, operands: list[Value], context: Context) -> Value:
+def gathered(op: ir.Operation, operands: list[Value], context: Context) -> Value:
     """An op on a partial result. Raises `NotAtOnce` where it is no reduction."""
     name = op.name
     if name == "arith.select" and isinstance(operands[0], Condition):
@@ -140,8 +140,7 @@ def note_read(machine: Machine, memory: Memory, form: Form, context: Context) ->
             record.accesses.setdefault(memory, []).append(Access(form, context, False))
 
 
-def note_write(machine: Machine, memory: Memory, form: Form, context: Context, value: Lanes,
-               combines: str | None = None) -> None:
+def note_write(machine: Machine, memory: Memory, form: Form, context: Context, combines: str | None = None) -> None:
     """A store, or an atomic that combines."""
     for record in machine_records(machine):
         record.accesses.setdefault(memory, []).append(Access(form, context, True, combines))

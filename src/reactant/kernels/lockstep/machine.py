@@ -217,7 +217,7 @@ class Machine:
             return handler(self, op, context)
         operands = [self.values[v] for v in op.operands]
         if any(isinstance(x, Partial) for x in operands):
-            return loops.gathered(self, op, operands, context)
+            return loops.gathered(op, operands, context)
         operands = kept_in_range(name.removeprefix("math."), operands, context, lambda: self.wanted(op.results[0]))
         known = INTEGERS.get(name) or FLOATS.get(name)
         if known is None:
@@ -265,7 +265,7 @@ class Machine:
         self.memories.append(found)
         return found
 
-    def access(self, op: ir.Operation, index: ir.Value, context: Context) -> Form:
+    def access(self, index: ir.Value, context: Context) -> Form:
         return self.settle(self.integer(index).form, context)
 
 
@@ -300,7 +300,7 @@ def _table(machine: Machine, op: ir.Operation, context: Context) -> Value:
 
 
 def _load(machine: Machine, op: ir.Operation, context: Context) -> Value:
-    memory, form = machine.memory(op.operands[0]), machine.access(op, op.operands[1], context)
+    memory, form = machine.memory(op.operands[0]), machine.access(op.operands[1], context)
     if memory.content is not None and form.known is not None and 0 <= form.known < memory.elements:
         return _of_table(memory.content[form.known], op.results[0].type)
     known = memory.number_at(form.known)
@@ -358,9 +358,9 @@ def _cases(machine: Machine, memory: Memory, form: Form, context: Context, depth
 
 
 def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
-    memory, form = machine.memory(op.operands[1]), machine.access(op, op.operands[2], context)
+    memory, form = machine.memory(op.operands[1]), machine.access(op.operands[2], context)
     value = machine.lanes(op.operands[0], context)
-    loops.note_write(machine, memory, form, context, value)
+    loops.note_write(machine, memory, form, context)
     try:
         before = memory.known_numbers()
         _stored(machine, memory, form, value, context)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine
 
 
-def values_before(machine: Machine, memory: Memory, form: Form, value: Lanes, context: Context, kind: str) -> Lanes:
+def values_before(memory: Memory, form: Form, value: Lanes, context: Context, kind: str) -> Lanes:
     """What each lane finds, if lanes combine `value` into memory one after the other."""
     window = window_of(form, context.domain)
     if window is not None and kind != "assign":
