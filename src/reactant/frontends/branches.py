@@ -321,6 +321,8 @@ class _Meeting:
         places = {}
         for storage in {**self.then.written, **self.orelse.written}:
             values = [branch.written.get(storage) for branch in (self.then, self.orelse)]
+            if {v for v in values if v is not None} == {storage.read()}:
+                continue        # a loop inside that only may have written it has put back what it was
             entry = storage.read() if any(v is None for v in values) or self.then.raised or self.orelse.raised else None
             values = [entry if v is None or branch.raised else v
                       for v, branch in zip(values, (self.then, self.orelse), strict=True)]

@@ -5,6 +5,7 @@ method, partial, class or callable object; or to the callable itself (C function
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import itertools
@@ -161,6 +162,8 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
     code = function.__code__
     if code.co_name == "wrapper" and code is _SINGLEDISPATCH and arguments:
         return call(function.dispatch(type(arguments[0])), *arguments, **keywords)
+    if code is _GENERATOR_CONTEXT:
+        return contextlib.contextmanager(functools.partial(call, function.__wrapped__))(*arguments, **keywords)
     trace = SESSION.trace
     converted = convert(function, catching=trace is not None and bool(trace.attempts))
     if converted is function and not is_converted(code):
@@ -168,6 +171,7 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
     return converted(*arguments, **keywords)
 
 
+_GENERATOR_CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__
 _SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
 
 

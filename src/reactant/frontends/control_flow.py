@@ -23,7 +23,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
-from reactant.frontends import array_lists, attempts, effects, operators
+from reactant.frontends import array_lists, attempts, effects, objects, operators
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
@@ -128,7 +128,7 @@ def contains(item: Any, container: Any) -> Any:
         for element in container:
             found = or_(found, lambda e=element: True if e is item else _python_bool(e == item))
         return found
-    return item in container
+    return objects.contains(item, container)
 
 
 def _in_range(item: Tensor, container: range) -> Any:

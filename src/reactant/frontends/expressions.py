@@ -25,6 +25,11 @@ def _is_truth(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
+def _is_literal(node: ast.expr) -> bool:
+    """Whether it is a number, or arithmetic on numbers."""
+    return all(isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)) for n in ast.walk(node))
+
+
 def _thunk(expression: ast.expr) -> ast.Lambda:
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(arguments, expression), expression)
@@ -154,7 +159,7 @@ class ExpressionConversion(ast.NodeTransformer):
             return self.visit(ast.copy_location(ast.With(node.items[:1], [inner]), node))
         before: list[ast.stmt] = []
         for item in node.items:
-            item.context_expr = self.visit(item.context_expr)
+            item.context_expr = at_location(operator_call("context", self.visit(item.context_expr)), item.context_expr)
             if item.optional_vars is not None and not isinstance(item.optional_vars, ast.Name):
                 held = self.temporary()
                 before = self.store(item.optional_vars, name(held), node)
@@ -270,19 +275,17 @@ class ExpressionConversion(ast.NodeTransformer):
     def _arithmetic(self, node: ast.expr) -> ast.expr:
         """An operand; only the outermost operator of an expression tells of the array that it made."""
         match node:
-            case ast.BinOp():
-                node.left, node.right = self._arithmetic(node.left), self._arithmetic(node.right)
-            case ast.UnaryOp() if not isinstance(node.op, ast.Not):
-                node.operand = self._arithmetic(node.operand)
+            case ast.BinOp() if not _is_literal(node):
+                operands = [self._arithmetic(node.left), self._arithmetic(node.right)]
+            case ast.UnaryOp() if not isinstance(node.op, ast.Not) and not _is_literal(node):
+                operands = [self._arithmetic(node.operand)]
             case _:
-                return self.visit(node)
-        return node
+                return node if _is_literal(node) else self.visit(node)
+        return at_location(operator_call(type(node.op).__name__, *operands), node)
 
     @staticmethod
     def _made(node: ast.expr) -> ast.expr:
-        known = all(isinstance(n, (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop))
-                    for n in ast.walk(node))
-        return node if known else at_location(operator_call("made", node), node)
+        return node if _is_literal(node) else at_location(operator_call("made", node), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         movable = _movable(node.values[1:])
@@ -314,8 +317,9 @@ class ExpressionConversion(ast.NodeTransformer):
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and _is_truth(node.comparators[0]):
                 call = at_location(operator_call("is_", left, right[0]), node)
                 return call if isinstance(node.ops[0], ast.Is) else at_location(operator_call("not_", call), node)
-            compared = ast.copy_location(ast.Compare(left, node.ops, right), node)
-            return compared if isinstance(node.ops[0], (ast.Is, ast.IsNot)) else self._made(compared)
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+                return ast.copy_location(ast.Compare(left, node.ops, right), node)
+            return self._made(at_location(operator_call(type(node.ops[0]).__name__, left, right[0]), node))
         if not movable:
             return ast.copy_location(ast.Compare(left, node.ops, right), node)
         steps: list[ast.expr] = [ast.Constant(type(node.ops[0]).__name__), right[0]]

@@ -20,9 +20,17 @@ INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior, "BitXor": operator.ixor,
     "BitAnd": operator.iand,
 }
-COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "MatMult": operator.matmul, "Div": operator.truediv,
+    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow, "LShift": operator.lshift,
+    "RShift": operator.rshift, "BitOr": operator.or_, "BitXor": operator.xor, "BitAnd": operator.and_,
+    "USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert,
     "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-    "GtE": operator.ge, "Is": operator.is_, "IsNot": operator.is_not,
+    "GtE": operator.ge,
+}
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    **{kind: lambda a, b, kind=kind: getattr(ag__, kind)(a, b) for kind in ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE")},
+    "Is": operator.is_, "IsNot": operator.is_not,
     "In": lambda a, b: ag__.contains(a, b), "NotIn": lambda a, b: ag__.not_(ag__.contains(a, b)),
 }
 
@@ -284,6 +292,11 @@ def refusals(*kinds: Callable[[], Any]) -> Any:
     return ()
 
 
+def context(manager: Any) -> Any:
+    """The context manager of a `with` statement."""
+    return manager
+
+
 def foreign_call(arguments: tuple, keywords: dict) -> None:
     """Code that is not converted is about to receive these arguments, and may change them."""
 
@@ -301,7 +314,8 @@ class Operators:
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
         self.assert_stmt, self.raised = assert_stmt, raised
         self.touch, self.catching, self.foreign_call = touch, catching, foreign_call
-        self.made, self.refusals = made, refusals
+        self.made, self.refusals, self.context = made, refusals, context
+        vars(self).update(ARITHMETIC)
         self.attempt, self.attempt_around, self.pending, self.resume = attempt, attempt_around, pending, resume
         self.interruption, self.call_in_attempt = interruption, call_in_attempt
         self.raise_, self.kept, self.shielded, self.matches = raise_, kept, shielded, matches

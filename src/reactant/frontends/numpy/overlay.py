@@ -18,7 +18,7 @@ import numpy as np
 
 from reactant import errors
 from reactant.errors import ConstantWriteError
-from reactant.frontends import calls, operators, source_map
+from reactant.frontends import calls, objects, operators, source_map
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import creation, families, implements, index_tricks, ordering, python_numbers, ufuncs
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
@@ -40,6 +40,7 @@ def install() -> None:
         calls.REPLACEMENTS[function] = _refuser(function)
     operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
                       made=_made, involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
+    objects.install(Tensor)
     errors.find_frames_with(source_map.user_frame)
     calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _call_numpy
     calls.KINDS[np.vectorize] = _call_vectorized
@@ -170,7 +171,7 @@ def _set_item(value: Any, container: Any, index: Any) -> None:
 def _inplace(kind: str, left: Any, right: Any) -> Any:
     if is_tracing() and _is_outside(left):
         raise ConstantWriteError()
-    return operators.INPLACE[kind](left, right)
+    return objects.inplace(kind, left, right)
 
 
 def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,204 @@
+"""Operators on objects of the user's classes: `a + b`, `-a`, `a < b`, `a in b`, `len(a)`, `with a:` run the methods of
+the classes as converted code, like any other call.
+
+Numbers and arrays take the short way at the top of each operator; the rest follows Python's own protocol.
+"""
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from types import FunctionType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import UnsupportedError
+from reactant.frontends import calls, operators
+from reactant.frontends.calls import call, convertible
+from reactant.frontends.operators import ag__
+
+PLAIN: set[type] = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset, range, slice, type,
+                    type(None), np.ndarray, *np.sctypeDict.values()}
+"""Types whose operators are Python's, NumPy's or ours."""
+
+ARRAYS: set[type] = {np.ndarray}
+"""Arrays: NumPy's operators take objects element by element."""
+
+
+def method_of(kind: type, name: str) -> FunctionType | None:
+    """What the class has under an operator's name, if that is the user's Python."""
+    method = None if kind in PLAIN else getattr(kind, name, None)
+    return method if type(method) is FunctionType and convertible(method) else None
+
+
+# ---- one operand -----------------------------------------------------------------------------------------------
+
+def _on_first(name: str, native: Callable) -> Callable:
+    """The operator or builtin, or what the class of its first operand has instead."""
+    def operate(operand: Any, /, *others: Any, **keywords: Any) -> Any:
+        if (method := method_of(type(operand), name)) is not None:
+            return call(method, operand, *others, **keywords)
+        return native(operand, *others, **keywords)
+    return operate
+
+
+UNARY = {"USub": _on_first("__neg__", operator.neg), "UAdd": _on_first("__pos__", operator.pos),
+         "Invert": _on_first("__invert__", operator.invert)}
+BUILTINS = {abs: "__abs__", len: "__len__", bool: "__bool__", float: "__float__", int: "__int__",
+            complex: "__complex__", round: "__round__", next: "__next__", iter: "__iter__", reversed: "__reversed__"}
+
+
+# ---- two operands ----------------------------------------------------------------------------------------------
+
+def _protocol(left: Any, right: Any, name: str, mirrored: str) -> Any:
+    """What Python does: the method of the left operand's class, then the right one's; NotImplemented where neither
+    takes it."""
+    a, b = type(left), type(right)
+    candidates = [(a, name, left, right), (b, mirrored, right, left)]
+    if a is b and name != mirrored and name not in _ORDERS:
+        candidates.pop()
+    elif a is not b and issubclass(b, a) and getattr(b, mirrored, None) is not getattr(a, mirrored, None):
+        candidates.reverse()
+    for kind, attribute, one, other in candidates:
+        numeric = kind in ARRAYS or issubclass(kind, np.generic)
+        if numeric and not _leaves_it(other, one):
+            raise UnsupportedError("An array cannot be combined with an object here: NumPy would make an array of "
+                                   "objects. Put the object first, or set __array_ufunc__ = None in its class.")
+        method = None if numeric else getattr(kind, attribute, None)
+        if method is not None:
+            result = (call if type(method) is FunctionType else _direct)(method, one, other)
+            if result is not NotImplemented:
+                return result
+    return NotImplemented
+
+
+def _direct(method: Callable, one: Any, other: Any) -> Any:
+    return method(one, other)
+
+
+def _leaves_it(other: Any, array: Any) -> bool:
+    """Whether NumPy's operators leave the work to the object."""
+    if getattr(array, "shape", ()) == ():
+        return True
+    ufunc = getattr(type(other), "__array_ufunc__", other)
+    return ufunc is None or (ufunc is other and getattr(other, "__array_priority__", 0.0) > 0.0)
+
+
+_SYMBOLS = {"Add": ("add", "+"), "Sub": ("sub", "-"), "Mult": ("mul", "*"), "MatMult": ("matmul", "@"),
+            "Div": ("truediv", "/"), "FloorDiv": ("floordiv", "//"), "Mod": ("mod", "%"),
+            "Pow": ("pow", "** or pow()"), "LShift": ("lshift", "<<"), "RShift": ("rshift", ">>"),
+            "BitOr": ("or", "|"), "BitXor": ("xor", "^"), "BitAnd": ("and", "&")}
+_COMPARISONS = {"Eq": ("eq", "eq", "=="), "NotEq": ("ne", "ne", "!="), "Lt": ("lt", "gt", "<"),
+                "LtE": ("le", "ge", "<="), "Gt": ("gt", "lt", ">"), "GtE": ("ge", "le", ">=")}
+_ORDERS = {f"__{name}__" for name, *_ in _COMPARISONS.values()}
+
+
+def _binary(stem: str, symbol: str) -> Callable[[Any, Any], Any]:
+    name, mirrored = f"__{stem}__", f"__r{stem}__"
+    native = getattr(operator, name)
+
+    def operate(left: Any, right: Any) -> Any:
+        a, b = type(left), type(right)
+        if a in PLAIN and b in PLAIN or method_of(a, name) is method_of(b, mirrored) is None:
+            return native(left, right)
+        result = _protocol(left, right, name, mirrored)
+        if result is NotImplemented:
+            raise TypeError(f"unsupported operand type(s) for {symbol}: '{a.__name__}' and '{b.__name__}'")
+        return result
+    return operate
+
+
+def _comparison(stem: str, mirror: str, symbol: str) -> Callable[[Any, Any], Any]:
+    name, mirrored = f"__{stem}__", f"__{mirror}__"
+    native = getattr(operator, name)
+
+    def operate(left: Any, right: Any) -> Any:
+        a, b = type(left), type(right)
+        if a in PLAIN and b in PLAIN or method_of(a, name) is method_of(b, mirrored) is None:
+            # `!=` of a class that says what `==` is
+            if stem == "ne" and a not in PLAIN and method_of(a, "__eq__") and a.__ne__ is object.__ne__:
+                equal = _protocol(left, right, "__eq__", "__eq__")
+                return left is not right if equal is NotImplemented else ag__.not_(equal)
+            return native(left, right)
+        result = _protocol(left, right, name, mirrored)
+        if result is not NotImplemented:
+            return result
+        if stem in ("eq", "ne"):
+            return (left is right) == (stem == "eq")
+        raise TypeError(f"'{symbol}' not supported between instances of '{a.__name__}' and '{b.__name__}'")
+    return operate
+
+
+BINARY = {kind: _binary(stem, symbol) for kind, (stem, symbol) in _SYMBOLS.items()}
+COMPARE = {kind: _comparison(*names) for kind, names in _COMPARISONS.items()}
+
+
+def inplace(kind: str, left: Any, right: Any) -> Any:
+    """`left kind= right`."""
+    a, b = type(left), type(right)
+    if a in PLAIN and b in PLAIN:
+        return operators.INPLACE[kind](left, right)
+    stem, symbol = _SYMBOLS[kind]
+    if (method := method_of(a, f"__i{stem}__")) is not None:
+        result = call(method, left, right)
+        if result is not NotImplemented:
+            return result
+    elif hasattr(a, f"__i{stem}__") or method_of(a, f"__{stem}__") is method_of(b, f"__r{stem}__") is None:
+        return operators.INPLACE[kind](left, right)
+    result = _protocol(left, right, f"__{stem}__", f"__r{stem}__")
+    if result is NotImplemented:
+        raise TypeError(f"unsupported operand type(s) for {symbol.split()[0]}=: '{a.__name__}' and '{b.__name__}'")
+    return result
+
+
+def contains(item: Any, container: Any) -> Any:
+    if (method := method_of(type(container), "__contains__")) is not None:
+        return calls.REPLACEMENTS.get(bool, bool)(call(method, container, item))
+    return item in container
+
+
+def _sum(items: Any, /, start: Any = 0) -> Any:
+    if isinstance(items, Iterator):
+        items = list(items)
+    if type(items) in (list, tuple) and not all(type(i) in PLAIN for i in items):
+        return functools.reduce(BINARY["Add"], items, start)
+    return builtins.sum(items, start)
+
+
+# ---- with ------------------------------------------------------------------------------------------------------
+
+class _Context:
+    """A context manager of a user's class; entering and leaving it are calls."""
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    def __enter__(self) -> Any:
+        return call(type(self.manager).__enter__, self.manager)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> Any:
+        return call(type(self.manager).__exit__, self.manager, kind, error, trace)
+
+
+def context(manager: Any) -> Any:
+    """The context manager of a `with` statement."""
+    kind = type(manager)
+    whole = method_of(kind, "__enter__") is not None and method_of(kind, "__exit__") is not None
+    return _Context(manager) if whole else manager
+
+
+def install(tensor: type) -> None:
+    """Put the operators in place, behind those that are there. Done once, by the overlay."""
+    PLAIN.add(tensor)
+    ARRAYS.add(tensor)
+    operators.install(**UNARY, **BINARY, **COMPARE, context=context)
+    for function, name in BUILTINS.items():
+        calls.REPLACEMENTS[function] = _on_first(name, calls.REPLACEMENTS.get(function, function))
+    calls.REPLACEMENTS[sum] = _sum
+    for kind, (stem, _) in _SYMBOLS.items():
+        calls.REPLACEMENTS[getattr(operator, f"__{stem}__")] = BINARY[kind]
+    for kind, (stem, *_) in _COMPARISONS.items():
+        calls.REPLACEMENTS[getattr(operator, f"__{stem}__")] = COMPARE[kind]
