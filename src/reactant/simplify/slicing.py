@@ -58,6 +58,23 @@ def _only_read_in_pieces(value: ir.Value) -> bool:
     return True
 
 
+def _read_in_full(value: ir.Value) -> bool:
+    """Whether slices, which are all that reads a value, take everything of it together."""
+    return users(value) > 1 and sum(size(shape_of(use.owner.result)) for use in uses(value)) == size(shape_of(value))
+
+
+def _is_put_together(value: ir.Value, depth: int = 6) -> bool:
+    """Whether a part of a value may be made of what it was put together from."""
+    made = producer(value)
+    if made is None or not depth:
+        return False
+    return made.name in PUT_TOGETHER or made.name in POINTWISE and any(
+        _is_put_together(v, depth - 1) for v in made.operands)
+
+
+PUT_TOGETHER = ("stablehlo.concatenate", "stablehlo.pad", "stablehlo.dynamic_update_slice")
+
+
 # ---- slice ---------------------------------------------------------------------------------------------------------
 
 @rewrite(match.slice(x), example=lambda a: ops.create("stablehlo.slice", [(v := a(2, 3)).type], [v], {
@@ -112,12 +129,15 @@ def slice_of_flattening(b, x, starts, limits, strides):
          example=(lambda a: ops.slice(ops.add(a(6), a(6)), (1,), (6,), (2,)),
                   lambda a: ops.slice(ops.select(a(dtype="bool"), a(6), a(6)), (1,), (3,)),
                   lambda a: ops.slice(ops.negate(a(6)), (1,), (3,)),
-                  lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (3,), (6,))]),
-         counter=lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (5,)), ops.slice(v, (1,), (6,))])
+                  lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (4,), (6,))],
+                  lambda a: [ops.slice(v := ops.negate(ops.abs(ops.concatenate([a(3), a(3)], 0))), (0,), (3,)),
+                             ops.slice(v, (3,), (6,))]),
+         counter=(lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (5,)), ops.slice(v, (1,), (6,))],
+                  lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (3,), (6,))]))
 def slice_of_pointwise(b, xs, t, starts, limits, strides, result_shape):
     """slice(f(x, y)) = f(slice(x), slice(y))"""
-    if not _only_read_in_pieces(b):
-        return None
+    if not _only_read_in_pieces(b) or _read_in_full(b) and not any(map(_is_put_together, xs)):
+        return None         # in full there is nothing to gain but more ops, unless slices of operands are at hand
     return t.build([_piece(v, starts, limits, strides, result_shape) if shape_of(v) else v for v in xs], result_shape)
 
 

@@ -17,8 +17,8 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.bounds import least
-from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
-from reactant.rewrite import Site, match, once, rewrite, splat, uses, variables
+from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size, tensor_type
+from reactant.rewrite import Site, match, once, producer, rewrite, splat, users, uses, variables
 from reactant.simplify.target_costs import costs
 
 x, y, numbers, d, p = variables("x y numbers d p")
@@ -72,6 +72,17 @@ def index_slice(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...]
     low = [index.get(d, 0) for d in range(len(extents))]
     high = [index[d] + 1 if d in index else n for d, n in enumerate(extents)]
     return ops.reshape(ops.slice(operand, low, high), shape)
+
+
+def _term(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...], depth: int = 50) -> ir.Value:
+    """`index_slice`, of what element-wise ops are applied to where nothing else reads their results: XLA:CPU fuses one
+    slice with what is done to it, several slices of one result it reads from memory."""
+    made = producer(operand)
+    if made is None or made.name not in ops.ELEMENTWISE or users(operand) != 1 or not depth:
+        return index_slice(operand, index, shape)
+    parts = [_term(v, index, shape, depth - 1) if shape_of(v) else v for v in made.operands]
+    attributes = {name: made.op.attributes[name] for name in made.op.attributes}
+    return ops.create(made.name, [tensor_type(shape, dtype_of(operand))], parts, attributes).result
 
 
 _for_loops = [False]
@@ -140,7 +151,7 @@ def reduce_of_short_dimensions(site: Site):
         return None
     total = None if is_identity(name, init) else ops.broadcast_in_dim(init, result, ())
     for index in product(*(range(extents[d]) for d in dimensions)):
-        part = index_slice(operand, dict(zip(dimensions, index, strict=True)), result)
+        part = _term(operand, dict(zip(dimensions, index, strict=True)), result)
         total = part if total is None else apply(name, total, part)
     return total
 
