@@ -321,3 +321,37 @@ def test_an_update_that_is_several_results_of_a_branch_is_made_once(taken):
     x = a + 2 * b
     expected = [x + [0, -5, -5, 0]] * 3 if taken else [a, b, x]
     np.testing.assert_array_equal(found, expected)
+
+
+INCLUSIVE = """
+func.func @main(%x: tensor<8x600xf64>, %n: tensor<i64>) -> tensor<8x600xf64> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %most = stablehlo.constant dense<7> : tensor<i64>
+  %m = stablehlo.clamp %zero, %n, %most : tensor<i64>
+  %r:2 = stablehlo.while(%k = %zero, %a = %x) : tensor<i64>, tensor<8x600xf64>
+  cond {
+    %c = stablehlo.compare LE, %k, %m : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %last = stablehlo.broadcast_in_dim %m, dims = [] : (tensor<i64>) -> tensor<8x600xi64>
+    %turn = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<i64>) -> tensor<8x600xi64>
+    %before = stablehlo.compare LT, %turn, %last : (tensor<8x600xi64>, tensor<8x600xi64>) -> tensor<8x600xi1>
+    %turned = stablehlo.reverse %a, dims = [1] : tensor<8x600xf64>
+    %b = stablehlo.negate %turned : tensor<8x600xf64>
+    %d = stablehlo.add %turned, %turned : tensor<8x600xf64>
+    %w = stablehlo.select %before, %b, %d : tensor<8x600xi1>, tensor<8x600xf64>
+    %k1 = stablehlo.add %k, %one : tensor<i64>
+    stablehlo.return %k1, %w : tensor<i64>, tensor<8x600xf64>
+  }
+  return %r#1 : tensor<8x600xf64>
+}"""
+
+
+def test_a_loop_that_runs_to_its_limit_inclusively():
+    """The last turn, in which the counter is the limit, is none in which it is less."""
+    with building():
+        module = modules.parse(INCLUSIVE)
+    x = np.arange(4800.0).reshape(8, 600)
+    result, = run(module, [x, np.array(3)])
+    assert_same(result.reshape(x.shape), -2 * x)

@@ -19,7 +19,8 @@ from reactant.loopnests.strips import _depends, scalars_alone, write_while
 from reactant.loopnests.writer import parallel_end
 
 if TYPE_CHECKING:
-    from reactant.loopnests.control import Compiler, Slot
+    from reactant.loopnests.control import Compiler
+    from reactant.loopnests.counters import Slot
 
 LANES = 8
 """Columns that make their turns together: each is a chain of operations that wait for one another."""
@@ -192,7 +193,7 @@ class Columns:
             rest = iter(inside)
             for s in self.scalars:
                 c.bind(s.argument, c._from_names(s.init.dtype, rest))
-                c._bounded(s)
+                c.bound_counter(s)
             self._new_versions()
             self._turn(index, d, lanes)
             yields = [a.name(n) for s in self.scalars for n in c._numbers(s.returned)]

@@ -5,15 +5,15 @@ A carried array whose next content cannot be written over it gets a second buffe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from reactant.loopnests.affine import ZERO, linear
-from reactant.loopnests.buffers import Buffers, Frame, NotCompiled
+from reactant.loopnests.buffers import Frame, NotCompiled
+from reactant.loopnests.counters import Counters, Slot, slots_of
 from reactant.loopnests.elements import Buffer
-from reactant.loopnests.graph import Block, Node, decoded
+from reactant.loopnests.graph import Block, Node
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import SMALL, Planner, Root, Step, results_of
@@ -21,27 +21,8 @@ from reactant.loopnests.tiles import chain_at, emit_chain
 from reactant.loopnests.writer import type_of
 
 
-@dataclass(eq=False)
-class Slot:
-    """A value carried by a loop."""
-
-    argument: Node
-    init: Node
-    returned: Node
-    result: Node
-    condition_argument: Node
-    invariant: bool = False
-    rotates: bool = False
-    buffer: Buffer | None = None
-
-
-class Compiler(Buffers):
+class Compiler(Counters):
     """Writes one function."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ranges: dict[Node, tuple[int, int]] = {}
-        self.limits: dict[Node, tuple[Node, int]] = {}
 
     # ---- blocks
 
@@ -257,7 +238,7 @@ class Compiler(Buffers):
     def _while(self, node: Node, destinations: dict[Node, Buffer]) -> None:
         from reactant.loopnests.columns import emit_columns
         from reactant.loopnests.strips import emit_strips
-        slots = self.slots(node)
+        slots = slots_of(node)
         self.learn_counters(node, slots)
         if emit_strips(self, node, slots, destinations) or emit_columns(self, node, slots, destinations):
             return
@@ -284,62 +265,6 @@ class Compiler(Buffers):
             if buffer.name not in self.w.level:
                 self.w.define(buffer.name, 0)
                 self.free.setdefault((buffer.dtype, buffer.size), []).append(buffer)
-
-    def slots(self, node: Node) -> list[Slot]:
-        """What a loop carries."""
-        condition, body = node.blocks
-        return [Slot(a, i, r, out, c, invariant=r is a) for a, i, r, out, c in
-                zip(body.arguments, node.operands, body.returned, node.results, condition.arguments, strict=True)]
-
-    def learn_counters(self, node: Node, slots: Sequence[Slot]) -> None:
-        """Ranges of integers that a loop counts with, where the condition bounds them."""
-        condition = node.blocks[0]
-        tests, stack = [], [condition.returned[0]]
-        while stack:
-            test = stack.pop()
-            if test.kind == "and" or test.kind == "select" and test.operands[2] is test.operands[0]:
-                stack += test.operands[:2]
-            elif test.kind == "compare":
-                tests.append(test)
-        for slot in slots:
-            step = _step_of(slot)
-            start = self._known_range(slot.init)
-            if step is None or start is None:
-                continue
-            for test in tests:
-                left, right = test.operands
-                direction = decoded(test, "comparison_direction")
-                if left is not slot.condition_argument:
-                    left, right = right, left
-                    direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, direction)
-                limit = self._known_range(right)
-                if left is not slot.condition_argument or limit is None:
-                    continue
-                if step > 0 and direction in ("LT", "LE", "NE") and (direction != "NE" or step == 1):
-                    last = limit[1] - (direction != "LE")
-                    self.limits[slot.argument] = (right, -1)
-                    self.ranges[slot.argument] = (start[0], max(last, start[0]))
-                    self.ranges[slot.condition_argument] = (start[0], max(last + step, start[1]))
-                elif step < 0 and direction in ("GT", "GE"):
-                    last = limit[0] + (direction == "GT")
-                    self.ranges[slot.argument] = (min(last, start[1]), start[1])
-                    self.ranges[slot.condition_argument] = (min(last + step, start[0]), start[1])
-
-    def _known_range(self, node: Node) -> tuple[int, int] | None:
-        if node.shape or node.dtype.kind not in "iu":
-            return None
-        if node.kind == "constant" and node.splat is not None:
-            return int(node.splat), int(node.splat)
-        if node in self.ranges:
-            return self.ranges[node]
-        bound = self.e.bound.get(node)
-        if bound is None and node.block in [f.block for f in self.frames] and node.kind != "argument":
-            bound = self.e.at(node, ())
-        if bound is not None and bound.affine is not None:
-            low, high = self.w.facts.range(bound.affine)
-            if abs(low) < 1 << 40 and abs(high) < 1 << 40:
-                return low, high
-        return None
 
     def _place_slots(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
         """A buffer for each carried array, with its first content."""
@@ -466,7 +391,7 @@ class Compiler(Buffers):
         for s in numbers:
             self.bind(s.condition_argument if before else s.argument, self._from_names(s.init.dtype, rest))
             if not before:
-                self._bounded(s)
+                self.bound_counter(s)
         for s in slots:
             if not s.init.shape or s.buffer is None:
                 continue
@@ -479,20 +404,6 @@ class Compiler(Buffers):
                 buffer.version += 1
                 buffer.level = self.w.depth
             self.e.storage[s.condition_argument if before else s.argument] = buffer
-
-    def _bounded(self, slot: Slot) -> None:
-        """What the loop's start and condition say of a counter, as expressions."""
-        place = self.e.bound[slot.argument].affine
-        if place is None or slot.argument not in self.limits:
-            return
-        name = place.terms[0][0]
-        limit, offset = self.limits[slot.argument]
-        start, end = (self.e.at(n, ()).affine for n in (slot.init, limit))
-        low, high = (start, end) if offset < 0 else (end, start)
-        if low is not None:
-            self.w.facts.lower[name] = low + (offset if offset > 0 else 0)
-        if high is not None:
-            self.w.facts.upper[name] = high + (offset if offset < 0 else 0)
 
     def _rotate(self, slots: Sequence[Slot], rotating: Sequence[Slot], frame: Frame,
                 final: bool) -> tuple[list[str], list[str], list[str], list[str]]:
@@ -596,16 +507,3 @@ def _replaced(line: str, name: str, new: str) -> str:
     for part in parts[1:]:
         made += (name if part[:1].isalnum() or part[:1] == "_" else new) + part
     return made
-
-
-def _step_of(slot: Slot) -> int | None:
-    """The number a slot grows by every turn."""
-    made = slot.returned
-    if slot.init.shape or slot.init.dtype.kind not in "iu" or made.kind not in ("add", "subtract"):
-        return None
-    left, right = made.operands
-    if made.kind == "add" and right is slot.argument:
-        left, right = right, left
-    if left is not slot.argument or right.splat is None:
-        return None
-    return int(right.splat) if made.kind == "add" else -int(right.splat)

@@ -20,7 +20,8 @@ from reactant.loopnests.plan import Planner, flat_tree, is_root
 from reactant.loopnests.writer import Writer
 
 if TYPE_CHECKING:
-    from reactant.loopnests.control import Compiler, Slot
+    from reactant.loopnests.control import Compiler
+    from reactant.loopnests.counters import Slot
 
 LEAST = 16
 """Elements from which strips are worth while."""
