@@ -454,3 +454,79 @@ def test_one_place_is_read_before_and_after_another_thread_writes_it(way):
     launched(pass_on, way, 1, 8, x, 3)
     _passed_on(expected, 3)
     np.testing.assert_array_equal(x, expected)
+
+
+# ---- integers that every turn of a loop makes out of themselves, and out of floats ---------------------------------
+
+STATES = r"""
+extern "C" __global__ void states(int *x, int *y, int *z) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, s = i % 5, c = 0;
+    for (int k = 0; k < 12; k++) {
+        switch (s) {
+            case 0: s = 2; break;
+            default: s = 1; c += 100; break;
+            case 1: s = 4;
+            case 2: c++; s = s == 4 ? 3 : 0; break;
+            case 3: c += 10; s = 7; continue;
+        }
+        c += s;
+    }
+    x[i] = c;
+    int v = i;
+    for (int k = 0; k < 24; k++) { v = (v * 5 + 3) % 17; if (v == 4) v = 9; }
+    y[i] = v;
+    bool a = i % 2, b = i % 3 == 0, d = i > 7;
+    for (int k = 0; k < 20; k++) { bool t = (a && b) || (!d && a != b); a = b; b = d; d = t != (k % 2); }
+    z[i] = a + 2 * b + 4 * d;
+}"""
+
+
+def _states(i):
+    s, c = i % 5, 0
+    for _ in range(12):
+        if s == 3:
+            c, s = c + 10, 7
+            continue
+        if s == 0:
+            s = 2
+        elif s in (1, 2):
+            c, s = c + 1, 3 if s == 1 else 0
+        else:
+            c, s = c + 100, 1
+        c += s
+    v = i
+    for _ in range(24):
+        v = (v * 5 + 3) % 17
+        v = 9 if v == 4 else v
+    a, b, d = bool(i % 2), i % 3 == 0, i > 7
+    for k in range(20):
+        a, b, d = b, d, ((a and b) or (not d and a != b)) != (k % 2)
+    return c, v, a + 2 * b + 4 * d
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_what_depends_on_itself_does_not_grow_with_the_turns(way):
+    """The form of a state would double in every turn; the first of these took hours."""
+    found = [np.zeros(64, np.int32) for _ in range(3)]
+    reactant.kernel(reactant.cuda.load(STATES).states, lower=way)[2, 32](*found)
+    np.testing.assert_array_equal(np.stack(found, 1), [_states(i) for i in range(64)])
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_floats_beyond_integers(way):
+    """As PTX converts: NaN is 0, beyond the limits is the limit; fewer than 32 bits are the low ones."""
+    module = reactant.cuda.load("""extern "C" __global__ void k(const double *x, int *a, unsigned *b, long long *c,
+            unsigned long long *d, unsigned char *e, signed char *f, unsigned short *g) {
+        int i = threadIdx.x; a[i] = (int)x[i]; b[i] = (unsigned)x[i]; c[i] = (long long)x[i];
+        d[i] = (unsigned long long)x[i]; e[i] = (unsigned char)x[i]; f[i] = (signed char)x[i];
+        g[i] = (unsigned short)x[i]; }""")
+    x = np.array([np.nan, np.inf, -np.inf, 1e20, -1e20, 3.7, -3.7, 300.0, -0.5, 2.0**31, -2.0**31 - 1, 2.0**32, 1e10,
+                  9.3e18])
+    kinds = [("i4", 32), ("u4", 32), ("i8", 64), ("u8", 64), ("u1", 32), ("i1", 32), ("u2", 32)]
+    found = [np.zeros(len(x), kind) for kind, _ in kinds]
+    reactant.kernel(module.k, lower=way)[1, len(x)](x, *found)
+    for (kind, bits), result in zip(kinds, found, strict=True):
+        low, high = (0, 2**bits - 1) if kind[0] == "u" else (-2**(bits - 1), 2**(bits - 1) - 1)
+        whole = [0 if v != v else low if v <= low else high if v >= high else int(v) for v in x]
+        size = 8 * result.dtype.itemsize
+        np.testing.assert_array_equal(result.view(f"u{size // 8}"), [w % 2**size for w in whole], err_msg=kind)

@@ -390,8 +390,9 @@ def emit_float_to_integer(f: Function, op: ir.Operation) -> None:
     if "native.fits" in op.attributes:      # vector code; LLVM makes the general form one number at a time
         f.define(op.results[0], f.let(f"{op.name[6:]} {wide} {operand} to {want}"))
         return
-    name = f"llvm.{op.name[6:]}.sat.{want}.{SUFFIX[wide]}"
-    f.define(op.results[0], f.intrinsic(name, want, [(wide, operand)]))
+    made = "i32" if want in ("i8", "i16") else want         # a GPU converts to 32 bits and keeps the low ones
+    whole = f.intrinsic(f"llvm.{op.name[6:]}.sat.{made}.{SUFFIX[wide]}", made, [(wide, operand)])
+    f.define(op.results[0], whole if made == want else f.let(f"trunc {made} {whole} to {want}"))
 
 
 @emits("arith.bitcast")

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #define __global__
+#define __host__
 #define __device__ static inline
 #define __shared__ static
 #define __constant__ static
@@ -170,7 +171,7 @@ static double rsqrt(double x) { return 1 / sqrt(x); }
 static float __fdividef(float x, float y) { return x / y; }
 static float __saturatef(float x) { return fminf(fmaxf(x, 0), 1); }
 #define VECTORS(T, name) \
-    struct name##2 { T x, y; }; struct name##3 { T x, y, z; }; struct alignas(4 * sizeof(T)) name##4 { T x, y, z, w; }; \
+    struct name##2 { T x, y; }; struct name##3 { T x, y, z; }; struct alignas(sizeof(T) > 4 ? 16 : 4 * sizeof(T)) name##4 { T x, y, z, w; }; \
     static name##2 make_##name##2(T x, T y) { return {x, y}; } \
     static name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
     static name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }

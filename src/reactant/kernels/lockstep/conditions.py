@@ -33,6 +33,11 @@ class Condition:
         """The truth, where it is the same for all lanes and known now."""
         return None
 
+    @property
+    def size(self) -> int:
+        """Like a form's."""
+        return 1 + sum(form.size for form in self.forms())
+
     def axes(self) -> set[Axis]:
         raise NotImplementedError
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -115,8 +116,21 @@ class Form:
         """The number, where the form is one."""
         return None if self.terms else self.constant
 
+    @cached_property
+    def size(self) -> int:
+        """Atoms in it, those inside of atoms too: what looking at all of it costs."""
+        return 1 + sum(_size_of_atom(atom) for atom, _ in self.terms)
+
     def coefficient(self, atom: Atom) -> int:
         return next((c for a, c in self.terms if a == atom), 0)
+
+
+def _size_of_atom(atom: Atom) -> int:
+    if isinstance(atom, Division):
+        return 1 + atom.form.size
+    if isinstance(atom, Choice):
+        return 1 + atom.condition.size + atom.chosen.size + atom.other.size
+    return 1
 
 
 def of_atom(atom: Atom) -> Form:

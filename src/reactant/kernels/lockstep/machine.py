@@ -48,6 +48,7 @@ from reactant.kernels.lockstep.values import (
     as_lanes,
     constant,
     dtype_of_type,
+    flat,
     is_integer,
     of_lanes,
     width_of,
@@ -208,7 +209,8 @@ class Machine:
         if found is None:
             return
         results = found if isinstance(found, (list, tuple)) else [found]
-        self.values.update(zip(op.results, results, strict=True))
+        for result, value in zip(op.results, results, strict=True):
+            self.values[result] = flat(value, result.type, context.domain)
 
     def _result(self, op: ir.Operation, context: Context) -> Any:
         name = op.name

@@ -93,19 +93,20 @@ def _integer_power(x: ir.Value, n: ir.Value) -> ir.Value:
 
 
 def _whole(signed: bool) -> Handler:
+    """As on a GPU: NaN is 0, beyond the limits of 32 (64) bits is the limit, fewer bits are the low ones."""
     def handler(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
         width = width_of(op.results[0].type)
         dtype = integer_dtype(width) if width > 1 else np.dtype(np.int32)
 
         def build(x: ir.Value) -> ir.Value:
-            if width == 1:
-                return ops.compare(ops.convert(x, dtype), 0, "NE")
-            if signed:
-                return ops.convert(x, dtype)
+            if signed or width == 1:
+                whole = ops.convert(x, np.int64 if width == 64 else np.int32)
+                return ops.compare(whole, 0, "NE") if width == 1 else ops.convert(whole, dtype)
             if width < 64:
-                return ops.convert(ops.convert(x, np.int64), dtype)
+                whole = ops.convert(x, np.int64)
+                return ops.convert(ops.minimum(ops.maximum(whole, 0), (1 << 32) - 1), dtype)
             positive = ops.bitcast_convert(ops.convert(x, np.uint64), np.int64)
-            return ops.select(ops.compare(x, 0.0, "LT"), ops.convert(x, np.int64), positive)
+            return ops.select(ops.compare(x, 0.0, "GT"), positive, ops.splat(0, positive))
         return elementwise(build, op, operands, domain)
     return handler
 

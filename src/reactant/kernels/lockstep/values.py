@@ -109,6 +109,22 @@ def as_lanes(value: Value, domain: Domain) -> Lanes:
     raise Refused("memory is used as a value")
 
 
+NESTED = 400
+"""Size of forms and conditions beyond which they become tensors: what depends twice on itself in every turn of a loop
+(the state of a `switch`, a remainder) would double its form each time."""
+
+
+def flat(value: Value, type_: ir.Type, domain: Domain) -> Value:
+    """The value, as lanes where its form is too large."""
+    if isinstance(value, Integer) and value.form.size > NESTED:
+        bounds = range_of(value.form, domain)
+        known = bounds if within(bounds, *limits(value.width)) else None
+        return of_lanes(as_lanes(value, domain), type_, known)
+    if isinstance(value, Condition) and value.size > NESTED:
+        return of_lanes(as_lanes(value, domain), type_)
+    return value
+
+
 def is_static_value(value: Value) -> bool:
     if isinstance(value, Integer):
         return is_static(value.form)
