@@ -60,13 +60,13 @@ class TileNest(Nest):
         self.first = self.last = number(0)
         self.asked: set[Buffer] = set()
 
-    def _loop(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]],
-              accumulators: dict[Root, list[Any]], parallel: bool) -> dict[Root, list[Any]]:
+    def loop(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]],
+             accumulators: dict[Any, list[Any]], parallel: bool) -> dict[Any, list[Any]]:
         if d == 0:
             low, high = piece.low.constant, piece.high.constant
             piece = Piece(self.e.clamped(self.first, low, high), self.e.clamped(self.last, low, high), piece.range)
         if d == 0 or d != len(self.shape) - 1 or self.e.on_load is not None:
-            return super()._loop(d, piece, index, pieces, accumulators, parallel)
+            return super().loop(d, piece, index, pieces, accumulators, parallel)
         loads: dict[tuple[Buffer, Affine], int] = {}
 
         def loaded(buffer: Buffer, place: Affine) -> None:
@@ -75,7 +75,7 @@ class TileNest(Nest):
                 loads[buffer, rest] = max(place.constant, loads.get((buffer, rest), place.constant))
         self.e.on_load = loaded
         try:
-            made = super()._loop(d, piece, index, pieces, accumulators, parallel)
+            made = super().loop(d, piece, index, pieces, accumulators, parallel)
         finally:
             self.e.on_load = None
         for (buffer, rest), last in loads.items():
