@@ -110,3 +110,14 @@ def test_arguments_that_do_not_fit():
         loaded(X)
     with pytest.raises(TypeError, match=r"not float32\[9\]"):
         loaded(X.astype(np.float32), 0.25)
+
+
+def test_one_export_gives_every_form():
+    """Writing one form leaves the program as it is for the next."""
+    export = reactant.export(smooth, X, 0.25)
+    first = export.text()
+    artifact = export.stablehlo()
+    assert export.text() == first and export.stablehlo() == artifact
+    assert_smooth(reactant.load(export.text())(X, 0.25))
+    with jax.enable_x64(True):
+        assert_smooth(export.jax().call(X, 0.25))

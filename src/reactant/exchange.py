@@ -114,7 +114,8 @@ class Export:
         return stablehlo.artifact(self.module, version)
 
     def jax(self, platforms: Sequence[str] | None = None) -> jax.export.Exported:
-        """A `jax.export` artifact over flat arrays, for some platforms ("cpu", "cuda", "tpu"; default: this one)."""
+        """A `jax.export` artifact over flat arrays, for some platforms ("cpu", "cuda", "tpu"; default: this one). Its
+        `serialize()` needs the package flatbuffers (`pip install flatbuffers`), its `call` does not."""
         with X64():
             return jax.export.export(self._function(), platforms=platforms)(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.body.inputs))

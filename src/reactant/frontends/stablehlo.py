@@ -48,7 +48,8 @@ def artifact(module: ir.Module, version: str | None = None) -> bytes:
     target = stablehlo.get_minimum_version() if version is None else version
     with building():
         try:
-            return stablehlo.serialize_portable_artifact(module, target)
+            # a clone: what is serialized is made VHLO in place
+            return stablehlo.serialize_portable_artifact(modules.clone(module), target)
         except (ir.MLIRError, ValueError) as error:
             raise ReactantError(f"The program cannot be written for StableHLO {target}: {error}") from None
 
