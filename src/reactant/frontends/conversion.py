@@ -35,6 +35,7 @@ from reactant.frontends.expressions import ExpressionConversion
 from reactant.frontends.jumps import contains
 from reactant.frontends.liveness import arguments_of
 from reactant.frontends.matching import MatchLowering
+from reactant.frontends.named import NamedLowering
 from reactant.frontends.operators import ag__
 from reactant.frontends.outlining import convert_function_body
 
@@ -168,7 +169,7 @@ def _converted_code(function: FunctionType, catching: bool) -> CodeType:
         _Mangling(class_name).visit(node)
     node = _ExplicitSuper().visit(node)
     namer = itertools.count(1)
-    node = MatchLowering(namer).visit(node)
+    node = NamedLowering(namer).visit(MatchLowering(namer).visit(node))
     checked = frozenset() if _uses_locals(node) else convert_function_body(node, namer, catching)
     node = ExpressionConversion(checked, namer).visit(node)
     return _compiled(node, code)

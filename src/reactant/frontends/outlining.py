@@ -35,7 +35,8 @@ def convert_function_body(function: ast.FunctionDef, namer: Iterator[int], catch
     for nested in nested_functions(function.body):
         hoisted |= convert_function_body(nested, namer, inside)
     if not jumps.keeps_jumps(function):
-        function.falls_off = jumps.falls_off(function.body)
+        if not hasattr(function, "falls_off"):      # `named` has looked before
+            function.falls_off = jumps.falls_off(function.body)
         handlers.lower(function, namer, catching)
     statements = function.body
     declared = _declarations(statements)
