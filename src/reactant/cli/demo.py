@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("skimage", "PIL"):
             raise
-        raise UsageError(f"the demo needs {error.name}: pip install 'reactant-py[demo]'") from None
+        raise UsageError(f"the demo needs {error.name}: pip install scikit-image pillow") from None
     output = options.output or demo.OUTPUT
     if not output.absolute().parent.is_dir():
         raise UsageError(f"cannot write '{output}': there is no folder '{output.parent}'")

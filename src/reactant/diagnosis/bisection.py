@@ -36,7 +36,7 @@ class Bisection:
 
     def __str__(self) -> str:
         if not self.difference:
-            return f"Nothing differs after {self.rewrites} rewrites."
+            return f"Nothing differs after {self.rewrites} rewrite{'s' * (self.rewrites != 1)}."
         if self.rewrite is None:
             return f"The pass '{self.changed_by}' changes the results, without any rewrite.\n  {self.difference}"
         lines = [f"Rewrite {self.number} of {self.rewrites} changes the results: rule '{self.rewrite.rule}'"

@@ -55,9 +55,8 @@ def _packaged() -> Path:
     """The folder of the ziglang package."""
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
-        raise UnsupportedError("Compiling C and CUDA C++ needs clang: pip install 'reactant-py[cuda]', or name one "
-                               "with "
-                               "compiler='clang'.")
+        raise UnsupportedError("Compiling C and CUDA C++ needs clang: pip install ziglang brings a whole one, "
+                               "compiler='clang' names another.")
     return Path(found.origin).parent
 
 

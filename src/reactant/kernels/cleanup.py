@@ -81,11 +81,8 @@ def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: 
 # ---- text ------------------------------------------------------------------------------------------------------
 
 def llvm() -> Any:
-    """llvmlite's binding, ready to use. Raises `UnsupportedError` where it is not installed."""
-    try:
-        import llvmlite.binding as binding
-    except ModuleNotFoundError:
-        raise UnsupportedError("Kernels need llvmlite: pip install 'reactant-py[cuda]' (or [numba]).") from None
+    """llvmlite's binding, ready to use."""
+    import llvmlite.binding as binding
     _initialise(binding)
     return binding
 
