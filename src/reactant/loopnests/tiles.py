@@ -139,9 +139,7 @@ def chain_at(compiler: Compiler, plan: Plan, position: int) -> list[Link]:
                 any(r.kind != "map" or r.node.shape != step.shape for r in step.roots):
             break
         steps.append(step)
-    while len(steps) > 1 and not compiler.parallel:
-        return []
-    if len(steps) < 2 or _bytes(steps) < LEAST_BYTES:
+    if not compiler.parallel or len(steps) < 2 or _bytes(steps) < LEAST_BYTES:
         return []
     links = _linked(compiler, steps)
     inside = {root.node for link in links for root in link.step.roots}
