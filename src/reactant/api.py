@@ -183,18 +183,20 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     device arrays in, device arrays out. Arrays that the function writes into are written for the caller.
 
     A JAX function (under `jax.jit`, or one that loads parts of `jax` that compute) is called as `jax.jit` of it is,
-    with `static_argnums`, `static_argnames`, `donate_argnums` and `donate_argnames`, and gives what that gives.
+    with `static_argnums`, `static_argnames`, `donate_argnums`, `donate_argnames` and whatever else `jax.jit` takes
+    (`in_shardings`, `out_shardings`, `keep_unused`, `inline`, `compiler_options`), and gives what that gives.
 
     frontend: "numpy" or "jax"; told from the function's code when None. options, or any field of `CompileOptions` by
     name, choose how it is compiled. Usable as a decorator, with or without arguments.
 
     Raises `ValueError` for another frontend, `TypeError` for arguments that the frontend does not have.
     """
+    for_jax = {name: changes.pop(name) for name in FOR_JAX if name in changes}
     chosen = (options or CompileOptions()).with_(**changes)
     if frontend not in (None, "numpy", "jax"):
         raise ValueError(f"reactant.jit: frontend is 'numpy', 'jax' or None, not {frontend!r}.")
     by_jax = {"static_argnums": _given(static_argnums), "donate_argnums": _given(donate_argnums),
-              "donate_argnames": _given(donate_argnames)}
+              "donate_argnames": _given(donate_argnames), **for_jax}
     if function is None:
         return lambda f: jit(f, static_argnames=static_argnames, traced_argnames=traced_argnames, frontend=frontend,
                              options=chosen, **by_jax)
@@ -204,7 +206,7 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
         raise TypeError(f"reactant.jit takes a function, not {type(function).__name__}.")
     if frontend == "jax" or frontend is None and is_jax_function(function):
         return _jit_of_jax(function, chosen, static_argnames, traced_argnames, by_jax)
-    if told := [name for name, value in by_jax.items() if value]:
+    if told := [name for name, value in by_jax.items() if value or name in for_jax]:
         raise TypeError(f"reactant.jit: {told[0]} is for JAX functions. NumPy functions take static_argnames and "
                         f"donate=True; say frontend=\"jax\" if this is a JAX function.")
     if type(function) is PjitFunction:
@@ -213,6 +215,10 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(made, static_argnames)
     return made
+
+
+FOR_JAX = ("in_shardings", "out_shardings", "keep_unused", "inline", "compiler_options")
+"""What `jax.jit` takes beside the arguments that `jit` names."""
 
 
 def _given(value: Any) -> tuple:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from reactant.api import Jitted
+from reactant.api import FOR_JAX, Jitted
 from reactant.errors import ReactantError
 from reactant.frontends.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
@@ -31,11 +31,12 @@ class JaxJitted(Jitted):
 
     def __init__(self, function: Callable, options: CompileOptions, **told: Any):
         super().__init__(function, options, (), ())
-        if type(function) is PjitFunction and any(told.values()):
-            names = " and ".join(name for name, value in told.items() if value)
+        told = {name: value for name, value in told.items() if name in FOR_JAX or value}
+        if type(function) is PjitFunction and told:
+            names = " and ".join(told)
             raise TypeError(f"{self._name} is under jax.jit already: give {names} to jax.jit.")
-        self.jitted = function if type(function) is PjitFunction else \
-            jax.jit(function, **{name: value for name, value in told.items() if value})
+        self.jitted: Any = function if type(function) is PjitFunction else \
+            jax.jit(function, **told)
         self.settings = settings_of(self.jitted)
         self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
         self._shortcut = Shortcut()
@@ -92,6 +93,16 @@ class JaxJitted(Jitted):
                                       keep_original=True)
         except CannotImport as refused:
             return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the results, as `jax.ShapeDtypeStruct`s; nothing is computed."""
+        args, kwargs = _plain((args, kwargs))
+        return self.jitted.eval_shape(*args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """JAX's own stage before lowering (`jaxpr`, `out_info`), as `jax.jit(function).trace` gives it."""
+        args, kwargs = _plain((args, kwargs))
+        return self.jitted.trace(*args, **kwargs)
 
     def lower_call(self, args: tuple, kwargs: dict) -> tuple[JaxLowered, list]:
         """The program for a call, and the arrays that its module takes there. Raises `ReactantError` where the call is

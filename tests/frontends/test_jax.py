@@ -662,3 +662,24 @@ def test_no_warning_is_given():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reactant.jit(lambda x: jnp.sin(x), donate=True)(jnp.ones(3))
+
+
+def test_what_else_jax_jit_takes():
+    x = jnp.arange(4.0)
+    here = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    placed = reactant.jit(lambda x: jnp.sin(x), in_shardings=here, out_shardings=here)
+    np.testing.assert_array_equal(placed(x), jax.jit(jnp.sin)(x))
+    assert placed(x).sharding == here
+
+    @reactant.jit(keep_unused=True, static_argnames="n")
+    def scaled(x, unused, n=2):
+        return jnp.add(x, n)
+    assert scaled(x, x, n=3).tolist() == [3, 4, 5, 6]
+    assert scaled.eval_shape(x, x).shape == (4,) and "add" in str(scaled.trace(x, x).jaxpr)
+
+
+def test_what_is_for_jax_functions_only():
+    with pytest.raises(TypeError, match="in_shardings is for JAX functions"):
+        reactant.jit(lambda x: np.sin(x), in_shardings=None)
+    with pytest.raises(TypeError, match="under jax.jit already: give out_shardings"):
+        reactant.jit(jax.jit(jnp.sin), out_shardings=None)
