@@ -1,0 +1,125 @@
+"""What the rewriter has found out about the ops of a module, kept from visit to visit and from pass to pass."""
+from __future__ import annotations
+
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.errors import ReactantError
+from reactant.ir import modules
+from reactant.rewrite.compile import Content, Root, Row
+from reactant.rewrite.site import inside
+
+
+class RewriteError(ReactantError):
+    """A rule broke the rules; the message names it."""
+
+
+def identity(op: ir.Operation) -> int:
+    """What tells an op from every other live op: the address of its first result."""
+    return hash(op.results[0])
+
+
+Seen = tuple[Root, tuple[Row, ...], list[ir.Value], list[Any], dict[str, Any], tuple[int, ...]]
+"""What is known of an op since it was looked at: the rules of its kind, the rows left to try, its operands, who defines
+the first of them, what was decoded of its attributes, and the addresses of what it uses (see `used`)."""
+
+
+class Memory:
+    """What is known of the ops of a module, by the address of a value (for an op, of its first result): so that looking
+    at an op again costs little. Whoever changes or erases an op forgets it here; whoever may have changed anything
+    forgets everything."""
+
+    def __init__(self) -> None:
+        self.owners: dict[int, ir.OpView] = {}
+        """What defines a value, where an op does."""
+        self.contents: dict[int, Content] = {}
+        """Of constants."""
+        self.decoded: dict[int, dict[str, Any]] = {}
+        """What matchers have decoded of an op's attributes."""
+        self.seen: dict[int, Seen] = {}
+        self.asking: set[int] = set()
+        """Ops whose rules asked who reads a value: what they found may be different when a reader goes."""
+        self.asked: set[int] = set()
+        """The values they asked about."""
+        self.complete = False
+        """Whether all ops with rules have been looked at, so that `asked` has all of these."""
+        self.listed: dict[int, ir.Operation] | None = None
+        """All ops with results in program order, as long as none has come or gone."""
+        self.names: set[str] = set()
+        """Of all ops, when they were listed last."""
+        self.size = 0
+        """How many ops there were then, functions and terminators left out."""
+
+    def check(self, root: ir.Operation) -> None:
+        """Raises `RewriteError` where an op has other operands than those on record."""
+        for op in inside(root):
+            seen = self.seen.get(identity(op)) if len(op.results) else None
+            if seen is not None and seen[5][:len(op.operands)] != tuple(map(hash, op.operands)):
+                raise RewriteError(f"a general rule gave new operands to {op.name} without telling (`substitute`).")
+
+    def clear(self) -> None:
+        """Forget everything: any op may have changed."""
+        for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked):
+            each.clear()
+        self.listed = None
+        self.complete = False
+
+    def changed(self, op: ir.Operation) -> None:
+        """Forget the operands of an op."""
+        if len(op.results):
+            self.seen.pop(identity(op), None)
+
+    def rebuilt(self, op: ir.Operation) -> None:
+        """Forget all about an op that is new, or another one than it was."""
+        for result in op.results:
+            self.erased(hash(result))
+
+    def erased(self, address: int) -> None:
+        """Forget a value that is about to go, or has gone."""
+        self.owners.pop(address, None)
+        self.contents.pop(address, None)
+        self.decoded.pop(address, None)
+        self.seen.pop(address, None)
+        self.asking.discard(address)
+        self.asked.discard(address)
+
+    def list(self, root: ir.Operation, others: dict[int, ir.Operation | None] | None = None
+             ) -> dict[int, ir.Operation]:
+        """The ops in `root` that have results, by their addresses, in program order. `others` learns the addresses of
+        all other values: further results, with their ops, and arguments of blocks."""
+        if self.listed is None or others is not None:
+            self.listed, self.size = {}, 0
+            self.names.clear()
+            self._look(root, self.listed, others)
+            self.size += len(self.listed)
+        return self.listed
+
+    def _look(self, op: ir.Operation, found: dict[int, ir.Operation],
+              others: dict[int, ir.Operation | None] | None) -> None:
+        owners, names = self.owners, self.names
+        for region in op.regions:
+            for block in region:
+                if others is not None:
+                    others.update((hash(argument), None) for argument in block.arguments)
+                children = list(block)
+                kinds: set[Any] = set(map(type, children))
+                if ir.OpView in kinds:      # ops of dialects that Python does not know
+                    names.update(child.name for child in children)
+                else:
+                    names.update(kind.OPERATION_NAME for kind in kinds)
+                holders = {kind for kind in kinds if kind is ir.OpView or kind._ODS_REGIONS != (0, True)}
+                for child in children:
+                    inner = child.operation
+                    results = inner.results
+                    count = len(results)
+                    if count:
+                        address = hash(results[0])
+                        found[address] = inner
+                        owners[address] = child
+                        if count > 1 and others is not None:
+                            others.update((hash(results[number]), inner) for number in range(1, count))
+                    elif inner.name not in modules.STRUCTURE:
+                        self.size += 1
+                    if holders and type(child) in holders:
+                        self._look(inner, found, others)
