@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -22,6 +21,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ConstantWriteError, LeakError, UnsupportedError, where
 from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.flags import Flags
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -232,8 +232,8 @@ class Tensor:
         return None
 
     @property
-    def flags(self) -> _Flags:
-        return _Flags(self)
+    def flags(self) -> Flags:
+        return Flags(self)
 
     @property
     def flat(self) -> Any:
@@ -502,54 +502,6 @@ Tensor.__round__ = lambda self, digits=None: np.round(self, digits or 0)
 Tensor.__trunc__ = lambda self: np.trunc(self)
 Tensor.__floor__ = lambda self: np.floor(self)
 Tensor.__ceil__ = lambda self: np.ceil(self)
-
-
-_FLAG_LETTERS = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
-                 "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray"}
-
-
-class _Flags:
-    """What `ndarray.flags` would say."""
-
-    def __init__(self, tensor: Tensor):
-        self._tensor = tensor
-        self.c_contiguous = tensor.size <= 1 or _contiguous(tensor.shape, tensor.strides_)
-        self.f_contiguous = tensor.size <= 1 or _contiguous(tensor.shape[::-1], tensor.strides_[::-1])
-        self.contiguous = self.c_contiguous
-        self.fnc = self.f_contiguous and not self.c_contiguous
-        self.forc = self.f_contiguous or self.c_contiguous
-        self.fortran, self.behaved, self.writebackifcopy = self.fnc, tensor.writeable, False
-        self.carray, self.farray = self.c_contiguous and tensor.writeable, True
-        self.owndata = not tensor.steps
-        self.aligned = True
-
-    @property
-    def writeable(self) -> bool:
-        return self._tensor.writeable
-
-    @writeable.setter
-    def writeable(self, write: bool) -> None:
-        """NumPy hands out some views read-only (diagonals) that may be made writeable; broadcast ones may not."""
-        tensor = self._tensor
-        repeated = any(s == 0 and n > 1 for s, n in zip(tensor.strides_, tensor.shape, strict=True))
-        if write and (repeated or not all(s.writable or isinstance(s, st.DiagonalStep) for s in tensor.steps)):
-            raise UnsupportedError("Making a broadcast or overlapping view writeable is not supported in compiled "
-                                   "code. Write into a copy.")
-        tensor.steps = tuple(replace(s, writable=True) if write and isinstance(s, st.DiagonalStep) else s
-                             for s in tensor.steps)
-        tensor.writeable = bool(write)
-
-    def __getitem__(self, name: str) -> bool:
-        return getattr(self, _FLAG_LETTERS.get(name, name).lower())
-
-    def __setitem__(self, name: str, value: bool) -> None:
-        if _FLAG_LETTERS.get(name, name).lower() != "writeable":
-            raise KeyError("Unknown flag")
-        self.writeable = value
-
-
-def _contiguous(shape: Shape, strides: Shape) -> bool:
-    return all(n == 1 or s == c for n, s, c in zip(shape, strides, st.row_major_strides(shape), strict=True))
 
 
 # ---- conversions into tensors ----------------------------------------------------------------------------------
