@@ -126,6 +126,21 @@ def test_errors(text):
     assert text in str(caught.value)
 
 
+class Total:
+    """An object that its methods change."""
+
+    def __init__(self):
+        self.value = A.copy()
+
+    def add(self, x):
+        self.value = self.value + x
+        return self.value
+
+    def double(self):
+        self.value = self.value * 2
+        return self.value.sum()
+
+
 def test_a_write_into_what_is_not_mapped_raises():
     def add(x, total):
         total += x
@@ -138,6 +153,9 @@ def test_a_write_into_what_is_not_mapped_raises():
 
     with pytest.raises(reactant.UnsupportedError, match="changes a list"):
         reactant.vmap(append, in_axes=(0, [None]))(A, [B])
+    for number, axes in ((0, 0), (1, (None, 0))):
+        with pytest.raises(reactant.UnsupportedError, match="or object among"):
+            reactant.vmap(Total.add if number else Total.double, in_axes=axes)(*(Total(), A)[:number + 1])
     with pytest.raises(reactant.UnsupportedError, match="also gets as another"):
         reactant.vmap(lambda x, y: roots(x, y))(A, A)
 

@@ -40,7 +40,8 @@ def vmap(function: Callable, in_axes: Axes = 0, out_axes: Axes = 0, axis_size: i
     JAX functions are mapped by `jax.vmap` and compiled by us. Other keyword arguments are fields of `CompileOptions`.
 
     Raises `ValueError` where sizes differ, an axis does not exist, or a result said to be the same for all is not;
-    `UnsupportedError` for a function that writes into something that is not mapped.
+    `UnsupportedError` for a function that writes into something that is not mapped, or that changes a list, dict or
+    object among its arguments.
     """
     chosen = (options or CompileOptions()).with_(**changes)
     if not callable(function):
@@ -189,8 +190,9 @@ class _Call:
                 held = [(c, _held(c)) for c in _containers((args, kwargs))]
                 result = call(self.mapped.function, *args, **kwargs)
                 if any(list(map(id, old)) != list(map(id, _held(container))) for container, old in held):
-                    raise UnsupportedError(f"'{self.mapped.__name__}' changes a list or dict among its arguments, "
-                                           f"which vmap cannot do for a whole batch. Return what it makes instead.")
+                    raise UnsupportedError(f"'{self.mapped.__name__}' changes a list, dict or object among its "
+                                           f"arguments, which vmap cannot do for a whole batch. Return what it makes "
+                                           f"instead.")
                 results = list(_paired(result, self._out_axes(result), "out_axes"))
                 values = [self._result(leaf) for leaf, _ in results]
                 contents = {n: each.element.storage.read() for n, each in enumerate(self.elements)
@@ -345,17 +347,22 @@ class _Call:
 
 
 def _containers(tree: Any) -> Iterator[Any]:
-    """The lists and dicts in a tree."""
+    """The lists, dicts and objects of users' classes in a tree."""
     if isinstance(tree, (list, dict)):
         yield tree
     if isinstance(tree, (list, tuple, dict)):
         for child in tree.values() if isinstance(tree, dict) else tree:
             yield from _containers(child)
+    elif sig.is_plain_object(tree):
+        yield tree
+        for child in sig.attributes(tree).values():
+            yield from _containers(child)
 
 
 def _held(container: Any) -> list[Any]:
-    """What a list or dict holds."""
-    return [*container, *container.values()] if isinstance(container, dict) else list(container)
+    """What a list, a dict or an object holds."""
+    held = container if isinstance(container, (list, dict)) else sig.attributes(container)
+    return [*held, *held.values()] if isinstance(held, dict) else list(held)
 
 
 __all__ = ["Mapped", "vmap"]

@@ -156,3 +156,11 @@ def test_what_does_not_depend_on_the_batch_is_computed_once():
             shapes = {op.name: str(op.results[0].type) for op in modules.walk(batched.module) if len(op.results)}
         assert shapes["stablehlo.sine"] == shapes["stablehlo.cosine"] == "tensor<4xf64>"
         assert shapes["stablehlo.add"] == "tensor<3x4xf64>"
+
+
+def test_sorted_indices_of_each_element_are_not_sorted_altogether():
+    with jax.enable_x64(True):
+        module = module_of(lambda x, j: (x.at[j].get(indices_are_sorted=True),
+                                         x.at[j].add(1.0, indices_are_sorted=True)), [A[0], np.sort(J[0])])
+        batched = str(batched_module(module, (None, 0), COUNT).module)
+    assert "indices_are_sorted = true" in str(module) and "indices_are_sorted = true" not in batched

@@ -34,8 +34,11 @@ def _gather(call: Call) -> Sequence[ir.Value]:
     elif call.batched[0]:
         moved["offset_dims"] = (0, *moved["offset_dims"])
         sizes = (call.size, *sizes)
-    return call.again([operand, indices], slice_sizes=encoded(sizes),
-                      dimension_numbers=_numbers(stablehlo.GatherDimensionNumbers, numbers, **moved))
+    changed = {"slice_sizes": encoded(sizes),
+               "dimension_numbers": _numbers(stablehlo.GatherDimensionNumbers, numbers, **moved)}
+    if call.batched[1]:     # each element's are, not all one after the other
+        changed["indices_are_sorted"] = ir.BoolAttr.get(False)
+    return call.again([operand, indices], **changed)
 
 
 batch("gather", _gather)
@@ -54,7 +57,10 @@ def _scatter(call: Call) -> Sequence[ir.Value]:
     else:
         moved["update_window_dims"] = (0, *moved["update_window_dims"])
     operands = [call.operands[n] if n == count else call.full(n) for n in range(len(call.operands))]
-    return call.again(operands, scatter_dimension_numbers=_numbers(stablehlo.ScatterDimensionNumbers, numbers, **moved))
+    changed = {"scatter_dimension_numbers": _numbers(stablehlo.ScatterDimensionNumbers, numbers, **moved)}
+    if call.batched[count]:
+        changed["indices_are_sorted"] = ir.BoolAttr.get(False)
+    return call.again(operands, **changed)
 
 
 batch("scatter", _scatter)
