@@ -77,7 +77,8 @@ def mlir_at_rest(layers: int) -> dict[str, float]:
     from jaxlib.mlir._mlir_libs._mlir import rewrite as private  # private to jaxlib; only this measurement uses it
 
     from reactant.rewrite import RuleSet, registry
-    from reactant.rewrite.driver import _Run, identity
+    from reactant.rewrite.driver import _Run
+    from reactant.rewrite.memory import Memory, identity
     from reactant.rewrite.report import Report
     with building():
         module = module_of(layers)
@@ -86,10 +87,11 @@ def mlir_at_rest(layers: int) -> dict[str, float]:
         while rules.apply(module.operation):
             pass
         count = modules.size(module)
-        run = _Run(rules.table, Report(), None, False, False)
+        run = _Run(rules.table, Report(), None, False, False, Memory())
 
         def callback(op: ir.OpView, _: object) -> bool:
-            run.visit(op.operation, identity(op.operation), rules.table[op.operation.name], [])
+            here, address = op.operation, identity(op.operation)
+            run.visit(here, address, run.look(here, address, rules.table[here.name], None), [])
             return True
         patterns = private.RewritePatternSet()
         for name in {op.name for op in modules.walk(module)} & set(rules.table):

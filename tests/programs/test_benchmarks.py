@@ -6,6 +6,7 @@ import compile_time
 import import_time
 import numpy as np
 import pytest
+import rewrite_speed
 import run
 import tv_by_hand
 
@@ -96,3 +97,8 @@ def test_compile_time_programs_are_large_and_agree(agree):
         assert sum(reactant.jit(function).lower(*arguments).operations(optimized=False).values()) > 500
     function, arguments = compile_time.make_reactor(cells=3)
     agree(function, lambda: copy.deepcopy(arguments))
+
+
+def test_the_rewriter_beside_that_of_mlir():
+    row = rewrite_speed.mlir_at_rest(2)
+    assert len(row) == 2 and min(row.values()) > 0

@@ -3,7 +3,7 @@
 The engine erases, checks the types of replacements, counts, keeps locations, drops dead ops (collectives too), stops
 rule sets that never settle, and names the rule in every error. It does not use MLIR's own greedy driver, which is
 reachable from Python (`jaxlib.mlir._mlir_libs._mlir.rewrite`, private): see benchmarks/rewrite_speed.py, which runs
-both on the same module. Ours costs a tenth more on a module where nothing is left to do, needs nothing private, and
+both on the same module. Ours costs a quarter more on a module where nothing is left to do, needs nothing private, and
 can do what that one cannot (blame, budget, dead collectives, counts and times of every rule).
 """
 from __future__ import annotations
