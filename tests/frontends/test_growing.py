@@ -209,7 +209,27 @@ def primes(u):
     return len(found), found[-1], found[5], np.array(found).sum()
 
 
-@pytest.mark.parametrize("program", [chosen, until_it_is_small, in_two_loops, of_arrays, primes],
+def by_builtins(u):
+    counts, values = [1], []
+    for i in range(60):
+        if u[i % 5] > 0:
+            counts.append(i)
+            values.append(u[i % 5] * i)
+    return sum(counts), max(counts), min(counts), sum(values), max(values), sum(values, 1.5)
+
+
+def in_few_turns(u):
+    found, pairs = [], []
+    for v in u[:3]:
+        if v > 0:
+            found.append(v)
+    for i in (0, 1):
+        pairs.append(u[i])
+    return len(found), sum(found), len(pairs), pairs
+
+
+@pytest.mark.parametrize("program", [chosen, until_it_is_small, in_two_loops, of_arrays, primes, by_builtins,
+                                     in_few_turns],
                          ids=lambda f: f.__name__)
 def test_lengths_that_only_the_run_knows(program):
     agree(program, [(X,)])

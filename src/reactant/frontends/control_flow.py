@@ -324,7 +324,7 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
         return _run(ag__.iterate(iterable), body, flags, live, dead)
     if is_tensor(items.length) or items.policy:
         return _Counted(items, body, flags, live, dead, rebound, appended).stage()
-    if items.length <= SMALL:
+    if items.length <= SMALL and not (appended and items.length):     # what grows may have a run-time length
         return _run(_known(items), body, flags, live, dead)
     return _Counted(items, body, flags, live, dead, rebound, appended).choose()
 

@@ -102,12 +102,25 @@ def _binary(stem: str, symbol: str) -> Callable[[Any, Any], Any]:
     def operate(left: Any, right: Any) -> Any:
         a, b = type(left), type(right)
         if a in PLAIN and b in PLAIN or method_of(a, name) is method_of(b, mirrored) is None:
-            return native(left, right)
+            try:
+                return native(left, right)
+            except TypeError as error:
+                raise _named(error, left, right) from None
         result = _protocol(left, right, name, mirrored)
         if result is NotImplemented:
             raise TypeError(f"unsupported operand type(s) for {symbol}: '{a.__name__}' and '{b.__name__}'")
         return result
     return operate
+
+
+def _named(error: TypeError, *operands: Any) -> TypeError:
+    """The error with the types that traced values stand for."""
+    text = str(error)
+    for x in operands:
+        if f"'{type(x).__name__}'" in text and type(x) in ARRAYS and type(x) is not np.ndarray:
+            meant = type(np.zeros((), x.dtype).item()) if x.shape else x.__class__
+            return TypeError(text.replace(f"'{type(x).__name__}'", f"'{meant.__name__}'"))
+    return error
 
 
 def _comparison(stem: str, mirror: str, symbol: str) -> Callable[[Any, Any], Any]:
@@ -164,6 +177,8 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
         items = list(items)
     if type(items) in (list, tuple) and not all(type(i) in PLAIN for i in items):
         return functools.reduce(BINARY["Add"], items, start)
+    if hasattr(type(items), "total"):       # a list of run-time length
+        return items.total(start)
     return builtins.sum(items, start)
 
 

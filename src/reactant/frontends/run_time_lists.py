@@ -18,7 +18,7 @@ from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import bounded
 from reactant.frontends.numpy.bounded import Bounded, Range
 from reactant.frontends.numpy.storage import Storage
-from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor, python_number
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.state import Held, Kind, Known, Tree, capture, value_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -118,6 +118,29 @@ class RunTimeList:
     def append(self, item: Any) -> None:
         from reactant.frontends.growing import refusal
         raise refusal("that has a run-time length, outside of a loop")
+
+    # -- builtins
+
+    def total(self, start: Any) -> Any:
+        """`sum(items, start)`."""
+        return start + self.reduced(np.sum)
+
+    def extreme(self, function: Callable) -> Any:
+        """`max(items)`, `min(items)`: the builtin is `function`."""
+        try:
+            function([])
+        except ValueError as error:
+            message = str(error)
+        current_trace().check(bounded.wrap(self.length() > 0).value(), lambda: ValueError(message))
+        return self.reduced({max: np.max, min: np.min}[function])
+
+    def reduced(self, function: Callable) -> Any:
+        """A reduction over numbers or arrays."""
+        if type(self.tree) not in (Held, Known) or function is not np.sum and self.kinds[0] and self.kinds[0].shape:
+            raise UnsupportedError("This list of run-time length holds no numbers. " + _ADVICE)
+        found = function(self.as_array(), axis=0)
+        python = self.kinds[0] is not None and self.kinds[0].kind == PYTHON
+        return Tensor.of_value(bounded.wrap(found).value(), PYTHON) if python else found
 
     # -- NumPy
 

@@ -46,3 +46,10 @@ def test_against_python(f, x):
 def test_what_is_refused(f):
     with pytest.raises((UnsupportedError, ValueError)):
         reactant.jit(f)(np.array([3.0, 1.0, 2.0]))
+
+
+def test_names_that_differ_decide():
+    def by_name(state):
+        return [v * 2 for k, v in sorted(state.items())], sorted(state.items(), reverse=True)[0][0]
+
+    assert reactant.verify(by_name, {"b": np.ones(2), "a": np.zeros(3), "c": 4.0})

@@ -185,3 +185,35 @@ def test_where_leaves_zeros_in_new_arrays_of_known_numbers():
     np.testing.assert_array_equal(rooted, [0, 2, 3, 4])
     np.testing.assert_array_equal(first, [0, 0, 0.5, 0.5])
     np.testing.assert_array_equal(second, [0, 0, 9, 16])
+
+
+def _added_in_place(a):
+    b = a[0]
+    b += a
+
+
+def _stored(a):
+    a[:] = np.ones(2)
+
+
+MESSAGES = [lambda a: a + np.ones(4), lambda a: a < np.ones(4), lambda a: np.where(a > 0, np.ones(4), 1), _stored,
+            lambda a: np.clip(a, np.ones(4), 2), lambda a: a.T + a, _added_in_place, lambda a: a.reshape(4, 2),
+            lambda a: a.reshape(4, -1), lambda a: np.broadcast_to(a, (2, 2)), lambda a: np.full(2, a),
+            lambda a: a + None, lambda a: max(a)]
+
+
+@pytest.mark.parametrize("function", MESSAGES)
+def test_messages_are_numpys(function):
+    def outcome(run):
+        try:
+            return run(function)(np.ones((2, 3)))
+        except Exception as error:
+            return type(error), str(error).split("\n  at ")[0]
+
+    assert outcome(reactant.jit) == outcome(lambda f: f)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 2.0, np.int64(2), True])
+def test_powers_of_truths(exponent):
+    assert reactant.verify(lambda a: a**exponent, np.array([True, False]))
+    assert reactant.verify(lambda a: a[0]**exponent, np.array([True, False]))

@@ -46,6 +46,9 @@ def uniform(shape: object, value: object, dtype: object, order: str = "C") -> Te
     if known and np.ndim(value) == 0:
         number = value.numpy()[()] if type(value) is Tensor else value
         return Tensor.of_value(ops.constant(np.asarray(np.full((), number, dtype)), shape=shape), strides=strides)
+    if not st.broadcasts_to(np.shape(value), shape):
+        raise ValueError(f"could not broadcast input array from shape {st.shape_text(np.shape(value))} into shape "
+                         f"{st.shape_text(shape)}")
     return Tensor.of_value(st.broadcast(as_value(value, dtype), shape), strides=strides)
 
 

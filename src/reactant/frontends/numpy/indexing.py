@@ -125,18 +125,14 @@ def store(target: Tensor, value: object) -> None:
     shape = source.shape if type(source) is Tensor else ()
     while len(shape) > target.ndim and shape[0] == 1:
         shape = shape[1:]
-    if len(shape) > target.ndim or st.broadcast_shapes(shape, target.shape) != target.shape:
-        raise ValueError(f"could not broadcast input array from shape {_text(source.shape)} into shape "
-                         f"{_text(target.shape)}")
+    if not st.broadcasts_to(shape, target.shape):
+        raise ValueError(f"could not broadcast input array from shape {st.shape_text(source.shape)} into shape "
+                         f"{st.shape_text(target.shape)}")
     if type(source) is Tensor:
         new = cast(ops.reshape(source.value(), shape), target.dtype)
     else:
         new = as_value(source, target.dtype)
     target.assign(st.broadcast(new, target.shape))
-
-
-def _text(shape: Shape) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 def _check_number(value: object, dtype: np.dtype) -> None:

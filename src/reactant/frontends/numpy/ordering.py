@@ -24,10 +24,25 @@ def in_order(items: Any, key: Callable | None = None, reverse: bool = False) -> 
     lists of such. Raises `UnsupportedError` for others when the order depends on run-time values."""
     items = list(items)
     keys = items if key is None else [calls.call(key, item) for item in items]
+    decided = _decided(keys)
+    if decided is not None:
+        order = sorted(range(len(items)), key=decided.__getitem__, reverse=bool(reverse))
+        return [items[k] for k in order]
     if not depends(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
         return [items[k] for k in order]
     return _taken(items, _order(keys, bool(reverse)))
+
+
+def _decided(keys: list) -> list | None:
+    """The known first parts of tuples, where these differ: what follows is not looked at."""
+    if not keys or not all(type(k) in (tuple, list) and k and not depends([k[0]]) for k in keys):
+        return None
+    first = [k[0] for k in keys]
+    try:
+        return first if len(set(first)) == len(first) else None
+    except TypeError:
+        return None
 
 
 def best(items: list, keys: list, largest: bool) -> Any:

@@ -192,7 +192,7 @@ def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 # ---- numbers ---------------------------------------------------------------------------------------------------
 
-def _on_numbers(original: Callable) -> Callable[[Callable], Callable]:
+def on_numbers(original: Callable) -> Callable[[Callable], Callable]:
     """Replace `original` where its first argument is traced."""
     def register(ours: Callable) -> Callable:
         @calls.replace(original)
@@ -204,8 +204,8 @@ def _on_numbers(original: Callable) -> Callable[[Callable], Callable]:
     return register
 
 
-def _to_python(kind: type) -> None:
-    @_on_numbers(kind)
+def _conversion(kind: type) -> None:
+    @on_numbers(kind)
     def convert(x: Any, *rest: Any) -> Any:
         if rest or type(x) is not Tensor or x.is_concrete():
             return kind(x, *rest)
@@ -225,7 +225,7 @@ def _check_finite_for_int(value: Any) -> None:
 
 
 for _kind in (int, float, complex, bool):
-    _to_python(_kind)
+    _conversion(_kind)
 
 
 _UFUNC_OF = {math.sqrt: np.sqrt, math.exp: np.exp, math.expm1: np.expm1, math.log1p: np.log1p, math.sin: np.sin,
@@ -241,7 +241,7 @@ _DOMAIN = {math.sqrt: lambda x: x >= 0, math.log: lambda x: x > 0, math.log2: la
            math.asin: lambda x: abs(x) <= 1, math.acos: lambda x: abs(x) <= 1, math.atanh: lambda x: abs(x) < 1}
 
 
-def _as_python_float(x: Any) -> Any:
+def as_python_float(x: Any) -> Any:
     return builtins.float(x) if type(x) is not Tensor or x.is_concrete() else \
         python_number(cast(ops.reshape(x.value(), ()), np.dtype(np.float64)))
 
@@ -257,14 +257,14 @@ def _require_domain(function: Callable, x: Any) -> None:
 
 
 def _math_function(function: Callable, ufunc: np.ufunc) -> None:
-    @_on_numbers(function)
+    @on_numbers(function)
     def compute(*args: Any) -> Any:
-        numbers = [_as_python_float(a) for a in args]
+        numbers = [as_python_float(a) for a in args]
         _require_domain(function, numbers[0])
-        return _python(ufunc(*numbers))
+        return to_python(ufunc(*numbers))
 
 
-def _python(result: Any) -> Any:
+def to_python(result: Any) -> Any:
     return Tensor.of_value(result.value(), PYTHON) if type(result) is Tensor else result.item()
 
 
@@ -272,22 +272,22 @@ for _function, _ufunc in _UFUNC_OF.items():
     _math_function(_function, _ufunc)
 
 
-@_on_numbers(math.log)
+@on_numbers(math.log)
 def _log(x: Any, *base: Any) -> Any:
-    number = _as_python_float(x)
+    number = as_python_float(x)
     _require_domain(math.log, number)
-    result = _python(np.log(number))
+    result = to_python(np.log(number))
     return result / _log(base[0]) if base else result
 
 
 
 
 def _rounding_function(function: Callable, ufunc: np.ufunc) -> None:
-    @_on_numbers(function)
+    @on_numbers(function)
     def compute(x: Any) -> Any:
         if x.dtype.kind in "iub":
             return calls.REPLACEMENTS[int](x)
-        return calls.REPLACEMENTS[int](_python(ufunc(_as_python_float(x))))
+        return calls.REPLACEMENTS[int](to_python(ufunc(as_python_float(x))))
 
 
 for _function, _ufunc in _ROUNDING.items():
@@ -344,15 +344,15 @@ def _len(x: Any, /) -> Any:
     return x.shape[0] if getattr(type(x), "partial", False) else len(x)
 
 
-@_on_numbers(math.hypot)
+@on_numbers(math.hypot)
 def _hypot(*args: Any) -> Any:
     total = 0.0
     for a in args:
-        total = _python(np.hypot(_as_python_float(a), total))
+        total = to_python(np.hypot(as_python_float(a), total))
     return total
 
 
-@_on_numbers(round)
+@on_numbers(round)
 def _round(x: Any, digits: Any = None) -> Any:
     if x.kind == ARRAY:
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
@@ -360,11 +360,11 @@ def _round(x: Any, digits: Any = None) -> Any:
         return np.round(x, digits or 0)
     if x.dtype.kind in "iub":
         return x if x.kind == PYTHON else calls.REPLACEMENTS[int](x)
-    rounded = _python(np.round(x, digits or 0))
+    rounded = to_python(np.round(x, digits or 0))
     return rounded if digits is not None else calls.REPLACEMENTS[int](rounded)
 
 
-@_on_numbers(pow)
+@on_numbers(pow)
 def _pow(x: Any, y: Any, modulus: Any = None) -> Any:
     return x ** y if modulus is None else x ** y % modulus
 
@@ -375,6 +375,8 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
 
     @calls.replace(original)
     def choose(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and hasattr(type(args[0]), "extreme"):     # a list of run-time length
+            return args[0].extreme(original)
         items = list(args[0]) if len(args) == 1 and not isinstance(args[0], dict) else list(args)
         if (key := kwargs.get("key")) is not None and items and is_tracing():
             keys = [calls.call(key, item) for item in items]
@@ -390,8 +392,8 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
 
 def _pick(condition: Any, x: Any, y: Any) -> Any:
     """`x if condition else y` for numbers."""
-    if type(condition) is not Tensor:
-        return x if condition else y
+    if type(condition) is not Tensor or condition.size != 1:
+        return x if condition else y        # raises for arrays
     python = python_numbers.both_python(x, y)
     chosen = np.where(condition, x, y)
     if not python:
@@ -419,7 +421,7 @@ def _fold_truth(original: Callable, combine: np.ufunc) -> None:
         result: Any = original is all
         for item in items:
             result = combine(result, item)
-        return _python(result)
+        return to_python(result)
 
 
 _fold_truth(all, np.logical_and)

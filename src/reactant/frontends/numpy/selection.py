@@ -74,7 +74,7 @@ def chosen_between(condition: object, x: object, y: object) -> Tensor:
     operands = [p if isinstance(p, (bool, int, float, complex)) and type(p) is not Tensor else wrap(p) for p in (x, y)]
     mask = wrap(condition)
     dtype = result_type(tuple(weak_type(p) for p in operands))
-    shape = np.broadcast_shapes(mask.shape, *(getattr(p, "shape", ()) for p in operands))
+    shape = st.broadcast_shapes(mask.shape, *(getattr(p, "shape", ()) for p in operands))
     left, right = (st.broadcast(as_value(p, dtype), shape) for p in operands)
     test = cast(mask.value(), bool)
     test = test if not mask.shape else st.broadcast(test, shape)
@@ -249,8 +249,9 @@ def copyto(dst: object, src: object, casting: str = "same_kind", where: object =
         raise TypeError(f"Cannot cast array data from {source.dtype!r} to {a.dtype!r} according to the rule "
                         f"'{casting}'")
     shape = () if plain else source.shape
-    if np.broadcast_shapes(shape, a.shape) != a.shape:
-        raise ValueError(f"could not broadcast input array from shape {shape} into shape {a.shape}")
+    if not st.broadcasts_to(shape, a.shape):
+        raise ValueError(f"could not broadcast input array from shape {st.shape_text(shape)} into shape "
+                         f"{st.shape_text(a.shape)}")
     new = st.broadcast(as_value(source, a.dtype), a.shape)
     if where is not True:
         new = ops.select(st.broadcast(cast(wrap(where).value(), bool), a.shape), new, a.value())

@@ -76,10 +76,10 @@ def resolve_shape(new: object, count: int) -> Shape:
     if -1 in shape:
         known = size([n for n in shape if n != -1])
         if known == 0 or count % known:
-            raise ValueError(f"cannot reshape array of size {count} into shape {tuple(shape)}")
+            raise ValueError(f"cannot reshape array of size {count} into shape {st.shape_text(shape)}")
         shape[shape.index(-1)] = count // known
     if size(shape) != count:
-        raise ValueError(f"cannot reshape array of size {count} into shape {tuple(shape)}")
+        raise ValueError(f"cannot reshape array of size {count} into shape {st.shape_text(shape)}")
     return tuple(shape)
 
 
@@ -146,9 +146,9 @@ def expand_dims(a: object, axis: object) -> Tensor:
 @implements(np.broadcast_to, aliases=True)
 def broadcast_to(array: object, shape: object, subok: bool = False) -> Tensor:
     a, new = wrap(array), shape_tuple(shape)
-    if np.broadcast_shapes(a.shape, new) != new:
+    if not st.broadcasts_to(a.shape, new):
         raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: "
-                         f"{a.shape} and requested shape {new}")
+                         f"{st.shape_text(a.shape)}  and requested shape {st.shape_text(new)}")
     return a.view(st.BroadcastStep(new, tuple(range(len(new) - a.ndim, len(new)))))
 
 

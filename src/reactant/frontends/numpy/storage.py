@@ -563,5 +563,23 @@ def is_permuted(shape: Shape, strides: Shape) -> bool:
     return strides != usual and any(n > 1 and s != c for n, s, c in zip(shape, strides, usual, strict=True))
 
 
-broadcast_shapes = lru_cache(maxsize=4096)(np.broadcast_shapes)
-"""NumPy's function, which takes microseconds, for shapes that are tuples of plain integers."""
+def shape_text(shape: Shape) -> str:
+    """A shape as NumPy's messages write it."""
+    return "(" + ",".join("newaxis" if n == -1 else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+@lru_cache(maxsize=4096)
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """NumPy's function, which takes microseconds, for shapes that are tuples of plain integers; with the message that
+    NumPy's operators have."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError("operands could not be broadcast together with shapes "
+                         + "".join(f"{shape_text(s)} " for s in shapes)) from None
+
+
+def broadcasts_to(shape: Shape, wanted: Shape) -> bool:
+    """Whether an array of one shape can be broadcast to another."""
+    extra = len(wanted) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))

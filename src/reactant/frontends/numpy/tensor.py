@@ -492,6 +492,16 @@ for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute
     setattr(Tensor, f"__{_name}__", _unary(_ufunc))
 
 
+def _power(self: Tensor, other: object) -> Any:
+    """NumPy squares where the exponent is a plain 2: of truths that is an int8."""
+    if type(other) is int and other == 2 and self.kind == ARRAY and self.dtype.kind == "b":
+        return np.square(self)
+    return _plain_power(self, other)
+
+
+_plain_power, Tensor.__pow__ = Tensor.__pow__, _power
+
+
 def _divmod(self: Tensor, other: object) -> tuple:
     return self // other, self % other
 

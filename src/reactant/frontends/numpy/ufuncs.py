@@ -307,8 +307,8 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
         from reactant.errors import ConstantWriteError
         raise ConstantWriteError("the array given as out=")
     if (made := st.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape "
-                         f"{made}")
+        raise ValueError(f"non-broadcastable output operand with shape {st.shape_text(out.shape)} doesn't match the "
+                         f"broadcast shape {st.shape_text(made)}")
     if not out.writeable and not out.storage.constant:
         raise ValueError("output array is read-only")
     new = st.broadcast(cast(result, out.dtype), out.shape)
