@@ -31,6 +31,20 @@ def test_text_shows_source_rules_and_times():
         assert expected in text
 
 
+def part(x, y):
+    whole = np.sin(x) @ y
+    return whole[0] + 1
+
+
+def test_chains_of_rewrites():
+    found = reactant.explain(part, np.ones((3, 4)), np.ones((4, 3)))
+    by_source = {line.source: line for line in found.lines}
+    (longest,) = (c for c in by_source["return whole[0] + 1"].chains if c.startswith("slice -> "))
+    assert longest == "slice -> slice_of_dot_general (slice, dot_general) -> slice_of_pointwise (slice, sine)"
+    assert f"chain:  {longest[:40]}" in str(found)
+    assert reactant.jit(part).lower(np.ones((3, 4)), np.ones((4, 3))).report.chains is None
+
+
 def test_nothing_to_do():
     text = str(reactant.explain(lambda x: x, np.ones(3)))
     assert "0 -> 0 operations" in text

@@ -14,8 +14,12 @@ from reactant.compiled import Lowered, Times
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.rewrite import Report
-from reactant.rewrite.report import source_line
+from reactant.rewrite.report import following, source_line
 
+MOST_CHAINS = 8
+"""Chains of one line that are printed; all are in `Line.chains`."""
+LONGEST = 400
+"""Characters of a chain that are printed."""
 _BOOKKEEPING = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
 
 
@@ -27,6 +31,8 @@ class Line:
     traced: Counter[str]
     kept: Counter[str]
     rules: dict[str, int]
+    chains: dict[str, int]
+    """What became of its ops, rule after rule, and for how many of them."""
 
     @property
     def source(self) -> str:
@@ -66,6 +72,11 @@ class Explanation:
             parts.append(f"    now:    {_counts(line.kept) or 'nothing is left'}")
             if line.rules:
                 parts.append(f"    rules:  {_counts(line.rules)}")
+            shown = sorted(line.chains.items(), key=lambda item: -len(item[0]))
+            parts += [f"    chain:  {_clipped(chain)}" + (f" (x{count})" if count > 1 else "")
+                      for chain, count in shown[:MOST_CHAINS]]
+            if len(shown) > MOST_CHAINS:
+                parts.append(f"    and {len(shown) - MOST_CHAINS} more chains")
         parts += ["", "rules that fired:"]
         parts += [f"  {firing.count:5d}  {name}" for name, firing in
                   sorted(self.report.fired.items(), key=lambda item: -item[1].count)] or ["  none"]
@@ -74,6 +85,10 @@ class Explanation:
         return "\n".join(parts)
 
     __repr__ = __str__
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rpartition(' -> ')[0]} -> ..."
 
 
 def _short(number: float) -> str:
@@ -111,8 +126,11 @@ def account(lowered: Lowered, times: Times) -> Explanation:
     with building():
         before, after = by_line(lowered.original), by_line(lowered.module)
     rules = lowered.report.by_line()
-    lines = [Line(place, before.get(place, Counter()), after.get(place, Counter()), rules.get(place, {}))
-             for place in sorted({*before, *after, *rules}, key=_order)]
+    chains: dict[str, Counter[str]] = {}
+    for chain in lowered.report.chains or ():
+        chains.setdefault(chain.line, Counter())[str(chain)] += 1
+    lines = [Line(place, before.get(place, Counter()), after.get(place, Counter()), rules.get(place, {}),
+                  dict(chains.get(place, {}))) for place in sorted({*before, *after, *rules}, key=_order)]
     first, last = lowered.cost(optimized=False), lowered.cost()
     return Explanation(lowered.name, lines,
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
@@ -122,9 +140,11 @@ def account(lowered: Lowered, times: Times) -> Explanation:
 
 def explain(function: Callable, *args: Any, **kwargs: Any) -> Explanation:
     """What compiling `function` for these arguments does: per source line the operations it became, the rules that
-    fired and how often, operations, flops and bytes before and after our passes, and where compile time went.
+    fired and how often, the chain of rewrites from each operation to what became of it, operations, flops and bytes
+    before and after our passes, and where compile time went.
 
     Print it, or read its fields."""
-    compiled = as_jitted(function).lower(*args, **kwargs).compile()
+    with following():
+        compiled = as_jitted(function).lower(*args, **kwargs).compile()
     compiled.executable.compile(on_device=compiled.lowered.on_device)
     return account(compiled.lowered, compiled.times)

@@ -277,6 +277,8 @@ class _Run:
             raise self.blame(rule, op, f"built {len(created)} ops and then declined; a rule decides first.")
         if self.limited and self.report.last_allowed:
             self.note(op, rule, op.get_asm(), created)
+        if self.report.chains is not None:
+            self.report.follow(op, rule.name, created)
         location = op.location
         self.replace(op, rule, new, created)
         self.report.add(rule.name, perf_counter() - started, location)
@@ -303,6 +305,8 @@ class _Run:
             self.push(each)
         if self.report.last_allowed:
             self.note(op, rule, before, [op] if value is CHANGED else created)
+        if self.report.chains is not None:
+            self.report.follow(op, rule.name, [op] if value is CHANGED else created)
         if value is CHANGED:
             REVISION[0] += 1
             self.memory.listed = None

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +27,40 @@ class Rewrite:
 
 
 @dataclass
+class Chain:
+    """What became of one op: rule after rule, each on the op before or on one that a rule of this chain built."""
+    line: str
+    op: str
+    steps: list[tuple[str, Counter[str]]] = field(default_factory=list)
+    """Rules, and the names of the ops they built."""
+
+    def __str__(self) -> str:
+        return " -> ".join([_word(self.op), *(f"{rule} ({_words(built)})" for rule, built in self.steps)])
+
+
+def _word(name: str) -> str:
+    return name.removeprefix("stablehlo.")
+
+
+def _words(built: Counter[str]) -> str:
+    words = [_word(name) + (f" x{count}" if count > 1 else "") for name, count in built.items()]
+    return ", ".join(words) or "nothing new"
+
+
+_following = [False]
+
+
+@contextmanager
+def following() -> Iterator[None]:
+    """Reports that are made meanwhile record chains of rewrites."""
+    before, _following[0] = _following[0], True
+    try:
+        yield
+    finally:
+        _following[0] = before
+
+
+@dataclass
 class Report:
     """The record of one or several passes over a module."""
     fired: dict[str, Firing] = field(default_factory=dict)
@@ -43,6 +79,9 @@ class Report:
     limit: int | None = None
     """Stop after so many rewrites; `last` is then what the last one was."""
     last: Rewrite | None = None
+    chains: list[Chain] | None = field(default_factory=lambda: [] if _following[0] else None, repr=False)
+    """What became of each op that was rewritten, where that is recorded (`following`)."""
+    _chain_of: dict[int, Chain] = field(default_factory=dict, repr=False)
     _locations: list[tuple[str, ir.Location]] = field(default_factory=list, repr=False)
 
     def add(self, rule: str, seconds: float, location: ir.Location) -> None:
@@ -52,6 +91,18 @@ class Report:
         firing.count += 1
         firing.seconds += seconds
         self._locations.append((rule, location))
+
+    def follow(self, op: ir.Operation, rule: str, built: Sequence[ir.Operation]) -> None:
+        """Record a rewrite of `op` in its chain; before the op is erased."""
+        address = hash(op.results[0]) if len(op.results) else None
+        chain = None if address is None else self._chain_of.get(address)
+        if chain is None:
+            chain = Chain(source_line(op.location), op.name)
+            self.chains.append(chain)       # type: ignore[union-attr]
+        chain.steps.append((rule, Counter(each.name for each in built)))
+        for each in built:
+            for result in each.results:
+                self._chain_of[hash(result)] = chain
 
     def counts(self) -> list[tuple[str, int]]:
         """(rule, number of firings), most frequent first."""
