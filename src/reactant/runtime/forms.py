@@ -17,14 +17,15 @@ from reactant.runtime.program import AT_RUN_TIME, Array, Program, Variant
 Offsets = tuple[int | None, ...]
 """Per big argument: elements past a multiple of 64 bytes, or None for memory no view can be made of."""
 
-COPY_RATE = 12e9
-"""Bytes a second that copying an argument is taken to run at (18 MB: 1.4 ms)."""
+COPY_RATE = 5e9
+"""Bytes a second that copying an argument is taken to run at: 14e9 where memory has been used before, 1e9 to new
+pages."""
 PATIENCE = 0.25
 """How much of the time that compiling took goes to copies before another form is compiled: whose arrays come at other
-alignments once has them at many. An integer program of 2 x 18 MB: 1.9 ms a call with copies, 0.6 in the form that takes
-any alignment."""
-MOST_FORMS = 3
-"""Forms of fixed alignment before the one that takes any."""
+alignments once has them at many. An integer program of 2 x 18 MB: 3.5 ms a call with copies, 1.2 without."""
+STEADY = 4
+"""Calls at one and the same other alignment that get a form of their own; after fewer, one that takes any does. That is
+as fast for all but stencils (a sum of rows 1.0, five-point stencils 1.2 to 1.3 of the time), and the last one needed."""
 
 
 class Forms:
@@ -44,6 +45,7 @@ class Forms:
         self._fixed: dict[tuple[int, ...], Program] = {}
         self._any: Program | None = None
         self._regret: collections.Counter[tuple[int, ...]] = collections.Counter()
+        self._misses: collections.Counter[tuple[int, ...]] = collections.Counter()
         self._lock = threading.Lock()
 
     @property
@@ -75,9 +77,10 @@ class Forms:
         needed = copied[cheapest] - sum(size for size, want, have in zip(self._sizes, wanted, offsets, strict=True)
                                         if want != have)
         self._regret[wanted] += needed
+        self._misses[wanted] += 1
         if self._regret.total() / COPY_RATE <= PATIENCE * self._fixed[cheapest].seconds:
             return self._fixed[cheapest], cheapest
-        many = self._regret[wanted] * 2 < self._regret.total() or len(self._fixed) >= MOST_FORMS
+        many = len(self._misses) > 1 or self._misses[wanted] < STEADY
         self._regret.clear()
         if not many:
             return self._compile(wanted), wanted
