@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
@@ -28,6 +27,7 @@ from reactant.simplify.factorizations import (
     solved_by,
 )
 from reactant.simplify.solving import TriangularSolve, lapack_solve, side_of, solve, steady, take_rows
+from reactant.simplify.soundness import finite, finite_columns, if_sound, in_sound_columns
 from reactant.simplify.structured import diagonal_of
 
 a, b = variables("a b")
@@ -68,20 +68,6 @@ def parts(matrix: ir.Value, k: int) -> list[list[ir.Value]]:
     return [[ops.slice(matrix, (r[0], c[0]), (r[1], c[1])) for c in spans] for r in spans]
 
 
-def finite(*values: ir.Value) -> ir.Value:
-    """Whether all elements are finite (0-d)."""
-    found = [ops.reduce(ops.is_finite(v), ops.constant(True), range(len(shape_of(v))), "and") for v in values]
-    total = found[0]
-    for each in found[1:]:
-        total = ops.and_(total, each)
-    return total
-
-
-def unless(bad: ir.Value, value: ir.Value) -> ir.Value:
-    """A value, NaN where a truth (0-d) fails."""
-    return ops.select(bad, value, ops.splat(np.nan, value))
-
-
 # ---- examples ------------------------------------------------------------------------------------------------------
 
 def _beside(above: ir.Value, below: ir.Value, corner: ir.Value | None = None) -> ir.Value:
@@ -117,8 +103,8 @@ def factors_of_blocks(site: Site):
     one, two = again(site.op, first), again(site.op, second)
     sound = finite(one[0], two[0])
     n = shape_of(matrix)[0]
-    factors = ops.concatenate([ops.pad(unless(sound, one[0]), 0, (0, 0), (0, n - k)),
-                               ops.pad(unless(sound, two[0]), 0, (0, k), (0, 0))], 0)
+    factors = ops.concatenate([ops.pad(if_sound(sound, one[0]), 0, (0, 0), (0, n - k)),
+                               ops.pad(if_sound(sound, two[0]), 0, (0, k), (0, 0))], 0)
     places = ops.concatenate([one[1], ops.add(two[1], k)], 0)
     failed = ops.compare(two[2], 0, "GT")
     later = ops.select(failed, ops.add(two[2], k), two[2])
@@ -143,9 +129,7 @@ def triangle_of_blocks(a, b, t, result):
               replace(outer, a=second, b=ops.slice(b, (k, 0), (n, columns))).build()]
     # what is substituted first is multiplied by the zeros
     early = 0 if outer.lower == (outer.turn == "N") else 1
-    sound = ops.reduce(ops.is_finite(halves[early]), ops.constant(True), (0,), "and")
-    late = halves[1 - early]
-    halves[1 - early] = ops.select(ops.broadcast_in_dim(sound, shape_of(late), (1,)), late, ops.splat(np.nan, late))
+    halves[1 - early] = in_sound_columns(finite_columns(halves[early]), halves[1 - early])
     return ops.concatenate(halves, 0)
 
 
@@ -171,8 +155,7 @@ def solve_with_block_triangle(a, b, t, result):
     rest = ops.subtract(sides[late], ops.dot_general(grid[late][early], halves[early], contracting_dims=((1,), (0,))))
     halves[late] = solved_by(found.factor, outer, grid[late][late], rest)
     whole = ops.concatenate(halves, 0)
-    sound = ops.reduce(ops.is_finite(whole), ops.constant(True), (0,), "and")
-    return ops.select(ops.broadcast_in_dim(sound, shape_of(whole), (1,)), whole, ops.splat(np.nan, whole))
+    return in_sound_columns(finite_columns(whole), whole)
 
 
 @rewrite("stablehlo.custom_call", changes="rounding", example=lambda a: determinant(_triangle(a)),
@@ -187,6 +170,6 @@ def determinant_of_block_triangle(site: Site):
     one, two = again(site.op, grid[0][0]), again(site.op, grid[1][1])
     diagonal = ops.concatenate([diagonal_of(one[0]), diagonal_of(two[0])], 0)
     beside = grid[0][1] if found[1] else grid[1][0]
-    diagonal = unless(finite(beside), diagonal)
+    diagonal = if_sound(finite(beside), diagonal)
     return [ops.broadcast_in_dim(diagonal, shape_of(matrix), (0,)), ops.concatenate([one[1], ops.add(two[1], k)], 0),
             ops.minimum(one[2], two[2])]

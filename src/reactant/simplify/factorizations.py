@@ -35,6 +35,7 @@ from reactant.simplify.solving import (
     take_rows,
     target_of,
 )
+from reactant.simplify.soundness import finite, finite_columns, in_sound_columns
 from reactant.simplify.structured import diagonal_of, entries, identity_mask
 
 # ---- solves through LU ---------------------------------------------------------------------------------------------
@@ -178,25 +179,13 @@ def solve_with_triangle(a, b, t, result):
     # LU multiplies what stands below by zeros, and so spreads what is not finite.
     rows, columns = shape_of(found.b)
     spread = found.b if lower else ops.slice(found.b, (0, 0), (rows - 1, columns))
-    return _where(_finite_columns(spread), _sound(found.m), solved)
-
-
-def _finite_columns(matrix: ir.Value) -> ir.Value:
-    return ops.reduce(ops.is_finite(matrix), ops.constant(True), (0,), "and")
-
-
-def _where(columns: ir.Value, everywhere: ir.Value | None, solution: ir.Value) -> ir.Value:
-    """A solution in the columns that are sound if all else is (`everywhere`, 0-d), and NaN elsewhere."""
-    shape = shape_of(solution)
-    if everywhere is not None:
-        columns = ops.and_(columns, ops.broadcast_in_dim(everywhere, shape[1:], ()))
-    return ops.select(ops.broadcast_in_dim(columns, shape, (1,)), solution, np.nan)
+    return in_sound_columns(finite_columns(spread), solved, _sound(found.m))
 
 
 def _sound(matrix: ir.Value) -> ir.Value:
     """Whether a matrix is finite beside its diagonal (0-d)."""
     beside = ops.select(identity_mask(shape_of(matrix)[0]), 0, matrix)
-    return ops.reduce(ops.is_finite(beside), ops.constant(True), (0, 1), "and")
+    return finite(beside)
 
 
 @rewrite(solve(), changes="rounding", example=_DIAGONAL, counter=_ANY)
@@ -212,7 +201,7 @@ def solve_by_division(a, b, t, result):
     if not isinstance(kind[1], np.ndarray):
         vector = diagonal_of(kind[1]) if len(shape_of(kind[1])) == 2 else kind[1]
         regular = ops.reduce(ops.compare(ops.abs(vector), 0, "GT"), ops.constant(True), (0,), "and")
-    return _where(_finite_columns(found.b), regular, divided(found.b, kind[1], True))
+    return in_sound_columns(finite_columns(found.b), divided(found.b, kind[1], True), regular)
 
 
 _ORTHOGONAL = _LU.format(matrix="""%qr:2 = stablehlo.custom_call @lapack_dgeqrf_ffi(%steady) {has_side_effect = false,

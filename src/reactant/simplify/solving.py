@@ -21,6 +21,7 @@ from reactant.rewrite.site import Producer, operation
 from reactant.simplify.contraction import dot
 from reactant.simplify.evaluation import content_of
 from reactant.simplify.masks import mask_of
+from reactant.simplify.soundness import finite_columns, in_sound_columns
 from reactant.simplify.structured import diagonal_of, entries, identity_mask
 
 a, b, c, d, p = variables("a b c d p")
@@ -251,8 +252,7 @@ def _applied(found: TriangularSolve, matrix: ir.Value) -> ir.Value:
     if not batch and isinstance(entries(b), np.ndarray) and (entries(b) == 1).all():
         # the inverse itself: zeros in it make NaN of what is not finite
         solved = replace(found, b=matrix).build()
-        sound = ops.reduce(ops.is_finite(matrix), ops.constant(True), (0,), "and")
-        return ops.select(ops.broadcast_in_dim(sound, shape_of(solved), (1,)), solved, np.nan)
+        return in_sound_columns(finite_columns(matrix), solved)
     places = one_hot_rows(b)
     if places is not None:
         return replace(found, b=take_rows(matrix, places)).build()

@@ -17,11 +17,12 @@ from reactant.ir.types import dtype_of, is_complex, shape_of, size, tensor_type
 from reactant.rewrite import once, one_of, rewrite, variables
 from reactant.rewrite.pattern import Template
 from reactant.simplify.bands import Banded, bands_of, diagonals
-from reactant.simplify.block_systems import finite, system
+from reactant.simplify.block_systems import system
 from reactant.simplify.contraction import dot, product_shape
 from reactant.simplify.factorizations import solution
 from reactant.simplify.reduction import reduced
 from reactant.simplify.solving import side_of, solve, steady
+from reactant.simplify.soundness import finite, finite_columns, in_sound_columns
 from reactant.simplify.structured import chain_from_the_left, chain_from_the_right
 from reactant.simplify.sums import summed_factors
 from reactant.simplify.target_costs import costs
@@ -86,9 +87,7 @@ def tridiagonal_system(a, b, t, result):
     low, middle, up = (_line(matrix, k, right) for k in (-1, 0, 1))
     solved, info = tridiagonal_solve(low, middle, up, right)
     sound = ops.and_(ops.compare(info, 0, "EQ"), finite(low, middle, up))
-    columns = ops.reduce(ops.is_finite(right), ops.constant(True), (0,), "and")
-    columns = ops.and_(columns, ops.broadcast_in_dim(sound, shape_of(columns), ()))
-    return ops.select(ops.broadcast_in_dim(columns, shape_of(solved), (1,)), solved, ops.splat(np.nan, solved))
+    return in_sound_columns(finite_columns(right), solved, sound)
 
 
 @rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.gather", "stablehlo.transpose"),
