@@ -1,5 +1,7 @@
 """Big temporaries are mapped once, not in every call."""
+import os
 import resource
+import subprocess
 import sys
 
 import numpy as np
@@ -33,6 +35,33 @@ def test_repeated_calls_touch_no_fresh_pages():
 
     # the least of a few rounds: a thread that first takes part maps an arena of its own
     assert min(faults() for _ in range(4)) * resource.getpagesize() < temporaries / 4
+
+
+HOLDS = """
+import ctypes, resource
+import numpy as np
+import reactant
+reactant.jit(lambda x: x + 1)(np.ones(3))
+c = ctypes.CDLL(None)
+c.malloc.restype, c.malloc.argtypes, c.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+faults = []
+for _ in range(3):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    block = c.malloc(24 << 20)
+    ctypes.memset(block, 1, 24 << 20)
+    c.free(block)
+    faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+print(min(faults[1:]))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or heap._mallopt() is None, reason="needs an untuned glibc")
+@pytest.mark.parametrize("tuned", [False, True])
+def test_freed_memory_stays_in_the_process(tuned):
+    environment = {**os.environ, **({"MALLOC_TRIM_THRESHOLD_": "100000"} if tuned else {})}
+    done = subprocess.run([sys.executable, "-c", HOLDS], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (int(done.stdout) > 1000) == tuned, "pages of 24 MB: 6144"
 
 
 def test_small_and_giant_programs_run_as_they_are():

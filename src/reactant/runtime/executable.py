@@ -17,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.runtime import arguments as host_arguments
-from reactant.runtime import buffers, reductions
+from reactant.runtime import buffers, heap, reductions
 from reactant.runtime.compile_options import options_for
 from reactant.runtime.devices import default_device
 from reactant.runtime.direct import Direct
@@ -52,6 +52,8 @@ class Executable:
         target = device if device is not None else default_device().jax
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
         on_cpu = target.platform == "cpu"
+        if on_cpu:
+            heap.settle()
         self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= BIG
                           and host_arguments.native(a.dtype))
         self._handed_over = tuple(i for i, a in enumerate(self.inputs) if on_cpu and host_arguments.native(a.dtype)

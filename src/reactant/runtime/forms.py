@@ -1,7 +1,7 @@
 """Which compiled form of a module runs a call: the one whose alignments are those of the caller's arrays.
 
-A borrowed argument is best sliced at an offset known to the compiler: a five-point stencil of 6000x6000 f64 takes
-10 ms so and 20 with the offset in a register. Arrays come at few alignments (NumPy's big arrays 16 bytes past a
+A borrowed argument is best sliced at an offset known to the compiler: a five-point stencil of 4000x4000 f64 takes
+9.0 ms so and 10.6 with the offset in a register. Arrays come at few alignments (NumPy's big arrays 16 bytes past a
 multiple of 64, our own results at one), so the first call compiles for its own. A call at other alignments copies what
 does not fit, until the copies have cost a part of what compiling would have: then their alignment gets its own form or,
 when there are many of them, one form that takes any.
@@ -25,7 +25,7 @@ PATIENCE = 0.25
 alignments once has them at many. An integer program of 2 x 18 MB: 3.5 ms a call with copies, 1.2 without."""
 STEADY = 4
 """Calls at one and the same other alignment that get a form of their own; after fewer, one that takes any does. That is
-as fast for all but stencils (a sum of rows 1.0, five-point stencils 1.2 to 1.3 of the time), and the last one needed."""
+as fast for all but stencils (sums of rows 1.0, five-point stencils 1.2 to 1.3 of the time), and the last one needed."""
 
 
 class Forms:
