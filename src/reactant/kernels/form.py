@@ -49,6 +49,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
+from reactant.ir.locations import file_and_line
 
 CALLS = {
     "reactant.barrier.count": "(i32 predicate) -> i32: block barrier; how many threads' predicates are not zero",
@@ -107,21 +108,8 @@ def launch_of(module: ir.Module) -> tuple[tuple[int, int, int], tuple[int, int, 
 
 def line_of(op: ir.Operation) -> str:
     """`file:line` of the kernel's source that op came from, or nothing."""
-    found = _file_and_line(op.location)
+    found = file_and_line(op.location)
     return f"{found[0]}:{found[1]}" if found else ""
-
-
-def _file_and_line(location: ir.Location) -> tuple[str, int] | None:
-    if isinstance(location, ir.FileLineColLoc):
-        return location.filename, location.start_line
-    parts: list[ir.Location] = []
-    if isinstance(location, ir.FusedLoc):
-        parts = list(location.locations)
-    elif isinstance(location, ir.CallSiteLoc):
-        parts = [location.callee, location.caller]
-    elif isinstance(location, ir.NameLoc):
-        parts = [location.child_loc]
-    return next((found for part in parts if (found := _file_and_line(part))), None)
 
 
 def violations(module: ir.Module) -> list[str]:

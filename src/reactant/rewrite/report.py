@@ -9,6 +9,8 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from reactant.ir.locations import file_and_line
+
 
 @dataclass
 class Firing:
@@ -145,12 +147,5 @@ class Report:
 
 def source_line(location: ir.Location) -> str:
     """`file:line` of the innermost user frame of a location, or "" where there is none."""
-    if isinstance(location, ir.FileLineColLoc):
-        return f"{location.filename}:{location.start_line}"
-    if isinstance(location, ir.NameLoc):
-        return source_line(location.child_loc)
-    if isinstance(location, ir.CallSiteLoc):
-        return source_line(location.callee) or source_line(location.caller)
-    if isinstance(location, ir.FusedLoc):
-        return next((line for line in map(source_line, location.locations) if line), "")
-    return ""
+    found = file_and_line(location)
+    return f"{found[0]}:{found[1]}" if found else ""
