@@ -12,14 +12,6 @@ import reactant
 S = np.array([[4, 1, 0.5], [1, 3, 0.2], [0.5, 0.2, 2]], np.float32)
 
 
-@pytest.fixture(params=[False, True], ids=["x32", "x64"])
-def x64(request):
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", request.param)
-    yield request.param
-    jax.config.update("jax_enable_x64", before)
-
-
 @reactant.jit
 def numpy_function(x, y):
     total = np.zeros_like(x)

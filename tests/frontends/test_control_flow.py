@@ -132,6 +132,10 @@ def test_errors_at_run_time(program):
             assert_same(expected, compiled(x.copy()))
 
 
+def test_handlers_that_need_no_decision_at_run_time():
+    assert_same(handled_without_a_decision(np.ones(3)), reactant.jit(handled_without_a_decision)(np.ones(3)))
+
+
 def test_checks_of_the_user_stay_without_our_own():
     with pytest.raises(AssertionError, match="must be positive"):
         reactant.jit(assertion, check=False)(DOWN)

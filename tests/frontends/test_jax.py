@@ -35,14 +35,6 @@ class Layer:
     name: str = "layer"
 
 
-@pytest.fixture(params=[False, True], ids=["x32", "x64"])
-def x64(request):
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", request.param)
-    yield request.param
-    jax.config.update("jax_enable_x64", before)
-
-
 def assert_same(expected, got, rtol=1e-6):
     """Trees, types, dtypes, weak types and placement are equal, numbers close (integers equal)."""
     assert jax.tree_util.tree_structure(expected) == jax.tree_util.tree_structure(got)

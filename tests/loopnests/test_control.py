@@ -2,15 +2,19 @@
 import re
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import reactant
+from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.ir.interpret import evaluate
+from reactant.loopnests import control
 from reactant.loopnests.graph import read_block
 from reactant.loopnests.stage import Call
-from tests.loopnests.running import run
+from tests.loopnests.running import run, written
 from tests.support import assert_same
 
 
@@ -19,19 +23,9 @@ def native_text(function, *arguments):
     lowered = reactant.jit(function).lower(*arguments)
     with building():
         module = modules.parse(lowered.report.kept)
-        from reactant import pipelines
         pipelines.run(module, "native")
         ops = [o.operation for o in modules.function(module).regions[0].blocks[0].operations][:-1]
         return Call([o for o in ops if o.name != "stablehlo.constant"], "region").written.text
-
-
-def depth_of_loops(text):
-    deepest = depth = 0
-    for line in text.splitlines():
-        depth += line.endswith("{") and ("scf." in line or "do" in line) and not line.startswith("}")
-        depth -= line.startswith(("}", "scf.reduce }")) and not line.endswith("{")
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def forward_substitution(a, b):
@@ -355,3 +349,28 @@ def test_a_loop_that_runs_to_its_limit_inclusively():
     x = np.arange(4800.0).reshape(8, 600)
     result, = run(module, [x, np.array(3)])
     assert_same(result.reshape(x.shape), -2 * x)
+
+
+def rows_again(groups, turns):
+    """Each group of turns is run for the rows it fills alone, as a reverse sweep does: what it ends with is not read."""
+    def group(g, carried):
+        x, total = carried
+
+        def turn(k, inner):
+            y, rows = inner
+            return jnp.roll(y, 1, 0) * 0.5 + y, jax.lax.dynamic_update_slice(rows, y[None], (k, 0, 0))
+        rows = jax.lax.fori_loop(0, turns, turn, (x, jnp.zeros((turns, *x.shape), x.dtype)))[1]
+        return jnp.cos(x), total + rows[g] * rows[turns - 1 - g]
+    return lambda x: jax.lax.fori_loop(0, groups, group, (x, jnp.zeros_like(x)))[1]
+
+
+def test_what_a_loop_ends_with_is_not_copied_where_nobody_reads_it(monkeypatch):
+    x = np.random.default_rng(3).standard_normal((30, 20))
+    with building():
+        module = modules.parse(jax.jit(rows_again(3, 5)).lower(x).as_text())
+        pipelines.run(module, ("inline", "simplify"))
+        exact = evaluate(module, [x])
+    np.testing.assert_array_equal(run(module, [x])[0], exact[0])
+    stores = written(module).text.count("memref.store")
+    monkeypatch.setattr(control, "_is_read", lambda result: True)
+    assert stores < written(module).text.count("memref.store")
