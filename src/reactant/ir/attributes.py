@@ -56,7 +56,9 @@ def dense(array: np.ndarray) -> ir.Attribute:
     """A DenseElementsAttr with the content of `array`; a uniform array becomes a splat."""
     array = np.asarray(array)
     type_ = tensor_type(array.shape, array.dtype)
-    if array.size and array.dtype.kind != "c" and (array.ndim == 0 or _uniform(array)):
+    if array.size and array.dtype.kind != "c" and (not any(array.strides) or _uniform(array)):
+        if not any(array.strides):
+            return _splat_cached(type_, array[(0,) * array.ndim].tobytes())
         return _splat_cached(type_, np.ascontiguousarray(array.reshape(-1)[:1]).tobytes())
     data = np.array(array, order="C", copy=None)
     if data.dtype == bool:

@@ -182,7 +182,7 @@ def clone_with(op: ir.Operation, mapping: MutableMapping[ir.Value, ir.Value]) ->
     """Copy an op and its regions to the insertion point, operands replaced through `mapping`, which learns the
     results."""
     copy = op.clone().operation
-    for each in (copy, *walk(copy)):
+    for each in (copy, *walk(copy)) if len(copy.regions) else (copy,):
         for i, operand in enumerate(each.operands):
             if operand in mapping:
                 each.operands[i] = mapping[operand]

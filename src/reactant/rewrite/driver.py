@@ -182,9 +182,20 @@ class _Run:
         return self.rewrites
 
     def listed(self, root: ir.Operation, first: dict[str, Root] | None) -> dict[int, ir.Operation]:
-        """What to begin with: all ops, or those that have rules."""
+        """What to begin with: all ops, or those that have rules, or, where all have been looked at before, those that
+        have rules left to try."""
         found = self.memory.list(root)
-        return dict(found) if first is None else {address: op for address, op in found.items() if op.name in first}
+        if first is not None:
+            return {address: op for address, op in found.items() if op.name in first}
+        if not self.memory.complete:
+            return dict(found)
+        seen, table = self.memory.seen, self.table
+        left = {}
+        for address, op in found.items():
+            known = seen.get(address)
+            if known is None or known[1] or known[0] is not table.get(op.name):
+                left[address] = op
+        return left
 
     def visit(self, op: ir.Operation, address: int, known: Seen, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""

@@ -5,6 +5,8 @@ x + 0.0 is not x (for -0.0), x - x and x * 0.0 are not 0. Integers wrap around, 
 """
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from reactant.ir import ops
@@ -160,8 +162,13 @@ def divide_by_power_of_two(x, c):
 
 def _is_power_of_two(c: np.ndarray) -> np.ndarray:
     """A power of two that has a normal reciprocal."""
-    tiny, size = np.finfo(c.dtype).tiny, np.abs(c)
-    return (np.abs(np.frexp(c)[0]) == 0.5) & (size >= tiny) & (size <= 1 / tiny)
+    tiny, size = _tiny(c.dtype), np.abs(c)
+    return (np.frexp(size)[0] == 0.5) & (size >= tiny) & (size <= 1 / tiny)
+
+
+@cache
+def _tiny(dtype: np.dtype) -> np.floating:
+    return np.finfo(dtype).tiny
 
 
 @rewrite(match.add(match.add(x, c), d), dtypes="integer")

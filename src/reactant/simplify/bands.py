@@ -207,18 +207,20 @@ def _negate(value: ir.Value, made: Producer, depth: int) -> Banded | None:
 
 def _scaled(value: ir.Value, made: Producer, depth: int) -> Banded | None:
     """A banded matrix times, or over, one finite number: zeros stay zeros."""
-    for matrix, other in (made.operands, made.operands[::-1])[:1 if made.name == "stablehlo.divide" else 2]:
+    left, right = made.operands
+    over = made.name == "stablehlo.divide"
+    for matrix, other in ((left, right),) if over else ((left, right), (right, left)):
         number = ops.constant_value(other)
         if number is None or not number.size or any(number.strides) or not np.isfinite(number.flat[0]) \
-                or made.name == "stablehlo.divide" and (number.flat[0] == 0 or number.dtype.kind != "f"):
+                or over and (number.flat[0] == 0 or number.dtype.kind != "f"):
             continue
         inner = bands_of(matrix, depth - 1)
         return None if inner is None else Banded(
-            inner.shape, {k: _times(line, number.flat[0], made.name == "stablehlo.divide")
-                          for k, line in inner.lines.items()}, inner.constant, inner.scaled)
-    if made.name == "stablehlo.divide":
+            inner.shape, {k: _times(line, number.flat[0], over) for k, line in inner.lines.items()},
+            inner.constant, inner.scaled)
+    if over:
         return None
-    for matrix, other in (made.operands, made.operands[::-1]):
+    for matrix, other in ((left, right), (right, left)):
         spread = producer(other)
         if spread is None or spread.name != "stablehlo.broadcast_in_dim" or sum(
                 n != 1 for n in shape_of(spread.operands[0])) > 1:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
@@ -41,16 +42,27 @@ def known_starts(starts: Sequence[ir.Value], shape: Sequence[int], sizes: Sequen
 def update_window(update: ir.Value) -> Window | None:
     """The window that a dynamic_update_slice with constant starts writes; None for anything else."""
     owner = creation.owner(update)
-    if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
-        return None
-    array, content, *starts = owner.operands
-    window = shape_of(content)
-    low = known_starts(starts, shape_of(array), window)
-    return None if low is None else (low, tuple([a + k for a, k in zip(low, window, strict=True)]))
+    return None if type(owner) is not stablehlo.DynamicUpdateSliceOp else window_of(owner)
+
+
+def window_of(owner: ir.OpView) -> Window | None:
+    """The window that an update writes, where its starts are constants: then it stays where it is, and is kept."""
+    found: Window | None = getattr(owner, "window", None)
+    if found is None:
+        array, content, *starts = owner.operands
+        window = shape_of(content)
+        low = known_starts(starts, shape_of(array), window)
+        if low is not None:
+            found = low, tuple([a + k for a, k in zip(low, window, strict=True)])
+            owner.window = found
+    return found
 
 
 def disjoint(one: Window, other: Window) -> bool:
-    return any(b <= c or d <= a for a, b, c, d in zip(*one, *other, strict=True))
+    for a, b, c, d in zip(*one, *other, strict=True):
+        if b <= c or d <= a:
+            return True
+    return False
 
 
 def covers(one: Window, other: Window) -> bool:
@@ -169,32 +181,29 @@ class _Windows:
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((2, 0), (5, 4)), ((0, 0), (2, 4)))))
 def update_buries_earlier_ones(result, x, u, starts):
     """an update with a known window makes those before it that lie inside that window unnecessary"""
-    if _continued(result, None, starts, shape_of(x), shape_of(u)):
-        return None
-    low = known_starts(starts, shape_of(x), shape_of(u))
-    if low is None:
+    own = update_window(result)
+    if own is None or _continued(result, None, own):
         return None
     windows = _Windows()
-    windows.add(low, shape_of(u))
+    windows.add(own[0], shape_of(u))
     kept: list[tuple[ir.Value, tuple[int, ...]]] = []
     base, above, array = None, [], x
     for _ in range(LONGEST_CHAIN):
         owner = creation.owner(array)
-        if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
+        if type(owner) is not stablehlo.DynamicUpdateSliceOp:
             break
-        below, content, *places_ = owner.operands
-        window = shape_of(content)
-        other = known_starts(places_, shape_of(array), window)
+        other = window_of(owner)
         if other is None:
             break
-        if windows.cover(other, window):
-            base, above = below, list(kept)
+        window = tuple([b - a for a, b in zip(*other, strict=True)])
+        if windows.cover(other[0], window):
+            base, above = owner.operands[0], list(kept)
         elif users(array) == 1:
-            kept.append((content, other))
-            windows.add(other, window)
+            kept.append((owner.operands[1], other[0]))
+            windows.add(other[0], window)
         else:
             break
-        array = below
+        array = owner.operands[0]
     if base is None:
         return None
     for content, place in reversed(above):
@@ -214,25 +223,23 @@ def updates_side_by_side(result, x, u, starts):
     split = [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole]
     if len(split) != 1 or not size(shape):
         return None
-    if _continued(result, extents, starts, shape, extents):
+    own = update_window(result)
+    if own is None or _continued(result, extents, own):
         return None
-    low = known_starts(starts, shape, extents)
-    if low is None:
-        return None
-    parts, array, covered = {low[split[0]]: u}, x, extents[split[0]]
+    parts, array, covered = {own[0][split[0]]: u}, x, extents[split[0]]
     for _ in range(LONGEST_CHAIN):
         owner = creation.owner(array)
         if covered >= shape[split[0]]:
             break
-        if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
+        if type(owner) is not stablehlo.DynamicUpdateSliceOp:
             return None
-        below, content, *places_ = owner.operands
-        extents = shape_of(content)
+        window = window_of(owner)
+        if window is None:
+            return None
+        low, extents = window[0], tuple([b - a for a, b in zip(*window, strict=True)])
         if [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole] != split:
             return None
-        low = known_starts(places_, shape, extents)
-        if low is None:
-            return None
+        below, content = owner.operands[0], owner.operands[1]
         above = parts.setdefault(low[split[0]], content)
         if above is content:
             covered += extents[split[0]]
@@ -246,36 +253,31 @@ def updates_side_by_side(result, x, u, starts):
     return ops.concatenate([parts[a] for a in ordered], split[0])
 
 
-def _continued(result: ir.Value, window: Sequence[int] | None, starts: Sequence[ir.Value], shape: Sequence[int],
-               extents: Sequence[int]) -> bool:
-    """Whether the next thing that happens to an array after an update of `extents` at `starts` is another update (of
-    shape `window`): then that one looks at the whole series, and a long series does not cost its square. Slices that
-    read only what was written, or nothing of it, do not count: they are about to become slices of something else."""
-    following, low = None, None
+def _continued(result: ir.Value, extents: Sequence[int] | None, window: Window) -> bool:
+    """Whether the next thing that happens to an array after an update of `window` is another update (of these extents):
+    then that one looks at the whole series, and a long series does not cost its square. Slices that read only what was
+    written, or nothing of it, do not count: they are about to become slices of something else."""
+    following = None
     for count, use in enumerate(uses(result)):
         reader = use.owner
-        if reader.name == "stablehlo.dynamic_update_slice" and not use.operand_number and following is None:
+        kind = type(reader)
+        if kind is stablehlo.DynamicUpdateSliceOp and not use.operand_number and following is None:
             following = reader
             continue
-        if count == MOST_READERS or reader.name != "stablehlo.slice":
+        if count == MOST_READERS or kind is not stablehlo.SliceOp or not _is_apart_or_inside(reader, window):
             return False
-        low = low or known_starts(starts, shape, extents)
-        if low is None or not _is_apart_or_inside(reader, low, extents):
-            return False
-    return following is not None and (window is None or shape_of(following.operands[1]) == tuple(window))
+    return following is not None and (extents is None or shape_of(following.operands[1]) == tuple(extents))
 
 
 MOST_READERS = 8
 """Of an updated array, that are looked through."""
 
 
-def _is_apart_or_inside(reader: ir.OpView, low: Sequence[int], extents: Sequence[int]) -> bool:
+def _is_apart_or_inside(reader: ir.OpView, window: Window) -> bool:
     """Whether a slice lies inside a window or shares nothing with it."""
     attributes = reader.attributes
-    bounds = list(zip(attr.decode(attributes["start_indices"]), attr.decode(attributes["limit_indices"]), low, extents,
-                      strict=True))
-    return any(end <= a or start >= a + n for start, end, a, n in bounds) \
-        or all(a <= start and end <= a + n for start, end, a, n in bounds)
+    wanted = attr.decode(attributes["start_indices"]), attr.decode(attributes["limit_indices"])
+    return disjoint(window, wanted) or covers(window, wanted)
 
 
 @rewrite(match.dynamic_update_slice(x, match.dynamic_slice(x, rest("others")), rest("starts")),

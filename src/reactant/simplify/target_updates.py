@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import attributes as attr
+from reactant.ir import creation, ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import match, named, one_of, producer, rest, rewrite, users, variables
 from reactant.simplify.contents import constant_starts
@@ -212,19 +213,29 @@ def _reads_elsewhere(value: ir.Value, array: ir.Value, low: tuple[int, ...], win
     """Whether `value` is computed, through ops that fuse, from elements of `array` other than those in its place."""
     work, seen = [value], {value}
     while work and len(seen) < LOOK_BACK:
-        made = producer(work.pop())
-        if made is None or made.name not in FUSED:
+        made = creation.owner(work.pop())
+        if type(made) is ir.Block or made.name not in FUSED:
             continue
-        own_place = made.name == "stablehlo.slice" and made["start_indices"] == low \
-            and all(s == 1 for s in made["strides"])
         for operand in made.operands:
-            if operand == array and not (own_place and tuple(
-                    b - a for a, b in zip(made["start_indices"], made["limit_indices"], strict=True)) == window):
-                return True
-            if operand not in seen and operand != array:
+            if operand in seen:
+                continue
+            if operand == array:
+                if not _reads_exactly(made, low, window):
+                    return True
+            else:
                 seen.add(operand)
                 work.append(operand)
     return False
+
+
+def _reads_exactly(made: ir.OpView, low: tuple[int, ...], window: tuple[int, ...]) -> bool:
+    """Whether an op is the slice at `low` of the extents `window`."""
+    if made.name != "stablehlo.slice":
+        return False
+    starts, limits, strides = (attr.decode(made.attributes[name])
+                               for name in ("start_indices", "limit_indices", "strides"))
+    return starts == low and all(s == 1 for s in strides) \
+        and tuple(b - a for a, b in zip(starts, limits, strict=True)) == window
 
 
 # ---- reads between updates -----------------------------------------------------------------------------------------

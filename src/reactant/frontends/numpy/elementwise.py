@@ -146,7 +146,9 @@ def _rounded(x: ir.Value) -> ir.Value:
 
 def _apart(build: Callable, family: tuple[type, ...]) -> Callable[[ir.Value, ir.Value], ir.Value]:
     """(x + a) + b stays so for constants a and b: XLA would compute x + (a + b), which loses x + 1e16 - 1e16 and lets
-    the product of two small factors vanish."""
+    the product of two small factors vanish. Constants stand on the right, where rules look for them."""
+    commutes = build is ops.add or build is ops.multiply
+
     def guarded(x: ir.Value, made: Any) -> ir.Value:
         while type(made) in _MOVES:
             made = made.operands[0].owner
@@ -159,6 +161,7 @@ def _apart(build: Callable, family: tuple[type, ...]) -> Callable[[ir.Value, ir.
                 x = guarded(x, first)
             elif _is_known(first):
                 y = guarded(y, second)
+                return build(y, x) if commutes else build(x, y)
         return build(x, y)
     return run
 
