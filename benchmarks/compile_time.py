@@ -1,8 +1,9 @@
-"""What our tracing and passes cost beside XLA's own compilation, on NumPy programs of more than 500 operations.
+"""What our tracing and passes cost beside XLA's own compilation, on programs of more than 500 operations.
 
-    python benchmarks/compile_time.py [--repeats N] [--limit RATIO] [--json FILE]
+    python benchmarks/compile_time.py [--only NAME ...] [--repeats N] [--limit RATIO] [--json FILE]
 
-`lower` is everything we do (conversion, tracing, patterns); `compile` is XLA on the module that comes out of it.
+`lower` is everything we do: `trace` (conversion and tracing; of JAX programs jax does that) and `passes`; `compile`
+is XLA on the module that comes out of it. Programs in JAX are at the end.
 """
 import argparse
 import json
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import compile_programs
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -115,7 +117,7 @@ def make_pyramid(n=256, levels=5):
     return pyramid, (random.random((n, n)), levels, np.linspace(1.5, 1.0, levels))
 
 
-PROGRAMS = {"decoder": make_decoder, "reactor": make_reactor, "pyramid": make_pyramid}
+PROGRAMS = {"decoder": make_decoder, "reactor": make_reactor, "pyramid": make_pyramid, **compile_programs.NUMPY}
 
 
 def measure(make, repeats):
@@ -123,36 +125,42 @@ def measure(make, repeats):
     import reactant
 
     function, arguments = make()
-    lowering, compiling = [], []
+    seconds = {"lower": [], "trace": [], "passes": [], "compile": []}
     for _ in range(repeats):
         start = time.perf_counter()
         lowered = reactant.jit(function, native="never").lower(*arguments)     # all of it goes to XLA
-        lowering.append(time.perf_counter() - start)
+        seconds["lower"].append(time.perf_counter() - start)
+        seconds["trace"].append(lowered.times.trace)
+        seconds["passes"].append(lowered.times.passes)
         compiled = lowered.compile()
         compiled.memory_analysis()  # an executable compiles when it is first needed
-        compiling.append(compiled.times.xla)
-    row = {"lower": statistics.median(lowering), "compile": statistics.median(compiling)}
-    row["ratio"] = row["lower"] / row["compile"]
+        seconds["compile"].append(compiled.times.xla)
+    row = {key: statistics.median(values) for key, values in seconds.items()}
+    row["ratio"], row["passes_ratio"] = row["lower"] / row["compile"], row["passes"] / row["compile"]
     row["before"], row["after"] = (sum(lowered.operations(optimized=optimized).values()) for optimized in (False, True))
     return row
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=(*PROGRAMS, *compile_programs.JAX), metavar="NAME",
+                        default=[*PROGRAMS, *compile_programs.JAX])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--limit", type=float, help="fail when a ratio is above this")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     table = Table(title="compilation: ours (lower) beside XLA's (compile), medians")
     table.add_column("program")
-    for heading in ("operations traced", "after our passes", "lower, ms", "compile, ms", "lower / compile"):
+    for heading in ("operations traced", "after passes", "trace, ms", "passes, ms", "lower, ms", "compile, ms",
+                    "lower / compile", "passes / compile"):
         table.add_column(heading, justify="right")
     rows = {}
-    for name, make in PROGRAMS.items():
-        row = rows[name] = measure(make, options.repeats)
-        table.add_row(name, str(row["before"]), str(row["after"]), f"{1e3 * row['lower']:.0f}",
-                      f"{1e3 * row['compile']:.0f}", f"{row['ratio']:.2f}")
-    Console().print(table)
+    for name in options.only:
+        row = rows[name] = measure({**PROGRAMS, **compile_programs.JAX}[name], options.repeats)
+        table.add_row(name, str(row["before"]), str(row["after"]),
+                      *(f"{1e3 * row[key]:.0f}" for key in ("trace", "passes", "lower", "compile")),
+                      f"{row['ratio']:.2f}", f"{row['passes_ratio']:.2f}")
+    Console(width=max(Console().width, 130)).print(table)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return int(options.limit is not None and max(row["ratio"] for row in rows.values()) > options.limit)
