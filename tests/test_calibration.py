@@ -21,12 +21,14 @@ def stored(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("ratios, wanted", [
-    ([3, 2, 1.2, 0.9, 5], 3), ([0.9, 3, 3], 0), ([2, 2, 2], 3), ([], 0), ([1.05], 0)])
+    ([3, 2, 1.2, 0.9, 1.0], 3), ([0.9, 3, 3], 3), ([2, 2, 2], 3), ([], 0), ([1.05], 0), ([1.02, 1.04, 1.03], 0),
+    ([1.5, 1.2, 0.2, 9], 2), ([1.0, 1.6, 11, 1.0], 3), ([0.5, 0.5, 1.2], 0)])
 def test_the_last_step_up_to_which_the_second_form_wins(ratios, wanted):
     assert threshold([Measured("x", i + 1, ratio, 1.0) for i, ratio in enumerate(ratios)]) == wanted
 
 
-@pytest.mark.parametrize("ratios, wanted", [([0.9, 2, 3], 2), ([2, 0.9, 3], 3), ([2, 2], 1), ([2, 1.0], 0), ([], 0)])
+@pytest.mark.parametrize("ratios, wanted", [
+    ([0.9, 2, 3], 2), ([1.05, 0.7, 3], 3), ([2, 2], 1), ([2, 1.0], 1), ([1.3, 0.5], 0), ([], 0)])
 def test_the_first_step_from_which_on_the_second_form_wins(ratios, wanted):
     steps = [Measured("banded_solve", i + 1, ratio, 1.0) for i, ratio in enumerate(ratios)]
     assert "banded_solve" in calibration.RISING and threshold(steps) == wanted

@@ -1,14 +1,15 @@
 """`reactant calibrate`: the thresholds of the target stage, measured on this machine.
 
 Each threshold of `simplify/target_costs.py` that can be read off a pair of equal forms has a ladder: cases from small
-to large, each the form that programs have and the one that the target stage would make of it. The threshold is the
-last step of the ladder up to which the second form wins, or for what pays from a size on (`RISING`) the first from
-which on it does. What is measured is stored for this platform, device and jaxlib, and used from then on; without it the
-shipped defaults serve.
+to large, each the form that programs have and the one that the target stage would make of it, compiled with the XLA
+options that programs are compiled with. The threshold is the step of the ladder up to which the second form wins most,
+or for what pays from a size on (`RISING`) the one from which on it does. What is measured is stored for this platform,
+device and jaxlib, and used from then on; without it the shipped defaults serve.
 """
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -20,12 +21,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.runtime.compile_options import options_for
+from reactant.runtime.facts import facts_of
 from reactant.simplify import target_costs
 from reactant.simplify.target_costs import Costs
 
 Form = Callable[..., jax.Array]
-WORTH = 1.1
-"""The second form has to be so many times faster."""
+WORTH, NOISE, MOST = 1.1, 1.05, 2.0
+"""How many times faster the second form has to be, all steps together; what is no difference; what counts as more."""
 REPEATS = 7
 
 
@@ -80,6 +85,14 @@ def _short_leading() -> Iterator[Step]:
         yield Step(count, _sum_over(0), _sum_of_slices(0), (_random(count, 65536),))
 
 
+def _spread_sums() -> Iterator[Step]:
+    """Whether XLA may compute a sum anew for every element that is divided by it, or is to keep it."""
+    def divided(total: Form) -> Form:
+        return lambda x: x / total(x)[:, None]
+    for count in (2, 3, 4, 6, 8, 12):
+        yield Step(count, divided(_sum_over(1)), divided(_sum_of_slices(1)), (_random(65536, count),))
+
+
 def _small_products() -> Iterator[Step]:
     for n in (2, 3, 4, 6, 8, 12):
         yield Step(n, lambda x, y: x @ y, lambda x, y: sum(x[:, :, k, None] * y[:, None, k, :]
@@ -96,16 +109,24 @@ def _window_sums() -> Iterator[Step]:
                    lambda x, s=size: separable(x, s), (_random(512, 512),))
 
 
-def _convolutions() -> Iterator[Step]:
-    def shifted(x: jax.Array, kernel: jax.Array) -> Any:
-        h, w = kernel.shape
-        rows, columns = x.shape[0] - h + 1, x.shape[1] - w + 1
-        return sum(x[i:i + rows, j:j + columns] * kernel[i, j] for i in range(h) for j in range(w))
+def _shifted(x: jax.Array, kernel: jax.Array) -> Any:
+    h, w = kernel.shape
+    rows, columns = x.shape[0] - h + 1, x.shape[1] - w + 1
+    return sum(x[i:i + rows, j:j + columns] * kernel[i, j] for i in range(h) for j in range(w))
 
-    def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
-        return lax.conv_general_dilated(x[None, None], kernel[None, None], (1, 1), "VALID", precision="highest")[0, 0]
+
+def _convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    return lax.conv_general_dilated(x[None, None], kernel[None, None], (1, 1), "VALID", precision="highest")[0, 0]
+
+
+def _convolutions() -> Iterator[Step]:
     for size in (2, 3, 5, 7, 9):
-        yield Step(size * size, convolved, shifted, (_random(256, 256), _random(size, size, seed=1)))
+        yield Step(size * size, _convolved, _shifted, (_random(256, 256), _random(size, size, seed=1)))
+
+
+def _stencils() -> Iterator[Step]:
+    for size in (2, 3, 5, 7):
+        yield Step(size * size, _shifted, _convolved, (_random(256, 256), _random(size, size, seed=1)))
 
 
 def _powers() -> Iterator[Step]:
@@ -143,6 +164,19 @@ def _updates() -> Iterator[Step]:
     for part in (0.05, 0.1, 0.25, 0.5):
         count = int(512 * part)
         yield Step(part, lambda x, k=count: written(x, k), lambda x, k=count: selected(x, k), (_random(512, 512),))
+
+
+def _plain_updates() -> Iterator[Step]:
+    def written(x: jax.Array, y: jax.Array, count: int) -> jax.Array:
+        return x.at[1:count + 1].set(y[1:count + 1] * 2)
+
+    def selected(x: jax.Array, y: jax.Array, count: int) -> jax.Array:
+        row = jnp.arange(x.shape[0])[:, None]
+        return jnp.where((row > 0) & (row <= count), y * 2, x)
+    for part in (0.1, 0.25, 0.5, 0.9):
+        count = int(512 * part)
+        yield Step(part, lambda x, y, k=count: written(x, y, k), lambda x, y, k=count: selected(x, y, k),
+                   (_random(512, 512), _random(512, 512, seed=1)))
 
 
 def _turns() -> Iterator[Step]:
@@ -201,10 +235,13 @@ def _tridiagonal() -> Iterator[Step]:
 LADDERS: dict[str, Callable[[], Iterator[Step]]] = {
     "sum_of_slices_trailing": _short_trailing,
     "sum_of_slices": _short_leading,
+    "recomputed_terms": _spread_sums,
+    "select_fraction": _plain_updates,
     "select_fraction_reading": _updates,
     "unrolled_contraction": _small_products,
     "window_as_slices": _window_sums,
     "convolution_as_slices": _convolutions,
+    "stencil_as_convolution": _stencils,
     "fixed_powers": _powers,
     "argmax_as_reductions": _searches,
     "gather_as_selects": _selects,
@@ -214,17 +251,25 @@ LADDERS: dict[str, Callable[[], Iterator[Step]]] = {
     "toeplitz_as_convolution": _toeplitz,
     "banded_solve": _tridiagonal,
 }
-RISING = {"select_fraction_reading", "argmax_as_reductions", "scan_turns", "transposed_factor",
-          "toeplitz_as_convolution", "banded_solve"}
+RISING = {"select_fraction", "select_fraction_reading", "stencil_as_convolution", "argmax_as_reductions", "scan_turns",
+          "transposed_factor", "toeplitz_as_convolution", "banded_solve"}
 """What pays from a size on, not up to one."""
-NEVER = {"select_fraction_reading": 1.0}
+NEVER = {"select_fraction": 1.0, "select_fraction_reading": 1.0}
 """What says that the second form never wins, where that is not 0."""
+
+
+def _compiled(form: Form, arrays: tuple[jax.Array, ...]) -> Callable[..., jax.Array]:
+    """A form compiled as programs are: with the XLA options that are chosen for what is in them."""
+    lowered = jax.jit(form).lower(*arrays)
+    with building():
+        facts = facts_of(modules.parse(lowered.as_text()))
+    return lowered.compile(compiler_options=options_for(facts, jax.default_backend()))
 
 
 def measure(step: Step) -> tuple[float, float]:
     """Median microseconds of the two forms, their runs interleaved."""
     arrays = tuple(map(jnp.asarray, step.arguments))
-    forms = [jax.jit(form).lower(*arrays).compile() for form in (step.first, step.second)]
+    forms = [_compiled(form, arrays) for form in (step.first, step.second)]
     samples: list[list[float]] = [[], []]
     for run in forms:
         jax.block_until_ready(run(*arrays))
@@ -238,13 +283,15 @@ def measure(step: Step) -> tuple[float, float]:
 
 
 def threshold(steps: list[Measured]) -> float:
-    """The last step of a ladder, from its start on, at which the second form wins (of a rising one, the first from
-    which on it does); 0 where it never does."""
-    found = 0.0
+    """The step of a ladder up to which (of a rising one, from which on) the second form wins most, all steps there
+    taken together; 0 where it wins nothing. Times that differ by less than `NOISE` are equal, and no step counts for
+    more than a factor of `MOST`: one that was disturbed does not decide."""
+    found, won, best = 0.0, 0.0, math.log(WORTH)
     for step in reversed(steps) if steps and steps[0].name in RISING else steps:
-        if step.ratio < WORTH:
-            break
-        found = step.threshold
+        gain = math.log(step.ratio)
+        won += 0.0 if abs(gain) < math.log(NOISE) else max(-math.log(MOST), min(gain, math.log(MOST)))
+        if won > best + 1e-9:
+            found, best = step.threshold, won
     return found
 
 

@@ -1,4 +1,5 @@
 """The target stage: equal values at any window, rank and dtype, the forms that must be gone, and no copies in loops."""
+import dataclasses
 import re
 
 import numpy as np
@@ -146,3 +147,20 @@ def test_wave_hands_its_arrays_on_without_copies(turns):
     np.testing.assert_allclose(compiled(start, turns), wave(start, turns), rtol=1e-12, atol=1e-13)
     assert not copied_arrays(compiled.lower(start, turns).compile().as_text())
     assert copied_arrays(plain.lower(start, turns).compile().as_text())
+
+
+@pytest.mark.parametrize("terms, computed, kept", [
+    (0, False, True), (3, False, False), (3, True, True), (2, False, True)])
+def test_recompute_or_keep(monkeypatch, terms, computed, kept):
+    """A short sum whose results are spread: slices, added anew for each element, or a reduction that is kept."""
+    def normalised(x):
+        y = np.exp(x) if computed else x
+        return x / y.sum(axis=1, keepdims=True)
+    monkeypatch.setitem(target_costs.BY_PLATFORM, "cpu", dataclasses.replace(target_costs.CPU, recomputed_terms=terms))
+    target_costs.forget()
+    try:
+        lowered = reactant.jit(normalised, target="cpu").lower(np.ones((600, 3)))
+    finally:
+        monkeypatch.undo()
+        target_costs.forget()
+    assert ("stablehlo.reduce" in lowered.operations()) == kept

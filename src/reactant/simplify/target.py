@@ -74,11 +74,17 @@ def index_slice(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...]
     return ops.reshape(ops.slice(operand, low, high), shape)
 
 
+def _is_computed_here(operand: ir.Value) -> bool:
+    """Whether a value is computed where it is read, and only there."""
+    made = producer(operand)
+    return made is not None and made.name in ops.ELEMENTWISE and users(operand) == 1
+
+
 def _term(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...], depth: int = 50) -> ir.Value:
     """`index_slice`, of what element-wise ops are applied to where nothing else reads their results: XLA:CPU fuses one
     slice with what is done to it, several slices of one result it reads from memory."""
     made = producer(operand)
-    if made is None or made.name not in ops.ELEMENTWISE or users(operand) != 1 or not depth:
+    if made is None or not _is_computed_here(operand) or not depth:
         return index_slice(operand, index, shape)
     parts = [_term(v, index, shape, depth - 1) if shape_of(v) else v for v in made.operands]
     attributes = {name: made.op.attributes[name] for name in made.op.attributes}
@@ -144,7 +150,8 @@ def reduce_of_short_dimensions(site: Site):
     most = table.sum_of_slices_trailing if len(extents) - 1 in dimensions else table.sum_of_slices
     if not 1 < count <= most or size(extents) < table.least_elements or size(result) < count:
         return None
-    if not _for_loops[0] and spread(site.results[0]):
+    dear = count > table.recomputed_terms or _is_computed_here(operand)
+    if dear and not _for_loops[0] and spread(site.results[0]):
         return None         # k_means of benchmarks/corpus.py: 300 us, with slices 970
     name = monoid(site)
     if name is None:

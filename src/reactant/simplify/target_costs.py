@@ -24,6 +24,9 @@ class Costs:
     """Most elements of a reduction over trailing dimensions that become a chain over slices."""
     sum_of_slices: int
     """The same where the innermost dimension stays."""
+    recomputed_terms: int
+    """Recompute or keep: most elements of a reduction of what lies in memory that becomes slices although more elements
+    are made of its results than there are, for each of which XLA adds them anew. Results of longer ones are kept."""
     least_elements: int
     """Arrays smaller than this keep their form: there is nothing to gain but work for the compiler."""
     select_fraction: float
@@ -75,6 +78,7 @@ class Costs:
 CPU = Costs(
     sum_of_slices_trailing=12,       # 2: 22x, 4: 18x, 8: 1.5x (f64) and 17x (f32), 10: 1.3x, 12: 1.2x, 16: 0.7x
     sum_of_slices=16,                # leading 2: 2.3x, 4: 3.2x, 8: 15x, 16: 48x
+    recomputed_terms=0,              # rows over their sums: 2: 0.9x, 4: 0.8x, 6: 2.0x, 12: 1.3x; `calibrate` decides
     least_elements=1_024,            # 4096 elements: 1.0x to 1.5x
     select_fraction=0.25,
     select_fraction_reading=0.1,     # 1/8: 1.6x, 1/4: 2.1x, 1/2: 2.6x, all: 7.4x
@@ -105,6 +109,7 @@ GPU = Costs(
     sum_of_slices_trailing=4,        # a row of up to 4 leaves 7/8 of a warp of 32 without work
     sum_of_slices=4,                 # neighbours read neighbours either way; a sum of up to 4 terms fuses with what
                                      # follows, where a reduction ends a fusion
+    recomputed_terms=4,              # additions are free beside a second launch
     least_elements=65_536,           # 3.35 TB/s (H100) against some 4 us a launch: below, only launches count
     select_fraction=0.5,             # a select over everything fuses; the write in place is one launch more
     select_fraction_reading=0.25,
@@ -134,6 +139,7 @@ of f32, 989 and 312 of bf16 on tensor cores; warps of 32) and of a launch (3 to 
 TPU = Costs(
     sum_of_slices_trailing=0,        # the innermost dimension lies on 128 lanes: slices of it are shuffles
     sum_of_slices=8,                 # slices of outer dimensions are whole registers of 8x128
+    recomputed_terms=8,              # a reduction over lanes costs more
     least_elements=4_096,            # four registers of 8x128
     select_fraction=0.5,             # unaligned writes rotate lanes; a select does not
     select_fraction_reading=0.1,
