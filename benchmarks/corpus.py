@@ -5,13 +5,15 @@
 Medians of interleaved bursts of runs. "over JAX" above 1: ours is faster. Operations are StableHLO's: as imported,
 after the rules that hold for every target, and in the forms that this target runs fastest. Flops and bytes are the cost
 model's, after the first of these over before (at most 1: never worse); bytes are those after fusion
-(`reactant.ir.traffic`), "one by one" those that the operations would move if each stored its result. --peer names the
-Python of an environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by
-turn with ours; its flops and bytes are over those of the same module before.
+(`reactant.ir.traffic`), "one by one" those that the operations would move if each stored its result. Below the table:
+programs that have more operations than before, which rules added them, and what for. --peer names the Python of an
+environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by turn with ours;
+its flops and bytes are over those of the same module before.
 """
 import contextlib
 import json
 import sys
+from collections import Counter
 
 import jax
 from peer import Peer, arguments_of, beside, costs_of
@@ -20,6 +22,7 @@ from rich.table import Table
 from shared_programs import PROGRAMS, difference, prepared
 
 from reactant.demos.measure import geometric_mean
+from reactant.rewrite.report import following
 
 TINY = 0.05
 COSTS = ("flops", "bytes", "one_by_one")
@@ -36,10 +39,11 @@ def measure(name, scale, repeats, peer=None):
     function, arrays = prepared(name, scale)
     theirs, mine = jax.jit(function), reactant.jit(function, frontend="jax")
     lowered = mine.lower(*arrays)
-    general = reactant.jit(function, frontend="jax", optimize=("inline", "simplify")).lower(*arrays)
+    with following():
+        general = reactant.jit(function, frontend="jax", optimize=("inline", "simplify")).lower(*arrays)
     row = {"program": name, "difference": difference(mine(*arrays), theirs(*arrays)), "left": lowered.reason,
            "before": sum(general.operations(optimized=False).values()), "after": sum(general.operations().values()),
-           "here": sum(lowered.operations().values()), "notes": lowered.notes}
+           "here": sum(lowered.operations().values()), "notes": lowered.notes, "added_by": added_by(general.report)}
     before, after = costs_of(general.original), costs_of(general.module)
     functions = {"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}
     answers, seconds = beside(peer, name, scale, {"peer": "primal"} if peer else {}, functions, repeats)
@@ -50,6 +54,22 @@ def measure(name, scale, repeats, peer=None):
             row[f"peer_{key}"] = row[f"peer_{key}"] / before[key] if before[key] else 1.0
     row["over_jax"] = row["jax"] / row["reactant"]
     return row
+
+
+def added_by(report):
+    """The rules that built more operations than they replaced, and how many more."""
+    added = Counter()
+    for chain in report.chains or ():
+        for rule, built in chain.steps:
+            added[rule] += sum(built.values()) - built["stablehlo.constant"] - 1
+    return {rule: count for rule, count in added.most_common(3) if count > 0}
+
+
+def why_more(row):
+    """What a program with more operations than before has them for."""
+    rules = ", ".join(f"{rule} +{count}" for rule, count in row["added_by"].items())
+    return f"{row['program']}: {row['before']} -> {row['after']} operations ({rules}), for {row['flops']:.2g} of the " \
+           f"flops and {row['bytes']:.2g} of the bytes"
 
 
 def verdict(row):
@@ -90,6 +110,8 @@ def show(rows, failures, console, with_peer):
                   *[f"{means['over_peer']:.2f}" if ran else ""] * with_peer)
     console.print(table)
     for row in rows:
+        if row["after"] > row["before"]:
+            console.print(why_more(row), markup=False)
         if row.get("peer_error"):
             console.print(f"{row['program']}: the peer failed: {row['peer_error']}", markup=False)
     for name, error in failures.items():
