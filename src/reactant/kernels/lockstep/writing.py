@@ -77,23 +77,55 @@ def clipped(found: Plan, context: Context, elements: int,
 
 
 def windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[tuple[int, int] | None], value: Lanes,
-                     mask: Lanes | None, domain: Domain,
-                     name: str | None) -> tuple[ir.Value, tuple[Bounds, ir.Value] | None]:
+                    mask: Lanes | None, domain: Domain,
+                    name: str | None) -> tuple[ir.Value, tuple[Bounds, ir.Value] | None]:
     """The tensor with the windows written; also, where it is simple, what was written where."""
     windows = [p for p in places if isinstance(p, Window)]
     extents = shape_of(whole)
     axes = [t.axis for w in windows for t in w.terms]
     laid = broadcast(value, axes, domain)
-    update = _folded(laid, windows)
     selected = None if mask is None else _folded(broadcast(mask, axes, domain), windows)
-    for d, w in enumerate(windows):                      # what the lanes between two places write: nothing
+    update, selected, starts, padding = _cut(_folded(laid, windows), selected, windows, clips, extents, domain)
+    grown = any(low or high for low, high in padding)
+    target = ops.pad(whole, 0, *zip(*padding, strict=True)) if grown else whole
+    at = [start_of(w.dynamic, s, domain) for w, s in zip(windows, starts, strict=True)]
+    selected = _kept_inside(update, selected, windows, extents, domain)
+    if 0 in shape_of(update):
+        return whole, None
+    dynamic = any(w.dynamic is not None for w in windows)
+    entry: tuple[Bounds, ir.Value] | None = None
+    if selected is None and name is None and not grown and not dynamic:
+        entry = tuple((s, 1, n) for s, n in zip(starts, shape_of(update), strict=True)), update
+    elif mask is None and name is None and not grown and all(
+            c is None and w.regular and w.dynamic is None and 0 <= w.start and w.last < n
+            and not any(t.flipped for t in w.terms) for c, w, n in zip(clips, windows, extents, strict=True)):
+        regular = bounds_of_places(windows)
+        assert regular is not None
+        entry = regular, ops.reshape(laid, [n for _, _, n in regular])
+    if name is not None or selected is not None:
+        old = ops.dynamic_slice(target, at, shape_of(update)) if dynamic else \
+            ops.slice(target, starts, [s + n for s, n in zip(starts, shape_of(update), strict=True)])
+        update = update if name is None else combine(name, old, update)
+        update = update if selected is None else ops.select(selected, update, old)
+    covers = shape_of(update) == shape_of(target) and not dynamic
+    result = update if covers else ops.dynamic_update_slice(target, update, at)
+    if grown:
+        skipped = [p[0] for p in padding]
+        result = ops.slice(result, skipped, [a + n for a, n in zip(skipped, extents, strict=True)])
+    return result, entry
+
+
+def _cut(update: ir.Value, selected: ir.Value | None, windows: Sequence[Window],
+         clips: Sequence[tuple[int, int] | None], extents: Sequence[int], domain: Domain
+         ) -> tuple[ir.Value, ir.Value | None, list[int], list[tuple[int, int]]]:
+    """(the update, where it counts, its first places, what the memory needs before and behind to hold it): known
+    windows without what lies outside of the memory, and nothing from between the places of lanes that lie apart."""
+    for d, w in enumerate(windows):
         if not w.dense:
-            kept = ops.constant(_comb(w))
-            kept = ops.broadcast_in_dim(kept, shape_of(update), [d])
+            kept = ops.broadcast_in_dim(ops.constant(_comb(w)), shape_of(update), [d])
             selected = kept if selected is None else ops.and_(selected, kept)
     starts, padding = [], []
     for d, (w, extent) in enumerate(zip(windows, extents, strict=True)):
-        bounds = w.starts(domain)
         if w.dynamic is None:
             least, most = clips[d] or (w.start, w.last)
             low = min(max(0, -w.start, least - w.start), w.width)
@@ -103,46 +135,23 @@ def windows_written(whole: ir.Value, places: Sequence[Place], clips: Sequence[tu
                 update = ops.slice(update, *zip(*cut, strict=True))
                 selected = None if selected is None else ops.slice(selected, *zip(*cut, strict=True))
             padding.append((0, 0))
-            starts.append(w.start + low)
-            continue
-        low, high = (0, 0) if bounds is None else (max(0, -bounds[0]), max(0, bounds[1] + w.width - extent))
-        padding.append((low, high))
+        else:
+            bounds = w.starts(domain)
+            low, high = (0, 0) if bounds is None else (max(0, -bounds[0]), max(0, bounds[1] + w.width - extent))
+            padding.append((low, high))
         starts.append(w.start + low)
-    grown = any(low or high for low, high in padding)
-    target = ops.pad(whole, 0, *zip(*padding, strict=True)) if grown else whole
-    at = [start_of(w.dynamic, s, domain) for w, s in zip(windows, starts, strict=True)]
-    unbound = [w for w in windows if w.starts(domain) is None]
-    if unbound:                                          # where the run might leave the memory, nothing is written
-        for w, extent in zip(windows, extents, strict=True):
-            if w.dynamic is not None and w.starts(domain) is None:
-                inside = _inside(form_lanes(w.dynamic.plus(w.start), INDEX, domain).value, extent)
-                inside = ops.broadcast_in_dim(inside, shape_of(update), [])
-                selected = inside if selected is None else ops.and_(selected, inside)
-    if 0 in shape_of(update):
-        return whole, None
-    entry: tuple[Bounds, ir.Value] | None = None
-    if selected is None and name is None and not grown and not any(w.dynamic for w in windows):
-        entry = tuple((s, 1, n) for s, n in zip(starts, shape_of(update), strict=True)), update
-    elif mask is None and name is None and not grown and all(
-            c is None and w.regular and w.dynamic is None and 0 <= w.start and w.last < n
-            and not any(t.flipped for t in w.terms) for c, w, n in zip(clips, windows, extents, strict=True)):
-        regular = bounds_of_places(windows)
-        assert regular is not None
-        entry = regular, ops.reshape(laid, [n for _, _, n in regular])
-    if name is not None or selected is not None:
-        dynamic = any(w.dynamic is not None for w in windows)
-        old = ops.dynamic_slice(target, at, shape_of(update)) if dynamic else \
-            ops.slice(target, starts, [s + n for s, n in zip(starts, shape_of(update), strict=True)])
-        update = update if name is None else combine(name, old, update)
-        update = update if selected is None else ops.select(selected, update, old)
-    if shape_of(update) == shape_of(target) and not any(w.dynamic for w in windows):
-        result = update
-    else:
-        result = ops.dynamic_update_slice(target, update, at)
-    if grown:
-        skipped = [p[0] for p in padding]
-        result = ops.slice(result, skipped, [a + n for a, n in zip(skipped, extents, strict=True)])
-    return result, entry
+    return update, selected, starts, padding
+
+
+def _kept_inside(update: ir.Value, selected: ir.Value | None, windows: Sequence[Window], extents: Sequence[int],
+                 domain: Domain) -> ir.Value | None:
+    """Where an update counts: nowhere if the run leaves the memory with a window of which nothing is known."""
+    for w, extent in zip(windows, extents, strict=True):
+        if w.dynamic is not None and w.starts(domain) is None:
+            inside = _inside(form_lanes(w.dynamic.plus(w.start), INDEX, domain).value, extent)
+            inside = ops.broadcast_in_dim(inside, shape_of(update), [])
+            selected = inside if selected is None else ops.and_(selected, inside)
+    return selected
 
 
 def _inside(start: ir.Value, extent: int) -> ir.Value:
