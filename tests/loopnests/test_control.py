@@ -352,7 +352,7 @@ def test_a_loop_that_runs_to_its_limit_inclusively():
 
 
 def rows_again(groups, turns):
-    """Each group of turns is run for the rows it fills alone, as a reverse sweep does: what it ends with is not read."""
+    """Each group of turns is run for the rows that it fills, as in a reverse sweep: nobody reads what it ends with."""
     def group(g, carried):
         x, total = carried
 
@@ -365,7 +365,7 @@ def rows_again(groups, turns):
 
 
 def test_what_a_loop_ends_with_is_not_copied_where_nobody_reads_it(monkeypatch):
-    x = np.random.default_rng(3).standard_normal((30, 20))
+    x = np.random.default_rng(3).standard_normal((30, 20)).astype("float32")
     with building():
         module = modules.parse(jax.jit(rows_again(3, 5)).lower(x).as_text())
         pipelines.run(module, ("inline", "simplify"))

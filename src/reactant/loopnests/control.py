@@ -380,6 +380,8 @@ class Compiler(Counters):
         if any(f.loop for f in self.frames):
             # pointers that change places leave their loop only at the top: around it, buffers have fixed names
             for s in rotating:
+                if not _is_read(s.result):
+                    continue        # the loop is run again for the rows that it fills
                 settled = self.scratch(s.init.dtype, s.init.size)
                 self.copy(s.result, settled)
                 self.e.storage[s.result] = settled
@@ -487,6 +489,14 @@ def _hand_back(block: Block, destinations: dict[Node, Buffer]) -> None:
             if result in destinations and source not in destinations and source.block is block and result.shape \
                     and source.kind in ("result", "dynamic_update_slice") and len(set(source.users)) == 1:
                 destinations[source] = destinations[result]
+
+
+def _is_read(result: Node) -> bool:
+    """Whether anything reads a result, or a block gives it on."""
+    block = result.block
+    assert block is not None
+    return bool(result.users) or result in block.returned or any(
+        result in inner.returned for node in block.walk() for inner in node.blocks)
 
 
 def _closed(rotating: list[Slot], placed: dict[Slot, Buffer], slots: Sequence[Slot]) -> list[Slot]:
