@@ -67,6 +67,42 @@ def test_dtypes(dtype):
     np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol)
 
 
+THIN = {
+    "columns": lambda a, b: a @ b, "turned columns": lambda a, b: a @ np.ascontiguousarray(b.T).T,
+    "rows": lambda a, b: b.T @ a[:, :len(b)].T, "of the turned": lambda a, b: a[:len(b)].T @ b[:len(a)],
+    "rows of the turned": lambda a, b: b[:len(a)].T @ a[:len(b)],
+    "with more": lambda a, b: np.maximum(a @ b, 0) + (a @ b).sum(), "inner": lambda a, b: np.inner(a, b.T * 2),
+    "in a sum": lambda a, b: np.einsum("ij,jk->ki", a, b), "squares": lambda a, b: ((a[:, None] - b.T) ** 2).sum(2),
+}
+
+
+@pytest.mark.parametrize("name, count, dtype", [
+    *((name, count, "float64") for name in THIN for count in (2, 6, 17)),
+    *((name, 5, dtype) for name in ("columns", "of the turned") for dtype in ("float32", "complex128", "int32"))])
+def test_thin_products(name, count, dtype):
+    for rows, terms in ((64, 64), (71, 130)):
+        a, b = as_dtype(field(rows, terms), dtype), as_dtype(field(terms, count), dtype)
+        got, wanted = reactant.jit(THIN[name], native="always")(a, b), THIN[name](a, b)
+        assert got.dtype == wanted.dtype
+        rtol = 1e-3 if got.dtype == np.float32 else 1e-10
+        np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * 10)
+
+
+def subspace_iteration(a, v, turns):
+    for _ in range(turns):
+        v = a @ v
+        v = v / np.sqrt((v * v).sum(0))
+    return v
+
+
+def test_thin_products_in_loops():
+    a, v = field(90, 90), field(90, 4)
+    a = a @ a.T
+    for mode in ("always", "auto"):
+        np.testing.assert_allclose(reactant.jit(subspace_iteration, native=mode)(a, v, 30),
+                                   subspace_iteration(a, v, 30), rtol=1e-8, atol=1e-9)
+
+
 def test_bounds_that_depend_on_the_turn():
     a, x = field(70, 70), field(70)
     np.testing.assert_allclose(reactant.jit(steps, native="always")(a, x), steps(a, x), rtol=1e-10, atol=1e-10)

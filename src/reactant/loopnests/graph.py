@@ -13,6 +13,8 @@ from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype, size
 
 Shape = tuple[int, ...]
+FEW, LONG = 16, 64
+"""Rows of the small factor of a product at most, and extents of the big one at least, for which that is read once."""
 
 
 class Node:
@@ -150,12 +152,28 @@ def added(into: Block, kind: str, operands: Sequence[Node], shape: Shape, dtype:
     return node
 
 
+def big_factor(shapes: Sequence[Shape], contracted: Sequence[Shape], batch: Sequence[Shape]) -> int | None:
+    """Which factor of a product, a matrix with few rows or columns, or some vectors, times a big matrix, is big. It is
+    read once, as it lies in memory: element by element along its last dimension."""
+    if any(batch) or any(len(s) != 2 for s in shapes) or any(len(c) != 1 for c in contracted):
+        return None
+    length = shapes[0][contracted[0][0]]
+    own = [size(s) // max(length, 1) for s in shapes]
+    return own.index(max(own)) if 1 < min(own) <= FEW and length >= LONG and max(own) >= LONG else None
+
+
 def product(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -> Node:
     """A dot_general as the sum of products over a common range of indices, the one that is walked fastest last."""
     numbers = attr.decode(op.attributes["dot_dimension_numbers"])
     factors = [known[v] for v in op.operands]
     shape, dtype = shape_and_dtype(op.results[0].type)
-    batch, contracted = numbers.batching_dims, numbers.contracting_dims
+    batch, contracted = numbers.batching_dims, list(numbers.contracting_dims)
+    big = big_factor([f.shape for f in factors], contracted, batch)
+    if big is not None and contracted[big] == (1,) and contracted[1 - big] == (0,):
+        small = factors[1 - big]
+        factors[1 - big] = added(into, "transpose", [small], small.shape[::-1], small.dtype, permutation=(1, 0),
+                                 kept=True)
+        contracted[1 - big] = (1,)
     free = [[d for d in range(len(f.shape)) if d not in (*batch[k], *contracted[k])] for k, f in enumerate(factors)]
     # every index of the range: its dimension in each factor, None where it has none
     batches, sums = list(zip(*batch, strict=True)), list(zip(*contracted, strict=True))
@@ -168,6 +186,9 @@ def product(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -> Node:
             d is not None and d != len(f.shape) - 1 for d, f in zip(index, factors, strict=True)))
     walked = order if last is None or last in sums or last in batches else \
         [*batches, *(i for i in [*left, *right] if i != last), *sums, last]
+    if big is not None:
+        own, few = [*left, *right][::1 if big == 0 else -1]
+        walked = [own, few, *sums] if contracted[big] == (1,) else [*sums, few, own]
     extents = tuple(next(f.shape[d] for d, f in zip(index, factors, strict=True) if d is not None) for index in walked)
     spread = []
     for k, factor in enumerate(factors):

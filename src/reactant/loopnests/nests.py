@@ -112,8 +112,8 @@ class Nest:
         self.flat = all(r.flat for r in roots)
         self.shape = (size(shape),) if self.flat else tuple(shape)
         self.sums = [self._sum(r) for r in roots if r.kind == "reduce"]
-        self.together: tuple[int, list[Affine]] | None = None
-        """The dimension of which several indices are written at once (`row_sums`), and these."""
+        self.together: list[tuple[Affine, ...]] | None = None
+        """The outer indices that are written at once (`row_sums`)."""
         self.work = size(shape) * sum(r.expense + 1 for r in roots)
 
     def _sum(self, root: Root) -> Sum:
@@ -383,7 +383,7 @@ class Nest:
                 return self._dimension(d + 1, (*index, number(piece.range[0])), pieces, accumulators, parallel)
         share = (piece.range[1] - piece.range[0] + 1) / self.shape[d]
         on_threads = parallel and not accumulators and self.work * share >= PARALLEL_WORK
-        if not accumulators and row_sums.applies(self, d):
+        if not accumulators and (row_sums.applies(self, d) or row_sums.columns_together(self, d)):
             rest = row_sums.write(self, d, piece, index, pieces, on_threads)
             if rest is None:
                 return accumulators
@@ -452,11 +452,10 @@ class Nest:
         return True
 
     def _indices(self, index: tuple[Affine, ...]) -> list[tuple[Affine, ...]]:
-        """An index, or those of all rows that are written together."""
+        """An index, or those of all rows (and columns) that are written together."""
         if self.together is None:
             return [index]
-        d, rows = self.together
-        return [(*index[:d], row, *index[d + 1:]) for row in rows]
+        return [(*outer, *index[len(outer):]) for outer in self.together]
 
     def body(self, index: tuple[Affine, ...], accumulators: dict[Any, list[Number]]) -> dict[Any, list[Number]]:
         """Write what happens at one index."""

@@ -221,7 +221,7 @@ class Keeping:
         for node in reversed(self.block.nodes):
             if is_root(node) or node.kind == "constant" or not node.shape or not node.size:
                 continue
-            if node in self.forced:
+            if node in self.forced or "kept" in node.attributes:
                 kept.add(node)
                 continue
             ways: set[Any] = set()
