@@ -459,3 +459,17 @@ def test_state_is_clean_after_an_error():
             reactant.jit(failing)(UP)
         assert vars(state) == {"position": UP, "energy": 0.0} or state.energy == 0.0
     agree(if_else, MANY)
+
+
+def test_truths_that_one_known_operand_decides():
+    def program(x, policy):
+        found = x.sum() > 1
+        if any([found]) and policy == "omit":
+            x = x[:1]       # another shape: the run cannot come here
+        if found or policy == "all":
+            x = x + 1
+        return x * 2 if np.any(x > 0) and policy == "none" else x
+
+    for policy in ("omits", "all"):
+        for value in (0.0, 1.0):
+            assert reactant.verify(program, np.full(3, value), policy)

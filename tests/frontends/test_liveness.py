@@ -48,3 +48,11 @@ def test_names_that_may_be_unbound(source):
     function = ast.parse(source).body[0]
     Binding(function)
     assert {n.id for n in ast.walk(function) if getattr(n, "unsure", False)} == UNSURE[source]
+
+
+def test_work_follows_the_size_of_the_program_not_its_depth():
+    """Functions in functions, as control flow becomes them: each level was looked at twice by the one around it."""
+    depth = 18
+    lines = ["def f0(a):"] + [f"{'  ' * k}x{k} = a\n{'  ' * k}def f{k}(b=a):" for k in range(1, depth)]
+    tree = ast.parse("\n".join(lines) + f"\n{'  ' * depth}return x1 + y")
+    assert free_names(tree.body[0]) == {"y"}

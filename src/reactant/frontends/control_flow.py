@@ -80,12 +80,31 @@ def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
     return staged_if(predicate_of(test), then, orelse)
 
 
+class _Noted:
+    """The operands of an `and` or `or` after the first one; it keeps what they are together."""
+
+    def __init__(self, operator: Callable, others: tuple[Callable[[], Any], ...]) -> None:
+        self.operator, self.others = operator, others
+        self.value: Any = None
+
+    def __call__(self) -> Any:
+        self.value = self.operator(self.others[0](), *self.others[1:])
+        return self.value
+
+    def settled(self, first: Any, whole: Any, decisive: bool) -> Any:
+        """What all operands are together: known where `and False`, `or True` follows a truth that the run decides."""
+        truths = is_tensor(whole) and whole.dtype.kind == first.dtype.kind == "b"
+        if truths and type(self.value) in (bool, np.bool_) and self.value == decisive:
+            return decisive if whole.kind == PYTHON else np.bool_(decisive)
+        return whole
+
+
 def and_(first: Any, *others: Callable[[], Any]) -> Any:
     for position, other in enumerate(others):
         if is_traced(first):
             known = first
-            rest = others[position + 1:]
-            return staged_if(predicate_of(first), lambda: and_(other(), *rest), lambda: known)  # noqa: B023
+            rest = _Noted(and_, (other, *others[position + 1:]))
+            return rest.settled(known, staged_if(predicate_of(first), rest, lambda: known), False)  # noqa: B023
         if not first:
             return first
         first = other()
@@ -96,8 +115,8 @@ def or_(first: Any, *others: Callable[[], Any]) -> Any:
     for position, other in enumerate(others):
         if is_traced(first):
             known = first
-            rest = others[position + 1:]
-            return staged_if(predicate_of(first), lambda: known, lambda: or_(other(), *rest))  # noqa: B023
+            rest = _Noted(or_, (other, *others[position + 1:]))
+            return rest.settled(known, staged_if(predicate_of(first), lambda: known, rest), True)  # noqa: B023
         if first:
             return first
         first = other()

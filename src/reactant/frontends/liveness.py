@@ -22,8 +22,9 @@ def arguments_of(arguments: ast.arguments) -> list[str]:
     return [a.arg for a in every]
 
 
-def names_in(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """('read' | 'write' | 'capture', name) for what evaluating `node` does; captures are reads at an unknown time."""
+def names_in(node: ast.AST, captures: bool = True) -> Iterator[tuple[str, str]]:
+    """('read' | 'write' | 'capture', name) for what evaluating `node` does; captures are reads at an unknown time
+    (without them, functions inside are not looked into)."""
     match node:
         case ast.Name(id=identifier, ctx=ast.Load()):
             yield "read", identifier
@@ -32,24 +33,25 @@ def names_in(node: ast.AST) -> Iterator[tuple[str, str]]:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
             if not isinstance(node, ast.Lambda):
                 yield "write", node.name
-            yield from (("capture", n) for n in sorted(free_names(node)))
+            if captures:
+                yield from (("capture", n) for n in sorted(free_names(node)))
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            yield from _names_in_comprehension(node)
+            yield from _names_in_comprehension(node, captures)
         case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
             if node.name:
                 yield "write", node.name
-            yield from _names_below(node)
+            yield from _names_below(node, captures)
         case ast.MatchMapping(rest=str() as rest):
             yield "write", rest
-            yield from _names_below(node)
+            yield from _names_below(node, captures)
         case ast.Import() | ast.ImportFrom():
             for alias in node.names:
                 yield "write", (alias.asname or alias.name).split(".")[0]
         case ast.AugAssign(target=ast.Name(id=identifier)):
             yield "read", identifier
-            yield from _names_below(node)
+            yield from _names_below(node, captures)
         case _:
-            yield from _names_below(node)
+            yield from _names_below(node, captures)
 
 
 def free_names(node: ast.AST) -> Names:
@@ -86,15 +88,15 @@ def _declared(body: Iterable[ast.AST]) -> Iterator[ast.Nonlocal | ast.Global]:
             yield from _declared(ast.iter_child_nodes(node))
 
 
-def _names_below(node: ast.AST) -> Iterator[tuple[str, str]]:
+def _names_below(node: ast.AST, captures: bool = True) -> Iterator[tuple[str, str]]:
     for child in ast.iter_child_nodes(node):
-        yield from names_in(child)
+        yield from names_in(child, captures)
 
 
-def _names_in_comprehension(node: ast.AST) -> Iterator[tuple[str, str]]:
+def _names_in_comprehension(node: ast.AST, captures: bool) -> Iterator[tuple[str, str]]:
     own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
     walrus = {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
-    for kind, identifier in _names_below(node):
+    for kind, identifier in _names_below(node, captures):
         if identifier in own:
             continue
         if kind == "write" and identifier in walrus:
@@ -111,7 +113,7 @@ def reads(nodes: Iterable[ast.AST | None]) -> Names:
 
 def writes(nodes: Iterable[ast.AST | None]) -> Names:
     """Names bound in the statements, at any depth of the same scope."""
-    return frozenset(n for node in nodes if node is not None for k, n in names_in(node) if k == "write")
+    return frozenset(n for node in nodes if node is not None for k, n in names_in(node, False) if k == "write")
 
 
 def captured(statements: Iterable[ast.stmt]) -> Names:
