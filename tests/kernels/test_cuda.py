@@ -291,6 +291,40 @@ def test_one_atomic_for_a_warp_and_a_place_that_one_thread_changes(way):
     assert (low[0], high[0]) == (233, 234)
 
 
+def test_scans_bytes_and_products_of_bytes():
+    """`cooperative_groups` scans, memcpy and memset with and without a header, 8-bit products, averages."""
+    module = reactant.cuda.load(r"""
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/scan.h>
+    namespace cg = cooperative_groups;
+    extern "C" __global__ void k(const int *x, int *before, int *most, int *dots, int *means, double *copy) {
+        auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+        int i = threadIdx.x;
+        before[i] = cg::exclusive_scan(tile, x[i]);
+        most[i] = cg::inclusive_scan(tile, x[i], cg::greater<int>());
+        dots[i] = __dp4a(x[i], 0x01ff0304, 5) + (int)__dp4a((unsigned)x[i], 0x01ff0304u, 7u);
+        means[i] = __rhadd(x[i], 4) + 1000 * __hadd(x[i], 4);
+        double two[2];
+        memset(two, 0, sizeof two);
+        memcpy(two, copy + i, sizeof(double));
+        two[1] += two[0];
+        memcpy(&copy[i], two + 1, 8);
+        copy[i] += two[0];
+    }""")
+    x, copy = rng.integers(-2**30, 2**30, 32).astype(np.int32), rng.random(32)
+    results = [np.zeros(32, np.int32) for _ in range(4)]
+    expected = 2 * copy
+    module.k[1, 32](x, *results, copy)
+    rows = x.reshape(2, 16)
+    np.testing.assert_array_equal(results[0].reshape(2, 16), np.cumsum(rows, 1, dtype=np.int32) - rows)
+    np.testing.assert_array_equal(results[1].reshape(2, 16), np.maximum.accumulate(rows, 1))
+    signed, plain = x.view(np.int8).reshape(32, 4).astype(int), x.view(np.uint8).reshape(32, 4).astype(int)
+    np.testing.assert_array_equal(results[2], 12 + signed @ [4, 3, -1, 1] + plain @ [4, 3, 255, 1])
+    wide = x.astype(np.int64)
+    np.testing.assert_array_equal(results[3], ((wide + 5 >> 1) + 1000 * (wide + 4 >> 1)).astype(np.int32))
+    np.testing.assert_array_equal(copy, expected)
+
+
 def test_half_precision():
     k = kernel("if (i < n) "
                "{ half h = __float2half(2.0f); x[i] = __hadd(x[i] * h, x[i]); y[i] = __half2float(hsqrt(x[i])); }",
@@ -343,6 +377,25 @@ def test_arrays_in_structs_by_value_are_tuples():
     np.testing.assert_array_equal(reactant.jit(program, frontend="numpy")(5.0), [7, 43, 9, 45])
     with pytest.raises(reactant.ReactantError, match="member 'm' is an array of 4 int: pass a tuple"):
         k[1, 4](x, (((1, 2), (3,)), ((10.0, 20.0), (30.0, 40.0)), True))
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_structs_by_value_may_hold_pointers(way):
+    """As arrays of structs of arrays do: a pointer takes an array, 0 is a null pointer."""
+    module = reactant.cuda.load("""
+    struct Field { double *values; const int *places; int scale; };
+    struct Fields { Field f[2]; double *unused; int n; };
+    extern "C" __global__ void k(Fields a) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < a.n) for (int j = 0; j < 2; j++)
+            a.f[j].values[i] += a.f[j].scale * (a.f[1 - j].places ? a.f[1 - j].places[i] : 1) + (a.unused != nullptr);
+    }""", lower=way)
+    x, y, places = np.zeros(40), np.ones(40), np.arange(40, dtype=np.int32)
+    module.k[2, 32]((((x, places, 2), (y, 0, 3)), 0, 40))
+    np.testing.assert_array_equal(x, np.full(40, 2.0))
+    np.testing.assert_array_equal(y, 1 + 3.0 * places)
+    with pytest.raises(reactant.ReactantError, match=r"member 'f'\[0\], member 'values'.* dtype float32"):
+        module.k[2, 32]((((x.astype(np.float32), places, 2), (y, 0, 3)), 0, 40))
 
 
 def test_pointers_to_structs_take_records_and_plain_arrays():

@@ -530,3 +530,33 @@ def test_floats_beyond_integers(way):
         whole = [0 if v != v else low if v <= low else high if v >= high else int(v) for v in x]
         size = 8 * result.dtype.itemsize
         np.testing.assert_array_equal(result.view(f"u{size // 8}"), [w % 2**size for w in whole], err_msg=kind)
+
+
+STAGED = r"""
+extern "C" __global__ void staged(const double *x, double *y, double *z, int n) {
+    __shared__ double tile[40];
+    int first = blockIdx.x * 32, t;
+    for (t = threadIdx.x; t < 38; t += 32) tile[t] = first + t - 3 >= 0 && first + t - 3 < n ? x[first + t - 3] : -1.0;
+    __syncthreads();
+    int i = first + threadIdx.x;
+    if (i < n) y[i] = tile[threadIdx.x] + tile[threadIdx.x + 6];
+    double last = 0;
+    int turns = 0;
+    for (t = i; t < n; t += 70) { last = 2 * last + x[t]; turns++; }
+    if (i < 200) z[i] = last + turns;
+}"""
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_some_threads_have_a_turn_more(way):
+    """The staging of a halo by a loop in steps of the block, and values that such a loop carries."""
+    n = 150
+    x, y, z = np.random.default_rng(5).random(n), np.zeros(n), np.zeros(200)
+    reactant.kernel(reactant.cuda.load(STAGED).staged, lower=way)[5, 32](x, y, z, n)
+    wide = np.pad(x, 3, constant_values=-1)
+    np.testing.assert_array_equal(y, wide[:-6] + wide[6:])
+    for i in range(160):
+        last = 0.0
+        for v in x[i::70]:
+            last = 2 * last + v
+        np.testing.assert_allclose(z[i], last + len(x[i::70]), rtol=1e-14)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -123,7 +124,9 @@ def structure(argument: Argument, wanted: CType, where: str) -> BytesArgument:
         return argument
     content = bytearray(wanted.size)
     for offset, kind, value in pieces(argument, wanted, where):
-        content[offset:offset + kind.itemsize] = np.asarray(value.value).astype(kind).tobytes()
+        if isinstance(kind, np.dtype):
+            known = np.asarray(cast(NumberArgument, value).value).astype(kind).tobytes()
+            content[offset:offset + kind.itemsize] = known
     return BytesArgument(np.dtype(f"V{wanted.size}"), bytes(content))
 
 
@@ -133,12 +136,18 @@ def stored(argument: Argument, wanted: CType, operands: Operands, where: str) ->
     operands.wrapper.lines.append(f"store [{wanted.size} x i8] zeroinitializer, ptr {address}")
     for offset, kind, value in pieces(argument, wanted, where):
         place = operands.line(f"getelementptr i8, ptr {address}, i64 {offset}")
-        operands.wrapper.lines.append(f"store {number(value, kind, operands, where)}, ptr {place}")
+        text = pointer(value, kind, operands, where) if isinstance(kind, CType) else number(
+            cast(NumberArgument, value), kind, operands, where)
+        operands.wrapper.lines.append(f"store {text}, ptr {place}")
     return address
 
 
-def pieces(argument: Argument, wanted: CType, where: str) -> list[tuple[int, np.dtype, NumberArgument]]:
-    """(offset, dtype, number) of every number in a struct given as a tuple or complex number."""
+Piece: TypeAlias = "tuple[int, np.dtype | CType, Argument]"
+"""(offset, dtype, number) of a number in a struct, (offset, pointer type, array) of an array."""
+
+
+def pieces(argument: Argument, wanted: CType, where: str) -> list[Piece]:
+    """Of a struct that is given as a tuple or complex number."""
     if isinstance(argument, NumberArgument) and argument.dtype.kind == "c":
         real = np.dtype(f"f{argument.dtype.itemsize // 2}")
         argument = TupleArgument(tuple(
@@ -154,10 +163,13 @@ def pieces(argument: Argument, wanted: CType, where: str) -> list[tuple[int, np.
             for piece in member(item, kind, offset, f"{where}, member '{name}'")]
 
 
-def member(argument: Argument, wanted: CType, offset: int, where: str) -> list[tuple[int, np.dtype, NumberArgument]]:
-    """`pieces` of a part of a struct that begins at `offset`: a number, a struct, or a tuple for an array."""
+def member(argument: Argument, wanted: CType, offset: int, where: str) -> list[Piece]:
+    """`pieces` of a part of a struct that begins at `offset`: a number, an array for a pointer, a struct, or a tuple
+    for an array."""
     if wanted.kind == "number" and wanted.dtype is not None and isinstance(argument, NumberArgument):
         return [(offset, wanted.dtype, argument)]
+    if wanted.kind == "pointer" and isinstance(argument, (ArrayArgument, NumberArgument)):
+        return [(offset, wanted, argument)]
     if wanted.kind == "struct":
         return [(offset + o, d, v) for o, d, v in pieces(argument, wanted, where)]
     target = wanted.target
@@ -179,9 +191,10 @@ def _items(argument: Argument) -> tuple[Argument, ...]:
 
 
 def _runs(argument: Argument) -> bool:
+    """Whether an argument holds what only the run knows: numbers, addresses."""
     if isinstance(argument, TupleArgument):
         return any(_runs(i) for i in argument.items)
-    return isinstance(argument, NumberArgument) and argument.scalar is not None
+    return isinstance(argument, ArrayArgument) or (isinstance(argument, NumberArgument) and argument.scalar is not None)
 
 
 def described(argument: Argument) -> str:

@@ -73,8 +73,18 @@ template <unsigned N, class P, class T, class F> __RT_DEVICE T reduce(const thre
     for (int m = N / 2; m > 0; m /= 2) v = f(v, g.shfl_xor(v, m));
     return v;
 }
-template <unsigned N, class P, class T> __RT_DEVICE T inclusive_scan(const thread_block_tile<N, P> &g, T v) {
-    for (unsigned d = 1; d < N; d *= 2) { T o = g.shfl_up(v, d); if (g.thread_rank() >= d) v = v + o; }
+template <unsigned N, class P, class T, class F> __RT_DEVICE T inclusive_scan(const thread_block_tile<N, P> &g, T v, F f) {
+    for (unsigned d = 1; d < N; d *= 2) { T o = g.shfl_up(v, d); if (g.thread_rank() >= d) v = f(o, v); }
     return v;
+}
+template <unsigned N, class P, class T> __RT_DEVICE T inclusive_scan(const thread_block_tile<N, P> &g, T v) {
+    return inclusive_scan(g, v, plus<T>());
+}
+template <unsigned N, class P, class T, class F> __RT_DEVICE T exclusive_scan(const thread_block_tile<N, P> &g, T v, F f) {
+    T o = g.shfl_up(inclusive_scan(g, v, f), 1);
+    return g.thread_rank() ? o : T();
+}
+template <unsigned N, class P, class T> __RT_DEVICE T exclusive_scan(const thread_block_tile<N, P> &g, T v) {
+    return exclusive_scan(g, v, plus<T>());
 }
 }  // namespace cooperative_groups

@@ -214,6 +214,14 @@ __RT_DEVICE int __sad(int a, int b, unsigned c) { return (int)((a > b ? (unsigne
 __RT_DEVICE unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a > b ? a - b : b - a) + c; }
 __RT_DEVICE int __hadd(int a, int b) { return (a & b) + ((a ^ b) >> 1); }
 __RT_DEVICE unsigned __uhadd(unsigned a, unsigned b) { return (a & b) + ((a ^ b) >> 1); }
+__RT_DEVICE int __rhadd(int a, int b) { return (a | b) - ((a ^ b) >> 1); }
+__RT_DEVICE unsigned __urhadd(unsigned a, unsigned b) { return (a | b) - ((a ^ b) >> 1); }
+template <class B> __RT_DEVICE int __rt_dot4(int a, int b, int c) {
+    for (int k = 0; k < 32; k += 8) c += (int)(B)(a >> k) * (int)(B)(b >> k);
+    return c;
+}
+__RT_DEVICE int __dp4a(int a, int b, int c) { return __rt_dot4<signed char>(a, b, c); }
+__RT_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return __rt_dot4<unsigned char>(a, b, c); }
 __RT_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
     unsigned long long v = (unsigned long long)b << 32 | a;
     unsigned r = 0;
@@ -222,6 +230,8 @@ __RT_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
 }
 __RT_DEVICE unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned s) { s &= 31; return s ? hi << s | lo >> (32 - s) : hi; }
 __RT_DEVICE unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned s) { s &= 31; return s ? lo >> s | hi << (32 - s) : lo; }
+__RT_DEVICE unsigned __funnelshift_lc(unsigned lo, unsigned hi, unsigned s) { return s < 32 ? __funnelshift_l(lo, hi, s) : lo; }
+__RT_DEVICE unsigned __funnelshift_rc(unsigned lo, unsigned hi, unsigned s) { return s < 32 ? __funnelshift_r(lo, hi, s) : hi; }
 
 #define __RT_MINMAX(A, B, R)                                                                                   \
     __RT_DEVICE R min(A a, B b) { return (R)b < (R)a ? (R)b : (R)a; }                                          \
@@ -266,6 +276,11 @@ extern "C" {
 __attribute__((device)) int printf(const char *, ...);
 __attribute__((device)) void *malloc(size_t);
 __attribute__((device)) void free(void *);
+}
+extern "C" {
+__attribute__((device, always_inline)) inline void *memcpy(void *to, const void *from, size_t n) { return __builtin_memcpy(to, from, n); }
+__attribute__((device, always_inline)) inline void *memmove(void *to, const void *from, size_t n) { return __builtin_memmove(to, from, n); }
+__attribute__((device, always_inline)) inline void *memset(void *to, int byte, size_t n) { return __builtin_memset(to, byte, n); }
 }
 
 // ---- the host side of a file: declared, never run ----

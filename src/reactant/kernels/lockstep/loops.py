@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
+from reactant.kernels.lockstep import control
 from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot
-from reactant.kernels.lockstep.conditions import Condition
+from reactant.kernels.lockstep.conditions import Condition, at_least
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Form, range_of
+from reactant.kernels.lockstep.forms import Form, is_static, range_of
 from reactant.kernels.lockstep.gathering import gathered, note_read, note_write
 from reactant.kernels.lockstep.turns import while_of_condition, while_of_counted
 from reactant.kernels.lockstep.values import Integer, Refused, Value
@@ -16,9 +17,10 @@ from reactant.kernels.lockstep.values import Integer, Refused, Value
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine
 
-UNROLLED_TURNS, UNROLLED_OPERATIONS = 16, 640
+UNROLLED_TURNS, UNROLLED_OPERATIONS, UNEVEN_TURNS = 16, 640, 4
 FOLLOWED_TURNS, FOLLOWED_OPERATIONS = 64, 4000
-"""A counted loop is unrolled up to so many turns and ops; one whose condition the compiler knows each time, too."""
+"""A counted loop is unrolled up to so many turns and ops, fewer where threads differ in their turns; one whose
+condition the compiler knows each time, too."""
 
 
 def counted(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
@@ -39,6 +41,10 @@ def counted(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
         machine.notes.append(("loop", str(reason)))
     if turns is not None and turns <= UNROLLED_TURNS and turns * operations(op) <= UNROLLED_OPERATIONS:
         return _unrolled(machine, op, context, lower, stride, turns, inits)
+    most = _most_turns(lower, upper, stride, context)
+    if turns is None and is_static(upper - lower) and most is not None and most <= UNEVEN_TURNS \
+            and most * operations(op) <= UNROLLED_OPERATIONS:
+        return _unrolled_unevenly(machine, op, context, (lower, upper, stride), most, inits)
     return while_of_counted(machine, op, context, lower, upper, stride, inits)
 
 
@@ -51,6 +57,11 @@ def _turns(lower: Form, upper: Form, stride: int, context: Context) -> int | Non
     return most if least == most else None
 
 
+def _most_turns(lower: Form, upper: Form, stride: int, context: Context) -> int | None:
+    bounds = range_of(upper - lower, context.domain)
+    return None if bounds is None else max(0, -(-bounds[1] // stride))
+
+
 def _unrolled(machine: Machine, op: ir.Operation, context: Context, lower: Form, stride: int, turns: int,
               inits: list[Value]) -> list[Value]:
     block = op.regions[0].blocks[0]
@@ -59,6 +70,24 @@ def _unrolled(machine: Machine, op: ir.Operation, context: Context, lower: Form,
         machine.values[block.arguments[0]] = Integer(lower.plus(turn * stride), 64)
         machine.values.update(zip(list(block.arguments)[1:], values, strict=True))
         values = machine.block_of(block, context)
+    return values
+
+
+def _unrolled_unevenly(machine: Machine, op: ir.Operation, context: Context, places: tuple[Form, Form, int], turns: int,
+                       inits: list[Value]) -> list[Value]:
+    """Where a thread has a turn more than others, as in the staging of a tile with its halo: each turn is a branch."""
+    block, (lower, upper, stride) = op.regions[0].blocks[0], places
+    values = inits
+    for turn in range(turns):
+        variable = lower.plus(turn * stride)
+        goes_on = at_least(upper, variable.plus(1)).at_domain(context.domain)
+        inside, outside = (machine.narrowed(context, c) for c in (goes_on, goes_on.negated()))
+        if inside is None:
+            break
+        machine.values[block.arguments[0]] = Integer(variable, 64)
+        machine.values.update(zip(list(block.arguments)[1:], values, strict=True))
+        passed = machine.block_of(block, inside)
+        values = control.merged(op, goes_on, context, (inside, passed), (outside, values))
     return values
 
 
