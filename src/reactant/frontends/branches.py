@@ -13,7 +13,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError, ReactantError
+from reactant.errors import ControlFlowError, LeakError, ReactantError
 from reactant.frontends import effects, source_map
 from reactant.frontends.aliases import (
     ChosenStorage,
@@ -79,6 +79,7 @@ class Branch:
     checks: list[Check] = field(default_factory=list)
     outcome: Tree = ABSENT
     raised: bool = False
+    region: Region | None = None
 
     def after(self, tree: Tree) -> Tree:
         """A value from before the branch, with the content its arrays have at the branch's end."""
@@ -104,6 +105,7 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
     branch = Branch(block)
     try:
         with trace.inside(block) as region, effects.recorded(variables.handled()) as recorder:
+            branch.region = region
             if prepare is not None:
                 prepare()
                 before = variables.snapshot()
@@ -287,8 +289,15 @@ class _Meeting:
                 found.setdefault(key, (change, [None, None]))[1][side] = after
         plans = []
         for change, sides in found.values():
-            a, b = (branch.after(contents_tree(change.before)) if s is None else s
-                    for s, branch in zip(sides, (self.then, self.orelse), strict=True))
+            try:
+                a, b = (branch.after(contents_tree(change.before)) if s is None else s
+                        for s, branch in zip(sides, (self.then, self.orelse), strict=True))
+            except LeakError:
+                held = change.before.values() if isinstance(change.before, dict) else change.before
+                made_inside = (self.then.region, self.orelse.region)
+                if not any(type(x) is Tensor and x.storage.region in made_inside for x in held):
+                    raise
+                continue        # it held what a branch made when it was first changed: so the branch made it as well
             plan = self.unified(a, b, change.name)
             if type(plan) is Broken and type(a) is type(b) is Node and a.kind == b.kind:
                 plan = Broken("they leave different elements, keys or attributes in it")

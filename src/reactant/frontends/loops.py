@@ -358,10 +358,15 @@ class Loop:
 
     def mismatch(self, name: str, reason: str) -> ControlFlowError:
         if name in self.variables.containers:
+            changed = self.variables.containers[name]
+            advice = "Use an array made before the loop, or a local variable."
+            if self.test is not None and isinstance(getattr(changed, "container", changed), list):
+                advice = ("A list can grow in a `for` loop, which has a bound: write `for _ in range(most):` with "
+                          "`if not (...): break`, or store into an array made before the loop.")
             return ControlFlowError(
-                f"A loop that runs inside compiled code changes {effects.describe(self.variables.containers[name])} in "
+                f"A loop that runs inside compiled code changes {effects.describe(changed)} in "
                 f"a way that a loop cannot carry: it gets other elements, keys or attributes, or their types change. "
-                f"Use an array made before the loop, or a local variable.")
+                + advice)
         return ControlFlowError(
             f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an "
             f"iteration it holds {reason}. Give it its final type before the loop.")

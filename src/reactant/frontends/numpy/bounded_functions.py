@@ -5,6 +5,7 @@ function on the frame. A function that is not in the tables raises.
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,6 +51,10 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """NumPy's `function` with an argument of run-time size."""
     ours = TABLE.get(function)
     if ours is not None:
+        try:
+            inspect.signature(ours).bind(*args, **kwargs)
+        except TypeError as error:
+            raise UnsupportedError(f"{_name(function)} of an array of run-time size: {error}. " + ADVICE) from None
         return ours(*args, **kwargs)
     if function in ELEMENTWISE:
         return elementwise(lambda *parts: function(*parts, **kwargs), args)
