@@ -247,6 +247,13 @@ def test_elements_that_are_not_there():
         reactant.jit(program)(-np.abs(X))
 
 
+def outside_of_its_loop(u):
+    for _ in range(20):
+        kept = returned(u)
+        u = u * 0.5
+    return len(kept)
+
+
 def returned(u):
     kept = []
     for i in range(50):
@@ -278,9 +285,10 @@ def huge(u):
 
 
 @pytest.mark.parametrize(("program", "text"), [
-    (returned, "run-time"), (sliced, "np.array(items)"), (seen_by_others, "np.zeros"), (huge, "GiB")],
+    (returned, "run-time"), (outside_of_its_loop, "outside of the loop"), (sliced, "np.array(items)"),
+    (seen_by_others, "np.zeros"), (huge, "GiB")],
     ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_refused(program, text):
     with pytest.raises(ReactantError, match=text.replace("(", r"\(").replace(")", r"\)")) as raised:
         reactant.jit(program).lower(X)
-    assert isinstance(raised.value, ControlFlowError) or program in (returned, sliced)
+    assert isinstance(raised.value, ControlFlowError) or program in (returned, outside_of_its_loop, sliced)

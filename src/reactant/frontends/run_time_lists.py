@@ -56,6 +56,9 @@ class RunTimeList:
 
     @property
     def shape(self) -> tuple[Any]:
+        if self.region.closed:
+            raise UnsupportedError("A list of run-time length is used outside of the loop or branch in which it was "
+                                   "made. Take what is needed of it there. " + _ADVICE)
         return (self.count + len(self.prefix) if self.prefix else self.count,)
 
     def length(self) -> Any:

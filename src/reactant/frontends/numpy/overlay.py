@@ -339,6 +339,12 @@ def _type(x: Any, *definition: Any, **keywords: Any) -> type:
     return x.__class__ if type(x) is Tensor else type(x, *definition, **keywords)
 
 
+@calls.replace(hasattr)
+def _hasattr(x: Any, name: str, /) -> bool:
+    """Traced arrays have no memory to show; libraries tell arrays from other things by asking for it."""
+    return hasattr(x, name) or type(x) is Tensor and name in ("__array_interface__", "__array_struct__")
+
+
 @calls.replace(len)
 def _len(x: Any, /) -> Any:
     return x.shape[0] if getattr(type(x), "partial", False) else len(x)
