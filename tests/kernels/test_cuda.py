@@ -291,40 +291,6 @@ def test_one_atomic_for_a_warp_and_a_place_that_one_thread_changes(way):
     assert (low[0], high[0]) == (233, 234)
 
 
-def test_scans_bytes_and_products_of_bytes():
-    """`cooperative_groups` scans, memcpy and memset with and without a header, 8-bit products, averages."""
-    module = reactant.cuda.load(r"""
-    #include <cooperative_groups.h>
-    #include <cooperative_groups/scan.h>
-    namespace cg = cooperative_groups;
-    extern "C" __global__ void k(const int *x, int *before, int *most, int *dots, int *means, double *copy) {
-        auto tile = cg::tiled_partition<16>(cg::this_thread_block());
-        int i = threadIdx.x;
-        before[i] = cg::exclusive_scan(tile, x[i]);
-        most[i] = cg::inclusive_scan(tile, x[i], cg::greater<int>());
-        dots[i] = __dp4a(x[i], 0x01ff0304, 5) + (int)__dp4a((unsigned)x[i], 0x01ff0304u, 7u);
-        means[i] = __rhadd(x[i], 4) + 1000 * __hadd(x[i], 4);
-        double two[2];
-        memset(two, 0, sizeof two);
-        memcpy(two, copy + i, sizeof(double));
-        two[1] += two[0];
-        memcpy(&copy[i], two + 1, 8);
-        copy[i] += two[0];
-    }""")
-    x, copy = rng.integers(-2**30, 2**30, 32).astype(np.int32), rng.random(32)
-    results = [np.zeros(32, np.int32) for _ in range(4)]
-    expected = 2 * copy
-    module.k[1, 32](x, *results, copy)
-    rows = x.reshape(2, 16)
-    np.testing.assert_array_equal(results[0].reshape(2, 16), np.cumsum(rows, 1, dtype=np.int32) - rows)
-    np.testing.assert_array_equal(results[1].reshape(2, 16), np.maximum.accumulate(rows, 1))
-    signed, plain = x.view(np.int8).reshape(32, 4).astype(int), x.view(np.uint8).reshape(32, 4).astype(int)
-    np.testing.assert_array_equal(results[2], 12 + signed @ [4, 3, -1, 1] + plain @ [4, 3, 255, 1])
-    wide = x.astype(np.int64)
-    np.testing.assert_array_equal(results[3], ((wide + 5 >> 1) + 1000 * (wide + 4 >> 1)).astype(np.int32))
-    np.testing.assert_array_equal(copy, expected)
-
-
 def test_half_precision():
     k = kernel("if (i < n) "
                "{ half h = __float2half(2.0f); x[i] = __hadd(x[i] * h, x[i]); y[i] = __half2float(hsqrt(x[i])); }",

@@ -74,3 +74,39 @@ def test_in_a_kernel(dtype, lower):
     for d in (16, 8, 4, 2, 1):
         lanes = lanes + lanes[:, np.where(lane + d < 32, lane + d, lane)]
     np.testing.assert_allclose(found, lanes[:, lane ^ 3].ravel()[:90], rtol=1e-5)
+
+
+def test_scans_bytes_and_products_of_bytes():
+    """`cooperative_groups` scans, memcpy and memset, 8-bit products, averages."""
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    module = reactant.cuda.load(r"""
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/scan.h>
+    namespace cg = cooperative_groups;
+    extern "C" __global__ void k(const int *x, int *before, int *most, int *dots, int *means, double *copy) {
+        auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+        int i = threadIdx.x;
+        before[i] = cg::exclusive_scan(tile, x[i]);
+        most[i] = cg::inclusive_scan(tile, x[i], cg::greater<int>());
+        dots[i] = __dp4a(x[i], 0x01ff0304, 5) + (int)__dp4a((unsigned)x[i], 0x01ff0304u, 7u);
+        means[i] = __rhadd(x[i], 4) + 1000 * __hadd(x[i], 4);
+        double two[2];
+        memset(two, 0, sizeof two);
+        memcpy(two, copy + i, sizeof(double));
+        two[1] += two[0];
+        memcpy(&copy[i], two + 1, 8);
+        copy[i] += two[0];
+    }""")
+    rng = np.random.default_rng(1)
+    x, copy = rng.integers(-2**30, 2**30, 32).astype(np.int32), rng.random(32)
+    results = [np.zeros(32, np.int32) for _ in range(4)]
+    expected = 2 * copy
+    module.k[1, 32](x, *results, copy)
+    rows = x.reshape(2, 16)
+    np.testing.assert_array_equal(results[0].reshape(2, 16), np.cumsum(rows, 1, dtype=np.int32) - rows)
+    np.testing.assert_array_equal(results[1].reshape(2, 16), np.maximum.accumulate(rows, 1))
+    signed, plain = x.view(np.int8).reshape(32, 4).astype(int), x.view(np.uint8).reshape(32, 4).astype(int)
+    np.testing.assert_array_equal(results[2], 12 + signed @ [4, 3, -1, 1] + plain @ [4, 3, 255, 1])
+    wide = x.astype(np.int64)
+    np.testing.assert_array_equal(results[3], ((wide + 5 >> 1) + 1000 * (wide + 4 >> 1)).astype(np.int32))
+    np.testing.assert_array_equal(copy, expected)

@@ -560,3 +560,18 @@ def test_some_threads_have_a_turn_more(way):
         for v in x[i::70]:
             last = 2 * last + v
         np.testing.assert_allclose(z[i], last + len(x[i::70]), rtol=1e-14)
+
+
+def test_sums_that_the_compiler_knows():
+    """LLVM writes the sum of a series as a product of 33 bits, which no tensor has."""
+    module = reactant.cuda.load(r"""extern "C" __global__ void k(int *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0, v = i;
+        do { s += v; } while (--v > 0);
+        x[i] = s;
+    }""")
+    x = np.zeros(64, np.int32)
+    module.k[2, 32](x)
+    i = np.arange(64)
+    np.testing.assert_array_equal(x, i * (i + 1) // 2)
+    with pytest.raises(reactant.UnsupportedError, match="integers of 33 bits have no tensors"):
+        reactant.kernel(module.k, lower="tensor")[2, 32](x)

@@ -396,10 +396,11 @@ def _extend(signed: bool) -> Handler:
             return Integer(x.form, width)
 
         def build(v: ir.Value) -> ir.Value:
+            dtype = integer_dtype(width)        # there are none of 33 bits, as LLVM counts sums of arithmetic series
             if signed:
-                return ops.convert(v, integer_dtype(width))
+                return ops.convert(v, dtype)
             wide = ops.convert(ops.bitcast_convert(v, f"uint{x.width}"), f"uint{width}")
-            return ops.bitcast_convert(wide, integer_dtype(width))
+            return ops.bitcast_convert(wide, dtype)
         most = limits(x.width) if signed else (0, (1 << x.width) - 1)
         return elementwise(build, op, operands, domain, most)
     return handler
