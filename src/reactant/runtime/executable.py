@@ -52,8 +52,6 @@ class Executable:
         target = device if device is not None else default_device().jax
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
         on_cpu = target.platform == "cpu"
-        if on_cpu:
-            heap.settle()
         self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= BIG
                           and host_arguments.native(a.dtype))
         self._handed_over = tuple(i for i, a in enumerate(self.inputs) if on_cpu and host_arguments.native(a.dtype)
@@ -222,6 +220,8 @@ class Executable:
             return self._device_program
 
     def _compiled_for_host(self, variant: Variant) -> Program:
+        if self._host_sharding is not None:
+            heap.settle()       # not before: the arrays of a first call are mapped then, all at the same alignment
         return Program(self._body, variant, self.xla_options, self._host_sharding)
 
     def __repr__(self) -> str:
