@@ -155,3 +155,23 @@ def test_what_names_point_to(program):
                                      place_known_at_run_time], ids=lambda f: f.__name__)
 def test_loops_that_never_run(program):
     agree(program, [(TABLE, 0.0), (TABLE, -1.0)])
+
+
+OUTSIDE = np.arange(5.0)
+
+
+def swapping_parts_of_an_array_from_outside(x, most):
+    first, second, n = OUTSIDE[1:], OUTSIDE[:4], 0
+    while n < 5 and np.max(x) < most:
+        first, second = second, first
+        x[0] += 1
+        n += 1
+    return first * 2, second, n
+
+
+@pytest.mark.parametrize("most", [-1.0, 0.5, 1.5, 100.0])
+def test_parts_of_arrays_from_outside_may_change_places(most):
+    x = np.zeros(2)
+    found = reactant.jit(swapping_parts_of_an_array_from_outside)(x, most)
+    for a, b in zip(found, swapping_parts_of_an_array_from_outside(np.zeros(2), most), strict=True):
+        np.testing.assert_array_equal(a, b)

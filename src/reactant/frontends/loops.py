@@ -40,7 +40,7 @@ from reactant.frontends.growth import Growth
 from reactant.frontends.iteration import FAR
 from reactant.frontends.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
 from reactant.frontends.numpy.storage import Storage
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
 from reactant.frontends.state import (
     ABSENT,
@@ -538,4 +538,5 @@ class Loop:
         by_value = tensor is not part.second.tensor and id(part.second.tensor) not in self.arrays.views
         if self.ran is True or self.owned[name] and by_value:
             return tensor
-        return chosen_array(self.ran, tensor, entry.tensor, slot.result)
+        before = entry.tensor if type(entry) is Held else wrap(entry.value)     # an array from outside of the trace
+        return chosen_array(self.ran, tensor, before, slot.result)
