@@ -123,7 +123,7 @@ def structure(argument: Argument, wanted: CType, where: str) -> BytesArgument:
             raise KernelArgumentError(f"{where} is {wanted} of {wanted.size} bytes, {len(argument.content)} given.")
         return argument
     content = bytearray(wanted.size)
-    for offset, kind, value in pieces(argument, wanted, where):
+    for offset, kind, value, _ in pieces(argument, wanted, where):
         if isinstance(kind, np.dtype):
             known = np.asarray(cast(NumberArgument, value).value).astype(kind).tobytes()
             content[offset:offset + kind.itemsize] = known
@@ -134,16 +134,16 @@ def stored(argument: Argument, wanted: CType, operands: Operands, where: str) ->
     """The address of a struct of which the run knows some members."""
     address = operands.line(f"alloca [{wanted.size} x i8], align 16")
     operands.wrapper.lines.append(f"store [{wanted.size} x i8] zeroinitializer, ptr {address}")
-    for offset, kind, value in pieces(argument, wanted, where):
+    for offset, kind, value, part in pieces(argument, wanted, where):
         place = operands.line(f"getelementptr i8, ptr {address}, i64 {offset}")
-        text = pointer(value, kind, operands, where) if isinstance(kind, CType) else number(
-            cast(NumberArgument, value), kind, operands, where)
+        text = pointer(value, kind, operands, part) if isinstance(kind, CType) else number(
+            cast(NumberArgument, value), kind, operands, part)
         operands.wrapper.lines.append(f"store {text}, ptr {place}")
     return address
 
 
-Piece: TypeAlias = "tuple[int, np.dtype | CType, Argument]"
-"""(offset, dtype, number) of a number in a struct, (offset, pointer type, array) of an array."""
+Piece: TypeAlias = "tuple[int, np.dtype | CType, Argument, str]"
+"""(offset, dtype, number, where) of a number in a struct, (offset, pointer type, array, where) of an array."""
 
 
 def pieces(argument: Argument, wanted: CType, where: str) -> list[Piece]:
@@ -157,8 +157,7 @@ def pieces(argument: Argument, wanted: CType, where: str) -> list[Piece]:
     if not isinstance(argument, TupleArgument) or len(argument.items) != len(wanted.members):
         members = ", ".join(f"{t} {n}" for n, _, t in wanted.members)
         raise KernelArgumentError(f"{where} is the struct {wanted} ({members}). Pass a tuple of its members, or an "
-                                  f"element "
-                                  f"of a structured array; {described(argument)} given.")
+                                  f"element of a structured array; {described(argument)} given.")
     return [piece for item, (name, offset, kind) in zip(argument.items, wanted.members, strict=True)
             for piece in member(item, kind, offset, f"{where}, member '{name}'")]
 
@@ -167,11 +166,11 @@ def member(argument: Argument, wanted: CType, offset: int, where: str) -> list[P
     """`pieces` of a part of a struct that begins at `offset`: a number, an array for a pointer, a struct, or a tuple
     for an array."""
     if wanted.kind == "number" and wanted.dtype is not None and isinstance(argument, NumberArgument):
-        return [(offset, wanted.dtype, argument)]
+        return [(offset, wanted.dtype, argument, where)]
     if wanted.kind == "pointer" and isinstance(argument, (ArrayArgument, NumberArgument)):
-        return [(offset, wanted, argument)]
+        return [(offset, wanted, argument, where)]
     if wanted.kind == "struct":
-        return [(offset + o, d, v) for o, d, v in pieces(argument, wanted, where)]
+        return [(offset + o, d, v, part) for o, d, v, part in pieces(argument, wanted, where)]
     target = wanted.target
     if wanted.kind == "array" and target is not None and target.size:
         items = _items(argument) if target.kind == "number" else getattr(argument, "items", ())

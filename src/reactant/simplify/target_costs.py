@@ -47,6 +47,8 @@ class Costs:
     """Most elements of the kernel of a one-channel convolution that becomes a sum of shifted slices."""
     doubled_operations: int
     """Most ops of a loop after its body has been repeated so that arrays come back to where they were."""
+    flat_rows: bool
+    """Whether rows that make an array are put side by side as one long row, and reshaped together."""
     fixed_powers: bool
     """Whether powers of known small exponents are products and roots."""
     stencil_as_convolution: int
@@ -89,6 +91,7 @@ CPU = Costs(
     window_as_slices=9,              # sums 3: 3.4x, 7: 4.7x; maxima 3: 6x, 5: 30x, 7: 22x (512x512 f64)
     convolution_as_slices=49,        # 3x3: 1.4x (f64) and 200x (f32), 7x7: 1.1x and 48x
     doubled_operations=400,          # u, before = step(u, before), u on 512x512: 2.3x, a, b = b + a / 2, a: 3.7x
+    flat_rows=True,                  # a chain that stores each of 64 rows: XLA compiles 5.5 s without, 0.9 s with
     fixed_powers=True,               # x^1.5: 11x (f32), 24x (f64)
     stencil_as_convolution=0,        # 3x3: 1.4x to 200x slower
     argmax_as_reductions=1_024,      # rows: 4x (f32), 1.9x (f64)
@@ -120,6 +123,7 @@ GPU = Costs(
     window_as_slices=9,              # shifted reads of one fusion come from the cache
     convolution_as_slices=25,        # depthwise: memory-bound, 2 flops for 8 bytes; a fusion reaches the bandwidth
     doubled_operations=400,
+    flat_rows=False,                 # not measured
     fixed_powers=True,               # a power is a call of some 30 instructions, a product is one
     stencil_as_convolution=0,        # one channel in and out: the matrix units have nothing to contract
     argmax_as_reductions=0,          # XLA:GPU reduces pairs in one pass over memory
@@ -150,6 +154,7 @@ TPU = Costs(
     window_as_slices=0,              # shifts by one along lanes are rotations; windows are done by the convolution unit
     convolution_as_slices=0,
     doubled_operations=400,
+    flat_rows=False,                 # not measured
     fixed_powers=True,
     stencil_as_convolution=3,        # taps become a contraction on the matrix unit: 275 Tflop/s (v4) beside 4.3
     argmax_as_reductions=0,

@@ -124,7 +124,9 @@ def concatenate_of_rows(rows, d, result_shape):
     XLA computes what it stores through a reshape, and what that shares with others, once more for each of them.
     """
     leading, row = result_shape[:d], tuple(result_shape[d + 1:])
-    if costs() is None or size(leading) != 1 or not row or any(shape_of(x)[d] != 1 for x in rows):
+    table = costs()
+    if table is None or not table.flat_rows or size(leading) != 1 or not row \
+            or any(shape_of(x)[d] != 1 for x in rows):
         return None
     made = [producer(x) for x in rows]
     if any(op is None or op.name != "stablehlo.reshape" or shape_of(op.operands[0]) != row for op in made):
