@@ -13,6 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops
+from reactant.differentiate.declare import attributes_of
 from reactant.differentiate.forward import finish, new_function
 from reactant.differentiate.structure import readable
 from reactant.ir import modules, ops
@@ -86,8 +87,7 @@ def _rewrite(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
         return
     if name not in SAME and any(map(_is_float, [*op.operands, *op.results])):
         raise NotAnalytic
-    made = ops.create(op.name, [_lifted(r.type) for r in op.results], operands,
-                      {a: op.attributes[a] for a in op.attributes}, len(op.regions))
+    made = ops.create(op.name, [_lifted(r.type) for r in op.results], operands, attributes_of(op), len(op.regions))
     for old, new in zip(op.regions, made.regions, strict=True):
         for block in old.blocks:
             inner = new.blocks.append(*(_lifted(a.type) for a in block.arguments))
@@ -104,9 +104,8 @@ def _complex(x: ir.Value) -> ir.Value:
     return ops.complex(x, ops.constant(0, np.float64, shape_of(x)))
 
 
-def _compare(op: ir.Operation, a: ir.Value, b: ir.Value) -> ir.Value:
-    return ops.create(op.name, [op.result.type], [ops.real(a), ops.real(b)],
-                      {n: op.attributes[n] for n in op.attributes}).result
+def _of_real_parts(op: ir.Operation, *operands: ir.Value) -> ir.Value:
+    return ops.create(op.name, [op.result.type], list(map(ops.real, operands)), attributes_of(op)).result
 
 
 def _convert(op: ir.Operation, x: ir.Value) -> ir.Value:
@@ -153,13 +152,13 @@ def _smaller(a: ir.Value, b: ir.Value) -> ir.Value:
 
 def _constant_between(op: ir.Operation, *operands: ir.Value) -> ir.Value:
     """Piecewise constant functions, and what only makes floats."""
-    return _complex(ops.create(op.name, [op.result.type], [ops.real(v) for v in operands],
-                               {n: op.attributes[n] for n in op.attributes}).result)
+    return _complex(_of_real_parts(op, *operands))
 
 
 RULES: dict[str, Callable[..., ir.Value]] = {
     "constant": lambda op: ops.constant(np.asarray(ops.constant_value(op.result)).astype(np.complex128)),
-    "compare": _compare,
+    "compare": _of_real_parts,
+    "is_finite": _of_real_parts,
     "convert": _convert,
     "abs": lambda op, z: _absolute(z),
     "power": lambda op, z, w: _power(z, w),
@@ -169,7 +168,6 @@ RULES: dict[str, Callable[..., ir.Value]] = {
     "maximum": lambda op, a, b: _larger(a, b),
     "minimum": lambda op, a, b: _smaller(a, b),
     "clamp": lambda op, low, z, high: _smaller(_larger(z, _like(low, z)), _like(high, z)),
-    "is_finite": lambda op, z: ops.is_finite(ops.real(z)),
     **dict.fromkeys(("iota", "sign", "floor", "ceil", "round_nearest_even", "round_nearest_afz"), _constant_between),
 }
 
