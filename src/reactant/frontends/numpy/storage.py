@@ -472,26 +472,6 @@ class ComplexPartStep(Step):
         return tuple(2 * s for s in strides)
 
 
-@dataclass(frozen=True)
-class BitcastStep(Step):
-    """`.view(dtype)` between dtypes of one width."""
-
-    dtype: np.dtype
-    shape: Shape
-
-    def read(self, parent: ir.Value) -> ir.Value:
-        return ops.bitcast_convert(parent, self.dtype)
-
-    def write(self, parent: ir.Value, new: ir.Value, whole: Shape) -> ir.Value:
-        return ops.bitcast_convert(new, dtype_of(parent))
-
-    def numpy(self, parent: np.ndarray) -> np.ndarray:
-        return parent.view(self.dtype)
-
-    def strides(self, parent: Shape, strides: Shape) -> Shape:
-        return strides
-
-
 @lru_cache(maxsize=65536)
 def row_steps(shape: Shape, k: int) -> tuple[Step, ...]:
     """The steps from a memory of this shape to its row k."""
