@@ -207,9 +207,10 @@ def test_programs(program, seed):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))                   # other programs in each, and in each run
 @given(programs(statements=10), st.integers(0, 9999))
-@settings(max_examples=400, deadline=None, suppress_health_check=QUIET)
-def test_many_programs(program, seed):
+@settings(max_examples=100, deadline=None, suppress_health_check=QUIET)
+def test_many_programs(part, program, seed):
     check_program(program, seed)
 
 
@@ -264,7 +265,8 @@ def test_derivatives(source, seed, n):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(6))                   # other programs in each, and in each run
 @given(differentiable.programs(), st.integers(0, 9999), st.sampled_from((0, 1, 3, 9)))
-@settings(max_examples=300, deadline=None, suppress_health_check=QUIET)
-def test_many_derivatives(source, seed, n):
+@settings(max_examples=50, deadline=None, suppress_health_check=QUIET)
+def test_many_derivatives(part, source, seed, n):
     check_derivative(source, seed, n)

@@ -61,9 +61,10 @@ def test_programs_with_control_flow(program):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))                  # other programs in each, and in each run
 @given(programs(statements=10))
-@settings(max_examples=3000, deadline=None, suppress_health_check=QUIET)
-def test_many_programs(program):
+@settings(max_examples=150, deadline=None, suppress_health_check=QUIET)
+def test_many_programs(part, program):
     agree(program)
 
 
