@@ -17,8 +17,8 @@ from reactant.ir.attributes import DotDimensions
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import match, once, producer, rewrite, variables
 from reactant.rewrite.pattern import Template
-from reactant.simplify.contents import constant_starts
 from reactant.simplify.contraction import dot, product
+from reactant.simplify.parts import known_starts
 from reactant.simplify.structured import diagonal_of
 
 x, y, d, p, q = variables("x y d p q")
@@ -226,7 +226,7 @@ def _parts(value: ir.Value, depth: int) -> list[Block]:
 
 def _updated(operands: Sequence[ir.Value], depth: int) -> list[Block] | None:
     matrix, update, *starts = operands
-    place = constant_starts(starts, shape_of(matrix), shape_of(update))
+    place = known_starts(starts, shape_of(matrix), shape_of(update))
     below = None if place is None else blocks_of(matrix, depth - 1)
     if place is None or below is None:
         return None

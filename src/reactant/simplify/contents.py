@@ -1,7 +1,7 @@
 """Arithmetic on the contents of constants: NumPy, in the IR's semantics, quick for splats of any size."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -48,14 +48,3 @@ def every(predicate: Callable[[np.ndarray], np.ndarray], array: np.ndarray) -> b
         element = array[(0,) * array.ndim]
         return bool(_of_element(predicate, (element.dtype, element.tobytes())))
     return bool(array.size and np.all(_quietly(predicate, array)))
-
-
-def constant_starts(starts: Sequence[ir.Value], whole: Sequence[int], window: Sequence[int]) -> list[int] | None:
-    """The starts of a dynamic slice or update as it clamps them, if all are constants."""
-    result = []
-    for value, n, m in zip(starts, whole, window, strict=True):
-        number = ops.constant_value(value)
-        if number is None:
-            return None
-        result.append(max(0, min(int(number), n - m)))
-    return result

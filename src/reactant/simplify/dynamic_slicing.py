@@ -15,62 +15,20 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, rest, rewrite, users, uses, variables
+from reactant.simplify.parts import (
+    LONGEST_CHAIN,
+    Window,
+    covers,
+    disjoint,
+    known_starts,
+    minus,
+    part,
+    update_window,
+    window_of,
+)
 
 x, y, u, v, n, s, t, e, d, p, _x = variables("x y u v n s t e d p _x")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
-LONGEST_CHAIN = 64
-"""How many updates behind one another are looked through."""
-
-Window = tuple[tuple[int, ...], tuple[int, ...]]
-"""First and one past last place of each dimension."""
-
-
-def known_starts(starts: Sequence[ir.Value], shape: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...] | None:
-    """Constant starts after clamping; None where one is known only at run time (and matters)."""
-    found = []
-    for start, whole, extent in zip(starts, shape, sizes, strict=True):
-        if whole == extent:
-            found.append(0)
-            continue
-        known = ops.constant_value(start)
-        if known is None:
-            return None
-        found.append(min(max(int(known), 0), whole - extent))
-    return tuple(found)
-
-
-def update_window(update: ir.Value) -> Window | None:
-    """The window that a dynamic_update_slice with constant starts writes; None for anything else."""
-    owner = creation.owner(update)
-    return None if type(owner) is not stablehlo.DynamicUpdateSliceOp else window_of(owner)
-
-
-def window_of(owner: ir.OpView) -> Window | None:
-    """The window that an update writes, where its starts are constants: then it stays where it is, and is kept."""
-    found: Window | None = getattr(owner, "window", None)
-    if found is None:
-        array, content, *starts = owner.operands
-        window = shape_of(content)
-        low = known_starts(starts, shape_of(array), window)
-        if low is not None:
-            found = low, tuple([a + k for a, k in zip(low, window, strict=True)])
-            owner.window = found
-    return found
-
-
-def disjoint(one: Window, other: Window) -> bool:
-    for a, b, c, d in zip(*one, *other, strict=True):
-        if b <= c or d <= a:
-            return True
-    return False
-
-
-def covers(one: Window, other: Window) -> bool:
-    """Whether `other` lies inside `one`."""
-    for a, b, c, d in zip(*one, *other, strict=True):
-        if c < a or b < d:
-            return False
-    return True
 
 
 def places(*numbers: int) -> list[ir.Value]:
@@ -139,9 +97,8 @@ def slice_of_overlapping_update(w, x, u, s, e, t):
         return None
     low, high = window
     first, last = [max(a, b) for a, b in zip(s, low, strict=True)], [min(a, b) for a, b in zip(e, high, strict=True)]
-    part = ops.slice(u, [a - b for a, b in zip(first, low, strict=True)],
-                     [a - b for a, b in zip(last, low, strict=True)])
-    return ops.dynamic_update_slice(ops.slice(x, s, e), part, places(*(a - b for a, b in zip(first, s, strict=True))))
+    content = part(u, minus(first, low), minus(last, low))
+    return ops.dynamic_update_slice(part(x, s, e), content, places(*minus(first, s)))
 
 
 @rewrite(match.dynamic_update_slice(once(match.dynamic_update_slice(x, v, rest("others"))), u, rest("starts")),

@@ -15,8 +15,8 @@ from reactant.ir.induction import counters, trips
 from reactant.ir.types import shape_of
 from reactant.rewrite import CHANGED, Site, inside, producer, rewrite
 from reactant.rewrite.site import operation
-from reactant.simplify.contents import constant_starts
 from reactant.simplify.loops import BODY, CONDITION, V, counted
+from reactant.simplify.parts import known_starts
 
 UPDATE = "stablehlo.dynamic_update_slice"
 PEELED_OPERATIONS = 40
@@ -31,7 +31,7 @@ Window = tuple[tuple[int, int], ...]
 def _window(op: ir.Operation) -> Window | None:
     """The places that an update writes, if they are known."""
     whole, part = shape_of(op.operands[0]), shape_of(op.operands[1])
-    starts = constant_starts(list(op.operands)[2:], whole, part)
+    starts = known_starts(list(op.operands)[2:], whole, part)
     return None if starts is None else tuple((s, s + n) for s, n in zip(starts, part, strict=True))
 
 

@@ -15,8 +15,9 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, splat, users, variables
 from reactant.rewrite.pattern import Template
-from reactant.simplify.contents import constant_starts, is_splat
+from reactant.simplify.contents import is_splat
 from reactant.simplify.indexmaps import cut_group, inverse, reshape_groups, unit_mapping
+from reactant.simplify.parts import known_starts
 
 x, y, p, q, d, e, b = variables("x y p q d e b")
 low, high, interior = variables("low high interior")
@@ -115,7 +116,7 @@ def transpose_of_update(x, y, xs, p):
          counter=lambda a: ops.reverse(ops.dynamic_update_slice(a(7), a(3), [ops.constant(1, "int32")]), (0,)))
 def reverse_of_update(x, y, xs, d):
     """reverse(dynamic_update_slice(x, y, at)) = dynamic_update_slice(reverse(x), reverse(y), mirrored)"""
-    starts = constant_starts(xs, shape_of(x), shape_of(y))
+    starts = known_starts(xs, shape_of(x), shape_of(y))
     if starts is None or not _absorbs(x, "stablehlo.reverse"):
         return None
     mirrored = [n - m - a if i in d else a
@@ -145,7 +146,7 @@ def reshape_of_update(x, y, xs, result_shape):
         zero = None if len(places) == len(result_shape) else ops.constant(0, dtype_of(xs[0]))
         at = [xs[places[j]] if j in places else zero for j in range(len(result_shape))]
         return ops.dynamic_update_slice(ops.reshape(x, result_shape), ops.reshape(y, small), at)
-    starts = constant_starts(xs, outer, window)
+    starts = known_starts(xs, outer, window)
     if starts is None:
         return None
     box = (starts, [a + m for a, m in zip(starts, window, strict=True)], [1] * len(outer))

@@ -15,8 +15,9 @@ from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, uses, variables
 from reactant.simplify.chains import is_computed
-from reactant.simplify.contents import constant_starts, is_splat
+from reactant.simplify.contents import is_splat
 from reactant.simplify.indexmaps import replaced, reshape_groups
+from reactant.simplify.parts import covers, disjoint, part, update_window
 
 x, y, v, b, d, p = variables("x y v b d p")
 low, high, interior = variables("low high interior")
@@ -24,14 +25,6 @@ inner_low, inner_high, inner_interior = variables("inner_low inner_high inner_in
 starts, limits, strides = variables("starts limits strides")
 outer_starts, outer_limits, outer_strides = variables("outer_starts outer_limits outer_strides")
 POINTWISE = tuple(sorted(ops.ELEMENTWISE))
-
-
-MANY_UPDATES = 256
-"""Updates behind one another that a slice passes at once."""
-
-
-def _slice(v: object, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> ir.Value:
-    return ops.slice(v, starts, limits, strides)
 
 
 def sliced(inner: Any) -> Any:
@@ -97,7 +90,7 @@ def slice_of_broadcast(x, d, starts, limits, strides, result_shape):
                             [1 if n == 1 else strides[i] for i, n in zip(d, extents, strict=True)])
     if any(n == 1 and result_shape[i] == 0 for i, n in zip(d, extents, strict=True)):
         return None
-    return ops.broadcast_in_dim(_slice(x, start, limit, stride), result_shape, d)
+    return ops.broadcast_in_dim(part(x, start, limit, stride), result_shape, d)
 
 
 @rewrite(sliced(once(named("b", match.reshape(x)))),
@@ -122,7 +115,7 @@ def slice_of_flattening(b, x, starts, limits, strides):
         narrow[d], low[d], high[d] = (last - first + 1) * unit, starts[d] - first * unit, limits[d] - first * unit
     if tuple(narrow) == outer:
         return None
-    return _slice(ops.reshape(_slice(x, *bounds), narrow), low, high, strides)
+    return part(ops.reshape(part(x, *bounds), narrow), low, high, strides)
 
 
 @rewrite(sliced(named("b", one_of(POINTWISE, rest("xs"), template="t"))),
@@ -147,13 +140,7 @@ def _piece(value: ir.Value, starts: Sequence[int], limits: Sequence[int], stride
     made = producer(value)
     if made is not None and made.name == "stablehlo.broadcast_in_dim" and not shape_of(made.operands[0]):
         return ops.broadcast_in_dim(made.operands[0], shape, ())
-    if made is not None and made.name == "stablehlo.concatenate":
-        offset, along = 0, made["dimension"]
-        for each in made.operands:
-            if offset == starts[along] and shape_of(each) == shape and strides[along] == 1:
-                return each
-            offset += shape_of(each)[along]
-    return _slice(value, starts, limits, strides)
+    return part(value, starts, limits, strides)
 
 
 @rewrite(sliced(match.iota(iota_dimension=d)),
@@ -201,7 +188,7 @@ def slice_of_known_select(p, x, y, starts, limits, strides, result_shape):
     if not shape_of(p) or 0 in result_shape:
         return None
     known = _known_truth(p, starts, limits, strides)
-    return None if known is None else _slice(x if known else y, starts, limits, strides)
+    return None if known is None else part(x if known else y, starts, limits, strides)
 
 
 @rewrite(sliced(named("b", match.concatenate(rest("xs"), dimension=d))),
@@ -225,35 +212,22 @@ def slice_of_concatenate(b, xs, d, starts, limits, strides, result_shape):
         offset += n
     if len(pieces) > 1 and not _only_read_in_pieces(b):
         return None  # the whole stays anyway, and further ones cost more
-    return ops.concatenate([_slice(each, replaced(starts, d, a), replaced(limits, d, z), strides)
+    return ops.concatenate([part(each, replaced(starts, d, a), replaced(limits, d, z), strides)
                             for each, a, z in pieces], d)
 
 
-@rewrite(sliced(match.dynamic_update_slice(x, y, rest("xs"))),
+@rewrite(sliced(named("b", match.dynamic_update_slice(rest("_operands")))),
          example=(lambda a: ops.slice(_written(a(8), a(3), 2), (2,), (5,)),
                   lambda a: ops.slice(_written(a(8), a(3), 2), (5,), (8,)),
                   lambda a: ops.slice(_written(a(8), a(3), 2), (3,), (5,)),
                   lambda a: ops.slice(_written(a(8), a(3), 20), (5,), (8,))),
          counter=lambda a: ops.slice(_written(a(8), a(3), 2), (1,), (5,)))
-def slice_of_update(x, y, xs, starts, limits, strides):
+def slice_of_update(b, starts, limits, strides):
     """slice(dynamic_update_slice(x, y, at)) = slice(y) where it lies inside what was written, slice(x) where outside"""
-    passed = False
-    for _ in range(MANY_UPDATES):
-        start = constant_starts(xs, shape_of(x), shape_of(y))
-        if start is None:
-            break
-        extents = shape_of(y)
-        if all(a <= k and z <= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
-            return _slice(y, [k - a for k, a in zip(starts, start, strict=True)],
-                          [z - a for z, a in zip(limits, start, strict=True)], strides)
-        if not any(z <= a or k >= a + n for k, z, a, n in zip(starts, limits, start, extents, strict=True)):
-            break
-        base, passed = x, True
-        made = producer(base)
-        if made is None or made.name != "stablehlo.dynamic_update_slice":
-            break
-        x, y, *xs = made.operands
-    return _slice(base, starts, limits, strides) if passed else None
+    window, wanted = update_window(b), (starts, limits)
+    if window is None or not covers(window, wanted) and not disjoint(window, wanted):
+        return None
+    return part(b, starts, limits, strides)
 
 
 def _written(x: ir.Value, y: ir.Value, at: int) -> ir.Value:
@@ -274,7 +248,7 @@ def slice_of_dot_general(x, y, d, t, starts, limits, strides, result_shape):
         free = [i for i in range(len(extents)) if i not in {*batching, *contracting}]
         place = {i: j for j, i in enumerate(batching)} | {i: offset + j for j, i in enumerate(free)}
         offset += len(free)
-        parts.append(_slice(operand, *([given[place[i]] if i in place else default[i] for i in range(len(extents))]
+        parts.append(part(operand, *([given[place[i]] if i in place else default[i] for i in range(len(extents))]
                                        for given, default in ((starts, [0] * len(extents)), (limits, extents),
                                                               (strides, [1] * len(extents))))))
     return t.build(parts, result_shape)
@@ -292,7 +266,7 @@ def slice_of_reduce(x, v, d, t, starts, limits, strides):
     for j, i in enumerate(kept):
         for bound, given in zip(bounds, (starts, limits, strides), strict=True):
             bound[i] = given[j]
-    return ops.reduce(_slice(x, *bounds), v, d, t.body)
+    return ops.reduce(part(x, *bounds), v, d, t.body)
 
 
 # ---- pad -----------------------------------------------------------------------------------------------------------
@@ -318,7 +292,7 @@ def pad_by_negative_is_slice(x, v, low, high, interior):
         return None
     if any(n + min(a, 0) + min(z, 0) < 0 for n, a, z in zip(extents, low, high, strict=True)):
         return None
-    inner = _slice(x, [max(-a, 0) for a in low], [n - max(-z, 0) for n, z in zip(extents, high, strict=True)])
+    inner = part(x, [max(-a, 0) for a in low], [n - max(-z, 0) for n, z in zip(extents, high, strict=True)])
     return ops.pad(inner, v, [max(a, 0) for a in low], [max(z, 0) for z in high])
 
 
@@ -394,7 +368,7 @@ def concatenate_of_adjacent_slices(xs, d):
     for i in range(len(xs) - 1):
         joined = _joined_slice(parts[i], xs[i], parts[i + 1], d)
         if joined is not None:
-            return ops.concatenate([*xs[:i], _slice(*joined), *xs[i + 2:]], d)
+            return ops.concatenate([*xs[:i], part(*joined), *xs[i + 2:]], d)
     return None
 
 

@@ -6,6 +6,8 @@ is copied first. One select over the whole array fuses with everything around it
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -13,9 +15,18 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import match, named, one_of, producer, rest, rewrite, users, variables
-from reactant.simplify.contents import constant_starts
-from reactant.simplify.dynamic_slicing import covers, disjoint
 from reactant.simplify.indexmaps import replaced
+from reactant.simplify.parts import (
+    LONGEST_CHAIN,
+    Window,
+    covers,
+    disjoint,
+    known_starts,
+    minus,
+    part,
+    source,
+    update_window,
+)
 from reactant.simplify.target_costs import Costs, costs
 
 x, y, u, s, e, t, d = variables("x y u s e t d")
@@ -23,12 +34,6 @@ FUSED = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
     "constant", "iota", "broadcast_in_dim", "reshape", "slice", "pad", "concatenate", "reverse", "transpose")}
 LOOK_BACK = 40
 """How many ops behind an update are looked at to see whether it reads the array it is written to."""
-
-
-def fixed_starts(operand: ir.Value, update: ir.Value, starts: tuple[ir.Value, ...]) -> tuple[int, ...] | None:
-    """Where a window with constant starts lies, after clamping; None where the starts are known only at run time."""
-    found = constant_starts(starts, shape_of(operand), shape_of(update))
-    return None if found is None else tuple(found)
 
 
 def region_mask(shape: tuple[int, ...], low: tuple[int, ...], window: tuple[int, ...]) -> ir.Value:
@@ -56,7 +61,7 @@ def update_of_splat_is_pad(x, u, starts):
     known = ops.constant_value(x)
     if costs() is None or known is None or not known.size or any(known.strides):
         return None
-    low = fixed_starts(x, u, starts)
+    low = known_starts(starts, shape_of(x), shape_of(u))
     if low is None:
         return None
     fill = ops.constant(known[(0,) * known.ndim])
@@ -81,7 +86,7 @@ def update_of_layer_is_concatenated(x, u, starts):
     d = partial[0] if partial else 0
     if not partial or size(shape[:d]) != 1 or window[d] != 1 or shape[d] > table.layers or not _is_computed(x):
         return None
-    low = fixed_starts(x, u, starts)
+    low = known_starts(starts, shape_of(x), shape_of(u))
     if low is None:
         return None
     at, unit = low[d], tuple(0 if e == d else n for e, n in enumerate(low))
@@ -160,7 +165,7 @@ def _interior(name: str, start: int = 1, reads: int = 1):
          counter=(_interior("add", reads=0), _in_place_sum))
 def update_by_itself_is_padded(x, s, t, y, op, starts):
     """x with x[a:b] = x[a:b] + y is x + pad(y, -0.0); likewise for -, *, /, maximum and minimum"""
-    table, low = costs(), fixed_starts(x, y, starts)
+    table, low = costs(), known_starts(starts, shape_of(x), shape_of(y))
     window = shape_of(y)
     if table is None or low is None or s != low or any(n != 1 for n in t) or size(shape_of(x)) < table.least_elements:
         return None
@@ -195,7 +200,7 @@ def update_is_select(x, u, starts):
     if table is None or shape == window or not size(window) or size(shape) < table.least_elements \
             or size(window) < size(shape) * min(table.select_fraction_reading, table.select_fraction):
         return None
-    low = fixed_starts(x, u, starts)
+    low = known_starts(starts, shape_of(x), shape_of(u))
     if low is None or not _select_is_faster(table, x, u, low):
         return None
     spread = ops.pad(u, 0, low, [n - a - k for n, a, k in zip(shape, low, window, strict=True)])
@@ -264,23 +269,38 @@ def small_read_of_update(w, x, u, starts, s, e, t):
 
     Reads of an array between updates of it make XLA keep several versions, each a copy of everything; reads of what
     it was before the first update do not."""
-    table, low = costs(), fixed_starts(x, u, starts)
+    table, low = costs(), known_starts(starts, shape_of(x), shape_of(u))
     extents = [b - a for a, b in zip(s, e, strict=True)]
     if table is None or low is None or any(k != 1 for k in t) or users(w) < 2 or size(shape_of(x)) \
             < table.least_elements or size(extents) * table.small_read > size(shape_of(x)):
         return None
-    window, wanted = (low, tuple(a + k for a, k in zip(low, shape_of(u), strict=True))), (s, e)
-    if disjoint(window, wanted) or covers(window, wanted):
+    window = update_window(w)
+    if disjoint(window, (s, e)) or covers(window, (s, e)):
         return None
+    first, last, split = _common(window, s, e)
+    if len(split) > 1:
+        return ops.dynamic_update_slice(part(x, s, e), part(u, minus(first, low), minus(last, low)), [
+            ops.constant(a, np.int64) for a in minus(first, s)])
+    return ops.concatenate(_pieces(w, s, e, split[0]), split[0])
+
+
+def _common(window: Window, s: Sequence[int], e: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+    """What a window and the places s to e have in common (first, one past last), and the dimensions in which that is
+    not all of those places."""
     first = [max(a, b) for a, b in zip(s, window[0], strict=True)]
     last = [min(a, b) for a, b in zip(e, window[1], strict=True)]
-    split = [d for d in range(len(s)) if (first[d], last[d]) != (s[d], e[d])]
-    part = ops.slice(u, [a - b for a, b in zip(first, low, strict=True)],
-                     [a - b for a, b in zip(last, low, strict=True)])
-    if len(split) > 1:
-        return ops.dynamic_update_slice(ops.slice(x, s, e), part, [
-            ops.constant(a - b, np.int64) for a, b in zip(first, s, strict=True)])
-    d = split[0]
-    before = [ops.slice(x, s, replaced(e, d, first[d]))] if first[d] > s[d] else []
-    after = [ops.slice(x, replaced(s, d, last[d]), e)] if last[d] < e[d] else []
-    return ops.concatenate([*before, part, *after], d)
+    return first, last, [d for d in range(len(s)) if (first[d], last[d]) != (s[d], e[d])]
+
+
+def _pieces(value: ir.Value, s: tuple[int, ...], e: tuple[int, ...], d: int, depth: int = 0) -> list[ir.Value]:
+    """The places s to e of an array as what was written there and what was there before, side by side in dimension d:
+    through all updates behind one another that split them there."""
+    value, s, e, steps = source(value, s, e)
+    window = update_window(value) if max(steps) == 1 and depth < LONGEST_CHAIN else None
+    if window is None or (common := _common(window, s, e))[2] != [d]:
+        return [ops.slice(value, s, e, steps)]
+    first, last, _ = common
+    array, content = list(creation.owner(value).operands)[:2]
+    before = _pieces(array, s, replaced(e, d, first[d]), d, depth + 1) if first[d] > s[d] else []
+    after = _pieces(array, replaced(s, d, last[d]), e, d, depth + 1) if last[d] < e[d] else []
+    return [*before, *_pieces(content, minus(first, window[0]), minus(last, window[0]), d, depth + 1), *after]

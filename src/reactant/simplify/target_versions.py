@@ -16,7 +16,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import inside
-from reactant.simplify.dynamic_slicing import Window, disjoint, update_window
+from reactant.simplify.parts import Window, disjoint, update_window
 from reactant.simplify.target_costs import costs
 
 UPDATE, SLICE = "stablehlo.dynamic_update_slice", "stablehlo.slice"

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from reactant.errors import LeakError
 from reactant.frontends.trace import Region, current_trace
@@ -379,16 +380,24 @@ class ReshapeStep(Step):
     keeps = False
 
     def read(self, parent: ir.Value) -> ir.Value:
-        return ops.reshape(parent, self.shape)
+        return _reshaped(parent, self.shape)
 
     def write(self, parent: ir.Value | None, new: ir.Value, whole: Shape) -> ir.Value:
-        return ops.reshape(new, whole)
+        return _reshaped(new, whole)
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
         return parent.reshape(self.shape, copy=False) if isinstance(parent, np.ndarray) else parent.reshape(self.shape)
 
     def strides(self, parent: Shape, strides: Shape) -> Shape:
         return self.new_strides
+
+
+def _reshaped(value: ir.Value, shape: Shape) -> ir.Value:
+    """`ops.reshape`; what `value` is a reshape of, where that has the shape: rows are read and written as they lie."""
+    made = value.owner
+    if type(made) is stablehlo.ReshapeOp and shape_of(before := made.operands[0]) == shape:
+        return before
+    return ops.reshape(value, shape)
 
 
 @dataclass(frozen=True)
