@@ -7,6 +7,7 @@ makes of it), and their ratio. The thresholds in `simplify/target_costs.py` are 
 update in place can save the copy that it costs here (see `tests/simplify/test_target.py`).
 """
 import argparse
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -159,6 +160,28 @@ def windows() -> Iterator[Pair]:
                                lambda x, s=size: _separable_maximum(x, s), (x,))
 
 
+def summed_windows() -> Iterator[Pair]:
+    """Windows of an image's channels that are summed at once: the library makes both; slices are written for it."""
+    def windows(x, how, first, size, stride):
+        found = lax.reduce_window(x, x.dtype.type(first), how, (1, size, size, 1), (1, stride, stride, 1), "VALID")
+        return jnp.sum(found, (1, 2))
+
+    def slices(x, how, size, stride):
+        for d in (1, 2):
+            count = (x.shape[d] - size) // stride + 1
+            parts = [lax.slice_in_dim(x, k, k + (count - 1) * stride + 1, stride, d) for k in range(size)]
+            x = functools.reduce(how, parts)
+        return jnp.sum(x, (1, 2))
+
+    for dtype in (np.float64, np.float32):
+        for size, stride in ((2, 2), (3, 1)):
+            for how, first in ((lax.max, -np.inf), (lax.add, 0)):
+                yield Pair("window, summed", f"{how.__name__} {size}x{size} each {stride}, {np.dtype(dtype).name}",
+                           functools.partial(windows, how=how, first=first, size=size, stride=stride),
+                           functools.partial(slices, how=how, size=size, stride=stride),
+                           (_random(16, 56, 56, 32, dtype=dtype),))
+
+
 def _separable_maximum(x, size):
     rows = x[:x.shape[0] - size + 1]
     for i in range(1, size):
@@ -306,8 +329,8 @@ def structured() -> Iterator[Pair]:
             yield Pair(label.replace("_", " "), f"{step.threshold:g}", step.first, step.second, step.arguments)
 
 
-CASES = (reductions, updates, powers, products, windows, cumulative, searches, rows, arithmetic, layouts,
-         left_factors, structured)
+CASES = (reductions, updates, powers, products, windows, summed_windows, cumulative, searches, rows, arithmetic,
+         layouts, left_factors, structured)
 
 
 def main(arguments: list[str] | None = None) -> int:

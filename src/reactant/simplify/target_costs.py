@@ -43,6 +43,8 @@ class Costs:
     """Most free elements of the smaller side of such a product."""
     window_as_slices: int
     """Most elements of a window (of one dimension) that become shifted slices."""
+    windows_of_library: bool
+    """Whether windows that only a reduction reads stay as they are: a library makes both."""
     convolution_as_slices: int
     """Most elements of the kernel of a one-channel convolution that becomes a sum of shifted slices."""
     doubled_operations: int
@@ -89,6 +91,7 @@ CPU = Costs(
     unrolled_contraction=4,          # batched 4x4: 9x to 400x, 8x8: 1.2x, 16x16: 0.6x
     unrolled_free=4,                 # (262144, 3) (3, 3): 10x to 100x; (3, 3) (3, 262144): 1.0x to 1.8x
     window_as_slices=9,              # sums 3: 3.4x, 7: 4.7x; maxima 3: 6x, 5: 30x, 7: 22x (512x512 f64)
+    windows_of_library=True,         # 2x2 maxima, summed: 1.6x; 3x3 sums, summed: 1.9x (f32), 10x (f64)
     convolution_as_slices=49,        # 3x3: 1.4x (f64) and 200x (f32), 7x7: 1.1x and 48x
     doubled_operations=400,          # u, before = step(u, before), u on 512x512: 2.3x, a, b = b + a / 2, a: 3.7x
     flat_rows=True,                  # a chain that stores each of 64 rows: XLA compiles 5.5 s without, 0.9 s with
@@ -121,6 +124,7 @@ GPU = Costs(
     unrolled_contraction=4,          # tensor cores work on tiles of 16x8x16: smaller products leave most of them idle
     unrolled_free=4,
     window_as_slices=9,              # shifted reads of one fusion come from the cache
+    windows_of_library=False,
     convolution_as_slices=25,        # depthwise: memory-bound, 2 flops for 8 bytes; a fusion reaches the bandwidth
     doubled_operations=400,
     flat_rows=False,                 # not measured
@@ -152,6 +156,7 @@ TPU = Costs(
     unrolled_contraction=4,          # the matrix unit is 128x128 (256x256 on v6e): 4x4 uses a thousandth of it
     unrolled_free=4,
     window_as_slices=0,              # shifts by one along lanes are rotations; windows are done by the convolution unit
+    windows_of_library=False,
     convolution_as_slices=0,
     doubled_operations=400,
     flat_rows=False,                 # not measured
