@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import jax
 
 from reactant import signature as sig
-from reactant.errors import translated
+from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.recent import matcher
@@ -66,8 +66,10 @@ class Jitted:
                 self._latest = entry
         try:
             return entry.run(leaves, args, kwargs)
-        except jax.errors.JaxRuntimeError as error:
-            raise translated(error) from None
+        except RAISED_BY_PROGRAMS as error:
+            if (known := translated(error)) is error:
+                raise
+            raise known from None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -28,6 +28,10 @@ def translated(error: Exception) -> Exception:
     return error
 
 
+RAISED_BY_PROGRAMS = (RuntimeError, ValueError)
+"""What jax makes of a failing program: JaxRuntimeError, or, where its C++ calls it directly, ValueError."""
+
+
 def where() -> str:
     """`\\n  in file.py:12, in step: <source>` for the user's innermost line, or nothing when there is none."""
     frame = _frame_finder[0]() if _frame_finder else None

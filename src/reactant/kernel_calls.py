@@ -23,7 +23,8 @@ def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
 
     lower: "tensor" (raise to a tensor program or say why not), "native" (compile for the CPU; on a GPU of NVIDIA's the
         kernel itself), "auto" (the better).
-    check: report accesses outside arrays, with the kernel's line, instead of undefined behaviour.
+    check: report accesses outside arrays, failing assertions and exceptions, with the kernel's line, instead of
+        undefined behaviour or silence.
 
     Raises `TypeError` for anything that is no kernel, `LaunchError` for grids and blocks that no GPU takes,
     `KernelArgumentError` for arguments that do not fit, `UnsupportedError` for what cannot be compiled.

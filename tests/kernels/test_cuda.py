@@ -491,7 +491,6 @@ ABSENT = {
     "texture": ("texture<float, 2> *image = 0; x[i] = 1;", "double *x", "no texture memory"),
     "clock": ("x[i] = clock64();", "double *x", "no clock in a kernel"),
     "random": ("curandState s; curand_init(1, i, 0, &s); x[i] = curand_uniform(&s);", "double *x", "no cuRAND here"),
-    "trap": ("if (x[i] < 0) __trap();", "double *x", "cannot stop the program"),
     "launch": ("unused<<<1, 1>>>((int *)x);", "double *x", "cannot launch kernels here"),
     "tensor cores": ("nvcuda::wmma::fragment<int> f;", "double *x", "is not here: write the step as plain loops"),
 }

@@ -7,7 +7,7 @@ import jax
 
 from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered
-from reactant.errors import translated
+from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.numpy.tensor import PYTHON
 from reactant.runtime.direct import Direct, Miss, Shortcut
 from reactant.runtime.executable import Executable
@@ -112,7 +112,9 @@ class Guarded(Shortcut):
         before = swap_x64(True)
         try:
             return super().call(args, kwargs)
-        except jax.errors.JaxRuntimeError as error:
-            raise translated(error) from None
+        except RAISED_BY_PROGRAMS as error:
+            if (known := translated(error)) is error:
+                raise
+            raise known from None
         finally:
             restore_x64(before)

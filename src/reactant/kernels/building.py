@@ -51,14 +51,16 @@ def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) 
 
 
 def build(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer, ...], scalars: tuple[Scalar, ...],
-          grid: Dim3, block: Dim3, dynamic_shared: int = 0) -> KernelRecord:
-    """The record of a launch. Raises `LaunchError`, `KernelArgumentError`, `UnsupportedError`."""
+          grid: Dim3, block: Dim3, dynamic_shared: int = 0, check: bool = False) -> KernelRecord:
+    """The record of a launch; `check` keeps its assertions.
+
+    Raises `LaunchError`, `KernelArgumentError`, `UnsupportedError`."""
     require_launchable(way_in.name, grid, block, dynamic_shared)
     wrapper = cleanup.Wrapper("")
     operands = Operands(wrapper, buffers, scalars)
     texts = way_in.prepare(arguments, operands)
     entry = "kernel." + re.sub(r"\W", "_", way_in.name)
-    text = cleanup.clean(texts, wrapper, entry, grid, block, dynamic_shared)
+    text = cleanup.clean(texts, wrapper, entry, grid, block, dynamic_shared, check)
     written = cleanup.written_parameters(text, entry)
     buffers = tuple(replace(b, written=w) for b, w in zip(buffers, written, strict=False))
     return KernelRecord(way_in.name, entry, text, (*buffers, *scalars), grid, block, dynamic_shared,

@@ -27,8 +27,8 @@ def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping
     if chosen not in ("c", "c++"):
         raise ValueError(f"reactant.c.load: language is 'c' or 'c++', not {language!r}.")
     folders = [*([folder] if folder else []), *([include] if isinstance(include, (str, os.PathLike)) else include)]
-    flags = ["-x", chosen, *clang.system_headers(compiler, chosen == "c++"), *clang.definitions(defines, folders),
-             *options]
+    flags = ["-x", chosen, *clang.system_headers(compiler, chosen == "c++"), f"-I{clang.HEADERS / 'c'}",
+             *clang.definitions(defines, folders), *options]
     module = ModuleSource(clang.compile_to_llvm(flags, text, title, ".c" if chosen == "c" else ".cpp", compiler), title,
                           host=True)
     functions = [f for f in module.functions.values() if module.is_public(f.symbol)]

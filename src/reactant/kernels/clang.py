@@ -25,7 +25,6 @@ ADVICE = {
         "kernel the array itself, and clamp and interpolate its indices in the kernel.",
     r"requires relocatable device code": "Kernels cannot launch kernels here: launch it from the host function.",
     r"'(clock(64)?|__globaltimer)'": "There is no clock in a kernel: time the launch from outside.",
-    r"'(__trap|__brkpt)'": "A kernel cannot stop the program: write a flag into an array, or launch with check=True.",
     r"'mma\.h'|'nvcuda'|'cuda/|'cub/|'thrust/": "This library of device code is not here: write the step as plain "
         "loops, or name a toolkit with toolkit=.",
     r"'curand|curand(State|_init|_uniform|_normal)": "There is no cuRAND here: compute numbers in the kernel from a "

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reactant.errors import UnsupportedError
-from reactant.kernels import device_library
+from reactant.kernels import assertions, device_library
 from reactant.kernels.device_library import Declared, Dim3
 
 LAYOUT = "e-i64:64-i128:128-f80:128-v16:16-v32:32-n8:16:32:64-S128"
@@ -60,14 +60,16 @@ def quoted(name: str) -> str:
     return name if re.fullmatch(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*", name) else f'"{name}"'
 
 
-def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: Dim3, dynamic_shared: int) -> str:
+def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: Dim3, dynamic_shared: int,
+          check: bool = False) -> str:
     """The text of a module whose only function with a body is `name`.
 
-    texts: LLVM modules, the kernel's first. Raises `UnsupportedError` for what cannot be inlined or is not known:
-    recursion, calls through pointers, printf, inline assembly, functions without a body.
+    texts: LLVM modules, the kernel's first. check: whether failing assertions are reported.
+    Raises `UnsupportedError` for what cannot be inlined or is not known: recursion, calls through pointers, printf,
+    inline assembly, functions without a body.
     """
     with LOCK:
-        text = _linked(texts)
+        text = assertions.resolved(_linked(texts), check)
         text = _rewritten(text, dynamic_shared)
         text = text + wrapper.text(name)
         text = _with_definitions(text, grid, block)
@@ -423,7 +425,9 @@ _REASONS = {
                     "Kernels cannot allocate memory. Pass an array to work in."),
     **dict.fromkeys(("free", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"),
                     "Kernels cannot free memory. Pass an array to work in."),
-    "__assertfail": "assert in a kernel is not supported. Define NDEBUG, or write a flag into an array.",
+    **dict.fromkeys(("__assertfail", "__assert_fail"),
+                    "This assert ends the thread, which only launches with check=True report. Define NDEBUG."),
+    "__reactant_trap": "A kernel cannot stop the program: write a flag into an array, or launch with check=True.",
 }
 _ALLOWED = re.compile(r"llvm\.|reactant\.(?!laneid|thread)")
 

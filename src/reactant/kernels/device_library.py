@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from reactant.kernels import assertions
+
 PURE = "memory(none) nounwind willreturn nosync nofree nocallback"
 COLLECTIVE = "convergent memory(inaccessiblemem: readwrite) nounwind willreturn"
 BARRIER = "convergent nounwind"
@@ -398,4 +400,6 @@ def attributes(name: str) -> str | None:
         return PURE
     if name.startswith(("reactant.barrier.", "nvvm.barrier")):
         return BARRIER
+    if name.startswith(assertions.PREFIX):
+        return assertions.ATTRIBUTES
     return COLLECTIVE if name.startswith("reactant.") else None

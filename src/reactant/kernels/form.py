@@ -32,7 +32,7 @@ of type `index`), `memref.atomic_rmw`, `memref.generic_atomic_rmw`; both atomics
 lowering to LLVM does).
 
 *Control flow.* `scf.for` (index typed, positive constant step, carried values), `scf.while` (any), `scf.if`,
-`scf.index_switch`. No cf, no early exit; `scf.execute_region` never.
+`scf.index_switch`. No cf but `cf.assert` (of checked launches), no early exit; `scf.execute_region` never.
 
 *Values.* `arith`, `math` on i1, i8, i16, i32, i64 (i128 inside a widening multiplication), f16, bf16, f32, f64, index.
 Integers wrap; `overflow<nsw>`/`<nuw>` and `nneg` are promises, as in LLVM. `undef` and `poison` are zero.
@@ -85,7 +85,7 @@ OPERATIONS = frozenset({
     "gpu.thread_id", "gpu.block_id", "gpu.barrier", "gpu.shuffle",
     "memref.alloca", "memref.get_global", "memref.load", "memref.store", "memref.atomic_rmw",
     "memref.generic_atomic_rmw", "memref.atomic_yield", "scf.for", "scf.while", "scf.if", "scf.index_switch",
-    "scf.condition", "scf.yield", "func.call", "func.return",
+    "scf.condition", "scf.yield", "func.call", "func.return", "cf.assert",
 })
 """Operations of the form besides those of `arith` and `math`."""
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from reactant.kernels import assertions
 from reactant.kernels.form import CALLS
 from reactant.kernels.ingest_mathematics import bare_name, collective, mathematics, shifted
 from reactant.kernels.llvm_text import Instruction
@@ -132,6 +133,15 @@ def own_collective(at: Ingest, made: Instruction, results: list[str], match: re.
         raise at.unsupported(f"the operation {name}")
     result = made.type.mlir() if made.type.kind != "void" else ""
     collective(at, name, operands, result, results[0] if results else ("" if result else None))
+
+
+def assertion(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+    """A thread is here that must not be."""
+    place = at.module.place(made.location)
+    message = assertions.message_of(made.target.of, at.record.name, place)
+    escaped = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else f"\\{ord(c):02X}" if ord(c) < 256
+                      else "?" for c in message)
+    at.emit(None, f'cf.assert {at.constant(0, "i1")}, "{escaped}"')
 
 
 def own_shuffle(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
@@ -427,7 +437,7 @@ HANDLERS: list[tuple[re.Pattern, Handler]] = [(re.compile(pattern), handler) for
      nvvm_barrier_reduction),
     (r"llvm\.nvvm\.bar\.warp\.sync", warp_barrier),
     (r"reactant\.shuffle\.(idx|up|down|xor)\.\w+", own_shuffle),
-    (r"reactant\..*", own_collective),
+    (r"reactant\.assertion\..*", assertion), (r"reactant\..*", own_collective),
     (r"llvm\.nvvm\.shfl\.sync\.(idx|up|down|bfly)\.\w+", nvvm_shuffle),
     (r"llvm\.nvvm\.shfl\.sync\.i32()", nvvm_shuffle),
     (r"llvm\.nvvm\.vote\.(ballot|any|all|uni)(?:\.sync)?", nvvm_vote),

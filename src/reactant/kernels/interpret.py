@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
+from reactant.kernels.assertions import KernelFailure
 from reactant.kernels.form import kernel_of, launch_of, line_of
 from reactant.kernels.interpret_operations import EXPRESSIONS, HELPERS, rounded, unsigned, width_of, wrapped
 
@@ -100,7 +101,7 @@ class Program:
         lengths += [f"    n_{n} = len({n})" for n in self.table_names.values()]
         source = "\n".join([f"def thread({', '.join(parameters)}):", *lengths, *self.lines, "    return"])
         self.source = source
-        namespace: dict[str, Any] = {**HELPERS, "oob": self.out_of_bounds}
+        namespace: dict[str, Any] = {**HELPERS, "oob": self.out_of_bounds, "failed": _failed}
         exec(compile(source, "<interpreted kernel>", "exec"), namespace)
         self.thread: Callable[..., Any] = namespace["thread"]
 
@@ -323,6 +324,10 @@ class Program:
         mode = attr.enumerator(op.attributes["mode"])
         self.meet(op, f"shuffle.{mode}", [self.name(v) for v in op.operands], [self.name(r) for r in op.results])
 
+    def op_cf_assert(self, op: ir.Operation) -> None:
+        message = ir.StringAttr(op.attributes["msg"]).value
+        self.emit(f"if not {self.name(op.operands[0])}: failed({message!r})")
+
     def op_func_call(self, op: ir.Operation) -> None:
         callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
         operands, targets = [self.name(v) for v in op.operands], [self.name(r) for r in op.results]
@@ -333,6 +338,10 @@ class Program:
             self.emit(f"{targets[0]} = {rounded(f'c_{callee.removesuffix(chr(102))}({chr(44).join(operands)})', kind)}")
         else:
             raise ReactantError(f"The interpreter does not know the function {callee}. {line_of(op)}".strip())
+
+
+def _failed(message: str) -> None:
+    raise KernelFailure(message)
 
 
 RMW = {0: "{a} + {b}", 1: "{a} + {b}", 2: "{a} & {b}", 3: "{b}", 4: "maximum({a}, {b})", 5: "maxnum({a}, {b})",

@@ -181,6 +181,6 @@ def lowered(way_in: WayIn, launch: Launch, binding: Binding) -> tuple[KernelReco
 def record_of(way_in: WayIn, launch: Launch, binding: Binding) -> KernelRecord:
     """The record of a launch."""
     return build(way_in, binding.arguments, binding.buffers(), tuple(binding.scalars), launch.grid, launch.block,
-                 launch.dynamic_shared)
+                 launch.dynamic_shared, launch.check)
 
 

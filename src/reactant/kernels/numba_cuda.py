@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
+from reactant.kernels import assertions
 from reactant.kernels.arguments import (
     Argument,
     ArrayArgument,
@@ -89,11 +90,27 @@ class NumbaKernel:
                     cc=COMPUTE_CAPABILITY,
                     fastmath=bool(options.get("fastmath")), inline=options.get("inline", "never"))
                 function = result.library.get_function(result.fndesc.llvm_func_name)
+                _mark_raising(function)
                 compiler.kernel_fixup(function, False)
-                texts = tuple(str(m) for m in result.library.modules)
+                texts = tuple(assertions.with_raising(str(m)) for m in result.library.modules)
             linked = _linked(result.library, options.get("link") or ())
             self._compiled[types] = function.name, texts + linked
         return self._compiled[types]
+
+
+def _mark_raising(kernel: Any) -> None:
+    """A call where the kernel's function (llvmlite's) returns an exception; returns are about to lose their values."""
+    from llvmlite import ir
+    name = assertions.name_of("")
+    for block in kernel.blocks:
+        end = block.terminator
+        if isinstance(end, ir.Ret) and isinstance(end.return_value, ir.Constant) and int(end.return_value.constant) > 0:
+            known = kernel.module.globals.get(name)
+            kind = ir.FunctionType(ir.VoidType(), ())
+            builder = ir.IRBuilder()
+            builder.position_before(end)
+            call = builder.call(known or ir.Function(kernel.module, kind, name), ())
+            call.metadata = dict(end.metadata)
 
 
 def _linked(library: Any, files: Iterable[Any]) -> tuple[str, ...]:

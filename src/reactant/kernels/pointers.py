@@ -544,7 +544,7 @@ class Pointers(Builder):
             self.block_operation(op)
         elif op.name == "arith.select" and is_pointer(op.results[0]):
             self.select(op)
-        elif op.name.startswith("cf."):
+        elif op.name in ("cf.br", "cf.cond_br", "cf.switch"):
             self.branch(op, old_blocks, new_blocks)
         else:
             made = copied(op, lambda v: self.values.get(v, v))
