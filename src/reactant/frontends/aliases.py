@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType
@@ -47,9 +48,11 @@ class ChosenStorage(Storage):
                          value=ops.select(predicate, first.read(), second.read()) if value is None else value)
         self.constant = first.constant or second.constant
         self.seen = stamp(self)
+        current_trace().choices.append(weakref.ref(self))
 
-    def conditions(self) -> dict[Storage, ir.Value]:
-        """When it is each of its options: made where they are asked for, since most choices are never written to."""
+    def conditions(self) -> dict[Storage, ir.Value | None]:
+        """When it is each of its options (None: always); made where they are asked for, since most choices are never
+        written to."""
         region = current_trace().region
         waiting = [self]
         while waiting:                                  # not by recursion: choices of choices may be many
@@ -66,13 +69,15 @@ class ChosenStorage(Storage):
     def is_asked(self, region: Region) -> bool:
         return self.asked is not None and self.asked[0].encloses(region)
 
-    def combined(self) -> dict[Storage, ir.Value]:
-        found: dict[Storage, ir.Value] = {}
+    def combined(self) -> dict[Storage, ir.Value | None]:
+        if self.first is self.second and type(self.first) is not ChosenStorage:
+            return {self.first: None}
+        found: dict[Storage, ir.Value | None] = {}
         for side, condition in ((self.first, self.predicate), (self.second, ops.not_(self.predicate))):
             inner = side.asked[1] if type(side) is ChosenStorage else {side: None}
             for option, also in inner.items():
                 here = condition if also is None else ops.and_(condition, also)
-                found[option] = ops.or_(found[option], here) if option in found else here
+                found[option] = here if option not in found else ops.or_(found[option], here)
         return found
 
     def chosen(self, value_of: Callable[[Storage], ir.Value]) -> ir.Value:
@@ -92,10 +97,26 @@ class ChosenStorage(Storage):
         return self.cached[2]
 
     def write(self, value: ir.Value) -> None:
+        if len(self.options) > 1:
+            fewer_memories()
         for option, condition in self.conditions().items():
-            option.write(ops.select(condition, value, option.read()))
+            option.write(value if condition is None else ops.select(condition, value, option.read()))
         super().write(value)
         self.seen = stamp(self)
+
+
+    def become(self, options: list[tuple[ir.Value | None, Storage]], content: ir.Value) -> None:
+        """The first of these whose condition holds; the last has none."""
+        rest = options[-1][1]
+        for condition, option in reversed(options[1:-1]):
+            rest = ChosenStorage(condition, option, rest, content)
+        if len(options) == 1:
+            self.predicate, self.first, self.second = ops.constant(True), rest, rest
+        else:
+            self.predicate, self.first, self.second = options[0][0], options[0][1], rest
+        self.options = tuple(dict.fromkeys(option for _, option in options))
+        self.cached = self.asked = None
+        self.settled, self.seen = content, stamp(self)
 
 
 def _options(storage: Storage) -> tuple[Storage, ...]:
@@ -130,6 +151,7 @@ class GuardedStorage(Storage):
         super().__init__(shape_of(value), dtype_of(value), value=value)
         self.name = name
         self.seen: list[tuple[weakref.ref, Any]] = []
+        current_trace().choices.append(weakref.ref(self))
         for source in sources:
             self.watch(source)
 
@@ -218,6 +240,121 @@ def may_be_one(a: Storage, b: Storage) -> bool:
         if one:
             return True
     return False
+
+
+# ---- memories that only such names can see -----------------------------------------------------------------------
+
+MANY = 4
+"""Names that may be one of more memories than this get fewer before control flow goes on."""
+
+
+def fewer_memories(more_than: int = 1) -> None:
+    """Where names may be one of memories that nothing else can see, give each name a memory of its own: conditional
+    swaps in a row leave as many memories as names, not as many as arrays were ever made.
+
+    Two such names that may be one at run time stay so: the later one is a choice of the earlier one's memory and its
+    own. Only what was made in the current region takes part: the conditions hold there.
+    """
+    trace = current_trace()
+    known = [s for reference in trace.choices if (s := reference()) is not None]
+    trace.choices[:] = [weakref.ref(s) for s in known]
+    choices = [s for s in known if type(s) is ChosenStorage]
+    if not any(len(c.options) > more_than and c.region is trace.region for c in choices):
+        return
+    names, hidden = _hidden(known, choices, trace.region)
+    while names:
+        group, found = [names.pop(0)], True
+        while found:        # names that share memories
+            memories = {m for name in group for m in hidden[name]}
+            found = [n for n in names if memories & hidden[n]]
+            names = [n for n in names if n not in found]
+            group += found
+        _give_memories(sorted(group, key=choices.index), hidden)
+
+
+def bind_directly(cells: Iterable[CellType]) -> None:
+    """Variables whose names may be one memory only get arrays that are that memory."""
+    for cell in cells:
+        tensor = _content(cell)
+        if type(tensor) is Tensor and type(tensor.storage) is ChosenStorage and len(tensor.storage.options) == 1 \
+                and type(tensor.storage.first) is Storage:
+            tensor.storage = tensor.storage.first
+
+
+def _hidden(known: list[Any], choices: list[ChosenStorage], region: Region) -> tuple[list, dict]:
+    """The choices that somebody refers to, and for each one the memories that only such choices refer to."""
+    inside = Counter(id(s) for c in choices for s in (c.first, c.second, *c.options, *(c.asked[1] if c.asked else ())))
+    watched = {id(s) for g in known if type(g) is GuardedStorage for reference, _ in g.seen
+               if (s := reference()) is not None}
+    excluded = {id(m) for c in choices if id(c) in watched or (not c.region.closed and not _made_in(c, region))
+                for m in c.options} | watched
+    exclusive: dict[int, bool] = {}
+    for choice in choices:
+        for memory in choice.options:
+            if id(memory) not in exclusive:
+                exclusive[id(memory)] = (
+                    type(memory) is Storage and _made_in(memory, region) and not memory.constant
+                    and memory.argument is None and id(memory) not in excluded
+                    # besides the choices: this variable
+                    and sys.getrefcount(memory) - _LOOP_VARIABLE == inside[id(memory)])
+    del memory
+    names, hidden = [], {}
+    for choice in choices:
+        # besides other choices: the lists of this function and its caller, and this variable
+        if _made_in(choice, region) and sys.getrefcount(choice) - _LOOP_VARIABLE - 2 > inside[id(choice)]:
+            hidden[choice] = {m for m in choice.options if exclusive[id(m)]}
+            if hidden[choice]:
+                names.append(choice)
+    return names, hidden
+
+
+def _loop_variable() -> int:
+    """What `sys.getrefcount` says of an object that a variable refers to, besides one list."""
+    for probe in [object()]:
+        return sys.getrefcount(probe) - 1
+    return 0
+
+
+_LOOP_VARIABLE = _loop_variable()
+
+
+def _made_in(storage: Storage, region: Region) -> bool:
+    return storage.region is region and storage not in region.saved
+
+
+def _give_memories(names: list[ChosenStorage], hidden: dict[ChosenStorage, set[Storage]]) -> None:
+    """A memory for each name, in place of those that are hidden."""
+    pairs = {(a, b) for n, a in enumerate(names) for b in names[n + 1:] if hidden[a] & hidden[b] and may_be_one(a, b)}
+    visible = {name: [o for o in name.options if o not in hidden[name]] for name in names}
+    after = sum(len(visible[b]) + 1 + sum((a, b) in pairs for a in names) for b in names)
+    if after >= sum(len(name.options) for name in names):
+        return
+    conditions = {name: name.conditions() for name in names}
+    contents = {name: name.read() for name in names}
+    options: dict[ChosenStorage, list[tuple[ir.Value | None, Storage]]] = {}
+    own: dict[ChosenStorage, Storage] = {}
+    for name in names:
+        own[name] = Storage(name.shape, name.dtype, value=contents[name])
+        own[name].layout = name.layout
+        options[name] = [(conditions[name][o], o) for o in visible[name]]
+        options[name] += [(_are_one(conditions[a], conditions[name], hidden[a] & hidden[name]), own[a])
+                          for a in own if (a, name) in pairs]
+        options[name].append((None, own[name]))
+    apart = object() if not pairs and any(visible.values()) else None
+    for name in names:
+        name.become(options[name], contents[name])
+        if apart is not None:
+            name.family = apart
+
+
+def _are_one(first: dict, second: dict, shared: set[Storage]) -> ir.Value:
+    """Whether two names are one of the memories at run time."""
+    found = None
+    for memory in (m for m in first if m in shared):
+        here = second[memory] if first[memory] is None else first[memory] if second[memory] is None \
+            else ops.and_(first[memory], second[memory])
+        found = here if found is None else ops.or_(found, here)
+    return found
 
 
 def as_storage(tensor: Tensor) -> Storage:

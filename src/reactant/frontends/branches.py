@@ -16,11 +16,13 @@ from jaxlib.mlir import ir
 from reactant.errors import ControlFlowError, LeakError, ReactantError
 from reactant.frontends import effects, source_map
 from reactant.frontends.aliases import (
+    MANY,
     ChosenStorage,
     GuardedStorage,
     ViewStorage,
     as_storage,
     content_after,
+    fewer_memories,
     has_dynamic_steps,
     reachable,
     roots_of,
@@ -171,6 +173,7 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
               dead: tuple[str, ...] = (), functions: tuple = ()) -> Any:
     """Trace both sides; returns what their values are together (for conditional expressions)."""
     trace = current_trace()
+    fewer_memories(MANY)
     variables = Variables(functions, live, dead)
     before = variables.snapshot()
     # Nothing after the `if` reads the dead variables: a side may.
@@ -188,7 +191,7 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
             try:
                 return meeting.finish()
             finally:
-                vars(meeting).clear()       # a cycle would keep containers alive, and references to them are counted
+                meeting.clear()
     except BaseException:
         variables.restore(before)
         raise
@@ -224,6 +227,11 @@ class _Meeting:
         self.trace, self.predicate, self.variables, self.before = trace, predicate, variables, before
         self.then, self.orelse = then, orelse
         self.operands: tuple[list[ir.Value], list[ir.Value]] = ([], [])
+
+    def clear(self) -> None:
+        """Cycles would keep containers and memories alive, and references to them are counted."""
+        vars(getattr(self, "arrays", self)).clear()
+        vars(self).clear()
 
     def finish(self) -> Any:
         names = [n for n in self.variables.live if n in self.then.states or n in self.orelse.states]

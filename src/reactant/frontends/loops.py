@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import array_lists, branches, effects, growing, loop_conditions, rotations, source_map
-from reactant.frontends.aliases import is_owned, reachable, reachable_storages
+from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, reachable, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
@@ -81,9 +81,11 @@ class Loop:
                  again: Callable[..., Any] | None = None, start: int = 0, appended: tuple[str, ...] = (),
                  exclusive: Set[str] = frozenset()):
         self.trace: Trace = current_trace()
+        fewer_memories()
         self.outer = self.trace.region.block
         self.functions = [f for f in functions if f is not None]
         self.variables = Variables(self.functions, live, dead)
+        bind_directly(self.variables.cells.values())
         self.body, self.flags, self.count, self.test, self.first = body, flags, count, test, first
         self.start, self.again = start, again
         self.count_value = count.value() if is_tensor(count) else None

@@ -100,6 +100,8 @@ class Trace:
         """The loops whose bodies are being traced, innermost last."""
         self.growers: list[Any] = []
         """What stands for lists that these loops append to (`growing`)."""
+        self.choices: list[weakref.ref[Any]] = []
+        """The memories that may be one of several (`aliases`), in the order they were made."""
         self.closed = False
 
     @staticmethod
