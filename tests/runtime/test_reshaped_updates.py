@@ -1,6 +1,8 @@
 """Updates of reshaped arrays by values read off the array in its former shape: XLA alone gets these wrong."""
 import random
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -48,6 +50,39 @@ def test_updates(name, computed):
         return y
     x = (np.arange(N) ** 2).astype(np.int32 if computed else np.float64)
     np.testing.assert_array_equal(reactant.jit(program, frontend="numpy", native="never")(x), program(x))
+
+
+def shifted(y):
+    return jax.lax.dynamic_update_slice(y, y[..., 1:] + y[..., :-1] * 0.5, (0,) * (y.ndim - 1) + (1,))
+
+
+SEEN_LATER = {
+    "choice": lambda x, k: jnp.where(k > 1, shifted(x), x)[None],
+    "choices": lambda x, k: jnp.where(k > 1, x, jnp.where(x < k, shifted(x), x))[:, None],
+    "another update": lambda x, k: jax.lax.dynamic_update_slice(shifted(x), jnp.ones((2, 1, 1)), (0, 0, 0))[:, 0],
+    "sum over one": lambda x, k: shifted(x).sum(1, keepdims=True),
+    "factor of one": lambda x, k: (shifted(x) * 1)[None],
+    "before it": lambda x, k: shifted(x.sum(1)),
+    "order": lambda x, k: jnp.where(k > 1, shifted(x * 2), x * 2).transpose(1, 0, 2),
+}
+
+
+@pytest.mark.parametrize("name", SEEN_LATER)
+def test_updates_seen_in_another_shape_later(name):
+    x = np.arange(8.0).reshape(2, 1, 4) ** 2
+    program = SEEN_LATER[name]
+    for k in (1, 2):
+        with jax.disable_jit(), jax.enable_x64(True):
+            expected = np.asarray(program(x, np.int64(k)))
+        found = reactant.jit(program, frontend="jax", optimize=False, native="never")(x, np.int64(k))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_other_updates_stay():
+    with building():
+        module = reactant.jit(lambda x: jnp.sin(shifted(x))[..., ::2], frontend="jax", optimize=False).lower(
+            np.ones((2, 1, 4))).module
+        assert reshaped_updates.separated(module) is module
 
 
 def random_program(seed):

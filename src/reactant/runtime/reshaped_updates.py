@@ -5,8 +5,9 @@ which it lets write over `x` while it still reads it: it checks the reads of the
 0.10.2; `x.reshape(12, 2)` with rows 1: replaced by `(x[:22] + x[2:]).reshape(11, 2)` comes out wrong). So such an
 update is made on `x` itself and reshaped afterwards, where its window is one of `x`, and else chosen by a mask.
 Reshapes that only add or drop dimensions of one element are moved before an update by XLA itself: also `y[None]` of
-an updated `y` is wrong, and gets a mask; and so are those of an array that is computed element by element. A
-`scatter` that sets one window is the same to XLA.
+an updated `y` is wrong, and gets a mask; and so are those of an array that is computed element by element. That
+holds through what comes between: `where(c, y, x)` becomes an update to XLA, later updates are in the same memory, and
+a sum over one element is a reshape. A `scatter` that sets one window is the same to XLA.
 """
 from __future__ import annotations
 
@@ -24,43 +25,113 @@ CONCERNED = (b"dynamic_update_slice", b"scatter")
 """What the bytecode of a module that `separated` may change has in it."""
 AS_IT_LIES = frozenset({"stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim"})
 """Ops that XLA may make a new view of the same memory of."""
+PERHAPS_NOTHING = frozenset(f"stablehlo.{name}" for name in ("slice", "pad", "concatenate", "reverse", "reduce"))
+"""Ops that do nothing, or no more than a reshape, where the number of elements stays."""
+UNCHANGING = frozenset(f"stablehlo.{name}" for name in (
+    "select", "clamp", "convert", "real", "imag", "complex", "reduce_precision"))
+"""Elementwise ops that may give an operand as it is, whatever their operands are."""
 LOOK_BACK = 200
 """How many ops behind an update are looked at; behind more, it is taken to read the array."""
 
 
 def separated(module: ir.Module) -> ir.Module:
     """The module, or a copy of it in which no update of a reshaped array reads the array in its former shape."""
-    if not any(_concerned(op) for op in modules.walk(module)):
+    names = {op.name for op in modules.walk(module)}
+    if UPDATE not in names and SCATTER not in names:
         return module
-    made = modules.clone(module)
-    for op in [op for op in modules.walk(made) if _concerned(op)]:
+    made = module
+    if "func.call" in names:        # XLA looks through them
+        made = modules.clone(module)
+        modules.inline_calls(made)
+    if not _concerned(made):
+        return module
+    made = modules.clone(made)
+    for op, shown in _concerned(made):
         with ir.InsertionPoint(op), op.location:
-            view = op.operands[0]
-            plain = op.name == UPDATE and not _is_viewed(op) and _base(view)[0] != view
+            plain = op.name == UPDATE and not shown and _is_view(op.operands[0])
             new = _on_the_array(op) if plain else None
             op.results[0].replace_all_uses_with(_chosen(op) if new is None else new)
         op.erase()
     return made
 
 
-def _concerned(op: ir.Operation) -> bool:
-    if op.name == SCATTER and not _sets_one_window(op) or op.name not in (UPDATE, SCATTER):
-        return False
-    base, view = _base(op.operands[0])
-    update = op.operands[2 if op.name == SCATTER else 1]
-    return _reads(update, base) and (base != view or _is_viewed(op) or _is_moved(base, update))
+def _concerned(module: ir.Module) -> list[tuple[ir.Operation, bool]]:
+    """The updates that XLA may get wrong, and whether the result is seen in another shape."""
+    reading = [op for op in modules.walk(module) if _is_update(op) and _reads(_update(op), _base(op.operands[0])[0])]
+    shown = _shown(module) if reading else set()
+    found = [(op, _is_viewed(op) or op.results[0] in shown) for op in reading]
+    return [(op, seen) for op, seen in found
+            if seen or _is_view(op.operands[0]) or _is_moved(_base(op.operands[0])[0], _update(op))]
+
+
+def _is_update(op: ir.Operation) -> bool:
+    return op.name == UPDATE or op.name == SCATTER and _sets_one_window(op)
+
+
+def _update(op: ir.Operation) -> ir.Value:
+    return op.operands[2 if op.name == SCATTER else 1]
+
+
+def _is_view(value: ir.Value) -> bool:
+    return _base(value)[0] != value
 
 
 def _is_moved(base: ir.Value, update: ir.Value) -> bool:
     """Whether an array is computed element by element and read in another shape: XLA may compute it in that one."""
     maker = _maker(base)
     return maker is not None and maker.name in ops.ELEMENTWISE and any(
-        use.owner.operation.name in AS_IT_LIES and _reads(update, use.owner.operation.results[0]) for use in base.uses)
+        _may_view(op := use.owner.operation) and _reads(update, op.results[0]) for use in base.uses)
 
 
 def _is_viewed(op: ir.Operation) -> bool:
     """Whether the result is seen in another shape later."""
-    return any(use.owner.operation.name in AS_IT_LIES for use in op.results[0].uses)
+    return any(_may_view(use.owner.operation) for use in op.results[0].uses)
+
+
+def _may_view(op: ir.Operation) -> bool:
+    return op.name in AS_IT_LIES or _source(op) is not None
+
+
+def _source(op: ir.Operation) -> ir.Value | None:
+    """What an op's result may be the memory of, in the same or another shape."""
+    if op.name not in AS_IT_LIES and op.name not in PERHAPS_NOTHING:
+        return None
+    count = prod(shape_of(op.results[0]))
+    if op.name == "stablehlo.concatenate":
+        return next((v for v in op.operands if prod(shape_of(v)) == count), None)
+    if op.name == "stablehlo.reverse" and any(
+            shape_of(op.operands[0])[d] > 1 for d in ir.DenseI64ArrayAttr(op.attributes["dimensions"])):
+        return None
+    return op.operands[0] if prod(shape_of(op.operands[0])) == count else None
+
+
+def _shown(module: ir.Module) -> set[ir.Value]:
+    """The values that XLA may see in a shape with other dimensions of one element: it goes up through choices and
+    later updates, and through what does nothing."""
+    shown: set[ir.Value] = set()
+    for op in reversed([*modules.walk(module)]):
+        source = _source(op)
+        if source is not None and _long(shape_of(source)) == _long(shape_of(op.results[0])):
+            shown.add(source)
+        elif len(op.results) == 1 and op.results[0] in shown:
+            if op.name in (UPDATE, SCATTER):
+                shown.add(op.operands[0])
+            elif op.name in ops.ELEMENTWISE and _may_do_nothing(op):
+                shown.update(v for v in op.operands if shape_of(v) == shape_of(op.results[0]))
+    return shown
+
+
+def _may_do_nothing(op: ir.Operation) -> bool:
+    """Whether an elementwise op may give an operand as it is."""
+    if op.name in UNCHANGING or len(set(op.operands)) < len(op.operands):
+        return True
+    return any(_is_constant(v) for v in op.operands)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    while (op := _maker(value)) is not None and op.name in AS_IT_LIES:
+        value = op.operands[0]
+    return op is not None and op.name == "stablehlo.constant"
 
 
 def _sets_one_window(op: ir.Operation) -> bool:
@@ -78,9 +149,8 @@ def _sets_one_window(op: ir.Operation) -> bool:
 def _base(value: ir.Value) -> tuple[ir.Value, ir.Value]:
     """What a value is a view of, and the value."""
     found = value
-    while (op := _maker(found)) is not None and op.name in AS_IT_LIES \
-            and prod(shape_of(op.operands[0])) == prod(shape_of(found)):
-        found = op.operands[0]
+    while (op := _maker(found)) is not None and (source := _source(op)) is not None:
+        found = source
     return found, value
 
 
@@ -113,7 +183,7 @@ def _on_the_array(op: ir.Operation) -> ir.Value | None:
     base, _ = _base(view)
     if _long(shape_of(base)) == _long(shape_of(view)):
         return None                 # XLA would undo it
-    if any(maker is not None and maker.name == "stablehlo.transpose" for maker in _views(view, base)):
+    if any(maker is None or maker.name != "stablehlo.reshape" for maker in _views(view, base)):
         return None
     found = _window(shape_of(base), shape_of(view), shape_of(update), starts)
     if found is None:
@@ -130,7 +200,7 @@ def _views(value: ir.Value, base: ir.Value) -> list[ir.Operation | None]:
     found = []
     while value != base:
         found.append(_maker(value))
-        value = found[-1].operands[0]       # type: ignore[union-attr]
+        value = _source(found[-1])          # type: ignore[arg-type,assignment]
     return found
 
 
