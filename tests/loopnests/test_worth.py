@@ -49,6 +49,11 @@ TABLE = {
     # alone
     "tanh": (jnp.tanh, (of(N, N),), False),
     "exponential": (jnp.exp, (of(N, N),), True),
+    "softmax of few": (jax.nn.softmax, (of(N, N // 2),), True),
+    "softmax of many": (jax.nn.softmax, (of(4 * N, 2 * N),), False),
+    "softmax of short rows": (jax.nn.softmax, (of(20000, 10),), False),
+    "sums of many exponentials": (lambda x: jnp.sum(jnp.exp(x), 1), (of(4 * N, 2 * N),), True),
+    "running sums of short rows": (lambda x: jnp.cumsum(x, 1), (of(10000, 6),), True),
     "two selects of little": (lambda x: jnp.where(x > 0.5, 1.0, jnp.where(x > 0.1, x, 0.0)), (of(200, 200),), False),
     "sum of rows of many": (lambda x: jnp.sum(x * x, 1), (of(2 * N, N),), True),
 }

@@ -52,6 +52,15 @@ GAINS = {4: {"exponential": 0.1, "log": 0.2, "tanh": -0.6, "logistic": 0.2, "log
          8: {"exponential": 0.0, "tanh": -0.3, "exponential_minus_one": 0.5, "logistic": 0.6}}
 """By bytes of a number: ns an element that we are faster by, or slower; of what is not here, `MUCH`."""
 MUCH = 3.0
+LOST_BY_SPREADING = {4: 0.15, 8: 0.3}
+"""By bytes of a number: ns an element that we lose where exponentials are summed along rows and the sums spread over
+the rows again: we keep what XLA's library computes anew (softmax of a million elements, rows of 128: 256 us and 394,
+float64 512 and 862; log_softmax 285 and 316, 556 and 647), on all threads from `LEAST_SPREAD` elements on."""
+LEAST_SPREAD = 1 << 18
+"""Up to this XLA is as slow (262,144 elements in rows of 128: 149 us and 114, float64 211 and 220);"""
+SHORT_ROWS, LEAST_SPREAD_SHORT, LOST_BY_SHORT = 32, 1 << 17, 3
+"""the same of short rows, whose last vectors are not full (rows of 10: 179 us and 286), and how many times as much is
+lost there (log_softmax of a million float64 in rows of 10: 736 us and 1414, though the logarithms gain 300)."""
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
 PRODUCT = "stablehlo.dot_general"
@@ -85,6 +94,27 @@ def _gained(ops: Sequence[ir.Operation]) -> float:
     def each(op: ir.Operation) -> float:
         return GAINS.get(dtype_of(op.results[0]).itemsize, {}).get(op.name.removeprefix("stablehlo."), MUCH)
     return sum(_elements(op) * each(op) for op in ops if op.name in DEAR and _elements(op) >= LEAST_ELEMENTS)
+
+
+def _spread(ops: Sequence[ir.Operation]) -> tuple[tuple[int, ...], float]:
+    """The shape of many exponentials that are summed along rows, where what is made of the sums is spread again, and
+    the ns that this costs us; ((), 0) where there are none."""
+    exponentials = {op.results[0] for op in ops if op.name == "stablehlo.exponential"}
+    shape: tuple[int, ...] = ()
+    lost = 0.0
+    for op in ops if exponentials else ():
+        result = shape_of(op.results[0]) if len(op.results) else ()
+        if op.name == "stablehlo.reduce" and op.operands[0] in exponentials:
+            given = shape_of(op.operands[0])
+            short = size(given) < SHORT_ROWS * size(result)
+            if size(given) > (LEAST_SPREAD_SHORT if short else LEAST_SPREAD) \
+                    and len(given) - 1 in attr.decode(op.attributes["dimensions"]):
+                each = LOST_BY_SPREADING.get(dtype_of(op.operands[0]).itemsize, 0)
+                shape, lost = given, size(given) * each * (LOST_BY_SHORT if short else 1)
+        elif op.name == "stablehlo.broadcast_in_dim" and result == shape \
+                and 1 < size(shape_of(op.operands[0])) < size(result):
+            return shape, lost
+    return (), 0.0
 
 
 def _fetched(op: ir.Operation) -> int:
@@ -153,9 +183,12 @@ def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool 
     if biggest < LEAST_ELEMENTS:
         return in_loop and biggest <= MOST_SMALL and _launches_pay(ops)
     fed = fed_by_product(ops) and biggest < LEAST_AFTER_PRODUCT
+    spread, lost = _spread(ops)
     if any(_is_dear(op, AS_DEAR_FOR_US if fed else SLOWER_BY_US) and _elements(op) >= LEAST_ELEMENTS for op in ops) \
-            and _gained(ops) >= 0:
+            and _gained(ops) >= lost:
         return True
+    if lost and all(shape_of(op.operands[0]) == spread for op in ops if op.name in MOVED):
+        return False
     if fed:
         return any(_fetched(op) >= LEAST_MOVED for op in ops)
     if biggest < LEAST_MOVED:
