@@ -86,12 +86,29 @@ class Branch:
     def after(self, tree: Tree) -> Tree:
         """A value from before the branch, with the content its arrays have at the branch's end."""
         if type(tree) is Node:
-            return Node(tree.kind, tree.key, [self.after(c) for c in tree.children], tree.original)
+            changed = self.changed(tree)
+            return changed or Node(tree.kind, tree.key, [self.after(c) for c in tree.children], tree.original)
         if type(tree) is not Held or not roots_of(tree.tensor.storage) & self.written.keys():
             return tree
         with ir.InsertionPoint(self.block):
             base = content_after(tree.tensor.storage, self.written)
             return Held(tree.tensor, base, view_of(base, tree.tensor))
+
+    def changed(self, tree: Tree, inside: tuple[int, ...] = ()) -> Tree | None:
+        """A list, dict or object that the branch changed in place, or that holds one, as it is at the branch's end."""
+        if type(tree) is not Node or id(tree.original) in inside:
+            return None
+        inside = (*inside, id(tree.original))
+        end = next((after for change, after in self.objects if change.container is tree.original), None)
+        if end is None:
+            parts = [self.changed(c, inside) for c in tree.children]
+            if tree.kind == "maybe" or not any(parts):
+                return None
+            return Node(tree.kind, tree.key, [p or self.after(c) for p, c in zip(parts, tree.children, strict=True)],
+                        tree.original)
+        kept = list(_entries(tree, end))
+        key = (tree.key[0], len(kept) if tree.kind == "list" else tuple(name for name, _ in kept))
+        return Node(tree.kind, key, [self.changed(child, inside) or child for _, child in kept], tree.original)
 
 
 def scratch_blocks(count: int) -> ir.Operation:
@@ -144,6 +161,23 @@ def contents_tree(held: Any) -> Tree:
     if isinstance(held, list):
         return capture([ABSENT if v is effects.UNBOUND else v for v in held])
     return capture(dict(held))
+
+
+def _entries(tree: Node, end: Node) -> Iterator[tuple[Any, Tree]]:
+    """The elements, keys or attributes of a changed object, as `capture` names them, with their values at the end."""
+    if tree.kind == "list":
+        yield from enumerate(end.children)
+        return
+    wanted = "key" if tree.kind == "dict" else "attribute"
+    for (kind, name), child in zip(end.key[1], end.children, strict=True):
+        if kind == wanted and (kind == "key" or name not in effects.slots(tree.original)):
+            yield name, child
+
+
+def holds_from(held: Any, regions: tuple[Region | None, ...]) -> bool:
+    """Whether the content of an object is, in part, arrays of these regions."""
+    return any(type(x) is Tensor and x.storage.region in regions
+               for x in (held.values() if isinstance(held, dict) else held))
 
 
 def dropped(changes: list[tuple[Change, Tree]]) -> set[int]:
@@ -301,9 +335,7 @@ class _Meeting:
                 a, b = (branch.after(contents_tree(change.before)) if s is None else s
                         for s, branch in zip(sides, (self.then, self.orelse), strict=True))
             except LeakError:
-                held = change.before.values() if isinstance(change.before, dict) else change.before
-                made_inside = (self.then.region, self.orelse.region)
-                if not any(type(x) is Tensor and x.storage.region in made_inside for x in held):
+                if not holds_from(change.before, (self.then.region, self.orelse.region)):
                     raise
                 continue        # it held what a branch made when it was first changed: so the branch made it as well
             plan = self.unified(a, b, change.name)

@@ -142,7 +142,8 @@ def touch_arguments(arguments: tuple, keywords: dict) -> None:
                 stack[-1].touch(argument)
 
 
-def _slots(x: Any) -> list[str]:
+def slots(x: Any) -> list[str]:
+    """The names of an object's attributes that are slots of its class."""
     found = []
     for cls in type(x).__mro__:
         slots = cls.__dict__.get("__slots__", ())
@@ -168,7 +169,7 @@ def contents(container: Any) -> Any:
     else:
         held = {}
     held_attributes = dict(getattr(container, "__dict__", {}))
-    for slot in _slots(container):
+    for slot in slots(container):
         if hasattr(container, slot):
             held_attributes[slot] = getattr(container, slot)
     return {**{("key", k): v for k, v in held.items()}, **{("attribute", k): v for k, v in held_attributes.items()}}
@@ -202,15 +203,15 @@ def refill(container: Any, new: Any) -> None:
 
 def _refill_attributes(owner: Any, new: dict[str, Any]) -> None:
     kept = getattr(owner, "__dict__", None)
-    slots = _slots(owner)
-    for name in [n for n in slots if hasattr(owner, n) and n not in new]:
+    own = slots(owner)
+    for name in [n for n in own if hasattr(owner, n) and n not in new]:
         object.__delattr__(owner, name)
     for name, value in new.items():
-        if name in slots:
+        if name in own:
             object.__setattr__(owner, name, value)
     if kept is not None:
         kept.clear()
-        kept.update({n: v for n, v in new.items() if n not in slots})
+        kept.update({n: v for n, v in new.items() if n not in own})
 
 
 def differ(before: Any, after: Any) -> bool:

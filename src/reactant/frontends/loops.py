@@ -288,8 +288,8 @@ class Loop:
             inside -= reachable([self.variables.get(n) for n in self.variables.cells])[0]
         found = False
         for change, after in branch.objects:
-            # a container that the body made may have held what only the body has
-            if id(change.container) in inside \
+            # a container that the body made, or that began the turn as a variable, may hold what only the body has
+            if id(change.container) in inside or branches.holds_from(change.before, (branch.region,)) \
                     or type(unify(branches.contents_tree(change.before), after)) is Keep:
                 continue
             name = self.variables.add_container(change)

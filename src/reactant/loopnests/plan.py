@@ -39,6 +39,9 @@ LEAST_WINDOW = 256
 """Elements from which what has been put into an array is worth reading there."""
 MANY = 64
 """Ways of using a value that are told apart."""
+LONGEST = 64
+"""Operations on single numbers that are written out wherever their result is used; of longer chains, numbers in between
+are steps of their own (hundreds of conditions that depend on each other: 100 s of writing them again for each nest)."""
 
 
 @dataclass(eq=False)
@@ -153,6 +156,21 @@ def _cut(ways: set[Any]) -> bool:
     """Whether a value is used through paddings or joined arrays, which cut the loops of those who use it: each shift of
     it has borders of its own (gradient of a stencil applied four times: 35 ms computed again, 3 ms kept)."""
     return any(step in ("pad", "concatenate") for way in ways if isinstance(way, tuple) for step in way)
+
+
+def numbers_between(block: Block) -> set[Node]:
+    """Where long chains of operations on single numbers are cut. (Integers may be indices: these stay expressions.)"""
+    cuts: set[Node] = set()
+    behind: dict[Node, set[Node]] = {}
+    for node in block.nodes:
+        if node.shape or node.kind not in ELEMENTWISE:
+            continue
+        found = {node}.union(*[behind.get(o, ()) for o in node.operands])
+        if len(found) <= LONGEST:
+            behind[node] = found
+        elif node.dtype.kind in "bf":
+            cuts.add(node)
+    return cuts
 
 
 # ---- what is kept -----------------------------------------------------------------------------------------------
@@ -316,13 +334,14 @@ class Planner:
         read_from_updates(block)
         self.keeping = Keeping(block, forced)
         self.kept = self.keeping.decide()
+        self.numbers = numbers_between(block)
         self.order = {n: k for k, n in enumerate(block.nodes)}
 
     def is_kept(self, node: Node) -> bool:
         """Whether a value is read where it is used, not computed there."""
         if node.kind == "constant":
             return node.splat is None
-        if node in self.kept or node.kind in ("argument", "result"):
+        if node in self.kept or node in self.numbers or node.kind in ("argument", "result"):
             return True
         return is_root(node) if node.block is self.block else self.stored(node)
 
@@ -462,7 +481,7 @@ class Planner:
         for node in self.block.nodes:
             if node.kind in OPS:
                 yield self._op(node)
-            elif is_scalar_step(node):
+            elif is_scalar_step(node) or node in self.numbers:
                 yield self._probed(Root(node, "scalar", ()))
             elif node.kind == "reduce" and not reduces_inline(node):
                 yield self._probed(Root(node, "reduce", node.operands[0].shape))
