@@ -26,6 +26,9 @@ from reactant.simplify.products import poisoned
 x, y, z, d = variables("x y z d")
 LEAST = 16
 """Smallest side of a matrix for which bands are used."""
+FEW_COLUMNS, LEAST_BY_MATRIX = 4, 40
+"""By a matrix of more columns, the least side over diagonals + 1: three times n x n float32, 64: 31 us and 80, 128:
+52 and 73, 256: 192 and 128; one diagonal, 64: 31 and 31, 128: 47 and 35 (with the check for what is not finite)."""
 BANDS = 9
 """Most diagonals of a banded matrix."""
 DEPTH = 12
@@ -301,7 +304,8 @@ def _product(x: ir.Value, y: ir.Value, d: DotDimensions, dtype: np.dtype) -> tup
         if found is None or not found.lines or found.constant or found.scaled:
             continue
         k = d.contracting_dims[side][0]
-        if shape_of(matrix)[k] * (columns + 4) < 10 * (len(found.lines) + 1) * columns:
+        least = LEAST_BY_MATRIX if columns > FEW_COLUMNS else 10 * columns / (columns + 4)
+        if shape_of(matrix)[k] < least * (len(found.lines) + 1):
             continue
         if k == 0:
             found = Banded(found.shape[::-1], {-n: line for n, line in found.lines.items()})
