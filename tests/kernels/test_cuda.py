@@ -599,3 +599,25 @@ def test_shared_memory_has_a_limit_and_launches_a_form():
         reactant.kernel(k, lower="fast")
     with pytest.raises(TypeError, match="takes a numba.cuda kernel"):
         reactant.kernel(lambda x: x)
+
+
+WIDE = {
+    "unsigned __int128 a = (unsigned __int128)(i + 1) << 100; y[i] = (unsigned long long)(a / 7 >> 64);":
+        lambda i: (i + 1 << 100) // 7 >> 64,
+    "__int128 a = ((__int128)(i - 4) << 70) + i; y[i] = a < 0 ? 1 : a > ((__int128)1 << 71) ? 2 : 3;":
+        lambda i: 1 if i < 4 else 2 if i > 5 else 3,
+    "unsigned __int128 a = (unsigned __int128)y[i] * y[i]; y[i] = (unsigned long long)(a / (y[i] + 3));":
+        lambda i: i * i // (i + 3),
+    "unsigned __int128 a = (unsigned __int128)(i + 1) << 100; y[i] = (unsigned long long)(a >> 64);":
+        lambda i: i + 1 << 36,
+}
+
+
+def test_integers_of_128_bits():
+    module = reactant.cuda.load("\n".join(
+        f'extern "C" __global__ void k{k}(unsigned long long *y) {{ int i = threadIdx.x; {code} }}'
+        for k, code in enumerate(WIDE)) + "\n")
+    for k, wanted in enumerate(WIDE.values()):
+        y = np.arange(8, dtype=np.uint64)
+        module[f"k{k}"][1, 8](y)
+        assert y.tolist() == [wanted(i) for i in range(8)]

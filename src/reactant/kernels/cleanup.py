@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reactant.errors import UnsupportedError
-from reactant.kernels import assertions, device_library
+from reactant.kernels import assembly, assertions, device_library
 from reactant.kernels.device_library import Declared, Dim3
 
 LAYOUT = "e-i64:64-i128:128-f80:128-v16:16-v32:32-n8:16:32:64-S128"
@@ -69,7 +69,7 @@ def clean(texts: Iterable[str], wrapper: Wrapper, name: str, grid: Dim3, block: 
     inline assembly, functions without a body.
     """
     with LOCK:
-        text = assertions.resolved(_linked(texts), check)
+        text = assertions.resolved(assembly.expanded(_linked(texts)), check)
         text = _rewritten(text, dynamic_shared)
         text = text + wrapper.text(name)
         text = _with_definitions(text, grid, block)
@@ -437,8 +437,8 @@ def refuse_unknown(text: str, entry: str) -> None:
     defined = set(re.findall(r'^define [^@\n]*@"?([\w.$-]+)"?\(', text, re.MULTILINE)) - {entry}
     for line in text.splitlines():
         if " asm " in line and "call" in line:
-            raise UnsupportedError(f"The kernel holds inline assembly{at_line(text, line)}. Only CUDA C++ and C are "
-                                   f"compiled: write it in those.")
+            raise UnsupportedError(f"The kernel holds inline assembly{at_line(text, line)} that is not known"
+                                   f"{assembly.why_not(line)}. Write it in CUDA C++ or C.")
         found = re.search(r"\b(?:call|invoke) .*?(@(\"[^\"]+\"|[\w.$-]+)|%[\w.\"]+)\(", line)
         if not found or line.startswith(("declare", "define", "!")):
             continue

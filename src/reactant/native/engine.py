@@ -31,8 +31,9 @@ def _target() -> tuple[Any, str, str]:
     llvm.initialize_native_asmparser()
     if llvm.llvm_version_info[0] <= NEWEST_KNOWN:       # LLVM ends the process over an option that it does not know
         llvm.set_option("reactant", f"--vectorizer-min-trip-count={LEAST_TRIPS}")
-    with contextlib.suppress(RuntimeError):     # where it is part of the C library
-        llvm.load_library_permanently("libm.so.6")
+    for library in ("libm.so.6", "libgcc_s.so.1"):      # divisions of 128 bits are functions of the latter
+        with contextlib.suppress(RuntimeError):         # where it is part of the C library
+            llvm.load_library_permanently(library)
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     if is_x86():
         # LLVM takes vector loads from scattered addresses for cheaper than they are: strided loops get 1.7 times slower

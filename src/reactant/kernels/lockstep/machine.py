@@ -26,6 +26,7 @@ from reactant.kernels.lockstep.forms import (
     Axis,
     Choice,
     Division,
+    Domain,
     Form,
     Span,
     at_domain,
@@ -35,6 +36,7 @@ from reactant.kernels.lockstep.forms import (
     is_static,
     of_atom,
     range_of,
+    within,
 )
 from reactant.kernels.lockstep.gathering import Record
 from reactant.kernels.lockstep.lanes import Lanes
@@ -50,6 +52,7 @@ from reactant.kernels.lockstep.values import (
     dtype_of_type,
     flat,
     is_integer,
+    limits,
     of_lanes,
     width_of,
 )
@@ -64,6 +67,18 @@ class Split(Exception):
     def __init__(self, dimension: int, radix: int):
         super().__init__(dimension, radix)
         self.dimension, self.radix = dimension, radix
+
+
+_OF_ANY_WIDTH = frozenset(("arith.constant", "arith.addi", "arith.subi", "arith.muli", "arith.extsi", "arith.extui"))
+
+
+def _require_tensors(op: ir.Operation, operands: list[Any], domain: Domain) -> None:
+    """Forms are computed in 64 bits. Sums are right in the low bits of wider integers; what looks at others needs
+    numbers of 64 bits."""
+    if op.name not in _OF_ANY_WIDTH:
+        for x in operands:
+            if isinstance(x, Integer) and x.width > 64 and not within(range_of(x.form, domain), *limits(64)):
+                raise Refused(f"integers of {x.width} bits have no tensors", op)
 
 
 @dataclass
@@ -224,6 +239,7 @@ class Machine:
         known = INTEGERS.get(name) or FLOATS.get(name)
         if known is None:
             raise Refused(f"'{name}' has no tensor form", op)
+        _require_tensors(op, operands, context.domain)
         try:
             return known(op, operands, context.domain)
         except AttributeError as error:
