@@ -243,7 +243,7 @@ def _differentiate(state: _State, each: Differentiate) -> None:
 
 
 def _run_fixpoint(state: _State, each: Fixpoint) -> None:
-    """Whole rounds until nothing fires; after each, small ones over what merging equal ops has touched."""
+    """Rounds until nothing fires, with equal ops merged in between."""
     report, root = state.report, state.module.operation
     rules = _rule_set(_rules_of(each.families, state.options, len(registry.rules())))
     late = _rule_set(_rules_of(each.late, state.options, len(registry.rules())))
@@ -254,8 +254,8 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
         modules.run_passes(state.module, PASSES["cse"].pipeline)
     state.names = state.settled = None
 
-    def apply(rules: RuleSet, only: list[ir.Operation] | None = None, settled: frozenset[Rule] | None = None) -> int:
-        return rules.apply(root, report, verify=state.verify, only=only, settled=settled, memory=state.memory)
+    def apply(rules: RuleSet, settled: frozenset[Rule] | None = None) -> int:
+        return rules.apply(root, report, verify=state.verify, settled=settled, memory=state.memory)
 
     for number in range(each.rounds):
         before = dict(report.counts())
@@ -264,8 +264,7 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
         for _ in range(each.rounds):
             if not fired or report.not_converged:
                 break
-            touched = changes.merge_equal(state.module, state.memory, rules.table)
-            fired = apply(rules, touched) if touched else 0
+            fired = apply(rules) if changes.merge_equal(state.module, state.memory) else 0
         if report.not_converged:
             return
         if not whole:

@@ -1,49 +1,72 @@
 """What has to be looked at again after MLIR's own CSE, and what is still known then."""
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.rewrite import Memory, RuleSet, changes, registry, rewrite
+from reactant.rewrite import Memory, RuleSet, changes, match, producer, registry, rewrite, users, variables
 from reactant.rewrite.driver import used
 
+x, = variables("x")
 
-def after_cse(text):
+
+def after_cse(text, look=users):
+    """The ops to look at again, where the rules of all look at their operand and decline."""
     with building(), registry.scratch():
         declared = []
-        for name in ("abs", "cosine", "exponential", "negate", "sine", "sqrt", "while"):
-            @rewrite(f"stablehlo.{name}")
-            def unwilling(site):
+        for name in ("abs", "cosine", "exponential", "negate", "sine", "sqrt"):
+            @rewrite(getattr(match, name)(x))
+            def unwilling(x):
                 """Look, and decline."""
+                look(x)
             declared.append(registry.rule("unwilling"))
-        rules = RuleSet(tuple(declared))
+
+        @rewrite("stablehlo.while")
+        def refusing(site):
+            """Look, and decline."""
+        rules = RuleSet((*declared, registry.rule("refusing")))
         module, memory = modules.parse(text), Memory()
         assert rules.apply(module.operation, memory=memory) == 0
+        assert not memory.left(module.operation, rules.table)
         modules.run_passes(module, "func.func(cse)")
-        found = changes.touched(module.operation, memory, rules.table)
+        changes.note(module.operation, memory)
         live = {hash(result): op for op in modules.walk(module) for result in op.results}
         assert {*memory.seen, *memory.owners, *memory.decoded} <= {*live}
         for address, seen in memory.seen.items():
             assert seen[5] == used(live[address], live[address].operands)
+        found = memory.left(module.operation, rules.table).values()
         return sorted(op.name.removeprefix("stablehlo.") for op in found)
 
 
-def test_readers_of_merged_ops_and_their_readers():
-    assert after_cse("""func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-      %0 = stablehlo.sine %x : tensor<4xf32>
-      %1 = stablehlo.sine %x : tensor<4xf32>
-      %2 = stablehlo.negate %0 : tensor<4xf32>
-      %3 = stablehlo.sqrt %1 : tensor<4xf32>
-      %4 = stablehlo.exponential %3 : tensor<4xf32>
-      %5 = stablehlo.abs %4 : tensor<4xf32>
-      return %2, %5 : tensor<4xf32>, tensor<4xf32>
-    }""") == ["abs", "exponential", "sqrt"]
+CHAIN = """func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.sine %x : tensor<4xf32>
+  %1 = stablehlo.sine %x : tensor<4xf32>
+  %2 = stablehlo.negate %0 : tensor<4xf32>
+  %3 = stablehlo.sqrt %1 : tensor<4xf32>
+  %4 = stablehlo.exponential %3 : tensor<4xf32>
+  %5 = stablehlo.abs %4 : tensor<4xf32>
+  return %2, %5 : tensor<4xf32>, tensor<4xf32>
+}"""
 
 
-def test_producers_that_lost_a_reader():
-    assert after_cse("""func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+def test_readers_of_merged_ops_and_what_reads_them():
+    assert after_cse(CHAIN, producer) == ["exponential", "sqrt"]
+
+
+def test_what_rules_have_looked_at_further_up():
+    def look(value):
+        made = producer(value)
+        if made is not None:
+            producer(made.operands[0])
+    assert after_cse(CHAIN, look) == ["abs", "exponential", "sqrt"]
+
+
+def test_values_with_other_readers():
+    text = """func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
       %0 = stablehlo.cosine %x : tensor<4xf32>
       %1 = stablehlo.sine %0 : tensor<4xf32>
       %2 = stablehlo.sine %0 : tensor<4xf32>
       return %1, %2 : tensor<4xf32>, tensor<4xf32>
-    }""") == ["cosine", "sine"]
+    }"""
+    assert after_cse(text) == ["sine"]
+    assert after_cse(text, producer) == []
 
 
 def test_ops_whose_regions_give_something_else():

@@ -172,15 +172,16 @@ def behind(body: Sequence[ir.Operation], values: Iterable[ir.Value], known: dict
            effects: bool = False) -> Needed:
     """What has to be computed for `values`, where `known` needs no computing. `effects`: and every op that does more
     than compute."""
-    wanted = {v for v in values if v not in known}
+    wanted = dict.fromkeys(v for v in values if v not in known)     # in order: the next process builds the same program
     chosen = []
     for op in reversed(body):
         if any(r in wanted for r in op.results) or effects and has_effect(op):
             chosen.append(op)
-            wanted.difference_update(op.results)
-            wanted.update(v for v in reads(op) if v not in known)
-    made = {r for op in chosen for r in op.results}
-    return Needed(chosen[::-1], [v for v in wanted if v not in made])
+            for made in op.results:
+                wanted.pop(made, None)
+            wanted.update(dict.fromkeys(v for v in reads(op) if v not in known))
+    done = {r for op in chosen for r in op.results}
+    return Needed(chosen[::-1], [v for v in wanted if v not in done])
 
 
 EFFECTS = {"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv"}

@@ -5,7 +5,7 @@ The rewrite engine asks thousands of rules, of which few build anything: so it s
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from jaxlib.mlir import ir
 
@@ -71,19 +71,32 @@ def note(op: ir.Operation) -> None:
 
 # ---- owners ----------------------------------------------------------------------------------------------------
 
-_owners: Mapping[int, ir.OpView] = {}
+Lent = tuple[Mapping[int, ir.OpView], Callable[[int], object]]
 
 
-def know(owners: Mapping[int, ir.OpView]) -> Mapping[int, ir.OpView]:
-    """Let `owner` look here first (the address of a value to what defines it), and give where it looked before. Whoever
-    lends the table takes out in time what is erased."""
-    global _owners
-    before, _owners = _owners, owners
-    know_owners(owners)
+
+def _unheard(address: int) -> None:
+    """Nobody wants to know."""
+
+
+_nobody: Lent = {}, _unheard
+_lent = _nobody
+_owners, _tell = _nobody
+
+
+def know(lent: Lent = _nobody) -> Lent:
+    """Let `owner` look here first (the address of a value to what defines it), and tell somebody which values it was
+    asked about; gives what held before. Whoever lends the table takes out in time what is erased."""
+    global _lent, _owners, _tell
+    before, _lent = _lent, lent
+    _owners, _tell = lent
+    know_owners(_owners)
     return before
 
 
 def owner(value: ir.Value) -> ir.OpView | ir.Block:
     """What defines a value; the binding makes a new object each time it is asked, which takes ten times as long."""
-    found = _owners.get(hash(value))
+    address = hash(value)
+    _tell(address)
+    found = _owners.get(address)
     return value.owner if found is None else found

@@ -16,7 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import shape_and_dtype
 from reactant.rewrite.pattern import (
     COMMUTATIVE,
@@ -68,6 +68,8 @@ class Root:
         self.exact = [any(i < len(each) and isinstance(_inner(each[i]), (Literal, Splat)) for each in patterns)
                       for i in range(self.width)]
         self.numbers = any(self.exact)
+        self.whole = len(patterns) < len(candidates)
+        """Whether there are rules that see a whole op."""
         self.rows: dict[tuple, tuple[Row, ...]] = {}
         for _, each in candidates:
             if each is not None:
@@ -269,7 +271,7 @@ def _fits(number: int, dtype: np.dtype) -> bool:
 
 def _one_user(value: ir.Value) -> bool:
     """Whether a single op uses the value (perhaps several times)."""
-    READ[0].add(hash(value))
+    READ.append(hash(value))
     uses = iter(value.uses)
     first = next(uses, None)
     if first is None:
@@ -349,7 +351,8 @@ _HELPERS: dict[str, Any] = {
     "content": _content, "scalar": _scalar, "content_kind": content_kind, "one_user": _one_user,
     "attribute": _attribute,
     "same": _same, "template": _template,
-    "same_turn": _same_turn, "result_shape": _result_shape, "result_dtype": _result_dtype, "kind_letter": kind_letter,
+    "owner_of": creation.owner, "same_turn": _same_turn, "result_shape": _result_shape,
+    "result_dtype": _result_dtype, "kind_letter": kind_letter,
     "root_attribute": _root_attribute, "root_kind": _root_kind,
     "root_template": _root_template,
 }
@@ -423,7 +426,7 @@ class _Writer:
     def owner(self, value: str, owner: str | None, classes: list[type]) -> tuple[str, None]:
         if owner is None:
             owner = self.fresh()
-            self.lines.append(f"{owner} = {value}.owner")
+            self.lines.append(f"{owner} = owner_of({value})")
             kinds = self.capture(frozenset(classes) if len(classes) > 1 else classes[0])
             self.require(f"type({owner}) {'in' if len(classes) > 1 else 'is'} {kinds}")
         return owner, None

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import creation, modules, ops
 from reactant.rewrite.compile import CONSTANT, Root, compile_rules, content_kind
-from reactant.rewrite.memory import Memory, RewriteError, Seen, identity
+from reactant.rewrite.memory import NEITHER, Memory, RewriteError, Seen
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
 from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside
@@ -88,10 +88,9 @@ class RuleSet:
         return found
 
     def apply(self, root: ir.Operation, report: Report | None = None, *, budget: int | None = None,
-              strict: bool = False, verify: bool = False, only: list[ir.Operation] | None = None,
-              settled: frozenset[Rule] | None = None, memory: Memory | None = None) -> int:
-        """Rewrite everything inside `root` until nothing fires, or just `only` some ops and what that leads to; gives
-        the number of rewrites.
+              strict: bool = False, verify: bool = False, settled: frozenset[Rule] | None = None,
+              memory: Memory | None = None) -> int:
+        """Rewrite everything inside `root` until nothing fires; gives the number of rewrites.
 
         The budget (by default 10 rewrites an op, at least 10,000) stops rules that undo one another: then a
         `NotConvergedWarning` (with `strict`, a `NotConverged` error) names those that were firing. `verify` checks
@@ -102,7 +101,7 @@ class RuleSet:
         if report.full:
             return 0
         first = None if settled is None else self.without(settled)
-        return _Run(self.table, report, budget, strict, verify, memory or Memory()).run(root, only, first)
+        return _Run(self.table, report, budget, strict, verify, memory or Memory()).run(root, first)
 
 
 class _Run:
@@ -118,30 +117,34 @@ class _Run:
         self.unchanged: set[int] = set()
         """Those that are on the list from the beginning, and nothing else has put there."""
         self.created: list[ir.Operation] = []
+        self.looked: list[int] = []
+        """The values whose owners rules have asked about since it was emptied."""
         self.memory = memory
         self.limited = report.limit is not None
         self.precise = False
         """Whether only values that rules have asked about need looking after when they lose a reader."""
+        self.tried = self.memory.tried.setdefault(id(table), {})
         self.rewrites = 0
         self.recent: list[str] = []
 
-    def run(self, root: ir.Operation, only: list[ir.Operation] | None, first: dict[str, Root] | None) -> int:
+    def run(self, root: ir.Operation, first: dict[str, Root] | None) -> int:
         """`first`: what to try on ops before anything near them has changed, in a module without dead ops."""
         REVISION[0] += 1
-        self.queued = self.listed(root, first) if only is None else {identity(op): op for op in only}
+        self.queued = self.listed(root, first)
         self.stack = list(self.queued)[::-1]
         if first is not None:
             self.unchanged = set(self.queued)
+            self.tried.update(dict.fromkeys(self.memory.list(root), self.memory.clock))
         if self.budget is None:
             self.budget = max(LEAST_BUDGET, REWRITES_AN_OP * len(self.stack))
         stack, queued, unchanged, table = self.stack, self.queued, self.unchanged, self.table
         created = self.created
         visited = 0
-        whole = only is None and first is None
+        whole = first is None
         self.precise = whole or self.memory.complete
         self.close = self.budget - min(300, self.budget // 2)
-        before, known = creation.record(created), creation.know(self.memory.owners)
-        read, READ[0] = READ[0], self.memory.asked
+        before, known = creation.record(created), creation.know((self.memory.owners, self.looked.append))
+        read = READ.copy()
         seen, look = self.memory.seen, self.look
         try:
             while stack:
@@ -173,7 +176,7 @@ class _Run:
             creation.leave()
             creation.record(before)
             creation.know(known)
-            READ[0] = read
+            READ[:] = read
             self.report.visited += visited
         if self.verify:
             self.memory.check(root)
@@ -187,28 +190,23 @@ class _Run:
         found = self.memory.list(root)
         if first is not None:
             return {address: op for address, op in found.items() if op.name in first}
-        if not self.memory.complete:
-            return dict(found)
-        seen, table = self.memory.seen, self.table
-        left = {}
-        for address, op in found.items():
-            known = seen.get(address)
-            if known is None or known[1] or known[0] is not table.get(op.name):
-                left[address] = op
-        return left
+        return self.memory.left(root, self.table) if self.memory.complete else dict(found)
 
     def visit(self, op: ir.Operation, address: int, known: Seen, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""
         entry, rows, values, owners, decoded, places = known
         again = []
         ASKED[0] = False
+        READ.clear()
+        self.looked.clear()
+        memory = self.memory
         for row in rows:
             matcher = row[1]
             if matcher is None:
                 if self.general(op, row[0], created):
                     return True
                 ASKED[0] = True     # it may have looked at any reader of what it is given and gives
-                self.memory.asked.update(places, map(hash, op.results))
+                memory.asked.update(places, map(hash, op.results))
             else:
                 found = matcher(op, values, owners, decoded)
                 if found is None:
@@ -222,9 +220,16 @@ class _Run:
                     ASKED[0] = True
             again.append(row)
         if ASKED[0]:
-            self.memory.asking.add(address)
+            memory.asking.add(address)
+        if READ or self.looked:
+            owners_looked, readers = memory.looked.get(address, NEITHER) if address in self.unchanged else NEITHER
+            memory.looked[address] = owners_looked.union(self.looked), readers.union(READ)
+            memory.asked.update(READ)
+        else:
+            memory.looked.pop(address, None)
+        self.tried[address] = memory.clock
         if len(again) < len(rows):
-            self.memory.seen[address] = (entry, tuple(again), values, owners, decoded, places)
+            memory.seen[address] = (entry, tuple(again), values, owners, decoded, places)
         return False
 
     def look(self, op: ir.Operation, address: int, entry: Root, before: Seen | None) -> Seen:
@@ -311,6 +316,7 @@ class _Run:
             if created or site._touched:
                 raise self.blame(rule, op, "changed the program and then declined; a rule decides first.")
             return False
+        self.memory.clock += 1
         for each in site._touched:
             self.memory.changed(each)
             self.push(each)
@@ -323,6 +329,7 @@ class _Run:
             self.memory.listed = None
             for each in (op, *created, *inside(op)):
                 self.memory.rebuilt(each)
+                self.memory.changed(each)
                 self.push(each)
             created.clear()
         else:
@@ -359,13 +366,17 @@ class _Run:
             old.replace_all_uses_with(value)
         if self.verify:
             self.check(op, rule, [*created, *touched])
-        seen, queued = self.memory.seen, self.queued
+        memory, queued = self.memory, self.queued
+        memory.clock += 1
+        for each in created:
+            for operand in each.operands:
+                memory.reread[hash(operand)] = memory.clock
         for user in reversed(touched):
+            memory.changed(user)
             made = user.results
             if not len(made):
                 continue
             key = hash(made[0])
-            seen.pop(key, None)
             self.unchanged.discard(key)
             if key not in queued:
                 queued[key] = user
@@ -445,6 +456,7 @@ class _Run:
         known, asked = memory.owners, memory.asked
         for value in operands:
             address = hash(value)
+            memory.reread[address] = memory.clock
             owner = known.get(address)
             if owner is None:
                 owner = value.owner

@@ -25,6 +25,13 @@ Seen = tuple[Root, tuple[Row, ...], list[ir.Value], list[Any], dict[str, Any], t
 the first of them, what was decoded of its attributes, and the addresses of what it uses (see `used`)."""
 
 
+COMBINING = frozenset(f"stablehlo.{name}" for name in (
+    "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "all_reduce", "reduce_scatter"))
+"""Ops whose regions say how two elements are combined."""
+
+NEITHER: tuple[set[int], set[int]] = set(), set()
+
+
 class Memory:
     """What is known of the ops of a module, by the address of a value (for an op, of its first result): so that looking
     at an op again costs little. Whoever changes or erases an op forgets it here; whoever may have changed anything
@@ -44,8 +51,20 @@ class Memory:
         """The values they asked about."""
         self.complete = False
         """Whether all ops with rules have been looked at, so that `asked` has all of these."""
+        self.clock = 1
+        """Counts rewrites, for the times below."""
+        self.tried: dict[int, dict[int, int]] = {}
+        """For every table of rules (by its `id`): when all that can match an op were tried last, and none fired."""
+        self.looked: dict[int, tuple[set[int], set[int]]] = {}
+        """The values whose owners, and those whose readers, these rules asked about."""
+        self.altered: dict[int, int] = {}
+        """When an op was given other operands, by the addresses of its results."""
+        self.reread: dict[int, int] = {}
+        """When a value lost a reader, got one, or one of them got other operands."""
         self.listed: dict[int, ir.Operation] | None = None
         """All ops with results in program order, as long as none has come or gone."""
+        self.nested: set[int] = set()
+        """Those of them that are in a region of another."""
         self.names: set[str] = set()
         """Of all ops, when they were listed last."""
         self.size = 0
@@ -60,15 +79,22 @@ class Memory:
 
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
-        for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked):
+        for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked, self.tried,
+                     self.looked, self.altered, self.reread):
             each.clear()
         self.listed = None
         self.complete = False
 
     def changed(self, op: ir.Operation) -> None:
-        """Forget the operands of an op."""
-        if len(op.results):
-            self.seen.pop(identity(op), None)
+        """An op has other operands, or does something else with them."""
+        clock = self.clock
+        results = op.results
+        if len(results):
+            self.seen.pop(hash(results[0]), None)
+            for result in results:
+                self.altered[hash(result)] = clock
+        for operand in op.operands:
+            self.reread[hash(operand)] = clock
 
     def rebuilt(self, op: ir.Operation) -> None:
         """Forget all about an op that is new, or another one than it was."""
@@ -84,6 +110,31 @@ class Memory:
         self.asking.discard(address)
         self.asked.discard(address)
 
+    def left(self, root: ir.Operation, table: dict[str, Root]) -> dict[int, ir.Operation]:
+        """Where rules may fire now, all ops having been looked at before."""
+        found, tried = self.list(root), self.tried.get(id(table), {})
+        return {address: op for address, op in found.items()
+                if op.name in table and self._may_fire(address, table[op.name], tried.get(address, 0))}
+
+    def _may_fire(self, address: int, entry: Root, at: int) -> bool:
+        """Whether there is something new for the rules of an op that were tried at some time: where something they have
+        looked at was altered since; inside loops and branches, and where a rule sees a whole op, after any change."""
+        if at == self.clock:
+            return False
+        known = self.seen.get(address)
+        if known is None:
+            return True
+        if known[0] is entry and not known[1]:
+            return False
+        if not at:
+            return True
+        if address in self.nested or entry.whole and (known[0] is not entry or any(row[1] is None for row in known[1])):
+            return True
+        altered, reread = self.altered, self.reread
+        owners, readers = self.looked.get(address, NEITHER)
+        return any(altered.get(value, 0) > at for value in (address, *known[5], *owners)) \
+            or any(reread.get(value, 0) > at for value in readers)
+
     def list(self, root: ir.Operation, others: dict[int, ir.Operation | None] | None = None
              ) -> dict[int, ir.Operation]:
         """The ops in `root` that have results, by their addresses, in program order. `others` learns the addresses of
@@ -91,12 +142,13 @@ class Memory:
         if self.listed is None or others is not None:
             self.listed, self.size = {}, 0
             self.names.clear()
+            self.nested.clear()
             self._look(root, self.listed, others)
             self.size += len(self.listed)
         return self.listed
 
     def _look(self, op: ir.Operation, found: dict[int, ir.Operation],
-              others: dict[int, ir.Operation | None] | None) -> None:
+              others: dict[int, ir.Operation | None] | None, nested: bool = False) -> None:
         owners, names = self.owners, self.names
         for region in op.regions:
             for block in region:
@@ -108,6 +160,9 @@ class Memory:
                     names.update(child.name for child in children)
                 else:
                     names.update(kind.OPERATION_NAME for kind in kinds)
+                if len(children) == 2 and op.name in COMBINING:
+                    self.size += 1      # there is nothing to rewrite in a sum
+                    continue
                 holders = {kind for kind in kinds if kind is ir.OpView or kind._ODS_REGIONS != (0, True)}
                 for child in children:
                     inner = child.operation
@@ -116,10 +171,12 @@ class Memory:
                     if count:
                         address = hash(results[0])
                         found[address] = inner
+                        if nested:
+                            self.nested.add(address)
                         owners[address] = child
                         if count > 1 and others is not None:
                             others.update((hash(results[number]), inner) for number in range(1, count))
                     elif inner.name not in modules.STRUCTURE:
                         self.size += 1
                     if holders and type(child) in holders:
-                        self._look(inner, found, others)
+                        self._look(inner, found, others, nested or count > 0)

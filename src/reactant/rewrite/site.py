@@ -31,14 +31,14 @@ ASKED = [False]
 goes. Rules with a pattern ask by `users`, `readers`, `consumers` and `uses`, never a value itself."""
 
 
-READ: list[set[int]] = [set()]
-"""The addresses of the values that rules have asked about."""
+READ: list[int] = []
+"""The addresses of the values that rules have asked about since the engine looked."""
 
 
 def uses(value: ir.Value) -> Any:
     """The uses of a value, for rules."""
     ASKED[0] = True
-    READ[0].add(hash(value))
+    READ.append(hash(value))
     return value.uses
 
 

@@ -131,15 +131,15 @@ class _Windows:
                    for start in starts)
 
 
-@rewrite(match.dynamic_update_slice(x, u, rest("starts")),
+@rewrite(match.dynamic_update_slice(named("x", match.dynamic_update_slice(rest("_operands"))), u, rest("starts")),
          example=(lambda a: _chain(a, ((1, 0), (3, 4)), ((3, 1), (6, 3)), ((0, 0), (3, 4))),
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((1, 1), (2, 2)), ((5, 0), (6, 1)), ((1, 0), (3, 4)))),
          counter=(lambda a: _chain(a, ((1, 0), (3, 4)), ((1, 0), (3, 3))),
                   lambda a: _chain(a, ((1, 0), (3, 4)), ((2, 0), (5, 4)), ((0, 0), (2, 4)))))
 def update_buries_earlier_ones(result, x, u, starts):
     """an update with a known window makes those before it that lie inside that window unnecessary"""
-    own = update_window(result)
-    if own is None or _continued(result, None, own):
+    own, before = update_window(result), update_window(x)
+    if own is None or before is None or not covers(own, before) and users(x) > 1 or _continued(result, None, own):
         return None
     windows = _Windows()
     windows.add(own[0], shape_of(u))
@@ -168,7 +168,7 @@ def update_buries_earlier_ones(result, x, u, starts):
     return ops.dynamic_update_slice(base, u, starts)
 
 
-@rewrite(match.dynamic_update_slice(x, u, rest("starts")),
+@rewrite(match.dynamic_update_slice(named("x", match.dynamic_update_slice(rest("_operands"))), u, rest("starts")),
          example=(lambda a: _chain(a, ((0, 0), (2, 4)), ((2, 0), (6, 4))),
                   lambda a: _chain(a, ((0, 3), (6, 4)), ((0, 0), (6, 2)), ((0, 2), (6, 3)))),
          counter=(lambda a: _chain(a, ((0, 0), (2, 4)), ((3, 0), (6, 4))),
@@ -177,8 +177,8 @@ def update_buries_earlier_ones(result, x, u, starts):
 def updates_side_by_side(result, x, u, starts):
     """updates that together cover the array, side by side in one dimension, are a concatenation"""
     shape, extents = shape_of(x), shape_of(u)
-    split = [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole]
-    if len(split) != 1 or not size(shape):
+    split = _cut(extents, shape)
+    if len(split) != 1 or not size(shape) or _cut(shape_of(creation.owner(x).operands[1]), shape) != split:
         return None
     own = update_window(result)
     if own is None or _continued(result, extents, own):
@@ -194,7 +194,7 @@ def updates_side_by_side(result, x, u, starts):
         if window is None:
             return None
         low, extents = window[0], tuple([b - a for a, b in zip(*window, strict=True)])
-        if [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole] != split:
+        if _cut(extents, shape) != split:
             return None
         below, content = owner.operands[0], owner.operands[1]
         above = parts.setdefault(low[split[0]], content)
@@ -208,6 +208,11 @@ def updates_side_by_side(result, x, u, starts):
     if ordered != [0, *ends[:-1]] or ends[-1] != shape[split[0]]:
         return None
     return ops.concatenate([parts[a] for a in ordered], split[0])
+
+
+def _cut(extents: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """The dimensions in which a window is not as wide as its array."""
+    return [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole]
 
 
 def _continued(result: ir.Value, extents: Sequence[int] | None, window: Window) -> bool:

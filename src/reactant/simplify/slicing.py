@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
@@ -43,9 +44,9 @@ def _only_read_in_pieces(value: ir.Value) -> bool:
     left = size(shape_of(value))
     for count, use in enumerate(uses(value)):
         reader = use.owner
-        if reader.name != "stablehlo.slice":
+        if type(reader) is not stablehlo.SliceOp:
             return count == 0 and users(value) == 1
-        left -= size(shape_of(reader.result))
+        left -= size(shape_of(reader.results[0]))
         if left < 0:
             return False
     return True
