@@ -268,6 +268,7 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
         if report.not_converged:
             return
         if not whole:
+            state.memory.list(root)
             names = set(state.memory.names)
             if names.isdisjoint(late.table) or not apply(late, settled=frozenset()):
                 state.names, state.settled = names, frozenset((*rules.rules, *late.rules))

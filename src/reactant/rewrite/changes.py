@@ -38,5 +38,6 @@ def note(root: ir.Operation, memory: Memory) -> None:
     erased = [address for address in seen if address not in found]
     for address in erased:
         memory.reread.update((place, memory.clock) for place in seen[address][5])
-    for address in [*erased, *(address for address in memory.owners if address not in values)]:
+    for address in [*erased, *(address for known in (memory.owners, memory.unseen) for address in known
+                               if address not in values)]:
         memory.erased(address)

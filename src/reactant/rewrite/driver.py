@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import creation, modules, ops
 from reactant.rewrite.compile import CONSTANT, Root, compile_rules, content_kind
-from reactant.rewrite.memory import NEITHER, Memory, RewriteError, Seen
+from reactant.rewrite.memory import NEITHER, Memory, RewriteError, Seen, identity
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
 from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside
@@ -123,7 +123,6 @@ class _Run:
         self.limited = report.limit is not None
         self.precise = False
         """Whether only values that rules have asked about need looking after when they lose a reader."""
-        self.tried = self.memory.tried.setdefault(id(table), {})
         self.rewrites = 0
         self.recent: list[str] = []
 
@@ -134,7 +133,7 @@ class _Run:
         self.stack = list(self.queued)[::-1]
         if first is not None:
             self.unchanged = set(self.queued)
-            self.tried.update(dict.fromkeys(self.memory.list(root), self.memory.clock))
+        _, self.tried = self.memory.tried.setdefault(id(self.table), (self.memory.clock, {}))
         if self.budget is None:
             self.budget = max(LEAST_BUDGET, REWRITES_AN_OP * len(self.stack))
         stack, queued, unchanged, table = self.stack, self.queued, self.unchanged, self.table
@@ -185,16 +184,18 @@ class _Run:
         return self.rewrites
 
     def listed(self, root: ir.Operation, first: dict[str, Root] | None) -> dict[int, ir.Operation]:
-        """What to begin with: all ops, or those that have rules, or, where all have been looked at before, those that
-        have rules left to try."""
+        """What to begin with: all ops, or those that have rules, or, where all have been looked at before, those where
+        something is new."""
+        if first is None and self.memory.complete and id(self.table) in self.memory.tried:
+            return self.memory.left(root, self.table)
         found = self.memory.list(root)
         if first is not None:
             return {address: op for address, op in found.items() if op.name in first}
-        return self.memory.left(root, self.table) if self.memory.complete else dict(found)
+        return dict(found)
 
     def visit(self, op: ir.Operation, address: int, known: Seen, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""
-        entry, rows, values, owners, decoded, places = known
+        entry, rows, values, owners, decoded, places, _ = known
         again = []
         ASKED[0] = False
         READ.clear()
@@ -229,7 +230,7 @@ class _Run:
             memory.looked.pop(address, None)
         self.tried[address] = memory.clock
         if len(again) < len(rows):
-            memory.seen[address] = (entry, tuple(again), values, owners, decoded, places)
+            memory.seen[address] = (entry, tuple(again), values, owners, decoded, places, op)
         return False
 
     def look(self, op: ir.Operation, address: int, entry: Root, before: Seen | None) -> Seen:
@@ -255,7 +256,8 @@ class _Run:
         decoded = memory.decoded.get(address)
         if decoded is None:
             decoded = memory.decoded[address] = {}
-        found = memory.seen[address] = (entry, rows, values, owners, decoded, places)
+        memory.unseen.pop(address, None)
+        found = memory.seen[address] = (entry, rows, values, owners, decoded, places, op)
         return found
 
     def kinds(self, entry: Root, values: list[ir.Value], places: tuple[int, ...], owners: list[Any]) -> tuple:
@@ -327,7 +329,9 @@ class _Run:
         if value is CHANGED:
             REVISION[0] += 1
             self.memory.listed = None
-            for each in (op, *created, *inside(op)):
+            inner = list(inside(op))
+            self.memory.nested.update(identity(each) for each in (*created, *inner) if len(each.results))
+            for each in (op, *created, *inner):
                 self.memory.rebuilt(each)
                 self.memory.changed(each)
                 self.push(each)
@@ -366,27 +370,27 @@ class _Run:
             old.replace_all_uses_with(value)
         if self.verify:
             self.check(op, rule, [*created, *touched])
-        memory, queued = self.memory, self.queued
+        memory = self.memory
         memory.clock += 1
-        for each in created:
-            for operand in each.operands:
-                memory.reread[hash(operand)] = memory.clock
+        nested = hash(results[0]) in memory.nested
         for user in reversed(touched):
-            memory.changed(user)
-            made = user.results
-            if not len(made):
-                continue
-            key = hash(made[0])
-            self.unchanged.discard(key)
-            if key not in queued:
-                queued[key] = user
-                self.stack.append(key)
-            for result in made:     # patterns look two ops deep, so users of users may match now
-                use = next(iter(result.uses), None)
-                if use is not None:
-                    self.push(use.owner.operation)
+            key = memory.changed(user)
+            if key is not None:
+                self.queue(key, user)
+                for result in user.results:     # patterns look two ops deep, so users of users may match now
+                    use = next(iter(result.uses), None)
+                    if use is not None:
+                        self.push(use.owner.operation)
         for each in reversed(created):
-            self.push(each)
+            key = memory.changed(each)
+            if key is not None:
+                self.queue(key, each)
+                if nested:
+                    memory.nested.add(key)
+            for child in inside(each) if len(each.regions) else ():     # a copy's, which nobody has told of
+                key = memory.changed(child)
+                if key is not None:
+                    memory.nested.add(key)
         created.clear()
         self.erase(op)
 
@@ -415,11 +419,13 @@ class _Run:
     def push(self, op: ir.Operation) -> None:
         results = op.results
         if len(results):
-            key = hash(results[0])
-            self.unchanged.discard(key)
-            if key not in self.queued:
-                self.queued[key] = op
-                self.stack.append(key)
+            self.queue(hash(results[0]), op)
+
+    def queue(self, key: int, op: ir.Operation) -> None:
+        self.unchanged.discard(key)
+        if key not in self.queued:
+            self.queued[key] = op
+            self.stack.append(key)
 
     def wake(self, op: ir.Operation) -> None:
         """Look again at an op that uses or makes a value which has lost a reader, if its rules asked for readers."""
@@ -428,10 +434,7 @@ class _Run:
             key = hash(results[0])
             memory = self.memory
             if key in memory.asking or (key not in memory.seen and op.name in self.table):
-                self.unchanged.discard(key)
-                if key not in self.queued:
-                    self.queued[key] = op
-                    self.stack.append(key)
+                self.queue(key, op)
 
     def erase(self, op: ir.Operation) -> None:
         """Erase an op whose results have no users, and look again at what it used."""

@@ -20,9 +20,9 @@ def identity(op: ir.Operation) -> int:
     return hash(op.results[0])
 
 
-Seen = tuple[Root, tuple[Row, ...], list[ir.Value], list[Any], dict[str, Any], tuple[int, ...]]
+Seen = tuple[Root, tuple[Row, ...], list[ir.Value], list[Any], dict[str, Any], tuple[int, ...], ir.Operation]
 """What is known of an op since it was looked at: the rules of its kind, the rows left to try, its operands, who defines
-the first of them, what was decoded of its attributes, and the addresses of what it uses (see `used`)."""
+the first of them, what was decoded of its attributes, the addresses of what it uses (see `used`), and the op."""
 
 
 COMBINING = frozenset(f"stablehlo.{name}" for name in (
@@ -53,18 +53,21 @@ class Memory:
         """Whether all ops with rules have been looked at, so that `asked` has all of these."""
         self.clock = 1
         """Counts rewrites, for the times below."""
-        self.tried: dict[int, dict[int, int]] = {}
-        """For every table of rules (by its `id`): when all that can match an op were tried last, and none fired."""
+        self.tried: dict[int, tuple[int, dict[int, int]]] = {}
+        """For every table of rules (by its `id`): when it was begun with, and when all that can match an op were tried
+        since, and none fired."""
         self.looked: dict[int, tuple[set[int], set[int]]] = {}
         """The values whose owners, and those whose readers, these rules asked about."""
         self.altered: dict[int, int] = {}
         """When an op was given other operands, by the addresses of its results."""
         self.reread: dict[int, int] = {}
         """When a value lost a reader, got one, or one of them got other operands."""
+        self.unseen: dict[int, ir.Operation] = {}
+        """What is new, or was changed, since the engine looked."""
         self.listed: dict[int, ir.Operation] | None = None
         """All ops with results in program order, as long as none has come or gone."""
         self.nested: set[int] = set()
-        """Those of them that are in a region of another."""
+        """Those that are, or were, in a region of another."""
         self.names: set[str] = set()
         """Of all ops, when they were listed last."""
         self.size = 0
@@ -80,21 +83,26 @@ class Memory:
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked, self.tried,
-                     self.looked, self.altered, self.reread):
+                     self.looked, self.altered, self.reread, self.unseen, self.nested):
             each.clear()
         self.listed = None
         self.complete = False
 
-    def changed(self, op: ir.Operation) -> None:
-        """An op has other operands, or does something else with them."""
-        clock = self.clock
-        results = op.results
-        if len(results):
-            self.seen.pop(hash(results[0]), None)
-            for result in results:
-                self.altered[hash(result)] = clock
+    def changed(self, op: ir.Operation) -> int | None:
+        """An op is new, has other operands, or does something else with them; gives its address."""
+        clock, reread, results = self.clock, self.reread, op.results
         for operand in op.operands:
-            self.reread[hash(operand)] = clock
+            reread[hash(operand)] = clock
+        count = len(results)
+        if not count:
+            return None
+        address = hash(results[0])
+        self.seen.pop(address, None)
+        self.unseen[address] = op
+        self.altered[address] = clock
+        for number in range(1, count):
+            self.altered[hash(results[number])] = clock
+        return address
 
     def rebuilt(self, op: ir.Operation) -> None:
         """Forget all about an op that is new, or another one than it was."""
@@ -109,25 +117,25 @@ class Memory:
         self.seen.pop(address, None)
         self.asking.discard(address)
         self.asked.discard(address)
+        self.unseen.pop(address, None)
 
     def left(self, root: ir.Operation, table: dict[str, Root]) -> dict[int, ir.Operation]:
-        """Where rules may fire now, all ops having been looked at before."""
-        found, tried = self.list(root), self.tried.get(id(table), {})
-        return {address: op for address, op in found.items()
-                if op.name in table and self._may_fire(address, table[op.name], tried.get(address, 0))}
+        """Where rules may fire now, all of the table having been tried everywhere: on what is not known, where
+        something they have looked at was altered since; in loops and branches, and where a rule sees a whole op, after
+        any change."""
+        begun, tried = self.tried[id(table)]
+        found = {address: known[6] for address, known in self.seen.items()
+                 if known[0].name in table and self._may_fire(address, known, table[known[0].name],
+                                                              tried.get(address, begun))}
+        new = {address for address, op in self.unseen.items() if op.name in table}
+        if not new:
+            return found
+        return {address: op for address, op in self.list(root).items() if address in found or address in new}
 
-    def _may_fire(self, address: int, entry: Root, at: int) -> bool:
-        """Whether there is something new for the rules of an op that were tried at some time: where something they have
-        looked at was altered since; inside loops and branches, and where a rule sees a whole op, after any change."""
-        if at == self.clock:
+    def _may_fire(self, address: int, known: Seen, entry: Root, at: int) -> bool:
+        """Whether there is something new for the rules of an op that were tried at some time."""
+        if at == self.clock or known[0] is entry and not known[1]:
             return False
-        known = self.seen.get(address)
-        if known is None:
-            return True
-        if known[0] is entry and not known[1]:
-            return False
-        if not at:
-            return True
         if address in self.nested or entry.whole and (known[0] is not entry or any(row[1] is None for row in known[1])):
             return True
         altered, reread = self.altered, self.reread
@@ -142,7 +150,6 @@ class Memory:
         if self.listed is None or others is not None:
             self.listed, self.size = {}, 0
             self.names.clear()
-            self.nested.clear()
             self._look(root, self.listed, others)
             self.size += len(self.listed)
         return self.listed
