@@ -288,7 +288,8 @@ class Keeping:
     @staticmethod
     def _is_slow_outside(node: Node, user: Node, expense: dict[Node, float]) -> bool:
         """Whether a value that short innermost loops share costs more, one number at a time, than these loops do: kept,
-        it is made by vector code (softplus of 32768, each for 16: 1.0 ms, 0.23 kept)."""
+        it is made by vector code (softplus of 32768, each for 16: 1.0 ms, 0.23 kept; forces of 512 x 512 pairs, each
+        for three coordinates: 1.5 ms, 0.3)."""
         return expense[node] >= DEAR and node.size >= SEVERAL and user.size <= SHORT * node.size
 
     def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
@@ -302,7 +303,8 @@ class Keeping:
                 or user.kind == "gather" and node is not user.operands[0]:
             return ()   # the same place in memory; a gather needs its indices where its result is
         if user.kind == "broadcast_in_dim" and expense[node] > 3 and node.size * 4 <= user.size \
-                and (not node.shape or self._along(node, user) or self._is_slow_outside(node, user, expense)):
+                and (not node.shape or self._along(node, user)) or user.kind == "broadcast_in_dim" \
+                and node.size * 2 <= user.size and self._is_slow_outside(node, user, expense):
             return (None,)
         if user.kind == "reduce":
             return (id(user),) if reduces_inline(user) else ()

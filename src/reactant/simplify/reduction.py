@@ -249,6 +249,32 @@ def reduce_of_pad(x, v, low, high, interior, d, t):
     return ops.reduce(x, v, d, t.body)
 
 
+def _diagonal(a: Any, start: int, dimensions: tuple[int, ...], shape: tuple[int, int] = (5, 7), count: int = 4):
+    length = start + (count - 1) * (shape[1] + 1) + 1
+    line = ops.pad(a(count), 0, (start,), (size(shape) - length,), (shape[1],))
+    return ops.reduce(ops.reshape(line, shape), 0, dimensions, "add")
+
+
+@rewrite(reduced(named("b", match.reshape(match.pad(x, w, edge_padding_low=low, edge_padding_high=high,
+                                                    interior_padding=interior)))), dtypes="number", changes="rounding",
+         example=(lambda a: _diagonal(a, 2, (0,)), lambda a: _diagonal(a, 9, (1,))),
+         counter=(lambda a: _diagonal(a, 2, (0, 1)), lambda a: _diagonal(a, 5, (1,)),
+                  lambda a: ops.reduce(ops.reshape(ops.pad(a(4), 1, (0,), (2,), (6,)), (4, 6)), 0, (1,), "add")))
+def sum_along_diagonal(b, x, w, low, high, interior, v, d, t, result_shape):
+    """sum of the rows (columns) of a matrix that has x on a diagonal, written as pad(x), and zeros = x between zeros"""
+    s = shape_of(b)
+    if t.body != "add" or len(s) != 2 or len(d) != 1 or len(interior) != 1 or interior[0] != s[1] \
+            or min(low[0], high[0]) < 0 or not (is_neutral("add", v) and is_neutral("add", w)):
+        return None
+    start = divmod(low[0], s[1])
+    count, = shape_of(x)
+    if not count or start[1] + count > s[1]:
+        return None
+    kept = 1 - d[0]
+    return _combine("add", ops.broadcast_in_dim(v, result_shape, ()),
+                    ops.pad(x, 0, (start[kept],), (s[kept] - start[kept] - count,)))
+
+
 @rewrite(reduced(once(match.multiply(match.broadcast_in_dim(x, broadcast_dimensions=p),
                                      match.broadcast_in_dim(y, broadcast_dimensions=e)))),
          dtypes="inexact", changes="rounding",
