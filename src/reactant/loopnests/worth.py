@@ -58,8 +58,8 @@ the rows again: we keep what XLA's library computes anew (softmax of a million e
 float64 512 and 862; log_softmax 285 and 316, 556 and 647), on all threads from `LEAST_SPREAD` elements on."""
 LEAST_SPREAD = 1 << 18
 """Up to this XLA is as slow (262,144 elements in rows of 128: 149 us and 114, float64 211 and 220);"""
-SHORT_ROWS, LEAST_SPREAD_SHORT, LOST_BY_SHORT = 32, 1 << 17, 3
-"""the same of short rows, whose last vectors are not full (rows of 10: 179 us and 286), and how many times as much is
+SHORT_ROWS, LEAST_SPREAD_SHORT, LOST_BY_SHORT = 32, 1 << 16, 3
+"""the same of short rows, whose last vectors are not full (262,144 in rows of 10: 179 us and 370), and how many times as much is
 lost there (log_softmax of a million float64 in rows of 10: 736 us and 1414, though the logarithms gain 300)."""
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import engine, layout, numpy_sorts, reals
+from reactant.native import layout, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, emits, quoted
 from reactant.native.memory import reads_back
 
@@ -267,10 +267,6 @@ UNROLLED = 512
 LONG = 32
 """Iterations from which a vectorised loop is not unrolled completely: its registers would not do."""
 
-SHORT = 5
-"""Iterations from which, up to `LONG`, the last vector of a loop is masked where it is not full: most of the work would
-be left to the loop behind it (softmax of rows of 10, 400,000 elements: 391 us, masked 236; of rows of 50 217, 263)."""
-
 
 def trip_count(lower: str, upper: str, step: str) -> int | None:
     """Iterations of a loop, where its bounds are numbers."""
@@ -288,8 +284,6 @@ def loop_note(f: Function, op: ir.Operation | None = None, group: str | None = N
     if trips is not None and trips >= LONG:
         plain = f.module.note('!{!"llvm.loop.unroll.disable"}')
         hints.append(f'!{{!"llvm.loop.vectorize.followup_vectorized", {plain}}}')
-    if trips is not None and SHORT <= trips < LONG and trips % (engine.vector_bytes() // 4):
-        hints += ['!{!"llvm.loop.vectorize.predicate.enable", i1 true}', '!{!"llvm.loop.interleave.count", i32 1}']
     if op is not None and "native.vectorize" in op.attributes:
         hints.append('!{!"llvm.loop.vectorize.enable", i1 true}')
     if op is not None and "native.vector_width" in op.attributes:
