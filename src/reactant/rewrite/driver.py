@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import creation, modules, ops
 from reactant.rewrite.compile import CONSTANT, Root, compile_rules, content_kind
-from reactant.rewrite.memory import NEITHER, Memory, RewriteError, Seen, identity
+from reactant.rewrite.memory import Memory, RewriteError, Seen, identity
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
 from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside
@@ -222,12 +222,10 @@ class _Run:
             again.append(row)
         if ASKED[0]:
             memory.asking.add(address)
-        if READ or self.looked:
-            owners_looked, readers = memory.looked.get(address, NEITHER) if address in self.unchanged else NEITHER
-            memory.looked[address] = owners_looked.union(self.looked), readers.union(READ)
-            memory.asked.update(READ)
-        else:
-            memory.looked.pop(address, None)
+        before = memory.looked.get(address) if address in self.unchanged else None      # of rules that have settled
+        memory.asked.update(READ)
+        memory.looked[address] = (*self.looked, *before[0]) if before else tuple(self.looked), \
+            (*READ, *before[1]) if before else tuple(READ)
         self.tried[address] = memory.clock
         if len(again) < len(rows):
             memory.seen[address] = (entry, tuple(again), values, owners, decoded, places, op)

@@ -29,7 +29,7 @@ COMBINING = frozenset(f"stablehlo.{name}" for name in (
     "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "all_reduce", "reduce_scatter"))
 """Ops whose regions say how two elements are combined."""
 
-NEITHER: tuple[set[int], set[int]] = set(), set()
+NEITHER: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
 
 
 class Memory:
@@ -56,7 +56,7 @@ class Memory:
         self.tried: dict[int, tuple[int, dict[int, int]]] = {}
         """For every table of rules (by its `id`): when it was begun with, and when all that can match an op were tried
         since, and none fired."""
-        self.looked: dict[int, tuple[set[int], set[int]]] = {}
+        self.looked: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         """The values whose owners, and those whose readers, these rules asked about."""
         self.altered: dict[int, int] = {}
         """When an op was given other operands, by the addresses of its results."""

@@ -19,7 +19,7 @@ CHANGED = object()
 """Returned by a general rule that changed the op in place (its regions, its operands) instead of replacing it."""
 
 
-MANY = 64
+MANY = 3
 """How far `users` counts."""
 
 REVISION = [0]
@@ -223,6 +223,6 @@ def readers(value: ir.Value) -> Iterator[Producer]:
 
 
 def users(value: ir.Value) -> int:
-    """Number of ops that use a value (an op that uses it twice counts twice). More than `MANY` are not counted: rules
-    ask for one, two or several, and a parameter of the program may have thousands."""
+    """Number of ops that use a value (an op that uses it twice counts twice), at most `MANY`: rules ask for none, one,
+    two or several, and a parameter of the program may have thousands."""
     return sum(1 for _ in islice(uses(value), MANY))
