@@ -621,3 +621,36 @@ def test_integers_of_128_bits():
         y = np.arange(8, dtype=np.uint64)
         module[f"k{k}"][1, 8](y)
         assert y.tolist() == [wanted(i) for i in range(8)]
+
+
+REFUSED = """
+extern "C" __global__ void k(float *x, int *m, unsigned long long *y) {
+    int i = threadIdx.x;
+    __shared__ float s[32];
+    s[i] = x[i];
+    unsigned __int128 a = (unsigned __int128)(i + 1) << 100;
+    y[i] = (unsigned long long)(a / 7 >> 64);
+    if (x[i] > 3) {
+        __syncthreads();
+        x[i] = s[31 - i];
+    } else {
+        __syncthreads();
+        x[i] = s[31 - i] + 1;
+    }
+    x[i] = jnf(3, x[i]);
+    while (atomicCAS(m, 0, 1) != 0) {}
+    x[0] = x[0] * 0.5f + 1;
+    atomicExch(m, 0);
+}
+"""
+
+
+def test_all_that_keeps_a_kernel_from_being_tensors_is_said():
+    one = reactant.cuda.load(REFUSED, "k")
+    arguments = np.zeros(32, np.float32), np.zeros(1, np.int32), np.zeros(32, np.uint64)
+    said = one[1, 32].explain(*arguments)
+    expected = ["<source>:7: integers of 128 bits", "<source>:8: threads of a block meet at barriers in both branches",
+                "<source>:15: the function jnf has no tensor form", "<source>:16: threads wait in a loop"]
+    assert [line.strip().startswith(e) for line, e in zip(said.splitlines()[1:], expected, strict=True)] == [True] * 4
+    with pytest.raises(reactant.UnsupportedError, match="(?s)<source>:7.*also <source>:8.*also <source>:16"):
+        reactant.kernel(one, lower="tensor")[1, 32](*arguments)

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     launch = kernel[_sizes(options.grid), _sizes(options.block), 0, options.shared]
     given = launch.with_variables(tuple(arguments), {})
     if options.stage == "explain":
-        print(lowering_of(launch.way_in, launch.launch, given, options.target))
+        print(lowering_of(launch.way_in, launch.launch, given, options.target).explained())
         return 0
     with building():
         print(_text(record_of(launch.way_in, launch.launch, given), options.stage))

@@ -5,6 +5,7 @@ GPU of NVIDIA's, native code is the kernel itself, as PTX.
 """
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,13 +32,19 @@ class Lowering:
     """One launch as operations: `emit` takes the values of the record's parameters, in order, and gives the new
     contents of its written buffers, in order.
 
-    path: "tensor", "native" or "ptx". reasons: why not the other one, line by line.
+    path: "tensor", "native" or "ptx". reasons: why not the other one. all_reasons: looks for what else is in the way.
     """
 
     name: str
     path: str
     emit: Callable[[list[ir.Value]], list[ir.Value]]
     reasons: tuple[str, ...] = ()
+    all_reasons: Callable[[], tuple[str, ...]] | None = None
+
+    def explained(self) -> str:
+        """With all the reasons, where `reasons` has only the first."""
+        found = self.all_reasons() if self.all_reasons is not None else ()
+        return str(dataclasses.replace(self, reasons=found) if len(found) > 1 else self)
 
     def __str__(self) -> str:
         what = {"tensor": "raised to a tensor program", "native": "compiled for the CPU",
@@ -75,13 +82,15 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
         raised = tensors.raised(structured)
     except tensors.NotRaised as error:
         if path == "tensor":
+            others = "".join(f"\n  also {reason}" for reason in tensors.reasons(structured)[1:])
             raise UnsupportedError(f"The kernel '{record.name}' is no tensor program: {error.reason}."
                                    f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it "
-                                   f"{'runs as itself' if place == 'cuda' else 'is compiled for the CPU'}.") from None
-        line = f"{error.line}: " if error.line else ""
+                                   f"{'runs as itself' if place == 'cuda' else 'is compiled for the CPU'}."
+                                   f"{others}") from None
         if place not in ("cpu", "cuda"):
-            raise _only_on_cpu(record.name, place, f"it is no tensor program: {line}{error.reason}") from None
-        return unraised(record, reasons=(f"{line}{error.reason}",))
+            raise _only_on_cpu(record.name, place, f"it is no tensor program: {error.brief()}") from None
+        return dataclasses.replace(unraised(record, reasons=(error.brief(),)),
+                                   all_reasons=lambda: tensors.reasons(run_stages(record)))
     except (ValueError, LookupError, AssertionError, TypeError) as error:
         if path == "tensor" or isinstance(error, ReactantError) or place not in ("cpu", "cuda"):
             raise

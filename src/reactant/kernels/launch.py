@@ -118,7 +118,7 @@ class Configured:
     def explain(self, *arguments: Any, **variables: Any) -> str:
         """Whether the launch is a tensor program or native code, and why."""
         from reactant.kernels import inspection
-        return str(inspection.lowering_of(self.way_in, self.launch, self.with_variables(arguments, variables)))
+        return inspection.lowering_of(self.way_in, self.launch, self.with_variables(arguments, variables)).explained()
 
     def with_variables(self, arguments: tuple, given: dict[str, Any]) -> tuple:
         """The arguments, and the memories of the module's variables after them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -16,6 +17,8 @@ import numpy as np
 
 from reactant.errors import ReactantError
 from reactant.kernels.llvm_types import BYTES_OF_FLOAT, POINTER, VOID, Type
+
+_HEADERS = str(Path(__file__).parent / "headers")
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<bytes>c"(?:[^"])*") | (?P<name>[%@!\#$](?:"[^"]*"|[-a-zA-Z$._0-9]+)) | (?P<string>"[^"]*")
@@ -77,7 +80,7 @@ class Module:
     structs: dict[str, Type]
 
     def place(self, reference: str | None) -> tuple[str, int, int] | None:
-        """(file, line, column) of a !DILocation."""
+        """(file, line, column) of a !DILocation; of the call, for what our own headers define."""
         text = self.metadata.get(reference or "")
         if not text:
             return None
@@ -95,7 +98,8 @@ class Module:
                     path = name[1]
                     if directory and directory[1] and not path.startswith(("/", "<")):
                         path = f"{directory[1]}/{path}"
-                    return path, line, column
+                    caller = re.search(r"inlinedAt: (!\d+)", text) if path.startswith(_HEADERS) else None
+                    return self.place(caller[1]) if caller else (path, line, column)
             scope, seen = re.search(r"scope: (!\d+)", inner), seen + 1
         return None
 

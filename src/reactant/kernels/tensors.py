@@ -30,15 +30,20 @@ from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Refused, dtype_of_type, of_lanes
 
 ATTEMPTS = 40
+MOST_REASONS = 12
 Dim3 = tuple[int, int, int]
 
 
 class NotRaised(ReactantError, NotImplementedError):
     """A kernel is no tensor program: `reason`, and `line` ("file:line") of what it is about."""
 
-    def __init__(self, reason: str, line: str = ""):
+    def __init__(self, reason: str, line: str = "", op: ir.Operation | None = None):
         super().__init__(f"The kernel cannot be raised to tensors: {reason}.{f' At {line}.' if line else ''}")
-        self.reason, self.line = reason, line
+        self.reason, self.line, self.op = reason, line, op
+
+    def brief(self) -> str:
+        """The line and the reason."""
+        return f"{self.line}: {self.reason}" if self.line else self.reason
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,30 @@ class Raised:
     notes: tuple[tuple[str, str], ...] = ()
 
 
-def raised(module: ir.Module, name: str = "main") -> Raised:
+def reasons(module: ir.Module) -> tuple[str, ...]:
+    """All that keeps a kernel from being a tensor program: what is refused, then what else is without that."""
+    found: list[str] = []
+    skipped: list[ir.Operation] = []
+    for _ in range(MOST_REASONS):
+        try:
+            raised(module, skipped=skipped)
+        except NotRaised as refused:
+            if refused.brief() not in found:
+                found.append(refused.brief())
+            if refused.op is None or any(refused.op == op for op in skipped):
+                break
+            skipped.append(refused.op)
+        except Exception:       # of what was left out, no program can be made
+            break
+        else:
+            break
+    return tuple(found)
+
+
+def raised(module: ir.Module, name: str = "main", skipped: Sequence[ir.Operation] = ()) -> Raised:
     """The kernel of a module in structured form as one StableHLO function `name` in a module of its own.
 
+    skipped: operations that are left out (`reasons`).
     Errors: `NotRaised`; `OutOfBounds` for an access that the launch certainly makes outside a buffer."""
     with building():
         parameters = parameters_of(module)
@@ -84,7 +110,7 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
             try:
                 with ir.InsertionPoint(block):
                     finals = run(module, list(block.arguments), radices, notes, block_size,
-                                 fills_warps=whole is not None and block_size != whole)
+                                 fills_warps=whole is not None and block_size != whole, skipped=skipped)
                     ops.create("func.return", [], finals)
             except Split as split:
                 function.erase()
@@ -97,7 +123,8 @@ def raised(module: ir.Module, name: str = "main") -> Raised:
                     block_size, radices = whole, _blocks_apart(module, whole)
                     notes.clear()
                     continue
-                raise NotRaised(refused.reason, line_of(refused.op) if refused.op is not None else "") from None
+                raise NotRaised(refused.reason, line_of(refused.op) if refused.op is not None else "",
+                                refused.op) from None
             except BaseException:
                 function.erase()
                 raise
@@ -161,7 +188,8 @@ def _written(op: ir.Operation) -> set[ir.Value]:
 
 
 def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list[int]],
-        notes: list[tuple[str, str]], block: Dim3, fills_warps: bool = False) -> list[ir.Value]:
+        notes: list[tuple[str, str]], block: Dim3, fills_warps: bool = False,
+        skipped: Sequence[ir.Operation] = ()) -> list[ir.Value]:
     """Emit the kernel for operands (tensors as `parameters_of` has them); the new contents of written buffers.
 
     block: that of the launch, or one with more threads in x, which then do nothing. fills_warps: whether one with more
@@ -172,7 +200,7 @@ def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list
     if 0 in grid or 0 in launched:
         return [v for v, p in zip(operands, parameters, strict=True) if p.written]
     machine = Machine(grid, block, radices, tables=_tables(module), notes=notes,
-                      meets=contains(function, ("gpu.shuffle", "func.call")), fills_warps=fills_warps)
+                      meets=contains(function, ("gpu.shuffle", "func.call")), fills_warps=fills_warps, skipped=skipped)
     body = function.regions[0].blocks[0]
     buffers: list[Memory] = []
     for argument, value, parameter in zip(body.arguments, operands, parameters, strict=True):

@@ -53,6 +53,10 @@ extern "C" __device__ __attribute__((const)) double __rt_jn(int, double) __asm__
 extern "C" __device__ __attribute__((const)) double __rt_yn(int, double) __asm__("yn");
 __RT_DEVICE double jn(int n, double x) { return __rt_jn(n, x); }
 __RT_DEVICE double yn(int n, double x) { return __rt_yn(n, x); }
+extern "C" __device__ __attribute__((const)) float __rt_jnf(int, float) __asm__("jnf");
+extern "C" __device__ __attribute__((const)) float __rt_ynf(int, float) __asm__("ynf");
+__RT_DEVICE float jnf(int n, float x) { return __rt_jnf(n, x); }
+__RT_DEVICE float ynf(int n, float x) { return __rt_ynf(n, x); }
 extern "C" __device__ double __rt_frexp(double, int *) __asm__("frexp");
 extern "C" __device__ float __rt_frexpf(float, int *) __asm__("frexpf");
 __RT_DEVICE double frexp(double x, int *e) { return __rt_frexp(x, e); }

@@ -28,6 +28,7 @@ from reactant.kernels.lockstep.forms import (
     Division,
     Domain,
     Form,
+    Run,
     Span,
     at_domain,
     axes_of,
@@ -81,6 +82,14 @@ def _require_tensors(op: ir.Operation, operands: list[Any], domain: Domain) -> N
                 raise Refused(f"integers of {x.width} bits have no tensors", op)
 
 
+def _anything(type_: ir.Type) -> Value:
+    """Some value of a type, of which nothing is known."""
+    wide = isinstance(type_, ir.IntegerType) and type_.width > 64
+    dtype = np.dtype(np.int64) if wide else dtype_of_type(type_)
+    lanes = Lanes(ops.constant(np.zeros((), dtype)))
+    return Integer(of_atom(Run(lanes, None)), type_.width) if wide else of_lanes(lanes, type_)
+
+
 @dataclass
 class Machine:
     """One run: the launch, its axes, what each SSA value is, and the memory."""
@@ -97,6 +106,8 @@ class Machine:
     meets: bool = False
     fills_warps: bool = False
     """Whether a block that does not divide into warps is to be run again as a longer one."""
+    skipped: Sequence[ir.Operation] = ()
+    """Operations that were refused, left out to find what else would be."""
 
     def __post_init__(self) -> None:
         self.axes: list[Axis] = []
@@ -215,6 +226,10 @@ class Machine:
 
     def run(self, op: ir.Operation, context: Context) -> None:
         """Run one op of the structured form."""
+        if self.skipped and any(op == other for other in self.skipped):
+            for result in op.results:
+                self.values[result] = _anything(result.type)
+            return
         try:
             with op.location:
                 found = self._result(op, context)
