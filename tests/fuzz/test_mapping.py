@@ -121,7 +121,9 @@ def agree(r: random.Random, function: Callable, case: Case, source: str, toleran
         mapped = reactant.vmap(mapped, in_axes=axes, out_axes=out_axes, **options)
     text = f"\n{source}\nsizes {case.sizes} in {case.axes} out {[out for out, _ in outs]} {options}"
     try:
-        found = mapped({"all": theirs[1:]}, theirs[0]) if tree else mapped(*theirs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)     # NumPy's, of constants
+            found = mapped({"all": theirs[1:]}, theirs[0]) if tree else mapped(*theirs)
     except REFUSALS:
         return "refused"
     except Exception as error:
