@@ -59,8 +59,10 @@ float64 512 and 862; log_softmax 285 and 316, 556 and 647), on all threads from 
 LEAST_SPREAD = 1 << 18
 """Up to this XLA is as slow (262,144 elements in rows of 128: 149 us and 114, float64 211 and 220);"""
 SHORT_ROWS, LEAST_SPREAD_SHORT, LOST_BY_SHORT = 32, 1 << 16, 3
-"""the same of short rows, whose last vectors are not full (262,144 in rows of 10: 179 us and 370), and how many times as much is
-lost there (log_softmax of a million float64 in rows of 10: 736 us and 1414, though the logarithms gain 300)."""
+"""the same of short rows, whose last vectors are not full (262,144 in rows of 10: 179 us and 370), and how many times
+as much is lost there (log_softmax of a million float64 in rows of 10: 736 us and 1414, though logarithms gain 300);"""
+LEAST_SPREAD_RAGGED = 1 << 13
+"""of float32 in rows of 9 to 31 that are not full vectors of 8 (32,768 in rows of 10: 57 us and 77, 20: 50 and 65)."""
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
 PRODUCT = "stablehlo.dot_general"
@@ -106,11 +108,12 @@ def _spread(ops: Sequence[ir.Operation]) -> tuple[tuple[int, ...], float]:
         result = shape_of(op.results[0]) if len(op.results) else ()
         if op.name == "stablehlo.reduce" and op.operands[0] in exponentials:
             given = shape_of(op.operands[0])
-            short = size(given) < SHORT_ROWS * size(result)
-            if size(given) > (LEAST_SPREAD_SHORT if short else LEAST_SPREAD) \
-                    and len(given) - 1 in attr.decode(op.attributes["dimensions"]):
-                each = LOST_BY_SPREADING.get(dtype_of(op.operands[0]).itemsize, 0)
-                shape, lost = given, size(given) * each * (LOST_BY_SHORT if short else 1)
+            row, itemsize = size(given) // max(size(result), 1), dtype_of(op.operands[0]).itemsize
+            ragged = itemsize == 4 and row > 8 and row % 8 != 0
+            least = LEAST_SPREAD if row >= SHORT_ROWS else LEAST_SPREAD_RAGGED if ragged else LEAST_SPREAD_SHORT
+            if size(given) > least and len(given) - 1 in attr.decode(op.attributes["dimensions"]):
+                each = LOST_BY_SPREADING.get(itemsize, 0)
+                shape, lost = given, size(given) * each * (LOST_BY_SHORT if row < SHORT_ROWS else 1)
         elif op.name == "stablehlo.broadcast_in_dim" and result == shape \
                 and 1 < size(shape_of(op.operands[0])) < size(result):
             return shape, lost
