@@ -7,58 +7,89 @@ blocks that are one operation of XLA's, stencils, gathers that keep loops from b
 """
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cache
 
 from jaxlib.mlir import ir
 
 from reactant.ir import modules
-from reactant.kernels.dry_run import counts_of
-from reactant.kernels.record import Buffer, KernelRecord
-from reactant.kernels.tensor_costs import tensor_seconds
+from reactant.kernels import tensor_costs
+from reactant.kernels.dry_run import Counts, counts_of
+from reactant.kernels.record import KernelRecord
 from reactant.rewrite import RuleSet, registry
 
 RATES = {
-    "arithmetic": 0.024, "load": 0.012, "load far": 0.12, "store": 0.03, "store far": 0.4, "division": 0.05,
-    "function": 0.4, "shuffle": 1.0, "vote": 35.0, "barrier": 0.007, "atomic": 7.0,
-    "arithmetic beside": 0.03, "load beside": 0.02, "division beside": 0.45, "function beside": 11.0,
-    "arithmetic alone": 0.011, "load alone": 0.2, "load far alone": 0.1, "store alone": 0.12, "store far alone": 0.6,
-    "division alone": 0.23, "function alone": 4.3, "atomic alone": 4.4,
-    "arithmetic apart": 0.02, "load apart": 0.01, "load far apart": 0.04, "store apart": 0.03, "store far apart": 0.06,
-    "division apart": 2.3, "function apart": 4.3, "atomic apart": 4.4,
-    "block": 1.8, "written": 0.13, "launch": 10_000.0,
+    "arithmetic": 0.097, "load": 0.014, "load far": 0.27, "store": 0.036, "store far": 0.24, "division": 0.049,
+    "function": 0.41, "shuffle": 1.0, "vote": 35.0, "barrier": 0.0069, "atomic": 13.0,
+    "arithmetic beside": 0.026, "load beside": 0.023, "division beside": 0.27, "function beside": 0.57,
+    "arithmetic alone": 0.01, "load alone": 0.15, "load far alone": 0.11, "store alone": 0.21, "store far alone": 0.61,
+    "division alone": 0.29, "function alone": 13.0, "atomic alone": 4.4,
+    "arithmetic apart": 0.051, "load apart": 0.038, "load far apart": 0.056, "store apart": 0.1, "store far apart": 0.2,
+    "division apart": 5.5, "function apart": 4.3, "atomic apart": 4.4,
+    "branch": 1.8, "quotient": 2.0, "quotient by constant": 0.22,
+    "block": 1.9, "written": 0.064, "launch": 1_900.0,
 }
 """Nanoseconds for one of each kind (of `dry_run`) on two cores; "written": a byte of the arrays that are written, which
-are copied. "beside" what LLVM does not make vectors of, see `SCALAR`. Fitted to the kernels that those of
-`tensor_costs` were; nine estimates in ten are within a factor 3."""
+are copied. "beside" what LLVM does not make vectors of, see `SCALAR`. Fitted with the rates of `tensor_costs`; half of
+the estimates are within a factor 1.5, nine in ten within 4."""
 SCALAR = 0.03
 """Accesses of scattered places, for one arithmetic operation, from which a loop over threads is no vector code."""
 LANES = 8
 CORES = 2
-MARGIN = 1.05
+MARGIN = 1.2
 """Native code has to be this much faster: it is a wall to fusion."""
-LEAST = 1e-4
+LEAST = 1.5e-5
 """Seconds below which nothing is worth a wall."""
+SURE = 0.5
+"""Of the time of native code, from which on a tensor program is the choice before it is simplified."""
 MOST_RAISED = 16_000
 MOST_OPERATIONS = 3000
 """Tensor programs with more operations take too long to compile: as they are raised, and simplified."""
 ROUNDS = 8
 
 
-def reason_for_native(record: KernelRecord, structured: ir.Module, raised: ir.Module) -> str | None:
-    """Why native code is the better choice; None where the tensor program is."""
+@dataclass(frozen=True)
+class Estimate:
+    """What both paths do for a launch. always: why it is native code in any case."""
+
+    record: KernelRecord
+    native: dict[str, float]
+    tensor: dict[str, float]
+    always: str | None = None
+
+    def reason_for_native(self, given: tuple[bool, ...] | None = None) -> str | None:
+        """Why native code is the better choice; None where the tensor program is. given: which memories hold arguments
+        of the program, which are copied before native code writes into them; all, where left out."""
+        if self.always:
+            return self.always
+        tensor, native = tensor_costs.seconds_of(self.tensor), seconds_of(self.native_with_copies(given))
+        if tensor <= max(MARGIN * native, LEAST):
+            return None
+        return f"estimated at {1e3 * tensor:.3g} ms as a tensor program, {1e3 * native:.3g} ms natively"
+
+    def native_with_copies(self, given: tuple[bool, ...] | None) -> dict[str, float]:
+        """The work of native code."""
+        copied = sum(b.elements * b.dtype.itemsize for k, b in enumerate(self.record.buffers)
+                     if b.written and (given is None or k >= len(given) or given[k]))
+        return {**self.native, "written": copied}
+
+
+def estimate(record: KernelRecord, structured: ir.Module, raised: ir.Module) -> Estimate:
+    """Of both paths, the tensor program simplified where that may decide."""
+    counts = counts_of(record, structured)
+    found = Estimate(record, native_work(record, counts), {})
     operations = modules.size(raised)
     if operations > MOST_RAISED:
-        return f"as a tensor program it would have {operations} operations"
-    native = native_seconds(record, structured)
-    if operations <= MOST_OPERATIONS and tensor_seconds(raised) <= max(MARGIN * native / 2, LEAST):
-        return None     # and it is to become simpler yet
+        return replace(found, always=f"as a tensor program it would have {operations} operations")
+    if operations <= MOST_OPERATIONS:
+        work = tensor_costs.tensor_work(raised, counts.turns)
+        if tensor_costs.seconds_of(work) <= SURE * max(MARGIN * seconds_of(found.native), LEAST):
+            return replace(found, tensor=work)
     simple = simplified(raised)
-    operations, tensor = modules.size(simple), tensor_seconds(simple)
+    operations = modules.size(simple)
     if operations > MOST_OPERATIONS:
-        return f"as a tensor program it would have {operations} operations"
-    if tensor <= max(MARGIN * native, LEAST):
-        return None
-    return f"estimated at {1e3 * tensor:.3g} ms as a tensor program, {1e3 * native:.3g} ms natively"
+        return replace(found, always=f"as a tensor program it would have {operations} operations")
+    return replace(found, tensor=tensor_costs.tensor_work(simple, counts.turns))
 
 
 @cache
@@ -78,19 +109,23 @@ def simplified(module: ir.Module) -> ir.Module:
     return made
 
 
-def native_seconds(record: KernelRecord, structured: ir.Module) -> float:
-    """An estimate for the kernel: what a thread executes, vectors of threads where LLVM makes them."""
-    counts = counts_of(record, structured)
+def seconds_of(work: dict[str, float]) -> float:
+    """What work of kinds of `RATES` takes; in loops that have no rate of their own, what it takes elsewhere."""
+    return 1e-9 * sum(RATES[kind if kind in RATES else kind.rsplit(" ", 1)[0]] * count for kind, count in work.items())
+
+
+def native_work(record: KernelRecord, counts: Counts) -> dict[str, float]:
+    """How much of each kind (of `RATES`) a launch is, without the copies of what it writes into: vectors of threads
+    where LLVM makes them."""
     scattered = sum(counts.get(kind, 0) for kind in ("load far", "store far", "atomic"))
     beside = scattered > 0 and scattered >= SCALAR * counts.get("arithmetic", 0)
     filled = counts.lanes / (LANES * -(-counts.lanes // LANES)) if counts.lanes > 1 else 1.0
     blocks = record.threads / max(1, record.block[0] * record.block[1] * record.block[2])
-    total = 0.0
+    scale = record.threads * CORES / min(CORES, blocks)
+    work: dict[str, float] = {"block": blocks, "launch": 1}
     for kind, count in counts.items():
         together = not kind.endswith((" alone", " apart"))
         if beside and f"{kind} beside" in RATES:
             kind += " beside"
-        total += RATES[kind] * count / (filled if together else 1.0)
-    written = sum(p.elements * p.dtype.itemsize for p in record.parameters if isinstance(p, Buffer) and p.written)
-    return 1e-9 * (total * record.threads * CORES / min(CORES, blocks) + RATES["block"] * blocks
-                   + RATES["written"] * written + RATES["launch"])
+        work[kind] = scale * count / (filled if together else 1.0)
+    return work

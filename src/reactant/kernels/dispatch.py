@@ -40,6 +40,9 @@ class Lowering:
     emit: Callable[[list[ir.Value]], list[ir.Value]]
     reasons: tuple[str, ...] = ()
     all_reasons: Callable[[], tuple[str, ...]] | None = None
+    chosen: Callable[[tuple[bool, ...] | None], Lowering] | None = None
+    """Where costs decide: what they say if these of the memories hold arguments of the program, which native code
+    writes into copies of."""
 
     def explained(self) -> str:
         """With all the reasons, where `reasons` has only the first."""
@@ -96,11 +99,25 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
             raise
         return unraised(record, reasons=(f"raising it failed: {type(error).__name__}: {error}",))
     if path == "auto" and not differentiated and place == "cpu":
-        with building():
-            reason = costs.reason_for_native(record, structured, raised.module)
-        if reason is not None:
-            return _native(record, structured, (reason,), _tensor(record, raised).emit)
+        return _estimated(record, structured, raised)
     return _tensor(record, raised)
+
+
+def _estimated(record: KernelRecord, structured: ir.Module, raised: tensors.Raised) -> Lowering:
+    """What the cost model says; native code is compiled once, when a launch takes it."""
+    with building():
+        estimate = costs.estimate(record, structured, raised.module)
+    tensor = _tensor(record, raised)
+    compiled: list[Lowering] = []
+
+    def chosen(given: tuple[bool, ...] | None) -> Lowering:
+        reason = estimate.reason_for_native(given)
+        if reason is None:
+            return dataclasses.replace(tensor, chosen=chosen)
+        if not compiled:
+            compiled.append(_native(record, structured, (reason,), tensor.emit))
+        return dataclasses.replace(compiled[0], reasons=(reason,), chosen=chosen)
+    return chosen(None)
 
 
 def place_of(target: str | None = None) -> str:
@@ -170,7 +187,20 @@ def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...],
     NATIVE_CALLS[compiled.target] = _no_derivative(record, reasons)
     if form is not None:
         NATIVE_FORMS[compiled.target] = form
-    return Lowering(record.name, "native", lambda values: compiled.custom_call(values), reasons)
+
+    def emit(values: list[ir.Value]) -> list[ir.Value]:
+        return compiled.custom_call(values, kept={k for k, v in enumerate(values) if is_argument(v)})
+    return Lowering(record.name, "native", emit, reasons)
+
+
+def is_argument(value: ir.Value) -> bool:
+    """Whether it is an argument of the program, as it is or in another shape."""
+    made = value.owner
+    while not isinstance(made, ir.Block):
+        if made.operation.name not in ("stablehlo.reshape", "stablehlo.bitcast_convert"):
+            return False
+        made = made.operation.operands[0].owner
+    return bool(made.owner.operation.name == "func.func")
 
 
 def _no_derivative(record: KernelRecord, reasons: tuple[str, ...]) -> str:

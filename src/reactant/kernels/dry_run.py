@@ -1,21 +1,26 @@
 """What a thread of a launch executes: a few of them are run on what is known (indices, sizes, constants).
 
-Memory and floats are unknown. A branch that they decide is taken half; a loop that they decide turns `UNKNOWN_TURNS`
-times. Every number is known for two neighbours among the threads, which tells what lanes of a vector load together.
+Memory and floats are unknown. A loop that they decide turns as often as the arrays that it goes through have numbers
+for each thread, or `UNKNOWN_TURNS` times; of a branch that they decide, vectors compute both sides, other code half.
+Every number is known for two neighbours among the threads, which tells what lanes of a vector load together.
 """
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.kernels.form import kernel_of
-from reactant.kernels.record import KernelRecord
+from reactant.kernels.record import Buffer, KernelRecord
 
-UNKNOWN_TURNS = 64
+UNKNOWN_TURNS = 16
+LONGEST_GUESS = 64
+DIVERGENT = 3
+"""Turns of the longest thread over those of the average one."""
 EXACT = 8
 """Turns of a loop that are run; the rest is taken to be like them."""
 SHORT = 16
@@ -39,6 +44,11 @@ class Counts(defaultdict[str, float]):
         super().__init__(float)
         self.lanes = lanes
         """Threads that the innermost loop runs over."""
+        self.turns: float | None = None
+        """Of the longest loop that threads go through as often as they like, until the last one is done."""
+
+    def seen(self, turns: float) -> None:
+        self.turns = max(turns, self.turns or 0.0)
 
 
 @dataclass(slots=True)
@@ -70,7 +80,9 @@ _FREE = {"arith.constant", "scf.yield", "scf.condition", "func.return", "gpu.thr
          "arith.bitcast"}
 _EVEN = {"arith.constant", "gpu.thread_id", "gpu.block_id", "arith.addi", "arith.subi", "arith.muli",
          "arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"}
-_DIVISIONS = {"arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "math.sqrt", "arith.remf"}
+_DIVISIONS = {"arith.divf", "math.sqrt"}
+_QUOTIENTS = {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui"}
+_VARYING = {"gpu.shuffle", "func.call", "memref.alloca", "memref.atomic_rmw", "memref.generic_atomic_rmw"}
 
 
 def kind_of(op: ir.Operation) -> str:
@@ -86,9 +98,24 @@ def kind_of(op: ir.Operation) -> str:
             "barrier" if callee.startswith("reactant.barrier") else "vote"
     if name in _DIVISIONS:
         return "division"
+    if name in _QUOTIENTS:
+        return quotient_kind(op)
+    if name == "arith.remf":
+        return "function"
     if name.startswith("math.") and name not in _CHEAP:
         return "function"
     return "arithmetic"
+
+
+def quotient_kind(op: ir.Operation) -> str:
+    """Integers are divided by powers of two as fast as they are added, by other constants as fast as multiplied."""
+    divisor = op.operands[1]
+    made = None if isinstance(divisor.owner, ir.Block) else divisor.owner
+    if made is None or made.name != "arith.constant":
+        return "quotient"
+    number = made.attributes["value"]
+    power = isinstance(number, ir.IntegerAttr) and number.value > 0 and not number.value & (number.value - 1)
+    return "arithmetic" if power else "quotient by constant"
 
 
 class Reader:
@@ -99,8 +126,7 @@ class Reader:
         self.plain: set[int] = set()
         """Values that the compiler sees to grow evenly from thread to thread."""
         block = function.regions[0].blocks[0]
-        for argument in block.arguments:
-            self.slot(argument)
+        self.arguments = [self.slot(argument) for argument in block.arguments]
         self.steps = self.block(block)
 
     def slot(self, value: ir.Value) -> int:
@@ -139,6 +165,25 @@ class Reader:
         made.meets = made.kind in ("barrier", "shuffle", "vote") \
             or any(s.meets for _, body in made.regions for s in body)
         return made
+
+
+def same_for_threads(reader: Reader, along: int) -> set[int]:
+    """Values that threads along a dimension of the block have in common: the compiler takes them out of the loop."""
+    same = set(reader.arguments)
+
+    def look(steps: tuple[Step, ...]) -> None:
+        for step in steps:
+            alike = all(o in same for o in step.operands)
+            if step.name == "gpu.thread_id":
+                alike = step.extra != along
+            for arguments, body in step.regions:
+                if step.name == "scf.for" and all(o in same for o in step.operands[:3]):
+                    same.add(arguments[0])
+                look(body)
+            if alike and not step.regions and step.name not in _VARYING:
+                same.update(step.results)
+    look(reader.steps)
+    return same
 
 
 def _bits(kind: ir.Type) -> int:
@@ -197,8 +242,11 @@ def _result(step: Step, operands: list[int]) -> int | None:
 class Run:
     """Two neighbouring threads, the control flow of the first."""
 
-    def __init__(self, reader: Reader, places: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]) -> None:
+    def __init__(self, reader: Reader, places: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...],
+                 same: AbstractSet[int] = frozenset(), held: dict[int, float] | None = None, lanes: int = 1) -> None:
         self.reader, self.places = reader, places       # (thread, block) of each
+        self.same, self.held = same, held or {}         # values of all threads; numbers of an array for each thread
+        self.lanes = lanes
         self.values: list[Pair] = [None] * len(reader.slots)
         self.counts = Counts()
         self.left = BUDGET
@@ -218,6 +266,8 @@ class Run:
             getattr(self, step.name.replace(".", "_"), self.unknown)(step, weight, where)
             return
         kind = step.kind
+        if kind and not where and step.results and all(r in self.same for r in step.results):
+            kind = ""
         if kind in ("load", "store"):
             index = self.values[step.operands[-1]]
             near = step.extra and (index is None or 0 <= index[1] - index[0] <= 1)
@@ -266,8 +316,10 @@ class Run:
             if number < len(step.regions):
                 self.bind(step.results, self.block(step.regions[number][1], weight, where))
             return
+        if where or step.meets:
+            self.counts["branch"] += weight
         for _, body in step.regions:
-            self.block(body, weight / 2, where)
+            self.block(body, weight / 2 if where or step.meets else weight, where)
         self.forget(step.results)
 
     def unknown(self, step: Step, weight: float, where: str) -> None:
@@ -282,13 +334,19 @@ class Run:
         self.bind(tuple(carried), tuple(self.values[o] for o in step.operands[3:]))
         if len(bounds) < 3 or not bounds[2][0]:
             self.forget((counter, *carried))
-            self.block(body, weight * UNKNOWN_TURNS, where if step.meets else " apart")
+            together = all(o in self.same for o in step.operands[:3])
+            turns = self.guessed(counter, body, self.lanes if together else 1)
+            self.counts.seen(turns * DIVERGENT)
+            self.block(body, weight * turns, where if step.meets else " apart")
             self.forget(step.results)
             return
         (low, other_low), (high, _), (by, _) = bounds
         turns = max(0, -(-(high - low) // by))
+        if not all(o in self.same for o in step.operands[:3]):
+            self.counts.seen(turns)
         branches = any(inner.name == "scf.if" for inner in body)
-        where = where if step.meets or turns <= SHORT and not branches or where == " apart" else " alone"
+        written_out = turns <= SHORT and not branches and all(o in self.same for o in step.operands[:3])
+        where = where if step.meets or written_out or turns <= 1 or where == " apart" else " alone"
         exact = turns <= EXACT or turns <= 4 * EXACT and step.meets
         chosen = range(turns) if exact else sorted({0, turns // 3, 2 * turns // 3, turns - 1})
         if self.left < 0:
@@ -304,6 +362,23 @@ class Run:
         else:
             self.forget(step.results)
 
+    def guessed(self, counter: int, body: tuple[Step, ...], sharing: int) -> float:
+        """Turns of a loop between numbers that are loaded, as over the rows of a sparse matrix: all threads together,
+        `sharing` of which go the same way, go once through the arrays that it indexes."""
+        grown, most = {counter}, 0.0
+
+        def look(steps: tuple[Step, ...]) -> None:
+            nonlocal most
+            for step in steps:
+                if step.name.startswith("arith.") and any(o in grown for o in step.operands):
+                    grown.update(step.results)
+                elif step.kind == "load" and step.operands[-1] in grown:
+                    most = max(most, sharing * self.held.get(step.operands[0], 0.0))
+                for _, inner in step.regions:
+                    look(inner)
+        look(body)
+        return min(max(most, 1.0), LONGEST_GUESS) if most else UNKNOWN_TURNS
+
     def scf_while(self, step: Step, weight: float, where: str) -> None:
         (before, first), (after, second) = step.regions
         self.bind(before, tuple(self.values[o] for o in step.operands))
@@ -316,9 +391,11 @@ class Run:
         while True:
             condition, *handed = self.block(first, weight, inside)
             if condition is None or self.left < 0:
+                self.counts.seen(UNKNOWN_TURNS * DIVERGENT)
                 self.rest(step, weight * UNKNOWN_TURNS, where if step.meets else " apart")
                 return
             if not condition[0]:
+                self.counts.seen(turn)
                 self.bind(step.results, tuple(handed))
                 return
             sides = [v for o in compared.operands if (v := self.values[o]) is not None] if compared is not None else []
@@ -328,6 +405,7 @@ class Run:
             if turn > 2 * EXACT and len(distances) > 2 and distances[-1] - distances[-2] == distances[1] - distances[0]:
                 change = distances[-1] - distances[-2]
                 left = -distances[-1] / change if change and distances[-1] * change < 0 else UNKNOWN_TURNS
+                self.counts.seen(turn + left)
                 self.rest(step, weight * left, inside)
                 return
             self.bind(after, tuple(handed))
@@ -353,13 +431,19 @@ def counts_of(record: KernelRecord, structured: ir.Module) -> Counts:
 def _counts(record: KernelRecord, reader: Reader, along: int) -> Counts:
     total = Counts(record.block[along])
     threads = record.block[0] * record.block[1] * record.block[2]
+    same = same_for_threads(reader, along)
+    held = {slot: p.elements / record.threads for slot, p in zip(reader.arguments, record.parameters, strict=False)
+            if isinstance(p, Buffer)}
     for among_blocks, in_block in SAMPLES:
         block = _place(int(among_blocks * record.grid[0] * record.grid[1] * record.grid[2]), record.grid)
         first = list(_place(int(in_block * threads), record.block))
         first[along] = max(min(first[along], record.block[along] - 2), 0)
         second = [n + (d == along and record.block[d] > 1) for d, n in enumerate(first)]
-        for kind, number in Run(reader, ((tuple(first), block), (tuple(second), block))).counts.items():
+        found = Run(reader, ((tuple(first), block), (tuple(second), block)), same, held, threads).counts
+        for kind, number in found.items():
             total[kind] += number / len(SAMPLES)
+        if found.turns is not None:
+            total.seen(found.turns)
     return total
 
 

@@ -137,9 +137,12 @@ def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Any:
     with source_map.location():
         binding = bind(given, parameter_names(way_in))
         result = with_result(way_in, binding)
+        held = [m.read() for m in binding.memories]
         record, lowering = lowered(way_in, launch, binding)
+        if lowering.chosen is not None:
+            lowering = lowering.chosen(tuple(dispatch.is_argument(v) for v in held))
         current_trace().remarks.append(str(lowering))
-        values = [*(m.read() for m in binding.memories), *binding.values]
+        values = [*held, *binding.values]
         written = [m for m, b in zip(binding.memories, record.buffers, strict=True) if b.written]
         for memory in written:
             memory.tensor.require_writeable()

@@ -5,12 +5,13 @@ Elementwise work is fused and costs little; where rows are short (`NARROW`), the
 several times as much. What is moved to other places (transposed, gathered, joined) is memory traffic. Loops that native
 code takes (`loopnests`) cost what they compute; the others pay for every operation of every turn.
 
-The rates were fitted to the times of 69 launches of 0.1 ms and more (`benchmarks/kernels.py`, kernels of the CUDA
-samples, Rodinia and Parboil; two cores, jax 0.10.2): half of the estimates are within a factor 1.6, nine in ten
-within 3.
+The rates were fitted, with those of native code (`costs`), to the better path of one half of the programs of
+`benchmarks/kernel_choice.py` (91 sizes of them; two cores, jax 0.10.2), pulled to what single operations were measured
+at. On the other half, half of the estimates are within a factor 1.6.
 """
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 
 from jaxlib.mlir import ir
@@ -18,20 +19,23 @@ from jaxlib.mlir import ir
 from reactant.ir import modules
 from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_of, size
+from reactant.kernels.dry_run import DIVERGENT, UNKNOWN_TURNS
 from reactant.loopnests.supported import compiles, product_extents
 
 RATES = {
-    "elementwise": 0.01, "broadcast": 0.007, "convert": 0.02, "slice": 0.02, "joined": 0.045, "reverse": 0.05,
-    "division": 0.05, "function": 0.24, "reduce": 0.03, "transpose": 0.33, "gather": 0.27, "scatter": 0.8,
-    "update": 0.37, "window": 1.0, "sort": 20.0, "dot": 0.013, "narrow dot": 0.25, "dot moved": 0.43, "line": 6.0,
-    "elementwise narrow": 0.1, "broadcast narrow": 0.014, "slice narrow": 0.1, "joined narrow": 0.39,
-    "division narrow": 0.12, "reduce narrow": 0.075,
-    "elementwise native": 0.003, "broadcast native": 0.0034, "convert native": 0.006, "slice native": 0.005,
-    "joined native": 0.07, "reverse native": 0.1, "division native": 0.05, "function native": 0.19,
-    "reduce native": 0.027, "transpose native": 0.11, "gather native": 0.02, "scatter native": 0.34,
-    "update native": 0.4, "op native": 0.6, "turn native": 12.0,
-    "op loop": 200.0, "turn loop": 1000.0,
-    "result": 0.09, "op": 3000.0, "fused op": 250.0, "launch": 10_000.0,
+    "elementwise": 0.0098, "broadcast": 0.0062, "convert": 0.02, "slice": 0.017, "joined": 0.046, "reverse": 0.05,
+    "division": 0.044, "function": 0.23, "reduce": 0.03, "transpose": 0.34, "gather": 0.31, "gather moved": 0.2,
+    "scatter": 0.7, "quotient": 3.1, "quotient by constant": 0.47,
+    "update": 0.36, "window": 1.0, "sort": 20.0, "dot": 0.013, "narrow dot": 0.15, "dot moved": 0.36, "line": 6.7,
+    "elementwise narrow": 0.11, "broadcast narrow": 0.013, "slice narrow": 0.38, "joined narrow": 0.47,
+    "division narrow": 0.15, "reduce narrow": 0.068,
+    "elementwise native": 0.0035, "broadcast native": 0.0034, "convert native": 0.0064, "slice native": 0.005,
+    "joined native": 0.24, "reverse native": 0.1, "division native": 0.047, "function native": 0.18,
+    "reduce native": 0.026, "transpose native": 0.11, "gather native": 0.14, "gather moved native": 0.05,
+    "scatter native": 0.34,
+    "update native": 0.4, "op native": 0.37, "turn native": 7.4,
+    "op loop": 200.0, "turn loop": 1_000.0,
+    "result": 0.042, "op": 1_600.0, "fused op": 290.0, "launch": 1_400.0,
 }
 """Nanoseconds for one of each kind; "result": a byte of the results. Kinds end in " native" in loops that native code
 takes, in " loop" in others (there, work that is not listed costs what it does outside)."""
@@ -49,36 +53,51 @@ COLUMN = 4
 """Numbers of a row up to which every one is a cache line of its own in a larger array."""
 LARGE = 1 << 10
 """Elements from which a fused operation is likely to be computed in more than one fusion."""
-UNKNOWN_TURNS = 64
-DIVERGENT = 2
-"""Turns of the longest thread over those of the average one."""
 
 
-def tensor_seconds(module: ir.Module) -> float:
-    """An estimate for a module's main."""
+def tensor_seconds(module: ir.Module, turns: float | None = None) -> float:
+    """An estimate for a module's main; `turns` of loops that data decide, until the last thread is done."""
+    return seconds_of(tensor_work(module, turns))
+
+
+def seconds_of(work: dict[str, float]) -> float:
+    """What work of kinds of `RATES` takes; in loops that have no rate of their own, what it takes elsewhere."""
+    return 1e-9 * sum(RATES.get(kind, RATES.get(kind.rsplit(" ", 1)[0], 0)) * count for kind, count in work.items())
+
+
+def tensor_work(module: ir.Module, turns: float | None = None) -> dict[str, float]:
+    """How much of each kind (of `RATES`) a module's main is."""
     work: dict[str, float] = defaultdict(float, launch=1)
     block = modules.function(module).regions[0].blocks[0]
-    _add_block(block, work, 1, "")
+    _Counting(work, UNKNOWN_TURNS * DIVERGENT if turns is None else turns).block(block, 1, "")
     end = block.operations[-1]
     work["result"] += sum(size(shape_of(v)) * dtype_of(v).itemsize for v in end.operation.operands)
-    return 1e-9 * sum(RATES.get(kind, RATES.get(kind.split(" ")[0], 0)) * count for kind, count in work.items())
+    return work
 
 
-def _add_block(block: ir.Block, work: dict[str, float], turns: float, where: str) -> None:
-    for each in block.operations:
-        op = each.operation
-        name = op.name.removeprefix("stablehlo.")
+class _Counting:
+    """Adds up the work of blocks."""
+
+    def __init__(self, work: dict[str, float], turns: float) -> None:
+        self.work, self.turns = work, turns
+
+    def block(self, block: ir.Block, turns: float, where: str) -> None:
+        for each in block.operations:
+            self.operation(each.operation, turns, where)
+
+    def operation(self, op: ir.Operation, turns: float, where: str) -> None:
+        work, name = self.work, op.name.removeprefix("stablehlo.")
         if name == "while":
             inside = " native" if compiles(op) else " loop"
-            more = turns * _turns_of(op)
+            more = turns * self.turns_of(op)
             work["turn" + inside] += more
             for region in op.regions:
-                _add_block(region.blocks[0], work, more, inside)
+                self.block(region.blocks[0], more, inside)
         elif name in ("if", "case"):
             dearest: dict[str, float] = {}
             for region in op.regions:
                 side: dict[str, float] = defaultdict(float)
-                _add_block(region.blocks[0], side, turns, where)
+                _Counting(side, self.turns).block(region.blocks[0], turns, where)
                 dearest = max(dearest, side, key=lambda s: sum(s.values()))
             for kind, count in dearest.items():
                 work[kind] += count
@@ -90,6 +109,11 @@ def _add_block(block: ir.Block, work: dict[str, float], turns: float, where: str
             for kind, count in _work_of(op, name, where):
                 work[kind if kind == "line" else kind + where] += turns * count
 
+    def turns_of(self, loop: ir.Operation) -> float:
+        """Turns of a loop; where data decide, it goes on until the last of many threads is done."""
+        known = trips(loop)
+        return self.turns if known is None else known.most
+
 
 def _work_of(op: ir.Operation, name: str, where: str) -> list[tuple[str, float]]:
     """(kind, how much) of one operation."""
@@ -100,6 +124,9 @@ def _work_of(op: ir.Operation, name: str, where: str) -> list[tuple[str, float]]
         return [("reduce narrow" if not where and taken and taken[-1] <= NARROW else "reduce", size(taken) * unit)]
     if name == "reduce_window":
         return [("window", size(shape_of(op.operands[0])))]
+    if name == "gather":
+        row = math.prod(ir.DenseI64ArrayAttr(op.attributes["slice_sizes"]))
+        return [("gather", size(shape) / max(row, 1)), *([("gather moved", size(shape) * unit)] if row > 1 else [])]
     if name == "scatter":
         return [("scatter", size(shape_of(op.operands[-1])))]
     if name == "dot_general":
@@ -113,12 +140,25 @@ def _work_of(op: ir.Operation, name: str, where: str) -> list[tuple[str, float]]
         return [("line", size(part))]
     if name == "dynamic_update_slice":
         return [("update", size(part) * unit)]
+    if name == "sort":
+        return [("sort", size(shape) * math.log2(max(2, shape[ir.IntegerAttr(op.attributes["dimension"]).value])))]
     kind = KINDS.get(name, "elementwise")
+    if kind == "division" and dtype_of(result).kind in "iu":
+        kind, unit = "quotient by constant" if _is_constant(op.operands[1]) else "quotient", 1
     if kind == "transpose" and all(use.owner.operation.name == "stablehlo.reduce" for use in result.uses):
         return []       # a reduction along another dimension
     if not where and len(shape) > 1 and shape[-1] <= NARROW and f"{kind} narrow" in RATES:
         kind += " narrow"
-    return [(kind, size(shape) * (1 if kind in ("gather", "sort") else unit))]
+    if kind.endswith(" narrow") or kind in ("transpose", "joined"):
+        unit = 1        # number by number, whatever their size
+    return [(kind, size(shape) * unit)]
+
+
+def _is_constant(value: ir.Value) -> bool:
+    while not isinstance(value.owner, ir.Block) and value.owner.name in ("stablehlo.broadcast_in_dim",
+                                                                         "stablehlo.reshape"):
+        value = value.owner.operands[0]
+    return not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.constant"
 
 
 def _is_fused(name: str) -> bool:
@@ -128,9 +168,3 @@ def _is_fused(name: str) -> bool:
 
 _ALONE = ("reduce", "scatter", "dot_general", "reduce_window", "dynamic_update_slice")
 _FUSED = ("elementwise", "broadcast", "convert", "slice", "division", "function", "reverse")
-
-
-def _turns_of(loop: ir.Operation) -> float:
-    """Turns of a loop; where data decide, it goes on until the last of many threads is done."""
-    known = trips(loop)
-    return UNKNOWN_TURNS * DIVERGENT if known is None else known.most

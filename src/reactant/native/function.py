@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -305,13 +305,16 @@ class NativeFunction:
 
     # -- in XLA programs
 
-    def custom_call(self, operands: Sequence[ir.Value], result_types: Sequence[ir.Type] | None = None
-                    ) -> list[ir.Value]:
+    def custom_call(self, operands: Sequence[ir.Value], result_types: Sequence[ir.Type] | None = None,
+                    kept: Collection[int] = ()) -> list[ir.Value]:
         """Build the `stablehlo.custom_call` at the current insertion point.
 
         operands: tensors for the "in" and "inout" arguments in order. Any shape and type of as many bytes will do, and
             memref<?xT> has as many elements as fit the tensor's bytes: a complex number is two floats.
         result_types: of the "out" and "inout" arguments in order; may be left out where every "out" has a static shape.
+
+        kept: operands that the program may not write over, as its own arguments: native code copies them where the
+            results lie. XLA's way is a copy of the operand and one of the result.
 
         XLA writes "inout" results over their operands where nobody reads the old value later, and copies otherwise.
         """
@@ -324,7 +327,8 @@ class NativeFunction:
             result_types = [self._result_type(i, operands) for i in self.results]
         for index, type_ in zip(self.results, result_types, strict=True):
             self._check_bytes(index, type_)
-        aliases = {p: self.operands.index(i) for p, i in enumerate(self.results) if self.arguments[i].role == "inout"}
+        aliases = {p: operand for p, i in enumerate(self.results) if self.arguments[i].role == "inout"
+                   and (operand := self.operands.index(i)) not in kept}
         attributes = {
             "call_target_name": attr.string(self.target), "has_side_effect": attr.boolean(False),
             "api_version": attr.integer(4, 32), "backend_config": ir.DictAttr.get(
