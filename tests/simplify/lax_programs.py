@@ -23,6 +23,7 @@ NUMBERS = {"b": (False, True), "u": (0, 1, 2, 3, 7), "i": (0, 1, -1, 2, 3, -5),
            "f": (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0, -4.0), "c": (0.0, 1.0, -1.0, 2.0, 0.5j)}
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, 2.5, -1.0)
 TOLERANCE = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 2e-4, "complex64": 5e-4}
+FINEST = 1e-7
 MOST_ELEMENTS, MOST_DIMENSIONS = 600, 5
 
 
@@ -128,22 +129,24 @@ class Growing:
 Move = Callable[[Growing], None]
 
 
-def program(seed: int, moves: Sequence[Move]) -> tuple[Callable[..., Any], list[bool]]:
-    """A function of (places, *arrays), and which of its results are exact (known once it has been traced)."""
-    exact: list[bool] = []
+def program(seed: int, moves: Sequence[Move]) -> tuple[Callable[..., Any], list[float]]:
+    """A function of (places, *arrays), and by how much each of its results may differ (known once it has been traced):
+    0 where it is exact, else by what the coarsest numbers in the program may."""
+    tolerances: list[float] = []
 
     def grown(places: jax.Array, *given: jax.Array) -> tuple[jax.Array, ...]:
         g = Growing(seed, places, given)
         for _ in range(g.integer(4, 22)):
             try:
                 g.pick(moves)(g)
-            except (TypeError, ValueError, NotHere):        # what JAX refuses is no program
+            except (TypeError, ValueError, OverflowError, NotHere):        # what JAX refuses is no program
                 continue
         made = g.values[len(given):] or g.values[:1]
         chosen = [made[-1], *(made[int(i)] for i in g.rng.permutation(len(made))[:4])]
-        exact[:] = [v.exact for v in chosen]
+        coarsest = max([TOLERANCE.get(str(v.array.dtype), FINEST) for v in made])
+        tolerances[:] = [0.0 if v.exact else coarsest for v in chosen]
         return tuple(v.array for v in chosen)
-    return grown, exact
+    return grown, tolerances
 
 
 def arguments(seed: int, special: bool) -> tuple[jax.Array, ...]:
@@ -176,7 +179,7 @@ def _array(rng: np.random.Generator, shape: tuple[int, ...], dtype: str, special
     return jnp.asarray(numbers).astype(dtype)
 
 
-def difference(want: jax.Array, got: jax.Array, exact: bool) -> str | None:
+def difference(want: jax.Array, got: jax.Array, tolerance: float) -> str | None:
     """What differs, in words."""
     if (want.dtype, want.shape) != (got.dtype, got.shape):
         return f"{got.dtype}{got.shape} in place of {want.dtype}{want.shape}"
@@ -184,10 +187,10 @@ def difference(want: jax.Array, got: jax.Array, exact: bool) -> str | None:
     if of in "iub":
         return None if np.array_equal(np.asarray(want), np.asarray(got)) else f"{got} in place of {want}"
     a, b = (np.asarray(x.astype(np.complex128 if of == "c" else np.float64)) for x in (want, got))
-    if exact and of == "f":
+    if not tolerance and of == "f":
         same = np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a[a == a]), np.signbit(b[b == b]))
         return None if same else f"{b} in place of {a}, bit for bit"
-    tolerance = TOLERANCE.get(str(want.dtype), 1e-7)
+    tolerance = max(tolerance, FINEST)
     largest = min(np.max(np.abs(a[np.isfinite(a)]), initial=1.0), 1e3)
     with np.errstate(all="ignore"):
         close = np.isclose(b, a, rtol=tolerance, atol=tolerance * largest, equal_nan=True)
