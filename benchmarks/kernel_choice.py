@@ -112,14 +112,14 @@ def launches_seen() -> Iterator[list[dict]]:
     seen: list[dict] = []
     plain, sure = costs.Estimate.reason_for_native, costs.SURE
 
-    def reason_for_native(self: Any, given: Any = None) -> str | None:
-        reason = plain(self, given)
+    def reason_for_native(self: Any, given: Any = None, looped: bool = False) -> str | None:
+        reason = plain(self, given, looped)
         if given is not None and not self.always:
-            native = self.native_with_copies(given)
+            native, tensor = self.native_with_copies(given), self.looped if looped and self.looped else self.tensor
             seen.append({"kernel": self.record.name, "chosen": "tensor" if reason is None else "native",
                          "written": sum(b.elements * b.dtype.itemsize for b in self.record.buffers if b.written),
-                         "tensor": tensor_costs.seconds_of(self.tensor), "native": costs.seconds_of(native),
-                         "tensor_work": dict(self.tensor), "native_work": native})
+                         "tensor": tensor_costs.seconds_of(tensor), "native": costs.seconds_of(native),
+                         "tensor_work": dict(tensor), "native_work": native})
         return reason
     costs.Estimate.reason_for_native, costs.SURE = reason_for_native, 0.0  # type: ignore[method-assign]
     try:

@@ -88,3 +88,14 @@ def test_loops_until_the_last_thread_is_done_count_more():
         known, unknown = (tensor_costs.tensor_seconds(modules.parse(loop(limit))) for limit in ("%limit", "%n"))
     fixed = 1e-9 * (tensor_costs.RATES["launch"] + 8000 * tensor_costs.RATES["result"])
     assert unknown - fixed == pytest.approx(tensor_costs.DIVERGENT * (known - fixed), rel=0.1)
+
+
+def test_launches_in_a_loop_are_cheaper_as_parts_of_it():
+    step = reactant.kernel(stencils.heat1)[800, 128]
+
+    def loop(u, v, steps):
+        for _ in range(steps):
+            step(u, v, 100_000, 0.1)
+            step(v, u, 100_000, 0.1)
+    text = reactant.jit(loop, frontend="numpy").lower(np.ones(100_000), np.zeros(100_000), 500).as_text()
+    assert "while" in text and "reactant.native" not in text

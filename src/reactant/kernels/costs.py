@@ -7,7 +7,7 @@ blocks that are one operation of XLA's, stencils, gathers that keep loops from b
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from jaxlib.mlir import ir
@@ -56,13 +56,17 @@ class Estimate:
     native: dict[str, float]
     tensor: dict[str, float]
     always: str | None = None
+    looped: dict[str, float] = field(default_factory=dict)
+    """What the tensor program does as part of a loop."""
 
-    def reason_for_native(self, given: tuple[bool, ...] | None = None) -> str | None:
+    def reason_for_native(self, given: tuple[bool, ...] | None = None, looped: bool = False) -> str | None:
         """Why native code is the better choice; None where the tensor program is. given: which memories hold arguments
-        of the program, which are copied before native code writes into them; all, where left out."""
+        of the program, which are copied before native code writes into them; all, where left out. looped: the launch
+        is in a loop of the program."""
         if self.always:
             return self.always
-        tensor, native = tensor_costs.seconds_of(self.tensor), seconds_of(self.native_with_copies(given))
+        tensor = tensor_costs.seconds_of(self.looped if looped and self.looped else self.tensor)
+        native = seconds_of(self.native_with_copies(given))
         if tensor <= max(MARGIN * native, LEAST):
             return None
         return f"estimated at {1e3 * tensor:.3g} ms as a tensor program, {1e3 * native:.3g} ms natively"
@@ -84,12 +88,13 @@ def estimate(record: KernelRecord, structured: ir.Module, raised: ir.Module) -> 
     if operations <= MOST_OPERATIONS:
         work = tensor_costs.tensor_work(raised, counts.turns)
         if tensor_costs.seconds_of(work) <= SURE * max(MARGIN * seconds_of(found.native), LEAST):
-            return replace(found, tensor=work)
+            return replace(found, tensor=work, looped=tensor_costs.work_in_a_loop(raised, counts.turns))
     simple = simplified(raised)
     operations = modules.size(simple)
     if operations > MOST_OPERATIONS:
         return replace(found, always=f"as a tensor program it would have {operations} operations")
-    return replace(found, tensor=tensor_costs.tensor_work(simple, counts.turns))
+    return replace(found, tensor=tensor_costs.tensor_work(simple, counts.turns),
+                   looped=tensor_costs.work_in_a_loop(simple, counts.turns))
 
 
 @cache

@@ -40,9 +40,9 @@ class Lowering:
     emit: Callable[[list[ir.Value]], list[ir.Value]]
     reasons: tuple[str, ...] = ()
     all_reasons: Callable[[], tuple[str, ...]] | None = None
-    chosen: Callable[[tuple[bool, ...] | None], Lowering] | None = None
+    chosen: Callable[[tuple[bool, ...] | None, bool], Lowering] | None = None
     """Where costs decide: what they say if these of the memories hold arguments of the program, which native code
-    writes into copies of."""
+    writes into copies of, and the launch is in a loop of the program."""
 
     def explained(self) -> str:
         """With all the reasons, where `reasons` has only the first."""
@@ -110,14 +110,14 @@ def _estimated(record: KernelRecord, structured: ir.Module, raised: tensors.Rais
     tensor = _tensor(record, raised)
     compiled: list[Lowering] = []
 
-    def chosen(given: tuple[bool, ...] | None) -> Lowering:
-        reason = estimate.reason_for_native(given)
+    def chosen(given: tuple[bool, ...] | None, looped: bool) -> Lowering:
+        reason = estimate.reason_for_native(given, looped)
         if reason is None:
             return dataclasses.replace(tensor, chosen=chosen)
         if not compiled:
             compiled.append(_native(record, structured, (reason,), tensor.emit))
         return dataclasses.replace(compiled[0], reasons=(reason,), chosen=chosen)
-    return chosen(None)
+    return chosen(None, False)
 
 
 def place_of(target: str | None = None) -> str:
@@ -191,6 +191,12 @@ def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...],
     def emit(values: list[ir.Value]) -> list[ir.Value]:
         return compiled.custom_call(values, kept={k for k, v in enumerate(values) if is_argument(v)})
     return Lowering(record.name, "native", emit, reasons)
+
+
+def in_a_loop() -> bool:
+    """Whether what is built is part of a loop of the program."""
+    block = ir.InsertionPoint.current.block
+    return bool(block.owner.operation.name != "func.func")
 
 
 def is_argument(value: ir.Value) -> bool:

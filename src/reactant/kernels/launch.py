@@ -140,7 +140,7 @@ def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Any:
         held = [m.read() for m in binding.memories]
         record, lowering = lowered(way_in, launch, binding)
         if lowering.chosen is not None:
-            lowering = lowering.chosen(tuple(dispatch.is_argument(v) for v in held))
+            lowering = lowering.chosen(tuple(dispatch.is_argument(v) for v in held), dispatch.in_a_loop())
         current_trace().remarks.append(str(lowering))
         values = [*held, *binding.values]
         written = [m for m, b in zip(binding.memories, record.buffers, strict=True) if b.written]

@@ -75,6 +75,16 @@ def tensor_work(module: ir.Module, turns: float | None = None) -> dict[str, floa
     return work
 
 
+def work_in_a_loop(module: ir.Module, turns: float | None = None) -> dict[str, float]:
+    """The same where the module's main is part of a loop, whose results stay where they are: nothing of its own where
+    native code takes all of it."""
+    work: dict[str, float] = defaultdict(float)
+    block = modules.function(module).regions[0].blocks[0]
+    native = all(compiles(op.operation) for op in list(block.operations)[:-1])
+    _Counting(work, UNKNOWN_TURNS * DIVERGENT if turns is None else turns).block(block, 1, " native" if native else "")
+    return work
+
+
 class _Counting:
     """Adds up the work of blocks."""
 
