@@ -187,3 +187,34 @@ def test_what_the_function_makes_may_be_changed_in_branches(function, sign):
     x = sign * np.array([0.5, 1.2, -0.3])
     assert reactant.check_derivatives(function, x)
     np.testing.assert_allclose(reactant.value_and_grad(function)(x)[0], function(x))
+
+
+def weighted(p):
+    return np.sum(np.sin(p["w"]) * p["v"] ** 2)
+
+
+def named_parts(p):
+    return {"sum": weighted(p), "parts": [p["v"] * 2, p["w"]]}
+
+
+def test_keys_say_what_belongs_together():
+    """Not the order in which dictionaries were filled: `jax.tree.map` gives them back sorted."""
+    given = {"w": np.arange(3.0), "v": np.arange(3.0) + 1}
+    other = {"v": np.full(3, 0.5), "w": np.array([1.0, 2.0, 3.0])}
+    same = {"w": other["w"], "v": other["v"]}
+    expected = reactant.jvp(weighted, (given,), (same,))[1]
+    moved = np.sum(np.cos(given["w"]) * same["w"] * given["v"] ** 2 + 2 * np.sin(given["w"]) * given["v"] * same["v"])
+    np.testing.assert_allclose(expected, moved)
+    np.testing.assert_allclose(reactant.jvp(weighted, (given,), (other,))[1], expected)
+    np.testing.assert_allclose(reactant.linearize(weighted, given)[1](other), expected)
+    hessian = [reactant.hvp(weighted, (given,), (t,)) for t in (same, other)]
+    for key in given:
+        np.testing.assert_allclose(hessian[0][key], hessian[1][key])
+    pull = reactant.vjp(named_parts, given)[1]
+    one, = pull({"sum": 1.0, "parts": [np.ones(3), np.zeros(3)]})
+    two, = pull({"parts": [np.ones(3), np.zeros(3)], "sum": 1.0})
+    np.testing.assert_allclose(one["v"], 2 * np.sin(given["w"]) * given["v"] + 2)
+    for key in given:
+        np.testing.assert_array_equal(one[key], two[key])
+    with pytest.raises(reactant.ReactantError, match=r"keys \['w', 'x'\]"):
+        reactant.jvp(weighted, (given,), ({"w": other["w"], "x": other["v"]},))

@@ -35,7 +35,7 @@ def directions(args: tuple, numbers: Sequence[int], tangents: Sequence[Any]) -> 
     """Tangent leaves as values, checked against the arguments."""
     found = []
     for n, tree in zip(numbers, tangents, strict=True):
-        wanted, given = leaves_of(args[n]), leaves_of(tree)
+        wanted, given = leaves_of(args[n]), leaves_of(tree, args[n])
         if len(wanted) != len(given):
             raise ReactantError(f"The tangent of argument {n} has {len(given)} leaves, the argument {len(wanted)}.")
         for x, t in zip(wanted, given, strict=True):
@@ -85,7 +85,7 @@ def _pushed(made: Outlined, tangents: Sequence[ir.Value]) -> tuple[list[ir.Value
 
 def _cotangents(made: Outlined, varying: Sequence[int], given: Any) -> list[ir.Value]:
     """One cotangent for each varying result, from a tree like the outputs."""
-    wanted, leaves = leaves_of(made.outputs()), leaves_of(given)
+    wanted, leaves = leaves_of(made.outputs()), leaves_of(given, made.outputs())
     if len(leaves) != len(wanted):
         raise ReactantError(f"The cotangent has {len(leaves)} leaves, the outputs of '{made.name}' have "
                             f"{len(wanted)}.")

@@ -213,7 +213,7 @@ def _cotangents(template: _Template, session: Any, rule: Callable, inputs: list[
     for arg, g in zip(template.args, answer, strict=True):
         wanted = [next(left) for x in leaves_of(arg) if _varies(x)]
         given_leaves = [None] * len(wanted) if g is None else \
-            [y for x, y in zip(leaves_of(arg), leaves_of(g), strict=True) if _varies(x)]
+            [y for x, y in zip(leaves_of(arg), leaves_of(g, arg), strict=True) if _varies(x)]
         for like, y in zip(wanted, given_leaves, strict=True):
             if differentiable(like):
                 found.append(_answer(like.type, y, "cotangent"))
@@ -222,7 +222,7 @@ def _cotangents(template: _Template, session: Any, rule: Callable, inputs: list[
 
 def _answers(result: Any, tree: Any, types: Sequence[Any], what: str) -> list[ir.Value]:
     """The leaves of what a rule gives, for the float results in order."""
-    slots, leaves = leaves_of(result), leaves_of(tree)
+    slots, leaves = leaves_of(result), leaves_of(tree, result)
     if len(slots) != len(leaves):
         raise ReactantError(f"The jvp rule of custom_derivative gives {len(leaves)} tangents for {len(slots)} outputs.")
     by_index = {s.index: y for s, y in zip(slots, leaves, strict=True) if type(s) is Slot}

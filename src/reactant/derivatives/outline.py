@@ -19,7 +19,7 @@ from reactant.api import Jitted
 from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.requests import Request
-from reactant.errors import UnsupportedError
+from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, source_map
 from reactant.frontends.branches import Branch
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
@@ -109,10 +109,24 @@ def filled(tree: Any, values: Sequence[ir.Value | None]) -> Any:
                         if type(leaf) is Slot else leaf)
 
 
-def leaves_of(tree: Any) -> list[Any]:
+def leaves_of(tree: Any, like: Any = None) -> list[Any]:
+    """The leaves of a tree, in the order of `like` where that is given."""
     found: list[Any] = []
-    sig.map_tree(tree, found.append)
+    sig.map_tree(tree if like is None else _arranged(tree, like), found.append)
     return found
+
+
+def _arranged(tree: Any, like: Any) -> Any:
+    """A tree with its dictionaries in the order of another's: keys say what belongs together, not which came first."""
+    if sig.is_plain_object(tree) and sig.is_plain_object(like):
+        tree, like = sig.attributes(tree), sig.attributes(like)
+    if isinstance(tree, dict) and isinstance(like, dict):
+        if tree.keys() != like.keys():
+            raise ReactantError(f"A dictionary with the keys {list(tree)} is given for one with the keys {list(like)}.")
+        return {key: _arranged(tree[key], like[key]) for key in like}
+    if isinstance(tree, (list, tuple)) and isinstance(like, (list, tuple)) and len(tree) == len(like):
+        return [_arranged(t, x) for t, x in zip(tree, like, strict=True)]
+    return tree
 
 
 def as_tensor(leaf: Any) -> Tensor | None:

@@ -91,7 +91,7 @@ class Split:
             results, found = made.request(requests.FORWARD, varying, extra)
             made.take_effect(results)
             derivative = tangent_tree(made.outputs(), dict(zip(varying, found, strict=True)), made.types)
-            varies = [[as_floating(leaf) for leaf in leaves_of(args[n])] for n in self.numbers]
+            varies = [sig.map_tree(args[n], as_floating) for n in self.numbers]
             self._wanted = Wanted(shapes, lambda given: _tangents(varies, self.numbers, given))
         return filled((made.outputs(), made.aux), results), derivative
 
@@ -128,7 +128,7 @@ def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> 
 
 
 def _cotangents(template: Any, varying: Sequence[int], shapes: Sequence[Any], name: str, given: Any) -> list[Any]:
-    wanted, leaves = leaves_of(template), leaves_of(given)
+    wanted, leaves = leaves_of(template), leaves_of(given, template)
     if len(leaves) != len(wanted):
         raise ReactantError(f"The cotangent has {len(leaves)} leaves, the outputs of '{name}' have {len(wanted)}.")
     found: dict[int, Any] = {}
@@ -138,16 +138,16 @@ def _cotangents(template: Any, varying: Sequence[int], shapes: Sequence[Any], na
     return [found[i] for i in varying]
 
 
-def _tangents(varies: Sequence[Sequence[bool]], numbers: Sequence[int], given: Any) -> list[Any]:
-    """The tangents of the leaves that vary."""
+def _tangents(varies: Sequence[Any], numbers: Sequence[int], given: Any) -> list[Any]:
+    """The tangents of the leaves that vary; `varies`: trees like the arguments, True for those."""
     if len(given) != len(numbers):
         raise ReactantError(f"The linear function takes {len(numbers)} tangents, not {len(given)}.")
     found = []
     for kept, n, tree in zip(varies, numbers, given, strict=True):
-        leaves = leaves_of(tree)
-        if len(leaves) != len(kept):
-            raise ReactantError(f"The tangent of argument {n} has {len(leaves)} leaves, the argument {len(kept)}.")
-        found += [leaf for leaf, varying in zip(leaves, kept, strict=True) if varying]
+        leaves, which = leaves_of(tree, kept), leaves_of(kept)
+        if len(leaves) != len(which):
+            raise ReactantError(f"The tangent of argument {n} has {len(leaves)} leaves, the argument {len(which)}.")
+        found += [leaf for leaf, varying in zip(leaves, which, strict=True) if varying]
     return found
 
 
