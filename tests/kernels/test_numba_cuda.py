@@ -486,6 +486,22 @@ def test_printing_is_refused_with_its_line():
     assert "test_numba_cuda.py" in str(caught.value)
 
 
+@pytest.mark.parametrize("function, arguments", [("dadd_rz", 2), ("fmul_rd", 2), ("dsqrt_ru", 1),
+                                                 ("double2float_rz", 1)])
+def test_other_roundings_are_refused(function, arguments):
+    rounded = getattr(cuda.libdevice, function)
+
+    @cuda.jit
+    def two(x):
+        x[1] = rounded(x[0], x[0])
+
+    @cuda.jit
+    def one(x):
+        x[1] = rounded(x[0])
+    with pytest.raises(reactant.UnsupportedError, match=f"{function}' at .*test_numba_cuda.py.*round to nearest only"):
+        reactant.kernel(two if arguments == 2 else one)[1, 1](np.zeros(2))
+
+
 def test_recursion_is_refused():
     @cuda.jit("int64(int64)", device=True) if False else cuda.jit(device=True)
     def down(n):

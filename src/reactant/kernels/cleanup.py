@@ -429,6 +429,7 @@ _REASONS = {
                     "This assert ends the thread, which only launches with check=True report. Define NDEBUG."),
     "__reactant_trap": "A kernel cannot stop the program: write a flag into an array, or launch with check=True.",
 }
+_ROUNDED = "Compiled kernels round to nearest only: use the function that ends in _rn, and correct its result."
 _ALLOWED = re.compile(r"llvm\.|reactant\.(?!laneid|thread)")
 
 
@@ -450,8 +451,8 @@ def refuse_unknown(text: str, entry: str) -> None:
             raise UnsupportedError(f"The device function '{name}' calls itself{at_line(text, line)}: recursion is not "
                                    f"supported in kernels. Write it as a loop.")
         if not _ALLOWED.match(name) and device_library.attributes(name) is None:
-            why = _REASONS.get(name, "It has no body: define it in the kernel's file, or use one of CUDA's own "
-                                     "functions.")
+            no_body = "It has no body: define it in the kernel's file, or use one of CUDA's own functions."
+            why = _REASONS.get(name, _ROUNDED if re.search(r"_r[dzu]$", name) else no_body)
             raise UnsupportedError(f"The kernel calls '{name}'{at_line(text, line)}. {why}")
 
 

@@ -187,7 +187,7 @@ def _float_body(name: str, type_: str, declared: Declared) -> str | None:
     if short == "f32" and name not in _FLOAT and name.endswith("f"):
         name = name[:-1]
     name = _ALIASES.get(name, name)
-    if rounded := re.fullmatch(r"([df]?)(add|sub|mul|div|rcp|sqrt|rsqrt|fma)f?(?:_r[ndzu])", name):
+    if rounded := re.fullmatch(r"([df]?)(add|sub|mul|div|rcp|sqrt|rsqrt|fma)f?(?:_rn)", name):
         name = rounded[2]
     values = ", ".join(f"{t} %{i}" for i, t in enumerate(declared.arguments))
     if name in _INTRINSICS:
@@ -211,6 +211,8 @@ def _conversion(name: str, declared: Declared) -> str | None:
         return None
     source, target, mode = found.groups()
     a, b = kinds[source], kinds[target]
+    if b in _FLOATS and mode != "rn" and (a, b) not in (("float", "double"), ("i32", "double")):
+        return None
     if a in _FLOATS and b in _FLOATS:
         return f"%r = {'fptrunc' if a == 'double' else 'fpext'} {a} %0 to {b}"
     if b in _FLOATS:
