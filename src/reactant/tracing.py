@@ -18,6 +18,7 @@ from reactant.frontends import scipy
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, check_dtype
+from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import Trace, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
@@ -122,7 +123,14 @@ class _Collector:
 
     def tree(self, x: Any, shared: dict[int, Any]) -> Any:
         found: list[Tensor] = []
-        sig.map_tree(x, lambda leaf: found.append(leaf) if type(leaf) is Tensor else None, shared)
+
+        def note(leaf: Any) -> None:
+            if type(leaf) is Tensor:
+                found.append(leaf)
+            elif type(leaf) is MaybeNone:
+                sig.map_tree(leaf.value, note, shared)
+
+        sig.map_tree(x, note, shared)
         counts: dict[Storage, int] = {}
         for tensor in found:
             counts[tensor.storage] = counts.get(tensor.storage, 0) + (tensor.kind == ARRAY or bool(tensor.steps))
@@ -133,6 +141,11 @@ class _Collector:
             raise UnsupportedError("The compiled function returns an array whose size depends on run-time values (a "
                                    "masked or run-time slice). Return it at full size, e.g. np.where(mask, x, 0) or "
                                    "the mask itself, and select after the call.")
+        if type(leaf) is MaybeNone:
+            value = leaf.known(lambda: UnsupportedError(
+                "The compiled function returns None here, and a value on other paths: which one is known only at run "
+                "time. Return a number that says so, e.g. np.nan or -1, or a flag beside the value."))
+            return sig.map_tree(value, lambda part: self._leaf(part, counts), {})
         if type(leaf) is not Tensor:
             return leaf if isinstance(leaf, sig.Same) else Known(leaf)
         if leaf.storage.region.closed:

@@ -244,11 +244,7 @@ def may_be_one(a: Storage, b: Storage) -> bool:
 
 # ---- memories that only such names can see -----------------------------------------------------------------------
 
-MANY = 4
-"""Names that may be one of more memories than this get fewer before control flow goes on."""
-
-
-def fewer_memories(more_than: int = 1) -> None:
+def fewer_memories() -> None:
     """Where names may be one of memories that nothing else can see, give each name a memory of its own: conditional
     swaps in a row leave as many memories as names, not as many as arrays were ever made.
 
@@ -259,7 +255,7 @@ def fewer_memories(more_than: int = 1) -> None:
     known = [s for reference in trace.choices if (s := reference()) is not None]
     trace.choices[:] = [weakref.ref(s) for s in known]
     choices = [s for s in known if type(s) is ChosenStorage]
-    if not any(len(c.options) > more_than and c.region is trace.region for c in choices):
+    if not any(len(c.options) > 1 and c.region is trace.region for c in choices):
         return
     names, hidden = _hidden(known, choices, trace.region)
     while names:

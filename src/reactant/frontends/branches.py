@@ -16,11 +16,11 @@ from jaxlib.mlir import ir
 from reactant.errors import ControlFlowError, LeakError, ReactantError
 from reactant.frontends import effects, source_map
 from reactant.frontends.aliases import (
-    MANY,
     ChosenStorage,
     GuardedStorage,
     ViewStorage,
     as_storage,
+    bind_directly,
     content_after,
     fewer_memories,
     has_dynamic_steps,
@@ -207,8 +207,9 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
               dead: tuple[str, ...] = (), functions: tuple = ()) -> Any:
     """Trace both sides; returns what their values are together (for conditional expressions)."""
     trace = current_trace()
-    fewer_memories(MANY)
+    fewer_memories()
     variables = Variables(functions, live, dead)
+    bind_directly(variables.cells.values())
     before = variables.snapshot()
     # Nothing after the `if` reads the dead variables: a side may.
     only_inside = {name: variables.get(name) for name in variables.dead}

@@ -15,6 +15,7 @@ Which loops are loops:
 """
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
@@ -33,6 +34,7 @@ from reactant.frontends.iteration import Items, items_of
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import UNSET, Unusable, ag__
+from reactant.frontends.optional import is_none
 from reactant.frontends.state import MaybeBound, capture
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
@@ -368,6 +370,19 @@ def _run(values: Iterable[Any], body: FunctionType, flags: tuple[str, ...], live
             body(value)
 
 
+def _forget_frames(error: BaseException) -> None:
+    """Let go of the variables of an attempt that failed: who else refers to an array is counted."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        found = waiting.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        traceback.clear_frames(found.__traceback__)
+        waiting += [found.__cause__, found.__context__, found.error if isinstance(found, NeedsPeeling) else None]
+
+
 class _Counted:
     """A `for` over elements that a run-time index can pick."""
 
@@ -402,8 +417,10 @@ class _Counted:
         except Unroll:
             return self.segments() if self.wants_segments() else self.unroll(None)
         except NeedsPeeling as reason:
+            _forget_frames(reason)
             return self.peel(reason)
         except UNROLLED as error:
+            _forget_frames(error)
             return self.unroll(error)
         finally:
             trace.bounded_elements = max(trace.bounded_elements, sliced)
@@ -455,8 +472,9 @@ def install() -> None:
     unless = attempts.unless_interrupted
     operators.install(
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
-        is_=is_, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result, refusals=refusals,
-        touch=effects.touch_variables, foreign_call=effects.touch_arguments, call_in_attempt=attempts.call_in_attempt,
+        is_=is_, is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
+        refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
+        call_in_attempt=attempts.call_in_attempt,
         get_item=_get_item(ag__.get_item),
         set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1))),
         del_item=unless(_touching(ag__.del_item, 0)),

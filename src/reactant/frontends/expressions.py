@@ -21,6 +21,10 @@ def _movable(nodes: Iterable[ast.AST]) -> bool:
     return not any(isinstance(below, _MOVES_NOT) for n in nodes for below in ast.walk(n))
 
 
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def _is_truth(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
@@ -316,6 +320,9 @@ class ExpressionConversion(ast.NodeTransformer):
                 return call if isinstance(node.ops[0], ast.In) else at_location(operator_call("not_", call), node)
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and _is_truth(node.comparators[0]):
                 call = at_location(operator_call("is_", left, right[0]), node)
+                return call if isinstance(node.ops[0], ast.Is) else at_location(operator_call("not_", call), node)
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and _is_none(node.comparators[0]):
+                call = at_location(operator_call("is_none", left), node)
                 return call if isinstance(node.ops[0], ast.Is) else at_location(operator_call("not_", call), node)
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
                 return ast.copy_location(ast.Compare(left, node.ops, right), node)

@@ -57,6 +57,9 @@ from reactant.frontends.state import (
     Tree,
     Variables,
     capture,
+    has_numbers,
+    is_none,
+    is_optional,
     joined,
     kind_of,
     originals,
@@ -311,6 +314,10 @@ class Loop:
             if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.unset:
                 self.late(name, carried, branch.states[name])
                 continue
+            entry, kinds = self.may_be_none(name, carried.entry, branch.states[name], self.kinds[name])
+            if len(kinds) != len(self.kinds[name]):
+                self.entries[name], self.kinds[name], settled = entry, kinds, False
+                continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
                 raise NeedsPeeling(self.mismatch(name, plan.reason))
@@ -318,6 +325,37 @@ class Loop:
                 continue
             settled &= self.settle(name, carried, plan, branch)
         return plans if settled else None
+
+    def may_be_none(self, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
+        """A variable that is None before the loop, and perhaps has a value after an iteration: carry both, whether it
+        has one and which. (Where each iteration gives it one, a `for` runs the first one on its own.)"""
+        if type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
+                and entry.kind not in ("maybe", "optional"):
+            children, found = [], []
+            for child, end in zip(entry.children, after.children, strict=True):
+                count = sum(1 for _ in leaves(child))
+                made, more = self.may_be_none(name, child, end, kinds[:count])
+                children.append(made)
+                found += more
+                kinds = kinds[count:]
+            return Node(entry.kind, entry.key, children, entry.original), found
+        if not is_none(entry) or is_none(after) or not has_numbers(after):
+            return entry, kinds
+        value = after.children[1] if is_optional(after) else after
+        if value is after and type(self.count) is int and self.start == 0:
+            raise NeedsPeeling(self.mismatch(name, "None and a value"))
+        made = Node("optional", (), [Known(False), self.nothing_like(value)], None)
+        return made, [numeric_kind(leaf) for leaf in leaves(made)]
+
+    def nothing_like(self, tree: Tree) -> Tree:
+        """Zeros in the place of numbers and arrays, made before the loop; nothing reads them."""
+        if type(tree) is Node:
+            return Node(tree.kind, tree.key, [self.nothing_like(c) for c in tree.children], tree.original)
+        kind = numeric_kind(tree)
+        if kind is None:
+            return tree
+        with ir.InsertionPoint(self.outer):
+            return capture(Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind))
 
     def unbound_again(self, carried: Carried) -> bool:
         """A variable that stays bound as it was. Where its array is written, it is carried by its memory after all."""

@@ -126,6 +126,11 @@ def is_(value: Any, known: bool) -> Any:
     return value is known
 
 
+def is_none(value: Any) -> Any:
+    """`value is None`."""
+    return value is None
+
+
 def truth(value: Any) -> bool:
     """A decision that Python itself has to take: the test of a comprehension, of a loop that yields..."""
     return bool(value)
@@ -307,7 +312,7 @@ class Operators:
     def __init__(self) -> None:
         self.if_stmt, self.while_stmt, self.for_stmt, self.if_exp = if_stmt, while_stmt, for_stmt, if_exp
         self.and_, self.or_, self.not_, self.chain, self.contains = and_, or_, operator.not_, chain, contains
-        self.is_ = is_
+        self.is_, self.is_none = is_, is_none
         self.truth, self.decided, self.iterate = truth, decided, iterate
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr

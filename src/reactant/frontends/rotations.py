@@ -38,6 +38,7 @@ class Rotation:
     follows: dict[str, str | ChosenStorage]
     starts: dict[Storage, str]
     memory: dict[str, Slot] = field(default_factory=dict)
+    family: object = field(default_factory=object)      # not `self`, which holds the arrays: who does is counted
 
     def carry(self, loop: Loop) -> None:
         """Carry which memory each name points to, unless it is known in the end."""
@@ -89,7 +90,7 @@ class Rotation:
         """The array that a name is bound to: that of the memory it points to at run time."""
         arrays = [*self.tensors.values()]
         storage = _chosen(points, [a.storage for a in arrays], lambda p, a, b: ChosenStorage(p, a, b, content))
-        storage.family = self
+        storage.family = self.family
         return Tensor(storage, strides=arrays[0].strides_ if len({a.strides_ for a in arrays}) == 1 else None)
 
 

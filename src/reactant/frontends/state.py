@@ -21,6 +21,7 @@ from reactant.frontends import effects
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
 from reactant.frontends.operators import UNSET, VALUE, Unusable, cells_of
+from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
@@ -88,6 +89,8 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
     down = (*inside, id(value))
     if kind is MaybeBound:
         return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
+    if kind is MaybeNone:
+        return Node("optional", (), [capture(value.defined), capture(value.value, down)], value)
     if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
         return Node("list" if kind is list else "tuple", (kind, len(value)), [capture(v, down) for v in value], value)
     if kind is dict:
@@ -111,6 +114,8 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
     kind, cls = node.kind, type(node.original)
     if kind == "maybe":
         return children[1] if children[0] is True else MaybeBound(node.key, *children)
+    if kind == "optional":
+        return children[1] if children[0] is True else MaybeNone(*children)
     if kind == "list":
         return children
     if kind == "tuple":
@@ -310,6 +315,8 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
             return Keep(side.value)
     if a is ABSENT or b is ABSENT or _is_maybe(a) or _is_maybe(b):
         return _unify_maybe(a, b, name)
+    if is_optional(a) or is_optional(b):
+        return _unify_optional(a, b)
     if type(a) is Node and type(b) is Node:
         if a.kind != b.kind or a.key != b.key:
             return Broken(f"{_noun(a)} and {_noun(b)}")
@@ -342,6 +349,44 @@ def _unify_maybe(a: Tree, b: Tree, name: str) -> Plan:
         return value
     node = Node("maybe", name or next(s.key for s in (a, b) if _is_maybe(s)), [], None)
     return Branching(node, [defined, value])
+
+
+def is_none(tree: Tree) -> bool:
+    """Whether a value is None."""
+    return type(tree) is Known and tree.value is None
+
+
+def is_optional(tree: Tree) -> bool:
+    """Whether a value is None, or may be."""
+    return is_none(tree) or type(tree) is Node and tree.kind == "optional"
+
+
+def _unify_optional(a: Tree, b: Tree) -> Plan:
+    """None on one path, and perhaps a value on the other."""
+    def parts(side: Tree) -> tuple[Tree, Tree]:
+        if is_none(side):
+            return Known(False), ABSENT
+        return (side.children[0], side.children[1]) if type(side) is Node and side.kind == "optional" \
+            else (Known(True), side)
+
+    (first_defined, first), (second_defined, second) = parts(a), parts(b)
+    if not all(side is ABSENT or has_numbers(side) for side in (first, second)):
+        return Broken(f"{_noun(a)} and {_noun(b)}")
+    if first is ABSENT or second is ABSENT:
+        value = one_sided(second if first is ABSENT else first, second=first is ABSENT)
+    else:
+        value = unify(first, second)
+    return value if type(value) is Broken else \
+        Branching(Node("optional", (), [], None), [unify(first_defined, second_defined), value])
+
+
+def has_numbers(tree: Tree) -> bool:
+    """Whether some part of a value is a number or an array."""
+    if type(tree) is Node:
+        return any(map(has_numbers, tree.children))
+    with contextlib.suppress(Mismatch):
+        return kind_of(tree) is not None
+    return False
 
 
 def one_sided(tree: Tree, second: bool) -> Plan:

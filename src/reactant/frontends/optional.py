@@ -1,0 +1,113 @@
+"""Variables that are None on some paths and a value on others: `best = None`, then `if best is None or x < best: ...`.
+
+`MaybeNone` is the value and a run-time truth that says whether there is one. `is None` asks the truth; whatever else
+reads it uses the value, with a check that there is one. (`state` merges them; loops carry both.)
+"""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from reactant.errors import ControlFlowError
+from reactant.frontends.calls import KINDS
+from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
+
+
+class MaybeNone:
+    """`value` where the run-time boolean `defined` holds, else None."""
+
+    __slots__ = ("defined", "value")
+    __array_priority__ = 3000.0
+    stands_for_copy = True      # to NumPy's functions, which see the value
+
+    def __init__(self, defined: Any, value: Any):
+        self.defined, self.value = defined, value
+
+    def known(self, error: Callable[[], Exception] | None = None) -> Any:
+        """The value, in code that fails where there is none."""
+        trace = current_trace()
+        truth = ops.reshape(wrap(self.defined).value(), ())
+        (trace.check if trace.attempts else trace.record)(truth, error or (lambda: TypeError(
+            "None is used as a number or array (a variable that is None on some paths)")))
+        return self.value
+
+    def copy(self) -> Tensor:
+        return wrap(self.known())
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
+        return self.copy().__array__(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        return getattr(ufunc, method)(*map(known, inputs), **{n: known(v) for n, v in keywords.items()})
+
+    def __array_function__(self, function: Any, types: object, args: tuple, keywords: dict) -> Any:
+        return function(*map(known, args), **{n: known(v) for n, v in keywords.items()})
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.known(), name)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.known()[key] = value
+
+    def __bool__(self) -> bool:
+        raise ControlFlowError("Whether this variable is None is known only at run time: ask `is None` or "
+                               "`is not None`, not its truth.")
+
+    def __eq__(self, other: object) -> Any:
+        if other is None:
+            raise ControlFlowError("Compare with None by `is None` or `is not None`: which it is, is known only at run "
+                                   "time.")
+        return self.known() == known(other)
+
+    def __ne__(self, other: object) -> Any:
+        if other is None:
+            self.__eq__(other)
+        return self.known() != known(other)
+
+    __hash__ = object.__hash__
+
+
+def known(x: Any) -> Any:
+    """`x`, or the value that it may have."""
+    return x.known() if type(x) is MaybeNone else x
+
+
+def _forward(name: str) -> None:
+    function = getattr(operator, name, None) or {"__len__": len, "__iter__": iter, "__abs__": abs, "__divmod__": divmod,
+                                                 "__round__": round}[name]
+    setattr(MaybeNone, name, lambda self, *others: function(self.known(), *map(known, others)))
+
+
+def _reflect(name: str) -> None:
+    function = getattr(operator, f"__{name}__")
+    setattr(MaybeNone, f"__r{name}__", lambda self, other: function(known(other), self.known()))
+    in_place = getattr(operator, f"__i{name}__")
+    setattr(MaybeNone, f"__i{name}__", lambda self, other: in_place(self.known(), known(other)))
+
+
+for _name in ("lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
+              "xor", "lshift", "rshift", "neg", "pos", "invert", "abs", "getitem", "len", "iter"):
+    _forward(f"__{_name}__")
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",
+              "rshift"):
+    _reflect(_name)
+
+
+def _called(function: Any, arguments: tuple, keywords: dict) -> Any:
+    raise ControlFlowError("A variable that is None on some paths is called.")
+
+
+KINDS[MaybeNone] = _called
+
+
+def is_none(value: Any) -> Any:
+    """`value is None`, which the run may decide."""
+    if type(value) is MaybeNone:
+        from reactant.frontends.operators import ag__
+        return ag__.not_(value.defined)
+    return value is None

@@ -1,0 +1,83 @@
+"""Many conditional swaps: arrays that only such names see get one memory each, so programs grow with their source."""
+import numpy as np
+import pytest
+
+import reactant
+
+X = np.array([1.0, -1, 0.5, 2, -0.25])
+
+
+def steps(count):
+    def program(x, p):
+        a, b, c = x * 1.0, x + 1.0, x - 1.0
+        for i in range(count):
+            if a[i % 5] > p:
+                a, b = b, a
+                b = np.sin(a)
+            else:
+                b, c = c, b
+            a[i % 5] += 0.5
+            b[1:3] *= c[0]
+        return a, b, c
+    return program
+
+
+def rotated_list(x, p):
+    rows = [x * k for k in range(1, 5)]
+    for i in range(6):
+        if rows[0][i % 5] > rows[1][0] * p:
+            rows = rows[1:] + rows[:1]
+        else:
+            rows[0], rows[2] = rows[2], rows[0]
+        rows[1][i % 5] += rows[3][0]
+    return rows
+
+
+def one_memory_for_two_names(x, p):
+    a, b = x * 1.0, x + 1.0
+    for i in range(3):
+        if a[i] > p:
+            a = b
+        elif b[i] > p:
+            b = a
+        else:
+            a = a + 1
+        a[i] += 1
+        b[i + 1] *= 2
+    return a, b
+
+
+def seen_by_others(x, p):
+    a, b = x * 1.0, x + 1.0
+    first, part = a, b[1:3]
+    for i in range(3):
+        if a[i] > p:
+            a, b = b, a
+        a[i] += 1
+        b[i] -= 2
+    return a * 1, b * 1, first * 1, part * 1
+
+
+def rebound_or_changed(x, p):
+    rows = {"a": [x, x * 2], "b": x + 1}
+    if x[0] > p:
+        rows = {"a": [x + 1, x - 1], "b": x - 5}
+    else:
+        rows["b"] = x * 5
+        rows["a"][1] = x * 7
+    return rows["a"][0] * 1, rows["a"][1], rows["b"]
+
+
+@pytest.mark.parametrize("function", [steps(6), rotated_list, one_memory_for_two_names, seen_by_others,
+                                      rebound_or_changed], ids=lambda f: f.__name__)
+def test_as_numpy(function):
+    compiled = reactant.jit(function)
+    for p in (0.3, -0.4, 1.2):
+        for a, b in zip(function(X.copy(), p), compiled(X.copy(), p), strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12)
+
+
+def test_growth_is_linear():
+    counts = [sum(reactant.jit(steps(n), optimize=False).lower(X, 0.3).operations(optimized=False).values())
+              for n in (8, 16, 24)]
+    assert counts[2] - counts[1] <= 1.3 * (counts[1] - counts[0])
