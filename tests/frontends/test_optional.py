@@ -74,6 +74,18 @@ def pairs(x, n):
     return a * 10 + b
 
 
+def as_an_index(x, n):
+    done = np.zeros(9, bool)
+    for _ in range(4):
+        k = None
+        for i in range(9):
+            if not done[i] and (k is None or x[i] < x[k]):
+                k = i
+        done[k] = True
+        x[k] += n
+    return x
+
+
 class Tracker:
     def __init__(self):
         self.best, self.count = None, 0
@@ -111,7 +123,8 @@ def used_where_none(x, n):
 
 
 @pytest.mark.parametrize("function", [smallest_positive, run_time_count, in_while, arrays, of_a_helper, pairs,
-                                      attributes, written_through, used_where_none], ids=lambda f: f.__name__)
+                                      as_an_index, attributes, written_through, used_where_none],
+                         ids=lambda f: f.__name__)
 def test_as_numpy(function):
     compiled = reactant.jit(function)
     for n in (0, 1, 8):

@@ -34,7 +34,7 @@ from reactant.frontends.iteration import Items, items_of
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import UNSET, Unusable, ag__
-from reactant.frontends.optional import is_none
+from reactant.frontends.optional import is_none, known_index
 from reactant.frontends.state import MaybeBound, capture
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
@@ -249,6 +249,7 @@ def _touching(operator: Callable, position: int) -> Callable:
 
 def _get_item(inner: Callable) -> Callable:
     def get_item(container: Any, index: Any) -> Any:
+        index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
             return array_lists.get(container, index)
         return inner(container, index)
@@ -257,6 +258,7 @@ def _get_item(inner: Callable) -> Callable:
 
 def _set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
+        index = known_index(index)
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
             return array_lists.put(value, container, index)
         return inner(value, container, index)

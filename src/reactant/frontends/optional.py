@@ -77,6 +77,13 @@ def known(x: Any) -> Any:
     return x.known() if type(x) is MaybeNone else x
 
 
+def known_index(index: Any) -> Any:
+    """An index in which nothing may be None as the run decides: that would be a new axis."""
+    if type(index) is tuple and any([type(x) is MaybeNone for x in index]):
+        return tuple(map(known, index))
+    return known(index)
+
+
 def _forward(name: str) -> None:
     function = getattr(operator, name, None) or {"__len__": len, "__iter__": iter, "__abs__": abs, "__divmod__": divmod,
                                                  "__round__": round}[name]
