@@ -24,7 +24,8 @@ DIVERGENT = 3
 EXACT = 8
 """Turns of a loop that are run; the rest is taken to be like them."""
 SHORT = 16
-"""Turns up to which a compiler writes out a loop, so that threads still go through it together; not around branches."""
+"""Turns up to which a compiler writes out a loop, so that threads still go through it together; not around branches
+that threads take differently."""
 SAMPLES = ((0.12, 0.7), (0.37, 0.21), (0.62, 0.45), (0.87, 0.93))
 """Threads that are run: how far among the blocks, and in the block."""
 SHARED = 0.4
@@ -232,6 +233,8 @@ def _result(step: Step, operands: list[int]) -> int | None:
         return int(_compared(step.extra, operands[0], operands[1], step.narrow))
     if name in _BINARY:
         return _signed(_BINARY[name](operands[0], operands[1], step.width), step.width)
+    if name == "math.absi":
+        return abs(operands[0])
     if name in ("arith.index_cast", "arith.extsi", "arith.trunci"):
         return _signed(operands[0], step.width)
     if name in ("arith.extui", "arith.index_castui"):
@@ -344,7 +347,7 @@ class Run:
         turns = max(0, -(-(high - low) // by))
         if not all(o in self.same for o in step.operands[:3]):
             self.counts.seen(turns)
-        branches = any(inner.name == "scf.if" for inner in body)
+        branches = any(inner.name == "scf.if" and inner.operands[0] not in self.same for inner in body)
         written_out = turns <= SHORT and not branches and all(o in self.same for o in step.operands[:3])
         where = where if step.meets or written_out or turns <= 1 or where == " apart" else " alone"
         exact = turns <= EXACT or turns <= 4 * EXACT and step.meets
