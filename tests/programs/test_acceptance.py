@@ -362,3 +362,13 @@ def hull(p):
 def test_as_numpy(function, arguments):
     report = reactant.verify(function, *copy.deepcopy(arguments), rtol=1e-9, atol=1e-12)
     assert not report.differences, str(report)
+
+
+def element_of_a_scalar(x):
+    x[0, 3][...] = 1
+    return x
+
+
+def test_scalars_have_no_items():
+    with pytest.raises(TypeError, match="'numpy.float64' object does not support item assignment"):
+        reactant.jit(element_of_a_scalar)(np.zeros((2, 4)))

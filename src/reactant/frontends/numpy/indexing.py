@@ -17,6 +17,7 @@ from reactant.frontends import source_map
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
+from reactant.frontends.numpy.promotion import python_type
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -69,6 +70,9 @@ def get(tensor: Tensor, key: object) -> Any:
 def put(tensor: Tensor, key: object, value: object) -> None:
     """`tensor[key] = value`."""
     with source_map.location():
+        if tensor.kind != ARRAY:
+            name = f"numpy.{tensor.dtype}" if tensor.kind == SCALAR else python_type(tensor.dtype).__name__
+            raise TypeError(f"'{name}' object does not support item assignment")
         tensor.require_writeable()
         plain = _plain(key)
         if plain is not None:
