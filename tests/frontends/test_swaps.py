@@ -77,6 +77,32 @@ def test_as_numpy(function):
             np.testing.assert_allclose(b, a, rtol=1e-12)
 
 
+def swaps_in_two_loops(x, p):
+    a, b, c = x, x * 2.0, np.zeros(5)
+    s, t = 0.5, p
+    for i in range(9):
+        c[1:] += a[:-1] * 0.5
+        for j in range(9):
+            if not s > 1.5:
+                b, c = c, b
+                c = np.sin(b)
+            else:
+                s, t = t, s
+                if a[0] + 1.5 > 1 and t > 0:
+                    continue
+            s, t = t, s
+            v = b[1:3]
+            v += 1.5
+            b[j % 4] += j
+        c[i % 4] += i
+    return a, b, c, s, t
+
+
+def test_two_loops_unrolled():
+    compiled = reactant.jit(swaps_in_two_loops, optimize=False)
+    assert sum(compiled.lower(X, 0.3).operations(optimized=False).values()) < 12_000        # 52,000 once
+
+
 def test_growth_is_linear():
     counts = [sum(reactant.jit(steps(n), optimize=False).lower(X, 0.3).operations(optimized=False).values())
               for n in (8, 16, 24)]

@@ -15,7 +15,6 @@ Which loops are loops:
 """
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
@@ -372,19 +371,6 @@ def _run(values: Iterable[Any], body: FunctionType, flags: tuple[str, ...], live
             body(value)
 
 
-def _forget_frames(error: BaseException) -> None:
-    """Let go of the variables of an attempt that failed: who else refers to an array is counted."""
-    waiting: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while waiting:
-        found = waiting.pop()
-        if found is None or id(found) in seen:
-            continue
-        seen.add(id(found))
-        traceback.clear_frames(found.__traceback__)
-        waiting += [found.__cause__, found.__context__, found.error if isinstance(found, NeedsPeeling) else None]
-
-
 class _Counted:
     """A `for` over elements that a run-time index can pick."""
 
@@ -419,10 +405,8 @@ class _Counted:
         except Unroll:
             return self.segments() if self.wants_segments() else self.unroll(None)
         except NeedsPeeling as reason:
-            _forget_frames(reason)
             return self.peel(reason)
         except UNROLLED as error:
-            _forget_frames(error)
             return self.unroll(error)
         finally:
             trace.bounded_elements = max(trace.bounded_elements, sliced)
