@@ -73,6 +73,7 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
         before = [(c, path, sig.contents(c)) for c, path in rebuilder.containers]
+        session.given = [c for c, _ in rebuilder.containers]
         result = function(*args, **kwargs)
         collector = _Collector(session)
         shared = {id(c): sig.Same(path) for c, path in rebuilder.containers}

@@ -8,8 +8,10 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
+from reactant.frontends import identity
 from reactant.frontends.operators import UNSET, Unusable
 from reactant.frontends.state import (
+    CONTAINERS,
     Branching,
     Held,
     Keep,
@@ -77,6 +79,23 @@ def with_leaves(tree: Tree, leaves: Iterator[Any]) -> Any:
     if type(tree) is Node:
         return rebuilt(tree, [with_leaves(c, leaves) for c in tree.children])
     return next(leaves)
+
+
+def may_be(value: Any, entry: Tree, plan: Plan | None, sure: bool, meeting: Any) -> None:
+    """Note that the containers in the value of a variable may be those of its tree before the loop (`identity`), and
+    what the plan says they are after a turn. sure: there is one."""
+    if type(entry) is not Node:
+        return
+    after = plan.second if type(plan) is Branching else None
+    if entry.kind in CONTAINERS and not (sure and after is not None and after is not entry.original
+                                         and not identity.is_linked(after)):
+        identity.may_be(value, (entry.original, after), meeting)
+    if entry.kind in ("list", "tuple", "dict", "object"):
+        parts = value if entry.kind in ("list", "tuple") else (value if entry.kind == "dict" else vars(value)).values()
+        plans = plan.children if type(plan) is Branching and len(plan.children) == len(entry.children) \
+            else [None] * len(entry.children)
+        for part, child, inner in zip(parts, entry.children, plans, strict=True):
+            may_be(part, child, inner, sure, meeting)
 
 
 def numeric_kind(leaf: Tree) -> Kind | None:

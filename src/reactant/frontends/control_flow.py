@@ -23,7 +23,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
-from reactant.frontends import array_lists, attempts, effects, objects, operators
+from reactant.frontends import array_lists, attempts, effects, identity, objects, operators
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
@@ -240,10 +240,21 @@ def result(returned: Any, value: Any) -> Any:
 def _touching(operator: Callable, position: int) -> Callable:
     """The operator, told to `effects` which object it is about to change."""
     def changes(*arguments: Any, **keywords: Any) -> Any:
+        identity.about_to_change(arguments[position])
         if effects.recording():
             effects.touch(arguments[position])
         return operator(*arguments, **keywords)
     return changes
+
+
+def _calling(operator: Callable) -> Callable:
+    """`call_bound`, told to `effects` which object it may change."""
+    def calls(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        identity.about_to_call(function, owner)
+        if effects.recording():
+            effects.touch(owner)
+        return operator(function, owner, *arguments, **keywords)
+    return calls
 
 
 def _get_item(inner: Callable) -> Callable:
@@ -466,7 +477,7 @@ def install() -> None:
         del_item=unless(_touching(ag__.del_item, 0)),
         inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
         del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
-        call_bound=_touching(ag__.call_bound, 1))
+        call_bound=_calling(ag__.call_bound))
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
         "exception", "unhandled", "raise_again", "interruption")})

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends import calls, effects
+from reactant.frontends import calls, effects, identity
 from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.carried import Slot, leaves, with_leaves
@@ -401,6 +401,7 @@ def extend(target: Any, elements: list[Any]) -> None:
         for e in elements:
             target.append(e)
     else:
+        identity.about_to_change(target)
         effects.touch(target)
         target.extend(elements)
 

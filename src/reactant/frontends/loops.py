@@ -28,6 +28,7 @@ from reactant.frontends.carried import (
     is_unset,
     is_unusable,
     leaves,
+    may_be,
     numeric_kind,
     operations_in,
     parts_of,
@@ -245,7 +246,9 @@ class Loop:
                 slot = self.slot(self.initial(leaf, kind))
                 carried.slots.append(slot)
                 carried.objects.append(self.at_start(name, position, leaf, kind, slot.body))
-            self.variables.set(name, with_leaves(carried.entry, iter(carried.objects)))
+            value = with_leaves(carried.entry, iter(carried.objects))
+            may_be(value, carried.entry, None, False, self.carried)
+            self.variables.set(name, value)
 
     def initial(self, leaf: Tree, kind: Kind) -> ir.Value:
         """The leaf before the loop, built outside of it."""
@@ -529,7 +532,9 @@ class Loop:
                 parts = parts_of(plan, carried.entry)
                 values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
-                self.variables.set(name, with_leaves(carried.entry, iter(values)))
+                value = with_leaves(carried.entry, iter(values))
+                may_be(value, carried.entry, plan, self.surely_runs(), plans)
+                self.variables.set(name, value)
         for first, second in self.arrays.overlaps():
             for name, other in ((first, second), (second, first)):
                 if name in self.arrays.guarded:
@@ -541,9 +546,13 @@ class Loop:
         for slot, error in checks:
             self.trace.checks.append((slot.result, error, self.trace.region))
 
+    def surely_runs(self) -> bool:
+        """Whether it is known that there is at least one iteration."""
+        return self.first is True or type(self.count) is int and self.count > self.start
+
     def has_run(self) -> ir.Value | bool:
         """Whether there is at least one iteration."""
-        if self.first is True:
+        if self.surely_runs():
             return True
         if self.counter is None:
             return truth_of(capture(self.first))

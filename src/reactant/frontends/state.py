@@ -17,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import effects
+from reactant.frontends import effects, identity
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
 from reactant.frontends.operators import UNSET, VALUE, Unusable, cells_of
@@ -70,6 +70,9 @@ class Node:
     children: list[Tree]
     original: Any
 
+
+CONTAINERS = ("list", "dict", "object")
+"""Nodes of what can be changed."""
 
 Tree = Held | Known | Node | Absent
 
@@ -287,8 +290,11 @@ class Leaf:
 
 @dataclass
 class Branching:
+    """A tree of results; `second` is what the node of the second path was captured from."""
+
     node: Node
     children: list[Plan]
+    second: Any = None
 
 
 @dataclass
@@ -321,7 +327,7 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
         if a.kind != b.kind or a.key != b.key:
             return Broken(f"{_noun(a)} and {_noun(b)}")
         children = [unify(x, y) for x, y in zip(a.children, b.children, strict=True)]
-        return next((c for c in children if type(c) is Broken), None) or Branching(a, children)
+        return next((c for c in children if type(c) is Broken), None) or Branching(a, children, b.original)
     try:
         first, second = kind_of(a), kind_of(b)
         if first is None or second is None:
@@ -468,7 +474,10 @@ def assembled(plan: Plan, make: Callable[[Leaf], Any]) -> Any:
         return plan.value
     if type(plan) is Leaf:
         return make(plan)
-    return rebuilt(plan.node, [assembled(c, make) for c in plan.children])
+    made = rebuilt(plan.node, [assembled(c, make) for c in plan.children])
+    if plan.node.kind in CONTAINERS:
+        identity.may_be(made, (plan.node.original, plan.second), make)
+    return made
 
 
 def unusable(name: str, reason: str, where: str) -> Unusable:

@@ -102,6 +102,10 @@ class Trace:
         """What stands for lists that these loops append to (`growing`)."""
         self.choices: list[weakref.ref[Any]] = []
         """The memories that may be one of several (`aliases`), in the order they were made."""
+        self.identities: list[Any] = []
+        """Which containers may be which others (`identity`)."""
+        self.given: list[Any] = []
+        """The lists, dicts and objects among the arguments."""
         self.closed = False
 
     @staticmethod

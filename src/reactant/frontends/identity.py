@@ -1,0 +1,124 @@
+"""Lists, dicts and objects of which only the run decides which they are: after `if c: rows = [...]` the name `rows` is
+one of two lists.
+
+Control flow makes one list of the two, with run-time parts. That is exact as long as nobody changes it, or nobody else
+knows the two. So what may be one is noted (`may_be`), and a change of something that may be what the user can also
+reach by another name is refused (`about_to_change`). Arrays do not need this: `aliases` follows their memories.
+"""
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from reactant.errors import ControlFlowError
+from reactant.frontends.aliases import reachable
+from reactant.frontends.conversion import is_user_file
+from reactant.frontends.trace import Trace
+
+CHANGING = frozenset((
+    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "clear", "sort",
+    "reverse", "rotate", "update", "setdefault", "add", "discard", "intersection_update", "difference_update",
+    "symmetric_difference_update"))
+"""Methods of lists, deques, dicts and sets that change them."""
+
+_METHODS = (list, dict, set, deque, bytearray)
+
+
+@dataclass(eq=False)
+class Link:
+    """`made` is the one of `sides` that a path has left, and may be any of `known`. Links of one `meeting` of paths are
+    taken side by side."""
+
+    made: Any
+    sides: tuple[Any, ...]
+    meeting: Any
+    known: list[Any]
+
+
+def may_be(made: Any, sides: tuple[Any, ...], meeting: Any) -> None:
+    """`made` stands for one of these containers (None: for what nobody knows) from now on."""
+    trace = Trace.current()
+    others = {id(o): o for o in sides if o is not None and o is not made}
+    if trace is None or not others:
+        return
+    links: list[Link] = trace.identities
+    for link in links:
+        if id(link.made) in others:                 # it may be what that one may be
+            others.update((id(o), o) for o in link.known)
+    for link in links:
+        if any(id(o) in others for o in link.known) and not (link.meeting is meeting and _apart(link.sides, sides)):
+            others[id(link.made)] = link.made       # both may be the same one
+    others.pop(id(made), None)
+    _forget_unreachable(links)
+    links.append(Link(made, sides, meeting, list(others.values())))
+
+
+def _apart(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two names are different containers on every path."""
+    return len(one) == len(other) and not any(are_linked(a, b) or are_linked(b, a)
+                                              for a, b in zip(one, other, strict=True))
+
+
+def _forget_unreachable(links: list[Link]) -> None:
+    if links:
+        seen = _reached()
+        for link in links:
+            link.known = [o for o in link.known if id(o) in seen]
+        links[:] = [link for link in links if link.known and id(link.made) in seen]
+
+
+def are_linked(container: Any, original: Any) -> bool:
+    """Whether a container may be another one."""
+    trace = Trace.current()
+    return container is not None and container is original or trace is not None and any(
+        link.made is container and any(o is original for o in link.known) for link in trace.identities)
+
+
+def is_linked(container: Any) -> bool:
+    """Whether a container may be some other one."""
+    trace = Trace.current()
+    return trace is not None and any(link.made is container for link in trace.identities)
+
+
+def about_to_change(container: Any) -> None:
+    """Raises `ControlFlowError` where a change of `container` may be one of another that the user can reach."""
+    trace = Trace.current()
+    if trace is None or not trace.identities:
+        return
+    others = [o for link in trace.identities if link.made is container for o in link.known]
+    others += [link.made for link in trace.identities if any(o is container for o in link.known)]
+    others = [o for o in others if o is not container]
+    if others and not _reached().isdisjoint(map(id, others)):
+        kind = type(container).__name__
+        what = f"a {kind}" if type(container) in _METHODS else f"an object of type {kind}"
+        raise ControlFlowError(
+            f"This changes {what} of which only the run decides which one it is, and one that it may be is known by "
+            "another name, too. Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), "
+            "or change each one where it is certain which it is.")
+
+
+def about_to_call(function: Any, owner: Any) -> None:
+    """`about_to_change` for methods of Python's containers."""
+    if isinstance(owner, _METHODS) and getattr(function, "__name__", "") in CHANGING:
+        about_to_change(owner)
+
+
+def _reached() -> set[int]:
+    """The identities of all that the user's code can reach now: from the variables of the functions that are being
+    called, and from what the caller has given."""
+    trace = Trace.current()
+    roots: list[Any] = list(trace.given) if trace is not None else []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user_file(frame.f_code.co_filename):
+            roots += _variables(frame)
+        frame = frame.f_back
+    return reachable(roots)[0]
+
+
+def _variables(frame: FrameType) -> Iterable[Any]:
+    return [value for name, value in frame.f_locals.items() if not name.startswith("ag__")]

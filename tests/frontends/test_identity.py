@@ -1,0 +1,205 @@
+"""Lists, dicts and objects that are one of two, as the run decides: exact, or refused where another name may be one of
+them, too."""
+import copy
+
+import numpy as np
+import pytest
+
+import reactant
+
+
+class Thing:
+    def __init__(self, x):
+        self.x = x
+
+
+def list_with_another_name(x, c):
+    rows = [x * 1.0, x * 2.0]
+    other = rows
+    if c.sum() > 0:
+        rows = [x * 3.0, x * 4.0]
+    rows[0] = x - 1
+    return other[0], rows[0]
+
+
+def dict_with_another_name(x, c):
+    table = {"a": x * 1.0}
+    other = table
+    if c.sum() > 0:
+        table = {"a": x * 5.0}
+    table["a"] = x - 7
+    return other["a"], table["a"]
+
+
+def object_with_another_name(x, c):
+    thing = Thing(x * 1.0)
+    other = thing
+    if c.sum() > 0:
+        thing = Thing(x * 2.0)
+    thing.x = x - 3
+    return other.x, thing.x
+
+
+def one_of_two_objects(x, c):
+    a, b = Thing(x), Thing(x + 10)
+    chosen = a if c.sum() > 0 else b
+    chosen.x = x - 3
+    return a.x, b.x
+
+
+def one_of_two_lists(x, c):
+    a, b = [x * 1.0], [x * 2.0]
+    chosen = a if c.sum() > 0 else b
+    chosen.append(x)
+    return a[0], len(a), len(b)
+
+
+def change_of_the_other_name(x, c):
+    rows = [x * 1.0, x * 2.0]
+    other = rows
+    if c.sum() > 0:
+        rows = [x * 3.0, x * 4.0]
+    other[1] = x - 1
+    return rows[1], other[1]
+
+
+def name_in_a_list(x, c):
+    rows = [x * 1.0, x * 2.0]
+    keep = [rows]
+    for i in range(3):
+        if c[i] > 0:
+            rows = [x * 3.0 + i, x * 4.0]
+        rows[0] = rows[0] - 1
+    return keep[0][0], rows[0]
+
+
+def choice_of_a_choice(x, c):
+    a, b, d = [x], [x + 1], [x + 2]
+    first = a if c.sum() > 0 else b
+    second = first if c[0] > 5 else d
+    second[0] = x * 0
+    return a[0], b[0], d[0]
+
+
+def of_the_caller(x, c):
+    given = {"u": x * 1.0}
+
+    def inner(state):
+        if c.sum() > 0:
+            state = {"u": state["u"] * 2}
+        state["u"] = x * 0
+        return state["u"]
+    return inner(given), given["u"]
+
+
+REFUSED = (list_with_another_name, dict_with_another_name, object_with_another_name, one_of_two_objects,
+           one_of_two_lists, change_of_the_other_name, name_in_a_list, choice_of_a_choice, of_the_caller)
+
+
+@pytest.mark.parametrize("function", REFUSED)
+def test_a_change_that_another_name_may_see_is_refused(function):
+    with pytest.raises(reactant.ControlFlowError, match="only the run decides which one it is"):
+        reactant.jit(function)(np.arange(3.0), np.array([1.0, -1.0, 1.0]))
+
+
+def test_a_list_that_the_caller_knows():
+    def rebinds(rows, c):
+        if c.sum() > 0:
+            rows = [r * 2 for r in rows]
+        rows[0] = rows[0] + 1
+        return rows[0]
+    with pytest.raises(reactant.ControlFlowError, match="another name"):
+        reactant.jit(rebinds)([np.arange(3.0)], np.ones(2))
+
+
+def test_a_loop_that_may_not_run():
+    def turns(x, n):
+        rows = [x, x + 1]
+        other = rows
+        for _ in range(n):
+            rows = [rows[1], rows[0] + 1]
+        rows[0] = x * 0
+        return other[0], rows[0], rows[1]
+    x = np.arange(3.0)
+    with pytest.raises(reactant.ControlFlowError, match="another name"):
+        reactant.jit(turns, traced_argnames=("n",))(x, 3)
+    for got, wanted in zip(reactant.jit(turns)(x, 3), turns(x, 3), strict=True):
+        assert np.allclose(got, wanted)
+
+
+def only_name(x, c):
+    rows = [x * 1.0, x * 2.0]
+    if c.sum() > 0:
+        rows = [x * 3.0, x * 4.0]
+    rows[0] = x - 1
+    rows.append(x)
+    return tuple(rows)
+
+
+def dict_in_a_loop(x, c):
+    table = {"a": x}
+    for i in range(4):
+        if c[i % 3] > 0:
+            table = {**table, "a": table["a"] * 2}
+        table["a"] = table["a"] + 1
+    return (table["a"],)
+
+
+def swapped_lists(x, c):
+    before, now = [x, x + 1], [x * 2, x * 3]
+    for i in range(5):
+        if c[i % 3] > 0:
+            before, now = now, before
+        now[0] = before[1] + 1
+        before, now = now, before
+    now[1] = x * 0
+    return before[0], now[0], before[1], now[1]
+
+
+def objects(x, c):
+    thing = Thing(x)
+    if c[0] > 0:
+        thing = Thing(x * 5)
+    thing.x = thing.x - 1
+    return (thing.x,)
+
+
+def best_so_far(x, c):
+    best = [x, 0.0]
+    for i in range(5):
+        score = (x * i).sum() * c[i % 3]
+        if score > best[1]:
+            best = [x * i, score]
+    best[1] = best[1] + 1
+    return tuple(best)
+
+
+def changed_where_it_is_certain(x, c):
+    rows = [x * 1.0, x * 2.0]
+    other = rows
+    if c.sum() > 0:
+        rows = [x * 3.0, x * 4.0]
+    else:
+        rows[1] = x * 8
+    return other[1], rows[1]
+
+
+def copied(x, c):
+    rows = [x * 1.0, x * 2.0]
+    other = rows
+    if c.sum() > 0:
+        rows = [x * 3.0, x * 4.0]
+    rows = list(rows)
+    rows[0] = x - 1
+    return other[0], rows[0], copy.copy(rows)[1]
+
+
+EXACT = (only_name, dict_in_a_loop, swapped_lists, objects, best_so_far, changed_where_it_is_certain, copied)
+
+
+@pytest.mark.parametrize("sign", (1.0, -1.0))
+@pytest.mark.parametrize("function", EXACT)
+def test_changes_that_nobody_else_can_see(function, sign):
+    x, c = np.arange(3.0), sign * np.array([1.0, -1.0, 1.0])
+    for got, wanted in zip(reactant.jit(function)(x, c), function(x, c), strict=True):
+        assert np.allclose(got, wanted)
