@@ -97,8 +97,8 @@ class Rolled:
         for operands in zip(*(other.operands for other in made), strict=True):
             if not self.unify(operands):
                 return False
-        if not batches(op, self.varying):
-            return False
+        if self.varying.isdisjoint(op.operands) or not batches(op, self.varying):
+            return False        # equal ones are merged soon
         self.varying.add(first)
         self.body.append(op)
         self.inside += made
@@ -212,6 +212,8 @@ def _sum_of_products(a: Any, count: int = 8, first: bool = False) -> ir.Value:
          example=(_sum_of_products, lambda a: _sum_of_products(a, 9, True),
                   lambda a: ops.add(_sum_of_products(a), 0)),
          counter=(lambda a: _sum_of_products(a, 4),
+                  lambda a: [u := a(3), sum_ := ops.negate(u),
+                             *[sum_ := ops.add(sum_, ops.negate(u)) for _ in range(10)]][-1],
                   lambda a: [u := a(12), sum_ := ops.slice(u, (0,), (3,)),
                              *[sum_ := ops.add(sum_, ops.slice(u, (i,), (i + 3,))) for i in range(1, 10)]][-1]))
 def sum_of_equal_computations(x, y, result, result_dtype):
