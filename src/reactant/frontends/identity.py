@@ -71,6 +71,13 @@ def _forget_unreachable(links: list[Link]) -> None:
         links[:] = [link for link in links if link.known and id(link.made) in seen]
 
 
+def forget() -> None:
+    """The function has returned: of what it made, only what is found elsewhere counts (references are counted)."""
+    trace = Trace.current()
+    if trace is not None:
+        _forget_unreachable(trace.identities)
+
+
 def are_linked(container: Any, original: Any) -> bool:
     """Whether a container may be another one."""
     trace = Trace.current()

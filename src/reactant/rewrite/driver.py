@@ -123,6 +123,8 @@ class _Run:
         self.limited = report.limit is not None
         self.precise = False
         """Whether only values that rules have asked about need looking after when they lose a reader."""
+        self.tried: dict[int, int] = {}
+        """When all rules that can match an op were tried, and none fired."""
         self.rewrites = 0
         self.recent: list[str] = []
 

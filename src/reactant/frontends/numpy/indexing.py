@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.errors import ControlFlowError
 from reactant.frontends import source_map
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import storage as st
@@ -67,12 +68,20 @@ def get(tensor: Tensor, key: object) -> Any:
         return result.copy() if basic.copies else result
 
 
+def not_assignable(text: str) -> TypeError:
+    """NumPy's error; where only the run decides whether it would come to that, one that says so."""
+    from reactant.frontends import effects  # which imports arrays
+    if not effects.recording():
+        return TypeError(text)
+    return ControlFlowError(f"{text}; whether this runs is decided at run time.")
+
+
 def put(tensor: Tensor, key: object, value: object) -> None:
     """`tensor[key] = value`."""
     with source_map.location():
         if tensor.kind != ARRAY:
             name = f"numpy.{tensor.dtype}" if tensor.kind == SCALAR else python_type(tensor.dtype).__name__
-            raise TypeError(f"'{name}' object does not support item assignment")
+            raise not_assignable(f"'{name}' object does not support item assignment")
         tensor.require_writeable()
         plain = _plain(key)
         if plain is not None:
