@@ -77,7 +77,7 @@ def test_of_c(language, header):
 
 
 def test_of_numba():
-    cuda = pytest.importorskip("numba.cuda")
+    cuda = pytest.importorskip("numba.cuda", reason="needs numba-cuda")
 
     @cuda.jit(device=True)
     def doubled(a):

@@ -9,7 +9,7 @@ import pytest
 import reactant
 
 cuda = pytest.importorskip("numba.cuda", reason="needs numba-cuda")
-random = pytest.importorskip("numba.cuda.random")
+random = pytest.importorskip("numba.cuda.random", reason="needs numba-cuda")
 
 WAYS = [pytest.param(way, marks=pytest.mark.slow if way == "native" else []) for way in ("tensor", "native")]
 Point = namedtuple("Point", "x y scale")

@@ -347,14 +347,18 @@ def _unify_maybe(a: Tree, b: Tree, name: str) -> Plan:
 
     (first_defined, first), (second_defined, second) = parts(a), parts(b)
     defined = unify(first_defined, second_defined)
-    if first is ABSENT or second is ABSENT:
-        value = one_sided(second if first is ABSENT else first, second=first is ABSENT)
-    else:
-        value = unify(first, second)
+    value = _unify_present(first, second)
     if type(value) is Broken:
         return value
     node = Node("maybe", name or next(s.key for s in (a, b) if _is_maybe(s)), [], None)
     return Branching(node, [defined, value])
+
+
+def _unify_present(first: Tree, second: Tree) -> Plan:
+    """`unify` of values that a path may be without."""
+    if first is ABSENT or second is ABSENT:
+        return one_sided(second if first is ABSENT else first, second=first is ABSENT)
+    return unify(first, second)
 
 
 def is_none(tree: Tree) -> bool:
@@ -378,10 +382,7 @@ def _unify_optional(a: Tree, b: Tree) -> Plan:
     (first_defined, first), (second_defined, second) = parts(a), parts(b)
     if not all(side is ABSENT or has_numbers(side) for side in (first, second)):
         return Broken(f"{_noun(a)} and {_noun(b)}")
-    if first is ABSENT or second is ABSENT:
-        value = one_sided(second if first is ABSENT else first, second=first is ABSENT)
-    else:
-        value = unify(first, second)
+    value = _unify_present(first, second)
     return value if type(value) is Broken else \
         Branching(Node("optional", (), [], None), [unify(first_defined, second_defined), value])
 

@@ -74,21 +74,19 @@ def note(op: ir.Operation) -> None:
 Lent = tuple[Mapping[int, ir.OpView], Callable[[int], object]]
 
 
-
 def _unheard(address: int) -> None:
     """Nobody wants to know."""
 
 
 _nobody: Lent = {}, _unheard
-_lent = _nobody
 _owners, _tell = _nobody
 
 
 def know(lent: Lent = _nobody) -> Lent:
     """Let `owner` look here first (the address of a value to what defines it), and tell somebody which values it was
     asked about; gives what held before. Whoever lends the table takes out in time what is erased."""
-    global _lent, _owners, _tell
-    before, _lent = _lent, lent
+    global _owners, _tell
+    before = _owners, _tell
     _owners, _tell = lent
     know_owners(_owners)
     return before

@@ -16,28 +16,14 @@ from reactant.ir.types import shape_of
 from reactant.rewrite import CHANGED, Site, inside, producer, rewrite
 from reactant.rewrite.site import operation
 from reactant.simplify.loops import BODY, CONDITION, V, counted
-from reactant.simplify.parts import known_starts
+from reactant.simplify.parts import Window, disjoint, update_window
 
 UPDATE = "stablehlo.dynamic_update_slice"
 PEELED_OPERATIONS = 40
 """A first turn is written before the loop where a turn has at most so many ops."""
 
-Window = tuple[tuple[int, int], ...]
-"""(first, end) in each dimension."""
-
 
 # ---- borders -------------------------------------------------------------------------------------------------------
-
-def _window(op: ir.Operation) -> Window | None:
-    """The places that an update writes, if they are known."""
-    whole, part = shape_of(op.operands[0]), shape_of(op.operands[1])
-    starts = known_starts(list(op.operands)[2:], whole, part)
-    return None if starts is None else tuple((s, s + n) for s, n in zip(starts, part, strict=True))
-
-
-def _apart(a: Window, b: Window) -> bool:
-    return any(high <= low_b or high_b <= low for (low, high), (low_b, high_b) in zip(a, b, strict=True))
-
 
 def _chain(value: ir.Value, end: ir.Value) -> list[ir.Operation]:
     """The updates by which `value` is made from `end`, last first; empty if it is made otherwise."""
@@ -57,7 +43,7 @@ def holds(value: ir.Value, window: Window, content: np.ndarray) -> bool:
     if made is None:
         return False
     if made.name == "stablehlo.constant":
-        return _same(ops.constant_value(value)[tuple(slice(a, b) for a, b in window)], content)
+        return _same(ops.constant_value(value)[tuple(map(slice, *window))], content)
     if made.name == "stablehlo.broadcast_in_dim":
         number = ops.constant_value(made.operands[0])
         return number is not None and _same(number, content)
@@ -65,16 +51,16 @@ def holds(value: ir.Value, window: Window, content: np.ndarray) -> bool:
         low, inner = decode(made.attributes["edge_padding_low"]), shape_of(made.operands[0])
         step = decode(made.attributes["interior_padding"])
         number = ops.constant_value(made.operands[1])
-        middle = tuple((a, a + n + max(n - 1, 0) * s) for a, n, s in zip(low, inner, step, strict=True))
-        return number is not None and _apart(window, middle) and _same(number, content)
+        middle = low, tuple(a + n + max(n - 1, 0) * s for a, n, s in zip(low, inner, step, strict=True))
+        return number is not None and disjoint(window, middle) and _same(number, content)
     if made.name == UPDATE:
-        written = _window(made)
+        written = update_window(value)
         if written is None:
             return False
         if written == window:
             number = ops.constant_value(made.operands[1])
             return number is not None and _same(number, content)
-        return _apart(written, window) and holds(made.operands[0], window, content)
+        return disjoint(written, window) and holds(made.operands[0], window, content)
     return False
 
 
@@ -107,11 +93,11 @@ def while_writes_what_is_there(site: Site):
     for i, argument in enumerate(arguments):
         chain = _chain(returned[i], argument)
         for op in chain:
-            content, window = ops.constant_value(op.operands[1]), _window(op)
+            content, window = ops.constant_value(op.operands[1]), update_window(op.results[0])
             if content is None or window is None or not _same(content, content):
                 continue
-            others = [_window(each) for each in chain if each != op]
-            if all(w is not None and (_apart(w, window) or w == window and _alike(each, op))
+            others = [update_window(each.results[0]) for each in chain if each != op]
+            if all(w is not None and (disjoint(w, window) or w == window and _alike(each, op))
                    for w, each in zip(others, (e for e in chain if e != op), strict=True)) \
                     and holds(inits[i], window, content):
                 site.substitute(op.results[0], op.operands[0])

@@ -259,27 +259,26 @@ def _stencil_of_update(a):
     return ops.add(ops.slice(rows, (0, 0), (39, 40)), ops.slice(rows, (1, 0), (40, 40)))
 
 
-@rewrite(match.slice(named("w", match.dynamic_update_slice(x, u, rest("starts"))), start_indices=s, limit_indices=e,
+@rewrite(match.slice(named("w", match.dynamic_update_slice(x, u, rest("_starts"))), start_indices=s, limit_indices=e,
                      strides=t),
          example=_ghost_rows,
          counter=(_stencil_of_update, lambda a: ops.slice(
              ops.dynamic_update_slice(a(40, 40), a(1, 40), [a(dtype="int64")] * 2), (0, 0), (40, 1))))
-def small_read_of_update(w, x, u, starts, s, e, t):
+def small_read_of_update(w, x, u, s, e, t):
     """a small slice through a window just overwritten is put together from the array before and the new content
 
     Reads of an array between updates of it make XLA keep several versions, each a copy of everything; reads of what
     it was before the first update do not."""
-    table, low = costs(), known_starts(starts, shape_of(x), shape_of(u))
+    table, window = costs(), update_window(w)
     extents = [b - a for a, b in zip(s, e, strict=True)]
-    if table is None or low is None or any(k != 1 for k in t) or users(w) < 2 or size(shape_of(x)) \
+    if table is None or window is None or any(k != 1 for k in t) or users(w) < 2 or size(shape_of(x)) \
             < table.least_elements or size(extents) * table.small_read > size(shape_of(x)):
         return None
-    window = update_window(w)
     if disjoint(window, (s, e)) or covers(window, (s, e)):
         return None
     first, last, split = _common(window, s, e)
     if len(split) > 1:
-        return ops.dynamic_update_slice(part(x, s, e), part(u, minus(first, low), minus(last, low)), [
+        return ops.dynamic_update_slice(part(x, s, e), part(u, minus(first, window[0]), minus(last, window[0])), [
             ops.constant(a, np.int64) for a in minus(first, s)])
     return ops.concatenate(_pieces(w, s, e, split[0]), split[0])
 
