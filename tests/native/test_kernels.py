@@ -451,3 +451,34 @@ def test_what_is_refused():
     with pytest.raises(UnsupportedError, match="reactant.unknown"):
         native.compile_kernel(kernel("%a: memref<?xi32>", "func.call @reactant.unknown() : () -> ()")
                               + "func.func private @reactant.unknown()", "kernel", grid=(1,), block=(3,))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3])
+def test_neighbours_of_which_only_the_low_bits_are_neighbours(bits):
+    """A step of a bitonic merge: LLVM 22 takes two assumptions about the indices for one, when it need not look at
+    what depends on what."""
+    far = 1 << bits
+    text = kernel("%a: memref<?xi32>", f"""
+    %low = arith.constant {far - 1} : i32
+    %far = arith.constant {far} : index
+    %k64 = arith.constant 64 : i32
+    %xi = arith.index_cast %x : index to i32
+    %bi = arith.index_cast %b : index to i32
+    %first = arith.muli %bi, %k64 overflow<nsw, nuw> : i32
+    %twice = arith.muli %xi, %k2 overflow<nsw, nuw> : i32
+    %both = arith.addi %first, %twice overflow<nsw, nuw> : i32
+    %rest = arith.andi %xi, %low : i32
+    %one = arith.subi %both, %rest overflow<nsw> : i32
+    %wide = arith.extui %one : i32 to i64
+    %i = arith.index_cast %wide : i64 to index
+    %j = arith.addi %i, %far : index
+    %p = memref.load %a[%i] : memref<?xi32>
+    %q = memref.load %a[%j] : memref<?xi32>
+    %least = arith.minui %p, %q : i32
+    %most = arith.maxui %p, %q : i32
+    memref.store %least, %a[%i] : memref<?xi32>
+    memref.store %most, %a[%j] : memref<?xi32>""")
+    a = np.random.default_rng(0).permutation(128).astype(np.int32)
+    expected = np.sort(a.reshape(-1, 2, far), axis=1).reshape(-1)
+    native.compile_kernel(text, "kernel", grid=(2,), block=(32,))(a)
+    np.testing.assert_array_equal(a, expected)

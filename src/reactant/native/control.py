@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.native import layout, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, emits, quoted
-from reactant.native.memory import reads_back
+from reactant.native.memory import parallel_group
 
 Edge = tuple[str, int, tuple[str, ...]]
 """Label it leaves from, block it goes to, operands it hands over."""
@@ -246,7 +246,7 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     end = f.emit_block(block)
     if group:
         f.groups.pop()
-        group = None if reads_back(f, accesses) else group
+        group = parallel_group(f, group, accesses)
     trips = trip_count(lower, upper, step)
     if trips is not None and 1 < trips <= UNROLLED:         # one iteration after the other, once LLVM has unrolled it
         f.accesses += f.accesses[accesses:]

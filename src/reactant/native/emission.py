@@ -12,7 +12,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import layout
+from reactant.native import layout, widths
 
 Handler = Callable[["Function", ir.Operation], None]
 HANDLERS: dict[str, Handler] = {}
@@ -112,8 +112,11 @@ class Function:
         self.fails = False
         self.groups: list[str] = []
         """Access groups of the parallel loops around, for loads and stores."""
-        self.accesses: list[tuple[bool, str]] = []
-        """(whether it is a store, root of the pointer or "") of what carries an access group, in order."""
+        self.accesses: list[tuple[bool, str, tuple[ir.Value, ...]]] = []
+        """(whether it is a store, root of the pointer or "", indices) of what carries an access group, in order."""
+        self.indices: dict[str, tuple[ir.Value, ...]] = {}
+        """Pointer to an element -> its indices, in parallel loops."""
+        self.widths: widths.Found = {}
         self.private: set[str] = set()
         """Pointers to memory that iterations of a parallel loop around share although each has its own in MLIR."""
         self.place: Any = None

@@ -14,7 +14,7 @@ from reactant.errors import UnsupportedError
 from reactant.native import coroutine, fission, layout, parallel
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, Module
-from reactant.native.memory import counted, reads_back
+from reactant.native.memory import counted, parallel_group
 from reactant.native.order import loop_order
 from reactant.native.place import Launch, Place, block_index, launch_of, over_threads
 
@@ -65,7 +65,7 @@ def over_blocks(f: Function, launch: Launch, write: Callable[[Function, Launch, 
     def body(number: str) -> None:
         write(f, launch, block_index(f, launch, number))
     since = len(f.accesses)
-    counted(f, "%first", "%last", body, lambda: loop_note(f, None, None if reads_back(f, since) else group))
+    counted(f, "%first", "%last", body, lambda: loop_note(f, None, parallel_group(f, group, since)))
     if group:
         f.groups.pop()
 

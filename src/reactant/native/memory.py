@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes
-from reactant.native import layout
+from reactant.native import layout, widths
 from reactant.native.arithmetic import narrowed, widened
 from reactant.native.emission import Function, emits, quoted
 
@@ -60,19 +60,25 @@ def access_note(f: Function, pointer: str, stores: bool) -> str:
     """`!llvm.access.group` of a load or store inside loops whose iterations are independent."""
     if not f.groups or pointer in f.private:
         return ""
-    f.accesses.append((stores, f.roots.get(pointer, "")))
+    f.accesses.append((stores, f.roots.get(pointer, ""), f.indices.get(pointer, ())))
     group = f.groups[0] if len(f.groups) == 1 else f.module.note("!{" + ", ".join(f.groups) + "}")
     return f", !llvm.access.group {group}"
 
 
-def reads_back(f: Function, since: int) -> bool:
+def parallel_group(f: Function, group: str | None, since: int) -> str | None:
+    """The access group of a loop whose accesses begin at `since`, where LLVM may be told that it is parallel."""
+    indices = (i for _, _, indices in f.accesses[since:] for i in indices)
+    return None if group is None or _reads_back(f, since) or widths.differ(indices, f.widths) else group
+
+
+def _reads_back(f: Function, since: int) -> bool:
     """Whether an iteration of a loop, whose accesses begin at `since`, may load what it has stored before.
 
     LLVM's vectoriser does not keep the order of such accesses inside an iteration once a loop is said to be parallel:
     loads that it takes together move before stores in between.
     """
     stored: set[str] = set()
-    for stores, root in f.accesses[since:]:
+    for stores, root, _ in f.accesses[since:]:
         if stores:
             stored.add(root)
         elif root in stored or "" in stored or (stored and not root):
@@ -102,10 +108,18 @@ def _second(f: Function, pointer: str, type_: ir.Type) -> str:
     return made
 
 
+def _element(f: Function, place: layout.Memory, indices: list[ir.Value]) -> str:
+    """The address of an element, whose indices are kept in mind."""
+    pointer = address(f, place, offset_of(f, place, [f.one(v) for v in indices]))
+    if f.groups:
+        f.indices[pointer] = (*f.indices.get(pointer, ()), *indices)
+    return pointer
+
+
 @emits("memref.load")
 def emit_load(f: Function, op: ir.Operation) -> None:
     place = f.memory(op.operands[0])
-    pointer = address(f, place, offset_of(f, place, [f.one(v) for v in list(op.operands)[1:]]))
+    pointer = _element(f, place, list(op.operands)[1:])
     number = place.layout.number
     parts = [read(f, pointer, number)]
     if place.layout.is_complex:
@@ -116,7 +130,7 @@ def emit_load(f: Function, op: ir.Operation) -> None:
 @emits("memref.store")
 def emit_store(f: Function, op: ir.Operation) -> None:
     place = f.memory(op.operands[1])
-    pointer = address(f, place, offset_of(f, place, [f.one(v) for v in list(op.operands)[2:]]))
+    pointer = _element(f, place, list(op.operands)[2:])
     parts, number = f.operands(op.operands[0]), place.layout.number
     write(f, parts[0], pointer, number)
     if place.layout.is_complex:

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from reactant.native import layout
 from reactant.native.control import define_all, flat, loop_note, stop_if_failed, trip_count
 from reactant.native.emission import Function, emits
-from reactant.native.memory import counted, product, reads_back, total
+from reactant.native.memory import counted, parallel_group, product, total
 
 WORTH = 40_000
 """Operations from which a loop is spread over threads (about 10 us)."""
@@ -120,7 +120,7 @@ def pieces(f: Function, op: ir.Operation, ranges: Ranges, first: str, last: str)
     since = len(f.accesses)
 
     def note(hinted: ir.Operation | None, trips: int | None = None) -> str:
-        return loop_note(f, hinted, None if reads_back(f, since) else group, trips)
+        return loop_note(f, hinted, parallel_group(f, group, since), trips)
 
     def body(number: str) -> None:
         lower, upper = ranges.lower[-1], ranges.upper[-1]

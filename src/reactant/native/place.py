@@ -10,7 +10,7 @@ from reactant.errors import ReactantError, UnsupportedError
 from reactant.ir import attributes as attr
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, emits
-from reactant.native.memory import counted, product, reads_back, total
+from reactant.native.memory import counted, parallel_group, product, total
 
 Dim3 = tuple[int, int, int]
 
@@ -168,7 +168,7 @@ def over_threads(f: Function, launch: Launch, body: Callable[[tuple[str, str, st
                 index[d] = counter
                 nest(level - 1)
             counted(f, "0", str(launch.block[d]), inside, lambda: loop_note(
-                f, None, None if reads_back(f, since) else group, launch.block[d]))
+                f, None, parallel_group(f, group, since), launch.block[d]))
     nest(2)
     if group:
         f.groups.pop()
