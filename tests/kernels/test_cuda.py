@@ -329,6 +329,17 @@ def test_structs_vectors_and_complex_numbers_by_value():
     np.testing.assert_allclose(x, [3 + 2.5 + 4, 2 * 1.5 + 7])
 
 
+@pytest.mark.parametrize("number", [0.5, np.float16(0.5), (np.float16(0.5),)])
+def test_a_struct_of_one_number_takes_a_number(number):
+    module = reactant.cuda.load("""#include <cuda_fp16.h>
+    extern "C" __global__ void k(__half *x, __half a) { x[threadIdx.x] = __hmul(x[threadIdx.x], a); }""")
+    x, y = np.arange(4, dtype=np.float16), np.arange(4, dtype=np.float16)
+    module.k[1, 4](x, number)
+    reactant.jit(lambda y, a: module.k[1, 4](y, a), frontend="numpy")(y, number)
+    np.testing.assert_array_equal(x, [0, 0.5, 1, 1.5])
+    np.testing.assert_array_equal(y, x)
+
+
 def test_arrays_in_structs_by_value_are_tuples():
     k = kernel("x[i] = q.m[i / 2 % 2][i % 2] + q.v[i % 2].y + q.on;", "double *x, Q q",
                "struct Q { int m[2][2]; float2 v[2]; bool on; };")

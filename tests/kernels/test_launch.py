@@ -93,6 +93,14 @@ def test_rows_chosen_at_run_time():
     np.testing.assert_allclose(u, expected)
 
 
+def test_a_length_that_only_the_run_decides():
+    def program(x, y):
+        for t in range(len(x)):
+            axpy[1, 4](y, x[t:], 1.0)
+    with pytest.raises(reactant.ReactantError, match="'x' has a length that only the run decides"):
+        reactant.jit(program)(np.ones(60), np.ones(60))
+
+
 def test_branches():
     def program(x, y):
         if x[0] > 0:

@@ -154,6 +154,8 @@ def pieces(argument: Argument, wanted: CType, where: str) -> list[Piece]:
             NumberArgument(real, None if argument.value is None else part,
                            None if argument.scalar is None else argument.scalar + i)
             for i, part in enumerate((np.real(argument.value or 0), np.imag(argument.value or 0)))))
+    if len(wanted.members) == 1 and isinstance(argument, (NumberArgument, ArrayArgument)):    # __half, say
+        argument = TupleArgument((argument,))
     if not isinstance(argument, TupleArgument) or len(argument.items) != len(wanted.members):
         members = ", ".join(f"{t} {n}" for n, _, t in wanted.members)
         raise KernelArgumentError(f"{where} is the struct {wanted} ({members}). Pass a tuple of its members, or an "

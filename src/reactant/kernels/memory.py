@@ -170,7 +170,11 @@ class _Binder:
             return TupleArgument(items, type(x) if hasattr(x, "_fields") else tuple)
         if isinstance(x, np.void):
             return BytesArgument(x.dtype, x.tobytes())
-        if x is None or isinstance(x, (str, bytes, dict)) or getattr(type(x), "partial", False):
+        if getattr(type(x), "partial", False):
+            raise KernelArgumentError(f"The argument '{name}' has a length that only the run decides. Pass a slice whose "
+                                      f"length is known ({name}[i:i + 8]), or the whole array and the index as a "
+                                      f"number.")
+        if x is None or isinstance(x, (str, bytes, dict)):
             raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}. Kernels take arrays and "
                                       f"numbers.")
         if not is_tensor(x) and isinstance(x, np.generic):
