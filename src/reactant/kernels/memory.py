@@ -171,9 +171,9 @@ class _Binder:
         if isinstance(x, np.void):
             return BytesArgument(x.dtype, x.tobytes())
         if getattr(type(x), "partial", False):
-            raise KernelArgumentError(f"The argument '{name}' has a length that only the run decides. Pass a slice whose "
-                                      f"length is known ({name}[i:i + 8]), or the whole array and the index as a "
-                                      f"number.")
+            raise KernelArgumentError(f"The argument '{name}' has a length that only the run decides. Pass a slice "
+                                      f"whose length is known ({name}[i:i + 8]), or the whole array and the index as "
+                                      f"a number.")
         if x is None or isinstance(x, (str, bytes, dict)):
             raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}. Kernels take arrays and "
                                       f"numbers.")
