@@ -107,3 +107,48 @@ def test_growth_is_linear():
     counts = [sum(reactant.jit(steps(n), optimize=False).lower(X, 0.3).operations(optimized=False).values())
               for n in (8, 16, 24)]
     assert counts[2] - counts[1] <= 1.3 * (counts[1] - counts[0])
+
+
+def swaps_seen_by_the_caller(x, p):
+    a, b, c = x, x * 2, x + 1
+    for i in range(12):
+        if a[i % 5] > p:
+            a, b = b, a
+        b[1:] += 0.5 * a[:-1]
+        if b.sum() > c.sum():
+            b, c = c, b
+        if c[0] > a[0]:
+            a, c = c, a
+        a *= 0.9
+    return a, b, c
+
+
+def swaps_in_branches(x, p):
+    a, b, c = x.copy(), x * 2, x + 1
+    for i in range(12):
+        for j in range(3):
+            if a[i % 5] > p * j:
+                a, b = b, a
+                if b[0] > c[0]:
+                    b, c = c, b
+            elif c[1] < p:
+                a, b, c = c, a, b
+            a[j] += 1
+            b[i % 5] -= a[j]
+        if c.max() > 2:
+            c, a = a, c
+    return a, b, c
+
+
+@pytest.mark.parametrize("function, most", [(swaps_seen_by_the_caller, 200), (swaps_in_branches, 700)])
+def test_swapped_names_stay_apart(function, most):
+    """Each swap decided by another condition: no two names become one, so that the loop need not be unrolled."""
+    compiled = reactant.jit(function)
+    operations = compiled.lower(X, 0.3).operations(optimized=False)
+    assert operations["stablehlo.while"] == 1
+    assert sum(operations.values()) < most          # 1,284 and 12,000 once, and minutes in XLA
+    for p in (0.3, -0.4, 1.2):
+        mine, theirs = X.copy(), X.copy()
+        for a, b in zip(function(mine, p), compiled(theirs, p), strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12)
+        np.testing.assert_allclose(theirs, mine, rtol=1e-12)

@@ -6,6 +6,7 @@ exactly when they are one. A `ChosenStorage` does that with selections, which co
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import weakref
 from collections import Counter
@@ -29,13 +30,16 @@ REACH = 5
 """How deep arrays are looked for in lists, dicts and objects that a function can reach."""
 
 
+_NUMBERS = itertools.count()
+
+
 class ChosenStorage(Storage):
     """The memory of `first` where `predicate` holds at run time, else of `second`: writes go to the one it is.
 
     `options` are the memories it may be, however deep choices are nested. Those of one `family` are never the same.
     """
 
-    __slots__ = ("asked", "cached", "family", "first", "options", "predicate", "second", "seen")
+    __slots__ = ("asked", "cached", "family", "first", "number", "options", "predicate", "second", "seen")
     is_base = False
 
     def __init__(self, predicate: ir.Value, first: Storage, second: Storage, value: ir.Value | None = None):
@@ -44,6 +48,7 @@ class ChosenStorage(Storage):
         self.cached: tuple | None = None
         self.asked: tuple | None = None
         self.family: Any = None
+        self.number = next(_NUMBERS)
         super().__init__(first.shape, first.dtype,
                          value=ops.select(predicate, first.read(), second.read()) if value is None else value)
         self.constant = first.constant or second.constant
@@ -222,23 +227,27 @@ def view_of(base: ir.Value, tensor: Tensor) -> ir.Value:
 
 
 def may_be_one(a: Storage, b: Storage) -> bool:
-    """Whether two storages may stand for the same array; those chosen by one condition are compared side by side."""
+    """Whether two storages may stand for the same array. Those chosen by one condition are compared side by side; else
+    both sides of the later choice with the other storage: `a, b = b, a` makes no two names one."""
     waiting, seen = [(a, b)], set()                # choices share what they choose from: each pair once
     while waiting:
         pair = a, b = waiting.pop()
         if pair in seen:
             continue
         seen.add(pair)
+        if a is b:
+            return True
         both = type(a) is type(b) is ChosenStorage
         if both and a.family is b.family is not None:
-            one = a is b
-        elif both and a.predicate == b.predicate:
-            one = False
+            continue
+        if both and a.predicate == b.predicate:
             waiting += [(a.second, b.second), (a.first, b.first)]
-        else:
-            one = bool(roots_of(a) & roots_of(b))
-        if one:
-            return True
+        elif roots_of(a) & roots_of(b):
+            if type(b) is not ChosenStorage or type(a) is ChosenStorage and a.number > b.number:
+                a, b = b, a
+            if type(b) is not ChosenStorage:
+                return True
+            waiting += [(a, b.second), (a, b.first)]
     return False
 
 
