@@ -15,7 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
-from reactant.frontends import effects
+from reactant.frontends import chosen_items, effects
 from reactant.frontends.aliases import globals_of, reachable
 from reactant.frontends.calls import OURS
 from reactant.frontends.numpy import creation
@@ -183,7 +183,8 @@ def get(items: list | tuple, index: Tensor) -> Any:
     try:
         value, kind = _stacked(items)
     except Mismatch:
-        return items[index]         # raises: a list index must be known
+        return chosen_items.get(items, index) if chosen_items.fit(items, index) else \
+            items[index]            # raises: a list index must be known
     return ArrayList(Tensor.of_value(value), kind, items, True)[index]
 
 
@@ -195,6 +196,8 @@ def put(value: Any, items: list, index: Tensor) -> None:
             raise Mismatch("a list for an element")
         whole, kind = _stacked(items, kind)
     except Mismatch:
+        if chosen_items.fit([*items, value], index):
+            return chosen_items.put(value, items, index)
         items[index] = value        # raises: a list index must be known
         return
     needs_array(items, kind, or_none=True)
