@@ -60,20 +60,8 @@ def splice(module: ir.Module, values: Sequence[ir.Value], into: ir.Module | None
 def _flatten(module: ir.Module) -> None:
     """Leave no function but `main`, and no locations."""
     modules.run_passes(module, "strip-debuginfo,inline")
-    _inline_nested(module)
+    modules.inline_calls(module)        # those inside regions of StableHLO ops
     modules.run_passes(module, "symbol-dce,func.func(cse)")
-
-
-def _inline_nested(module: ir.Module) -> None:
-    """Inline the calls that MLIR's inliner leaves: those inside regions of StableHLO ops."""
-    while (call := next((op for op in modules.walk(modules.function(module)) if op.name == "func.call"), None)):
-        callee = modules.function(module, call.attributes["callee"].value)
-        copy = callee.clone(ip=ir.InsertionPoint(module.body))
-        results = _move_body(copy, list(call.operands), call)
-        for old, new in zip(call.results, results, strict=True):
-            old.replace_all_uses_with(new)
-        call.erase()
-        copy.erase()
 
 
 def _named(function: Callable, static: dict[str, object]) -> Callable:

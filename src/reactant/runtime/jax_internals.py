@@ -1,6 +1,7 @@
 """What the runtime needs of jax beyond its public interface; nothing else in `runtime` imports private names.
 
-Checked against jax 0.10.2 and 0.11.2:
+Checked against jax 0.10.1, 0.10.2 and 0.11.2; not 0.10.0, whose MLIR frees memory twice when it merges equal ops that
+have regions (`cse`):
 - `jax._src.config.enable_x64` with `swap_local`/`set_local`, the thread-local half of `jax.enable_x64`: four times
   cheaper than the context manager, which matters on a 6 us call;
 - `trace_context` of the same module: the settings that a traced program depends on, as one key;
@@ -17,11 +18,15 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jaxlib
 from jax._src import api as _api  # private: what is to be done after calls
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
 from jaxlib import xla_client as _xla_client  # private: clients are jax's to make
 
+if jaxlib.__version__ == "0.10.0":  # pragma: no cover - refused by our requirements, but pip can be overruled
+    raise ImportError("jaxlib 0.10.0 corrupts memory when equal operations are merged. Install 0.10.1 or newer: "
+                      "pip install -U jax jaxlib")
 try:
     swap_x64 = _config.enable_x64.swap_local
     restore_x64 = _config.enable_x64.set_local

@@ -1,6 +1,7 @@
 """Every public name of NumPy is compiled and compared, runs while tracing, or is refused with a pinned text."""
 from __future__ import annotations
 
+import inspect
 import pathlib
 import re
 
@@ -9,7 +10,7 @@ import pytest
 
 import reactant
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy import namespace, refused
+from reactant.frontends.numpy import implements, namespace, refused
 from tests.frontends.numpy import namespace_rows as rows
 from tests.support import check
 
@@ -48,6 +49,16 @@ def test_the_page_is_up_to_date():
     if OF_THIS_NUMPY not in text:
         pytest.skip("the page was made with another NumPy")
     assert text == namespace.page(), "run python -m reactant.frontends.numpy.namespace > docs/numpy.md"
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="older NumPy lacks some parameters")
+def test_parameters_have_numpys_names():
+    """Ours may have fewer, never others."""
+    free = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    invented = {(implements.name_of(function), name) for function, ours in implements.TABLE.items()
+                if (theirs := implements.parameters(function)) is not None
+                for name, p in inspect.signature(ours).parameters.items() if name not in theirs and p.kind not in free}
+    assert invented == set()
 
 
 # ---- compiled --------------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """The table of NumPy functions: which of our functions stands for which of NumPy's.
 
-`@implements(np.var)` registers; parameters carry NumPy's names (checked at import). An argument NumPy has and ours has
-not is refused by name when it is given a value other than NumPy's default.
+`@implements(np.var)` registers; parameters carry the newest NumPy's names (a test checks them). An argument that
+NumPy has and ours has not is refused by name when it is given a value other than NumPy's default.
 """
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,13 +34,8 @@ def implements(*functions: Callable, creation: bool = False, aliases: bool = Fal
     """Register the decorated function for NumPy's `functions`. `creation`: called even when no argument is traced;
     `aliases`: writes into an argument or returns a view of it."""
     def register(ours: Callable) -> Callable:
-        mine = inspect.signature(ours).parameters
         for function in functions:
-            theirs = _parameters(function)
-            if theirs is not None and (invented := [p for p in mine if p not in theirs and mine[p].kind not in (
-                    inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)]):
-                raise TypeError(f"{name_of(function)} has no parameter {invented[0]!r}")
-            TABLE[function] = _checked(function, ours, theirs)
+            TABLE[function] = _checked(function, ours)
             if creation:
                 CREATION.add(function)
             if aliases:
@@ -63,22 +59,24 @@ def name_of(function: Callable) -> str:
     return f"{module}.{getattr(function, '__name__', function)}"
 
 
-def _parameters(function: Callable) -> dict[str, inspect.Parameter] | None:
+def parameters(function: Callable) -> dict[str, inspect.Parameter] | None:
+    """The parameters of a function, if that is known: C functions may have no text signature."""
     try:
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        return None     # C functions without a text signature
+        return None
 
 
-def _checked(function: Callable, ours: Callable, theirs: dict[str, inspect.Parameter] | None) -> Callable:
+def _checked(function: Callable, ours: Callable) -> Callable:
     """Drop arguments we do not have when they hold NumPy's default; refuse them by name otherwise."""
-    mine = inspect.signature(ours).parameters
+    mine, theirs = inspect.signature(ours).parameters, parameters(function)
     if theirs is None or set(theirs) <= set(mine) or any(
             p.kind in (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL) for p in mine.values()):
         return ours
     signature = inspect.Signature(list(theirs.values()))
     missing = {n: p.default for n, p in theirs.items() if n not in mine}
 
+    @functools.wraps(ours)
     def call(*args: object, **kwargs: object) -> Any:
         bound = signature.bind(*args, **kwargs).arguments
         for name, default in missing.items():
