@@ -109,6 +109,30 @@ def test_integers_and_constants(text: str, meaning: Any) -> None:
         assert ran(made, np.zeros(1, np.int32), a)[0][0] == s32(meaning(a)), a
 
 
+def reversed_of(a: int, n: int) -> int:
+    return int(f"{a % 2**n:0{n}b}"[::-1], 2)
+
+
+ODD = [
+    (6, "@llvm.bitreverse.i6(i6 %n)", lambda a: reversed_of(a, 6)),
+    (7, "@llvm.bitreverse.i7(i7 %n)", lambda a: reversed_of(a, 7)),
+    (24, "@llvm.bitreverse.i24(i24 %n)", lambda a: reversed_of(a, 24)),
+    (6, "@llvm.fshl.i6(i6 %n, i6 21, i6 8)", lambda a: (a << 2 | 21 >> 4) % 64),
+    (7, "@llvm.fshr.i7(i7 21, i7 %n, i7 9)", lambda a: (21 << 5 | a % 128 >> 2) % 128),
+    (7, "@llvm.ctpop.i7(i7 %n)", lambda a: (a % 128).bit_count()),
+    (7, "@llvm.ctlz.i7(i7 %n, i1 false)", lambda a: 7 - (a % 128).bit_length()),
+]
+
+
+@pytest.mark.parametrize(("width", "call", "meaning"), ODD, ids=[c for _, c, _ in ODD])
+def test_integers_of_any_width(width: int, call: str, meaning: Any) -> None:
+    """What LLVM makes of shifts and masks."""
+    made = record(f"  %n = trunc i32 %a to i{width}\n  %m = call i{width} {call}\n  %r = zext i{width} %m to i32\n"
+                  f"  store i32 %r, ptr %out, align 4", {"out": (WHOLE, 1)}, {"a": WHOLE})
+    for a in INTEGERS:
+        assert ran(made, np.zeros(1, np.int32), a)[0][0] == meaning(a), a
+
+
 @pytest.mark.parametrize(("name", "limit"), [
     ("sadd", (-2**31, 2**31)), ("ssub", (-2**31, 2**31)), ("smul", (-2**31, 2**31)), ("uadd", (0, 2**32)),
     ("usub", (0, 2**32)), ("umul", (0, 2**32))])

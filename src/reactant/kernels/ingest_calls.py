@@ -248,9 +248,14 @@ def count_bits(at: Ingest, made: Instruction, results: list[str], match: re.Matc
 
 
 def permuted(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
-    """bswap and bitreverse: halves swapped, then the halves of those..."""
-    kind, width = made.type.mlir(), made.type.count
-    value, size = at.scalar(made.operands[0]), width // 2
+    """bswap and bitreverse: halves swapped, then the halves of those... of the next power of two of bits, at the top of
+    which the result of fewer bits then is."""
+    count = made.type.count
+    width = 1 << (count - 1).bit_length()
+    kind, value = f"i{width}", at.scalar(made.operands[0])
+    if count < width:
+        value = at.op("arith.extui", [value], f"{made.type.mlir()} to {kind}")
+    size = width // 2
     while size >= (8 if match[1] == "bswap" else 1):
         mask = sum(((1 << size) - 1) << start for start in range(0, width, 2 * size))
         signed_mask = mask - (1 << width) if mask >> (width - 1) else mask
@@ -258,6 +263,9 @@ def permuted(at: Ingest, made: Instruction, results: list[str], match: re.Match)
         high = at.op("arith.andi", [shifted(at, "shrui", value, size, kind), at.constant(signed_mask, kind)], kind)
         value = at.op("arith.ori", [shifted(at, "shli", low, size, kind), high], kind)
         size //= 2
+    if count < width:
+        top = shifted(at, "shrui", value, width - count, kind)
+        value = at.op("arith.trunci", [top], f"{kind} to {made.type.mlir()}")
     at.alias(results, [value])
 
 
@@ -265,7 +273,10 @@ def funnel(at: Ingest, made: Instruction, results: list[str], match: re.Match) -
     """fshl(a, b, s): the high half of (a:b) << s; fshr: the low half of (a:b) >> s. s modulo the width."""
     kind, width = made.type.mlir(), made.type.count
     a, b, amount = (at.scalar(o) for o in made.operands)
-    amount = at.op("arith.andi", [amount, at.constant(width - 1, kind)], kind)
+    if width & (width - 1):
+        amount = at.op("arith.remui", [amount, at.constant(width, kind)], kind)
+    else:
+        amount = at.op("arith.andi", [amount, at.constant(width - 1, kind)], kind)
     rest = at.op("arith.subi", [at.constant(width - 1, kind), amount], kind)
     if match[1] == "fshl":  # b >> (width - s) as (b >> 1) >> (width - 1 - s): no shift by the width
         high = at.op("arith.shli", [a, amount], kind)
