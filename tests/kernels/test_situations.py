@@ -562,16 +562,73 @@ def test_some_threads_have_a_turn_more(way):
         np.testing.assert_allclose(z[i], last + len(x[i::70]), rtol=1e-14)
 
 
-def test_sums_that_the_compiler_knows():
-    """LLVM writes the sum of a series as a product of 33 bits, which no tensor has."""
-    module = reactant.cuda.load(r"""extern "C" __global__ void k(int *x) {
-        int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0, v = i;
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_sums_that_the_compiler_knows(way):
+    """LLVM writes the sum of a series as a product of 33 (65) bits."""
+    module = reactant.cuda.load(r"""
+    template <typename T> __global__ void k(T *x) {
+        T i = blockIdx.x * blockDim.x + threadIdx.x, s = 0, v = i;
         do { s += v; } while (--v > 0);
         x[i] = s;
-    }""")
-    x = np.zeros(64, np.int32)
-    module.k[2, 32](x)
+    }""", name_expressions=["k<int>", "k<long long>"])
     i = np.arange(64)
+    x = np.zeros(64, np.int32)
+    reactant.kernel(module["k<int>"], lower=way)[2, 32](x)
     np.testing.assert_array_equal(x, i * (i + 1) // 2)
-    with pytest.raises(reactant.UnsupportedError, match="integers of 33 bits have no tensors"):
-        reactant.kernel(module.k, lower="tensor")[2, 32](x)
+    y = np.zeros(64, np.int64)
+    if way == "tensor":
+        with pytest.raises(reactant.UnsupportedError, match="integers of 65 bits have no tensors"):
+            reactant.kernel(module["k<long long>"], lower=way)[2, 32](y)
+    else:
+        reactant.kernel(module["k<long long>"], lower=way)[2, 32](y)
+        np.testing.assert_array_equal(y, x)
+
+
+ODD = [
+    ("add iN %p, %q", lambda a, b, n: a + b), ("sub nsw iN %p, %q", lambda a, b, n: a - b),
+    ("mul iN %p, %q", lambda a, b, n: a * b), ("xor iN %p, %q", lambda a, b, n: a ^ b),
+    ("shl iN %p, 3", lambda a, b, n: a << 3), ("lshr iN %p, 2", lambda a, b, n: a % 2**n >> 2),
+    ("ashr iN %p, 2", lambda a, b, n: a >> 2), ("udiv iN %p, 5", lambda a, b, n: a % 2**n // 5),
+    ("srem iN %p, 5", lambda a, b, n: int(math.fmod(a, 5))),
+    ("call iN @llvm.smax.iN(iN %p, iN %q)", lambda a, b, n: max(a, b)),
+    ("call iN @llvm.umin.iN(iN %p, iN %q)", lambda a, b, n: min(a % 2**n, b % 2**n)),
+    ("call iN @llvm.cttz.iN(iN %p, i1 false)", lambda a, b, n: ((a & -a).bit_length() - 1) if a else n),
+    ("call iN @llvm.ctlz.iN(iN %p, i1 false)", lambda a, b, n: n - (a % 2**n).bit_length()),
+    ("call iN @llvm.bitreverse.iN(iN %p)", lambda a, b, n: int(f"{a % 2**n:0{n}b}"[::-1], 2)),
+]
+
+
+def _of(n, number):
+    """The number that n bits hold, signed."""
+    number %= 2**n
+    return number - 2**n * (number >> n - 1)
+
+
+@pytest.mark.parametrize("width", [6, 33])
+def test_integers_that_no_machine_has(width):
+    """What LLVM makes of masks and switches, also carried by a loop; natively LLVM itself says what they are."""
+    lines = ["define void @f(ptr %x, ptr %y, i64 %m) {\nentry:\n  br label %head\nhead:",
+             "  %i = phi i64 [ 0, %entry ], [ %next, %turn ]", "  %p = phi iN [ -3, %entry ], [ %following, %turn ]",
+             "  %c = icmp slt i64 %i, %m\n  br i1 %c, label %turn, label %end\nturn:",
+             "  %a = getelementptr i64, ptr %x, i64 %i\n  %v = load i64, ptr %a\n  %q = trunc i64 %v to iN"]
+    for k, (text, _) in enumerate(ODD):
+        signed = "sext" if k % 2 else "zext"
+        lines += [f"  %r{k} = {text}\n  %w{k} = {signed} iN %r{k} to i64",
+                  f"  %s{k} = getelementptr i64, ptr %y, i64 %i\n  %t{k} = getelementptr i8, ptr %s{k}, i64 {k * 96}",
+                  f"  store i64 %w{k}, ptr %t{k}"]
+    lines += ["  %less = icmp slt iN %p, %q\n  %chosen = select i1 %less, iN %p, iN %q",
+              "  %following = add iN %chosen, 1",
+              "  %next = add i64 %i, 1\n  br label %head\nend:\n  ret void\n}"]
+    text = "\n".join(lines).replace("iN", f"i{width}")
+    x = np.array([3, -7, 20, 2**35 + 5, -1, 0, 31, -32, 9, 10, 11, 40])
+    expected, p = np.zeros((len(ODD), 12), np.int64), -3
+    for i, v in enumerate(x.tolist()):
+        q = _of(width, v)
+        for k, (_, meaning) in enumerate(ODD):
+            number = _of(width, meaning(p, q, width))
+            expected[k, i] = number if k % 2 else number % 2**width
+        p = _of(width, min(p, q) + 1)
+    for way in ("native", "tensor"):
+        found = np.zeros_like(expected)
+        reactant.llvm.load(text, "f", lower=way)(x, found, 12)
+        np.testing.assert_array_equal(found, expected, err_msg=way)

@@ -10,6 +10,7 @@ from reactant.kernels.counted import count_loops
 from reactant.kernels.guards import normalise_guards
 from reactant.kernels.indices import require_in_bounds
 from reactant.kernels.ingest import ingest
+from reactant.kernels.odd_widths import widen_odd
 from reactant.kernels.pointers import resolve_pointers
 from reactant.kernels.record import KernelRecord
 from reactant.kernels.shuffles import join_shuffles
@@ -19,7 +20,7 @@ from reactant.kernels.tidy import tidy, tidy_graph, tidy_open
 
 
 def _pointers(module: ir.Module) -> ir.Module:
-    return tidy_graph(resolve_pointers(join_shuffles(module)))
+    return tidy_graph(resolve_pointers(join_shuffles(widen_odd(module))))
 
 
 def _structured(module: ir.Module) -> ir.Module:
