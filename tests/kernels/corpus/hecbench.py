@@ -146,3 +146,30 @@ def attention(k, n, q, keys, values, out):
 @program(lambda r, n: (r.random((3, n, n + 1)), np.zeros((3, 2 * n, 2 * n + 2))), 6, 100)
 def pooling(k, n, dy, dx):
     k.pool_gradient[(up(2 * n + 2, 16), up(2 * n, 4), 3), (16, 4)](dy, dx, 2 * n, 2 * n + 2, n, n + 1, 3, 2, 1)
+
+
+# ---- Parboil, and more of HeCBench -----------------------------------------------------------------------------------
+
+@program(lambda r, n: (r.integers(0, 256, (4 * n, 4 * n)).astype(np.uint8), r.integers(0, 256, (4 * n,
+                   4 * n)).astype(np.uint8), np.zeros((n, n, 9 * 9), np.uint16)), 3, 60)
+def sad(k, n, frame, reference, found):
+    k.sad[(n, n), 32](frame, reference, found, 4 * n, 4)
+
+
+@program(lambda r, n: (r.random(n).astype(np.float32), np.sort(r.random(255)).astype(np.float32), np.zeros(n, np.int32),
+                   np.zeros(256, np.uint32)), 300, 300_000)
+def bucketcount(k, n, x, pivots, place, counts):
+    k.bucketcount[max(1, up(n, 128) // 4), 128](x, pivots, place, counts, n)
+
+
+@program(lambda r, n: (r.random((n, n + 3)).astype(np.float32), np.zeros((n, n + 3), np.float32),
+                   np.exp(-np.arange(-2, 3) ** 2 / 4).astype(np.float32)), 15, 500, 1e-5)
+def bilateral(k, n, src, dst, weights):
+    k.bilateral[(up(n + 3, 16), up(n, 16)), (16, 16)](src, dst, weights, n + 3, n, 2)
+
+
+@program(lambda r, n: (r.integers(-9, 9, 256 * 4 ** n).astype(np.float32),), 1, 6)
+def walsh(k, n, data):
+    for level in reversed(range(n)):
+        k.far_apart[4 ** n, 64](data, 256 * 4 ** level)
+    k.in_blocks[4 ** n, 64](data)
