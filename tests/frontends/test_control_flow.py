@@ -473,3 +473,29 @@ def test_truths_that_one_known_operand_decides():
     for policy in ("omits", "all"):
         for value in (0.0, 1.0):
             assert reactant.verify(program, np.full(3, value), policy)
+
+
+def truths_of_several_types(weights, changes, n):
+    count = 0
+    for k in range(len(changes)):
+        if weights[k] and changes[k] < 0:
+            count += 1
+        if not (weights[k] or changes[k] > 2 or count):
+            count += 10
+        step = 1 if weights[k] and n[k] else 2
+        while n[k] and weights[k] and count < 100:
+            count += 7
+        assert count or weights[k] or True
+        count += step
+    if weights[0] and [1]:
+        return count + 1
+    if weights[1] and None:
+        return count + 2
+    return count
+
+
+def test_only_the_truth_counts_in_a_test():
+    """`and` and `or` give one of their operands; in a test these may be numbers of several types, lists or None."""
+    rng = np.random.default_rng(0)
+    cases = [(rng.integers(0, 2, 6) * 1.5, rng.standard_normal(6) * 2, rng.integers(0, 2, 6)) for _ in range(6)]
+    agree(truths_of_several_types, cases)

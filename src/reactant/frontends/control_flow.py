@@ -130,6 +130,13 @@ def not_(value: Any) -> Any:
     return python_number(ops.not_(predicate_of(value)))
 
 
+def condition(value: Any) -> Any:
+    """What an operand of `and` or `or` says in a test."""
+    if value is None or isinstance(value, (str, list, tuple, dict, set)):
+        return bool(value)
+    return python_number(predicate_of(value)) if is_traced(value) and value.dtype.kind != "b" else value
+
+
 def is_(value: Any, known: bool) -> Any:
     """A truth of Python's that only the run knows is one of the two; NumPy's truths are neither."""
     if not (is_tensor(value) and value.kind == PYTHON and value.dtype.kind == "b"):
@@ -469,7 +476,7 @@ def install() -> None:
     unless = attempts.unless_interrupted
     operators.install(
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
-        is_=is_, is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
+        condition=condition, is_=is_, is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
         refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
         call_in_attempt=attempts.call_in_attempt,
         get_item=_get_item(ag__.get_item),

@@ -31,7 +31,7 @@ import jax
 import jaxlib
 import numpy
 
-from reactant.frontends.expressions import ExpressionConversion
+from reactant.frontends.expressions import ExpressionConversion, mark_tests
 from reactant.frontends.jumps import contains
 from reactant.frontends.liveness import arguments_of
 from reactant.frontends.matching import MatchLowering
@@ -168,6 +168,7 @@ def _converted_code(function: FunctionType, catching: bool) -> CodeType:
     if class_name is not None:
         _Mangling(class_name).visit(node)
     node = _ExplicitSuper().visit(node)
+    mark_tests(node)
     namer = itertools.count(1)
     node = NamedLowering(namer).visit(MatchLowering(namer).visit(node))
     checked = frozenset() if _uses_locals(node) else convert_function_body(node, namer, catching)

@@ -39,6 +39,23 @@ def _thunk(expression: ast.expr) -> ast.Lambda:
     return ast.copy_location(ast.Lambda(arguments, expression), expression)
 
 
+def mark_tests(root: ast.AST) -> None:
+    """Note which `and` and `or` are asked for their truth only: their operands may be of several types."""
+    tests: list[ast.expr] = []
+    for node in ast.walk(root):
+        match node:
+            case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
+                tests.append(node.test)
+            case ast.UnaryOp(op=ast.Not()):
+                tests.append(node.operand)
+            case ast.comprehension():
+                tests += node.ifs
+    for test in tests:
+        if isinstance(test, ast.BoolOp):
+            test.only_truth = True
+            tests += test.values
+
+
 class ExpressionConversion(ast.NodeTransformer):
     def __init__(self, checked: frozenset[str], namer: Iterator[int]) -> None:
         self.checked = checked
@@ -296,6 +313,9 @@ class ExpressionConversion(ast.NodeTransformer):
         values = [self.visit(v) for v in node.values]
         if not movable:
             return self._native_bool(node, values)
+        if getattr(node, "only_truth", False):
+            values = [v if isinstance(given, ast.BoolOp) else at_location(operator_call("condition", v), v)
+                      for v, given in zip(values, node.values, strict=True)]
         operator = "and_" if isinstance(node.op, ast.And) else "or_"
         return at_location(operator_call(operator, values[0], *map(_thunk, values[1:])), node)
 

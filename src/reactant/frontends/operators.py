@@ -109,6 +109,11 @@ def or_(first: Any, *others: Callable[[], Any]) -> Any:
     return first
 
 
+def condition(value: Any) -> Any:
+    """An operand of `and` or `or` in a test."""
+    return value
+
+
 def chain(left: Any, kind: str, right: Any, *steps: Any) -> Any:
     """`left kind right`, and then each further comparison while the ones before hold."""
     first = COMPARE[kind](left, right)
@@ -313,7 +318,7 @@ class Operators:
         self.if_stmt, self.while_stmt, self.for_stmt, self.if_exp = if_stmt, while_stmt, for_stmt, if_exp
         self.and_, self.or_, self.not_, self.chain, self.contains = and_, or_, operator.not_, chain, contains
         self.is_, self.is_none = is_, is_none
-        self.truth, self.decided, self.iterate = truth, decided, iterate
+        self.truth, self.decided, self.condition, self.iterate = truth, decided, condition, iterate
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing

@@ -124,6 +124,22 @@ def test_elementwise_patterns_become_one_select():
     assert "scatter" not in text and "gather" not in text and text.count("stablehlo.select") == 1
 
 
+def test_masks_beside_masks_and_indices():
+    """Their positions go together, as those of index arrays."""
+    def write(x, fixed, other, labels):
+        x[fixed, fixed] = 1
+        x[fixed, other] += x[fixed, fixed].sum()
+        x[fixed, labels[fixed]] -= 2
+        np.add.at(x, (other, other), 0.5)
+        whole = np.zeros((2, *x.shape))
+        whole[:, fixed, other] = 3
+        whole[1, fixed, fixed] = x[fixed, fixed]
+        return whole
+    fixed = np.array([True, False, True, False])
+    for other in (~fixed, fixed[::-1].copy(), fixed):
+        check(write, RANDOM.normal(size=(4, 4)), fixed, other, np.array([3, 0, 1, 1]))
+
+
 @pytest.mark.parametrize("f, text", [
     (lambda x, y: x[x > 0], "The compiled function returns an array whose size depends on run-time values"),
     (lambda x, y: x[x.sum() > 0], "Reading with a run-time boolean as an index"),

@@ -25,8 +25,18 @@ def needed(items: list) -> bool:
     return advanced.runtime_masks(items) or any(is_partial(i) for i in items)
 
 
+def _as_places(items: list) -> list:
+    """Masks beside other masks and index arrays as what NumPy makes of them: their `nonzero`."""
+    masks = [i for i in items if _is_mask(i)]
+    arrays = [i for i in items if is_partial(i) or getattr(i, "ndim", 0) and not _is_mask(i)]
+    if not masks or len(masks) + len(arrays) < 2 or not all(m.ndim for m in masks):
+        return items
+    return [place for i in items for place in (np.nonzero(i) if _is_mask(i) else (i,))]
+
+
 def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]`."""
+    items = _as_places(items)
     if any(is_partial(i) for i in items):
         dense, extents = _dense_index(items)
         chosen = advanced.select(tensor, dense)
@@ -45,6 +55,7 @@ def put(tensor: Tensor, items: list, value: object) -> None:
     if not is_partial(value) and isinstance(value, (int, float, complex)) and not isinstance(value, np.generic) \
             and type(value) is not Tensor:
         np.empty((), tensor.dtype)[...] = value      # NumPy's own errors for numbers that do not fit
+    items = _as_places(items)
     if any(is_partial(i) for i in items):
         _put_at(tensor, items, value)
     elif any(_is_mask(i) and not i.ndim for i in items):
@@ -162,6 +173,7 @@ def _inside(items: list) -> Any:
 
 def at(ufunc: np.ufunc, tensor: Tensor, items: list, value: object) -> None:
     """`ufunc.at(tensor, index, value)` with an index of run-time size."""
+    items = _as_places(items)
     dense, extents = _dense_index(items)
     chosen = advanced.select(tensor, dense)
     if size(chosen.result) == 0:
