@@ -22,7 +22,7 @@ from reactant.frontends.aliases import (
     roots_of,
 )
 from reactant.frontends.branches import Branch
-from reactant.frontends.carried import NeedsPeeling, Slot, leaves
+from reactant.frontends.carried import Carried, NeedsPeeling, Slot, leaves
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.operators import VALUE
@@ -54,6 +54,14 @@ def chosen_array(condition: ir.Value | bool, first: Tensor, second: Tensor, valu
     same_layout = first.strides_ == second.strides_
     return Tensor(ChosenStorage(condition, as_storage(first), as_storage(second), content),
                   strides=first.strides_ if same_layout else None)
+
+
+def by_value(tree: Tree, carried: Carried) -> list[Tree]:
+    """The leaves of a variable that are carried by value; what is in the other places of a container stays there."""
+    found = list(leaves(tree))
+    if carried.late is not None or len(found) != len(carried.kinds):
+        return found
+    return [leaf for leaf, kind in zip(found, carried.kinds, strict=True) if kind is not None]
 
 
 class View:
@@ -202,7 +210,7 @@ class LoopArrays:
         ends: dict[str, set[Storage]] = {}
         for name, carried in self.loop.carried.items():
             if name in self.branch.states:
-                tensors = [leaf.tensor for leaf in leaves(self.branch.states[name]) if type(leaf) is Held]
+                tensors = [leaf.tensor for leaf in by_value(self.branch.states[name], carried) if type(leaf) is Held]
             else:
                 tensors = [o for o in carried.objects if is_tensor(o)]
             self.end_tensors[name] = [t for t in tensors if t.kind == ARRAY]
@@ -226,8 +234,8 @@ class LoopArrays:
         return names, outside
 
     def entry_storages(self, name: str) -> set[Storage]:
-        return {root for leaf in leaves(self.loop.entries[name]) if type(leaf) is Held and leaf.tensor.kind == ARRAY
-                for root in roots_of(leaf.tensor.storage)}
+        return {root for leaf in by_value(self.loop.entries[name], self.loop.carried[name])
+                if type(leaf) is Held and leaf.tensor.kind == ARRAY for root in roots_of(leaf.tensor.storage)}
 
     def overlaps(self) -> Iterator[tuple[str, str]]:
         """Pairs of variables that may be bound to one array after an iteration."""

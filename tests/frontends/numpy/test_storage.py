@@ -226,3 +226,11 @@ def _rows(x):
     for _ in range(5):
         a[0] += a[1]
     return a
+
+
+def test_array_without_dimensions_and_a_view_of_it():
+    def program(x):
+        a = np.array(3.0)
+        a += x
+        return a, a[None], a.reshape(1, 1)
+    check(program, 2.0)

@@ -44,7 +44,7 @@ class Tensor:
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
         self.dtype = storage.dtype if dtype is None else dtype
         self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
-        if strides is not None and not steps:
+        if strides and not steps:
             storage.layout = strides
         self.interval = interval      # known inclusive bounds of an integer scalar, for index checks
         self.region = current_trace().region
