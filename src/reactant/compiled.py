@@ -105,7 +105,7 @@ class Lowered:
             source = modules.parse(kept)
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
-        found = loopnests.native_form(source, self.options.native)
+        found = loopnests.native_form(source, self.options.native, handed_over=self.on_device)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)
         self.times.native = time.perf_counter() - start

@@ -46,6 +46,11 @@ TABLE = {
     "many small products": (turns(lambda c, r: jnp.tanh(r @ c @ r.T @ (c - r) @ r)), (of(5, 5),), True),
     "one small product": (turns(lambda c, r: c + r), (of(5, 5),), False),
     "products of more": (turns(lambda c, r: jnp.tanh(r @ c @ r.T @ (c - r) @ r)), (of(32, 32),), False),
+    # short programs, which XLA's client would run in another thread, and many small kernels
+    "short program": (lambda x: jnp.tanh(x @ x - x.mean()) @ x, (of(16, 16),), True),
+    "short program of few operations": (lambda x: x * 2 + 1, (of(16, 16),), False),
+    "short program with a transform": (lambda x: jnp.abs(jnp.fft.fft(x)) * x - x / 2, (of(64, 16),), False),
+    "associative scan": (lambda x: jax.lax.associative_scan(jnp.multiply, x), (of(512, 64),), True),
     # alone
     "tanh": (jnp.tanh, (of(N, N),), False),
     "exponential": (jnp.exp, (of(N, N),), True),
@@ -67,6 +72,18 @@ def test_decisions(name):
     lowered.compile()
     assert bool(lowered.notes) == calls, lowered.notes
     np.testing.assert_allclose(compiled(*arguments), jax.jit(function)(*arguments), rtol=2e-4, atol=1e-5)
+
+
+def test_only_what_another_thread_would_run_saves_one():
+    """Calls that return NumPy arrays run in the thread that calls."""
+    def program(x):
+        return np.tanh(x - x.mean()) * x - 1.0
+    numbers, notes = np.random.default_rng(0).random((16, 16)), {}
+    for given in (numbers, reactant.array(numbers)):
+        lowered = reactant.jit(program).lower(given)
+        lowered.compile()
+        notes[type(given)] = bool(lowered.notes)
+    assert notes == {np.ndarray: False, reactant.DeviceArray: True}
 
 
 def test_short_sums_that_are_spread_stay_reductions():

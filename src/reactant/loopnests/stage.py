@@ -29,6 +29,8 @@ OTHERS.append(workspace.release)
 CONSTANT = "stablehlo.constant"
 GENERATORS = {CONSTANT, "stablehlo.iota"}
 SORT = "stablehlo.sort"
+MOST_INLINE = 400
+"""Operations of a program that becomes calls for being short: compiling it is to take less than XLA does."""
 HOLDERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 
 
@@ -48,16 +50,19 @@ class NativeForm:
     notes: list[str]
 
 
-def native_form(module: ir.Module, mode: str = "auto") -> NativeForm | None:
+def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False) -> NativeForm | None:
     """The module with native calls where they pay ("auto") or wherever they are possible ("always"); None where there
-    are none. The module itself stays as it is. With a jaxlib whose interface is not known, "auto" is "never"."""
+    are none. The module itself stays as it is. With a jaxlib whose interface is not known, "auto" is "never".
+
+    handed_over: XLA will run it in another thread where there is much to do, which saving pays, too."""
     if mode == "never" or mode == "auto" and not ffi.usable():
         return None
     with building():
-        if mode == "auto" and not _may_pay(modules.function(module).regions[0].blocks[0]):
+        block = modules.function(module).regions[0].blocks[0]
+        if mode == "auto" and not _may_pay(block) and not (handed_over and _may_be_inline(block)):
             return None
         made = modules.clone(module)
-        stage = Stage(mode)
+        stage = Stage(mode, handed_over)
         stage.block(modules.function(made).regions[0].blocks[0])
         return NativeForm(made, stage.notes) if stage.notes else None
 
@@ -69,11 +74,18 @@ def _may_pay(block: ir.Block) -> bool:
         [op for op in ops if op.name not in GENERATORS])
 
 
+def _may_be_inline(block: ir.Block) -> bool:
+    """Whether all of a program might become calls."""
+    *ops, _ = [op.operation for op in block]
+    own = [op for op in ops if op.name not in GENERATORS]
+    return len(own) <= MOST_INLINE and worth.inline_pays([own]) and all(map(compiles, own))
+
+
 class Stage:
     """Works through the blocks of a module."""
 
-    def __init__(self, mode: str) -> None:
-        self.mode, self.notes = mode, []  # type: ignore[var-annotated]
+    def __init__(self, mode: str, handed_over: bool = False) -> None:
+        self.mode, self.handed_over, self.notes = mode, handed_over, []  # type: ignore[var-annotated]
         self.number = 0
 
     def block(self, block: ir.Block, in_loop: bool = False) -> None:
@@ -84,7 +96,8 @@ class Stage:
         own = [op for op in ops if op.name not in GENERATORS]
         if not own:
             return
-        if self.mode != "always" and not worth.may_pay(own, in_loop):      # none of their groups
+        handed_over, self.handed_over = self.handed_over, False       # of the whole program alone
+        if self.mode != "always" and not handed_over and not worth.may_pay(own, in_loop):      # none of their groups
             for op in own:
                 if op.name in HOLDERS and not compiles(op):
                     self._inside(op, in_loop)
@@ -94,7 +107,8 @@ class Stage:
             if not fine and op.name in HOLDERS:
                 self._inside(op, in_loop)
         groups = grouped(own, possible)
-        chosen = [g for g in groups if self.mode == "always"
+        inline = handed_over and all(possible) and worth.inline_pays([g.ops for g in groups])
+        chosen = [g for g in groups if self.mode == "always" or inline
                   or worth.pays(g.ops, functools.partial(_big_outputs, g.ops), in_loop)]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if written:

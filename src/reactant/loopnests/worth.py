@@ -66,12 +66,32 @@ LEAST_SPREAD_RAGGED = 1 << 13
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
 PRODUCT = "stablehlo.dot_general"
+COUNTED = {"stablehlo." + name for name in (
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "negate", "abs", "compare", "select", "reduce",
+    "reduce_window", "scatter", "and", "or", "xor", "not", "remainder", "clamp", "floor", "sign",
+    "dot_general")}
+"""Ops of which each element counts as an operation."""
 LAUNCHED = MOVED | {PRODUCT} | {"stablehlo." + name for name in ("dynamic_update_slice", "concatenate")}
 """Ops that begin or end a kernel of XLA's."""
 LEAST_LAUNCHED = 4
 """Of these, from which small ops in a loop are worth a call,"""
 MOST_SMALL = 1024
 """and the elements to which an op is small: what is updated is copied for the call."""
+LEAST_KERNELS = 6
+"""Outside of loops: kernels of XLA's from which a group is worth a call whatever its size,"""
+KERNEL, CALL = 300, 1000
+"""and ns that each of them costs beside its work, and a call of ours: associative scans of 256 x 16 float32 (40 pads
+and concatenations, 27 kernels) 41 us and 6.4, its gradient 76 and 9.4; (x - mean, turned by one) 4 times on 64 to 1024
+elements 8 and 5. XLA's own client runs a program of more than 1000 operations, calls of ours not counted, in another
+thread, which costs 5 to 20 us more."""
+LEAST_HANDED_OVER, HANDING_OVER = 1000, 8000
+"""Operations, functions such as exp not counted, from which XLA's own client runs a program in another thread, and ns
+that this costs: a call of ours counts as none. Of `LEAST_MOVED` elements at most.
+"""
+MOST_CALLS = 4
+"""Calls that a whole program may become for that,"""
+SLOWER_PRODUCT = 0.03
+"""and ns a product of two numbers that we lose in products of matrices."""
 MOST_MULTIPLIED = 4096
 """Products of numbers in a product of matrices that we compute as fast as XLA."""
 THIN = 16
@@ -91,11 +111,11 @@ def _is_dear(op: ir.Operation, but: dict[int, set[str]]) -> bool:
     return op.name in DEAR and op.name not in but.get(dtype_of(op.results[0]).itemsize, ())
 
 
-def _gained(ops: Sequence[ir.Operation]) -> float:
-    """ns that the functions of a group gain by us."""
+def _gained(ops: Sequence[ir.Operation], least: int = LEAST_ELEMENTS) -> float:
+    """ns that the functions of a group gain by us, of arrays of so many elements."""
     def each(op: ir.Operation) -> float:
         return GAINS.get(dtype_of(op.results[0]).itemsize, {}).get(op.name.removeprefix("stablehlo."), MUCH)
-    return sum(_elements(op) * each(op) for op in ops if op.name in DEAR and _elements(op) >= LEAST_ELEMENTS)
+    return sum(_elements(op) * each(op) for op in ops if op.name in DEAR and _elements(op) >= least)
 
 
 def _spread(ops: Sequence[ir.Operation]) -> tuple[tuple[int, ...], float]:
@@ -164,6 +184,26 @@ def _launches_pay(ops: Sequence[ir.Operation]) -> bool:
         and all(_multiplied(op) <= MOST_MULTIPLIED for op in ops if op.name == PRODUCT)
 
 
+def _kernels(ops: Sequence[ir.Operation]) -> int:
+    """Kernels that XLA makes of ops, roughly."""
+    return sum(op.name in LAUNCHED or op.name == "stablehlo.pad" for op in ops)
+
+
+def _advantage(ops: Sequence[ir.Operation]) -> float:
+    """ns by which a group of small ops is faster as a call of ours."""
+    products = sum(_multiplied(op) for op in ops if op.name == PRODUCT)
+    return KERNEL * _kernels(ops) + _gained(ops, 1) - SLOWER_PRODUCT * products - CALL
+
+
+def inline_pays(groups: Sequence[Sequence[ir.Operation]]) -> bool:
+    """Whether a program that is nothing but these groups is faster as calls alone, in the thread that calls it."""
+    ops = [op for group in groups for op in group]
+    if len(groups) > MOST_CALLS or max(map(_elements, ops), default=0) > LEAST_MOVED:
+        return False
+    counted = sum(2 * _multiplied(op) if op.name == PRODUCT else _elements(op) for op in ops if op.name in COUNTED)
+    return counted > LEAST_HANDED_OVER and HANDING_OVER + sum(map(_advantage, groups)) > 0
+
+
 def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:
     """Whether some group of these ops might be worth a native call: quick to say for a block where none is."""
     for op in ops:
@@ -174,7 +214,7 @@ def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:
         if elements >= LEAST_ELEMENTS and (name in DEAR or elements >= LEAST_PIECED
                                            or elements >= LEAST_MOVED and (name in MOVED or name == PRODUCT)):
             return True
-    return False
+    return _kernels(ops) >= LEAST_KERNELS
 
 
 def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool = False) -> bool:
@@ -183,6 +223,9 @@ def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool 
     if any(op.name == "stablehlo.while" for op in ops):
         return True
     biggest = max((_elements(op) for op in ops), default=0)
+    if not in_loop and biggest < LEAST_PIECED and _kernels(ops) >= LEAST_KERNELS and not fed_by_product(ops) \
+            and _advantage(ops) > 0:
+        return True
     if biggest < LEAST_ELEMENTS:
         return in_loop and biggest <= MOST_SMALL and _launches_pay(ops)
     fed = fed_by_product(ops) and biggest < LEAST_AFTER_PRODUCT
