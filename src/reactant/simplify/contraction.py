@@ -12,7 +12,7 @@ from reactant.ir.types import Shape, shape_of, size
 from reactant.rewrite import match, once, one_of, rewrite, splat, variables
 from reactant.rewrite.pattern import Template
 
-x, y, d, p, q = variables("x y d p q")
+x, y, z, d, p, q = variables("x y z d p q")
 
 
 def dot(left: Any, right: Any) -> Any:
@@ -167,3 +167,46 @@ def transpose_of_dot_general(x, y, d, t, p, result_shape):
         return None
     return t.build((y, x), result_shape, dot_dimension_numbers=dot_dimension_numbers(
         d.batching_dims[::-1], d.contracting_dims[::-1]))
+
+
+def _turned(x: ir.Value, y: ir.Value, d: DotDimensions, t: Template, batched: Sequence[int]
+            ) -> tuple[ir.Value, tuple[int, ...]] | None:
+    """x . y as y . x, and the place of each dimension there, where what stays of y is a batch to the reader and what
+    stays of x is not: it reads numbers that lie side by side then."""
+    batch = len(d.batching_dims[0])
+    left, right = (len(free_dimensions(d, side, len(shape_of(v)))) for side, v in ((0, x), (1, y)))
+    whole, attributes = product_shape(x, y, d), dict(t.attributes)
+    ours, theirs = set(range(batch, batch + left)), set(range(batch + left, batch + left + right))
+    precision = attributes.get("precision_config")
+    if size([whole[k] for k in ours]) < 2 or size([whole[k] for k in theirs]) < 2 or not theirs <= {*batched} \
+            or ours & {*batched} or "algorithm" in attributes or precision is not None and len(set(precision)) > 1:
+        return None
+    made = t.build((y, x), (*whole[:batch], *whole[batch + left:], *whole[batch:batch + left]),
+                   dot_dimension_numbers=dot_dimension_numbers(d.batching_dims[::-1], d.contracting_dims[::-1]))
+    return made, (*range(batch), *range(batch + right, batch + right + left), *range(batch, batch + right))
+
+
+def _weighted(a: Any, first: bool) -> ir.Value:
+    """Sums over experts of (expert, output, row) with weights (row, expert), for examples."""
+    inner = ops.dot_general(a(3, 4, 5), a(6, 3, 4), contracting_dims=((1,), (2,)), batching_dims=((0,), (1,)))
+    if first:
+        return ops.dot_general(inner, a(6, 3), contracting_dims=((0,), (1,)), batching_dims=((2,), (0,)))
+    return ops.dot_general(a(6, 3), inner, contracting_dims=((1,), (0,)), batching_dims=((0,), (2,)))
+
+
+@rewrite(dot(z, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p, template="s"))), dtypes="number",
+         changes="rounding", example=lambda a: _weighted(a, False),
+         counter=lambda a: ops.dot_general(a(6, 3), ops.dot_general(a(3, 4), a(4, 6), contracting_dims=((1,), (0,))),
+                                           contracting_dims=((1,), (0,))))
+def batched_product_of_turned_product(z, x, y, p, s, d, t, result_shape):
+    """z . (x . y) batched over what stays of y = z . (y . x), where that lies in rows"""
+    found = _turned(x, y, p, s, d.batching_dims[1])
+    return found and t.build((z, found[0]), result_shape, dot_dimension_numbers=_numbers(d, 1, found[1]))
+
+
+@rewrite(dot(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p, template="s")), z), dtypes="number",
+         changes="rounding", example=lambda a: _weighted(a, True))
+def turned_product_in_batched_product(x, y, p, s, z, d, t, result_shape):
+    """(x . y) . z batched over what stays of y = (y . x) . z, where that lies in rows"""
+    found = _turned(x, y, p, s, d.batching_dims[0])
+    return found and t.build((found[0], z), result_shape, dot_dimension_numbers=_numbers(d, 0, found[1]))
