@@ -96,8 +96,8 @@ TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencil
                    "target_products", "target_loops", "loop_windows", "loop_reads", "shape", "chains", "slicing",
                    "dynamic_slicing", "logic", "cleanup"))
 
-NATIVE = Fixpoint(("target", "target_windows", "target_forms", "target_systems", "arithmetic", "shape", "chains",
-                   "slicing", "logic", "cleanup"))
+NATIVE = Fixpoint(("target", "target_windows", "target_forms", "target_systems", "target_columns",
+                   "target_special", "arithmetic", "shape", "chains", "slicing", "logic", "cleanup"))
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""
 
 # Reads go to the newest version of an array before loops decide whether they need a second buffer for it.

@@ -56,3 +56,41 @@ def test_small_tables_on_a_tpu():
     compiled = reactant.jit(looked_up, target="tpu")
     assert "stablehlo.gather" not in compiled.lower(table, places).operations()
     np.testing.assert_array_equal(compiled(table, places), table[places])
+
+
+SPECIAL = np.array([0.3, -1.5, np.nan, np.inf, -np.inf, -0.0, 40.0, -7.0] * 4)
+
+
+def spiral(x, turns=5):
+    """Columns of `x` turn about each other."""
+    def turn(_, x):
+        a, b = x[:, 0], x[:, 1]
+        return x + 0.1 * jnp.stack([a - b, a * b], 1)
+    return jax.lax.fori_loop(0, turns, turn, x)
+
+
+def cheapest_path(rows):
+    """Each number is reached from the left, from above, or from above left."""
+    def row(above, costs):
+        def number(left, given):
+            least = given[2] + jnp.minimum(jnp.minimum(left, given[0]), given[1])
+            return least, least
+        before = jnp.concatenate([above[:1], above[:-1]])
+        return jax.lax.scan(number, jnp.inf, (above, before, costs))[1], None
+    return jax.lax.scan(row, rows[0], rows[1:])[0]
+
+
+def normal_distribution(x):
+    return jax.scipy.stats.norm.cdf(x), jax.scipy.special.erfinv(x), jax.scipy.special.gammaln(x)
+
+
+@pytest.mark.parametrize("native", ["always", "never"])
+@pytest.mark.parametrize("function", [spiral, cheapest_path, normal_distribution])
+def test_forms_for_native_code_are_what_was_written(function, native):
+    given = np.concatenate([SPECIAL, np.random.default_rng(0).normal(size=128 - SPECIAL.size)])
+    for dtype in (np.float32, np.float64):
+        with jax.enable_x64(dtype == np.float64):
+            x = jnp.asarray(given.reshape(64, 2) if function is spiral else given.reshape(8, 16), dtype)
+            compiled = reactant.jit(function, frontend="jax", native=native)
+            for mine, plain in zip(jax.tree.leaves(compiled(x)), jax.tree.leaves(jax.jit(function)(x)), strict=True):
+                np.testing.assert_allclose(mine, plain, rtol=2e-5 if dtype == np.float32 else 1e-12, atol=1e-6 if dtype == np.float32 else 1e-15)

@@ -11,7 +11,7 @@ import numpy as np
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
-from reactant.rewrite import constant, equations, match, named, one_of, producer, rewrite, variables
+from reactant.rewrite import constant, equations, match, named, one_of, producer, rewrite, splat, variables
 from reactant.simplify.contents import apply, dense, every
 
 x, y, z, v = variables("x y z v")
@@ -39,6 +39,13 @@ equations(
     multiply_by_minus_one=(match.multiply(x, -1), match.negate(x)),
     abs_of_abs=(match.abs(match.abs(x)), match.abs(x)),
 )
+
+
+@rewrite(match.abs(match.multiply(x, splat("c"))), dtypes="float",
+         example=lambda a: ops.abs(ops.multiply(a(3), -0.7)), counter=lambda a: ops.abs(ops.multiply(a(3), 0.7)))
+def abs_of_negative_multiple(x, c):
+    """abs(x * c) = abs(x * -c) for a negative c: the same for both signs"""
+    return ops.abs(ops.multiply(x, ops.splat(-c, x))) if c < 0 else None
 
 
 @rewrite(match.multiply(match.abs(x), match.abs(x)), dtypes="real",

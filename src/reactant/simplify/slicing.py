@@ -62,7 +62,7 @@ def _is_put_together(value: ir.Value, depth: int = 6) -> bool:
     made = producer(value)
     if made is None or not depth:
         return False
-    return made.name in PUT_TOGETHER or made.name in POINTWISE and any(
+    return made.name in PUT_TOGETHER or (made.name in POINTWISE or made.name == "stablehlo.transpose") and any(
         _is_put_together(v, depth - 1) for v in made.operands)
 
 
@@ -125,7 +125,9 @@ def slice_of_flattening(b, x, starts, limits, strides):
                   lambda a: ops.slice(ops.negate(a(6)), (1,), (3,)),
                   lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (4,), (6,))],
                   lambda a: [ops.slice(v := ops.negate(ops.abs(ops.concatenate([a(3), a(3)], 0))), (0,), (3,)),
-                             ops.slice(v, (3,), (6,))]),
+                             ops.slice(v, (3,), (6,))],
+                  lambda a: (v := ops.negate(ops.transpose(ops.concatenate([a(1, 3), a(1, 3)], 0), (1, 0)))) and [
+                      ops.slice(v, (0, k), (3, k + 1)) for k in (0, 1)]),
          counter=(lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (5,)), ops.slice(v, (1,), (6,))],
                   lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (3,), (6,))]))
 def slice_of_pointwise(b, xs, t, starts, limits, strides, result_shape):

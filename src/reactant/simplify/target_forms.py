@@ -1,4 +1,5 @@
-"""The last stage: the place of the greatest element by two plain reductions, small tables by selects."""
+"""The last stage: the place of the greatest element by two plain reductions, small tables by selects, and what loops
+hand on from turn to turn last."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -8,14 +9,16 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import creation, ops
+from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, is_float, shape_of, size
-from reactant.rewrite import Site, match, producer, rewrite, variables
+from reactant.rewrite import Site, match, one_of, producer, rewrite, users, variables
 from reactant.simplify.cleanup import COMPARE
+from reactant.simplify.loops import counted
 from reactant.simplify.target import becomes_loops
 from reactant.simplify.target_costs import costs
 
-x, i, d, n = variables("x i d n")
+x, y, i, d, n = variables("x y i d n")
 
 # ---- the greatest element and its place ----------------------------------------------------------------------------
 
@@ -149,3 +152,53 @@ def gather_of_small_table_is_selects(x, i, d, n, result_shape):
     for k in range(shape[0] - 2, -1, -1):
         total = ops.select(ops.compare(places, k, "LE"), row(k), total)
     return total
+
+
+# ---- chains from turn to turn ----------------------------------------------------------------------------------------
+
+EITHER_ORDER = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or", "stablehlo.xor",
+                "stablehlo.add", "stablehlo.multiply")
+"""Ops that may be done in any order, the last two of integers."""
+FAR = 12
+"""Ops behind one another that are looked through for what a loop carries."""
+_V = "tensor<3xf32>"
+_LEAST = f"""%f = stablehlo.abs %a : {_V}
+%g = stablehlo.minimum %f, %x : {_V}
+%h = stablehlo.minimum %g, %y : {_V}
+%b = stablehlo.add %h, %x : {_V}"""
+
+
+@rewrite(one_of(EITHER_ORDER, x, y, template="t"), dtypes="real", by_types=True,
+         example=(counted([("%a", "%x", "%b", _V)], _LEAST, "%r#1"),
+                  counted([("%a", "%x", "%b", _V)], _LEAST.replace("%f, %x", "%x, %f").replace("%g, %y", "%y, %g"),
+                          "%r#1"),
+                  counted([("%a", "%x", "%b", _V)], _LEAST, "%r#1").replace("f32", "i32")),
+         counter=(counted([("%a", "%x", "%b", _V)], _LEAST.replace("%f, %x", "%f, %a"), "%r#1"),
+                  counted([("%a", "%x", "%b", _V)], _LEAST.replace("minimum", "add"), "%r#1"),
+                  lambda a: ops.minimum(ops.minimum(a(4), a(4)), a(4))))
+def what_is_carried_comes_last(x, y, t, result_shape, result_dtype):
+    """min(min(c, x), y) = min(c, min(x, y)) where c is what the turn before has made: one op to wait for, not two"""
+    if costs() is None or t.name in EITHER_ORDER[-2:] and result_dtype.kind not in "iu":
+        return None
+    for inner, other in ((x, y), (y, x)):
+        made = producer(inner)
+        body = None if made is None or made.name != t.name or users(inner) != 1 else _turn(made.op)
+        for carried, free in (tuple(made.operands), tuple(made.operands)[::-1]) if made and body else ():
+            if _waits(carried, body) and not _waits(free, body) and not _waits(other, body):
+                return t.build((carried, t.build((free, other), result_shape)), result_shape)
+    return None
+
+
+def _turn(op: ir.Operation) -> ir.Block | None:
+    """The body of the loop in whose every turn an op is done."""
+    parent = op.parent
+    return op.block if parent is not None and parent.operation.name == "stablehlo.while" else None
+
+
+def _waits(value: ir.Value, body: ir.Block, depth: int = FAR) -> bool:
+    """Whether a value in the body of a loop is made of what the turn before has made, other than a counter."""
+    owner = creation.owner(value)
+    if isinstance(owner, ir.Block):
+        return owner == body and list(body.arguments).index(value) not in counters(body.owner.operation)
+    op = owner.operation
+    return op.block == body and (not depth or any(_waits(v, body, depth - 1) for v in op.operands))
