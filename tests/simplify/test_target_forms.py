@@ -93,4 +93,5 @@ def test_forms_for_native_code_are_what_was_written(function, native):
             x = jnp.asarray(given.reshape(64, 2) if function is spiral else given.reshape(8, 16), dtype)
             compiled = reactant.jit(function, frontend="jax", native=native)
             for mine, plain in zip(jax.tree.leaves(compiled(x)), jax.tree.leaves(jax.jit(function)(x)), strict=True):
-                np.testing.assert_allclose(mine, plain, rtol=2e-5 if dtype == np.float32 else 1e-12, atol=1e-6 if dtype == np.float32 else 1e-15)
+                near = {"rtol": 2e-5, "atol": 1e-6} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-15}
+                np.testing.assert_allclose(mine, plain, **near)
