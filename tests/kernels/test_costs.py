@@ -56,10 +56,28 @@ SHORT = """%a = stablehlo.reshape %x : (tensor<1000000xf64>) -> tensor<250000x4x
     %r = stablehlo.reshape %b : (tensor<250000x4xf64>) -> tensor<1000000xf64>"""
 
 
+SERIES = """%zero = stablehlo.constant dense<0> : tensor<i64>
+    %n = stablehlo.constant dense<1000000> : tensor<i64>
+    %l:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i64>, tensor<1000000xf64>
+      cond { %c = stablehlo.compare LT, %i, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i64>
+        %a = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<1000000xf64>, tensor<i64>) -> tensor<1xf64>
+        %b = stablehlo.multiply %a, %a : tensor<1xf64>
+        %z = stablehlo.dynamic_update_slice %y, %b, %i : (tensor<1000000xf64>, tensor<1xf64>, tensor<i64>) ->
+            tensor<1000000xf64>
+        %j = stablehlo.add %i, %one : tensor<i64>
+        stablehlo.return %j, %z : tensor<i64>, tensor<1000000xf64>
+      }
+    %r = stablehlo.reshape %l#1 : (tensor<1000000xf64>) -> tensor<1000000xf64>"""
+
+
 @pytest.mark.parametrize("text, least, most", [
+    (SERIES, 5e-4, 3e-3),
     ("%r = stablehlo.add %x, %x : tensor<1000000xf64>", 3e-4, 1.5e-3), (UPDATED, 3e-4, 1.5e-3),
     (TURNED, 6e-4, 4e-3), (SHORT, 4e-4, 4e-3),
-], ids=["sum", "update", "transpose", "short rows"])
+], ids=["numbers one by one", "sum", "update", "transpose", "short rows"])
 def test_estimates(text, least, most):
     with building():
         module = modules.parse(f"func.func public @main(%x: tensor<1000000xf64>) -> tensor<1000000xf64> {{\n{text}\n"

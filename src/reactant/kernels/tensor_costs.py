@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 
 from jaxlib.mlir import ir
 
@@ -34,11 +35,13 @@ RATES = {
     "reduce native": 0.026, "transpose native": 0.11, "gather native": 0.14, "gather moved native": 0.05,
     "scatter native": 0.34,
     "update native": 0.4, "op native": 0.37, "turn native": 7.4,
+    "turn scalar": 0.5, "op scalar": 0.1, "division scalar": 2.0, "function scalar": 8.0,
     "op loop": 200.0, "turn loop": 1_000.0,
     "result": 0.042, "op": 1_600.0, "fused op": 290.0, "launch": 1_400.0,
 }
 """Nanoseconds for one of each kind; "result": a byte of the results. Kinds end in " native" in loops that native code
-takes, in " loop" in others (there, work that is not listed costs what it does outside)."""
+takes, in " scalar" where these compute single numbers, in " loop" in others (work that is not listed there costs what
+it does outside)."""
 KINDS = {
     "slice": "slice", "dynamic_slice": "slice", "pad": "joined", "concatenate": "joined", "transpose": "transpose",
     "gather": "gather", "reverse": "reverse", "sort": "sort", "broadcast_in_dim": "broadcast", "convert": "convert",
@@ -98,7 +101,7 @@ class _Counting:
     def operation(self, op: ir.Operation, turns: float, where: str) -> None:
         work, name = self.work, op.name.removeprefix("stablehlo.")
         if name == "while":
-            inside = " native" if compiles(op) else " loop"
+            inside = " loop" if not compiles(op) else " scalar" if _is_scalar(op) else " native"
             more = turns * self.turns_of(op)
             work["turn" + inside] += more
             for region in op.regions:
@@ -123,6 +126,27 @@ class _Counting:
         """Turns of a loop; where data decide, it goes on until the last of many threads is done."""
         known = trips(loop)
         return self.turns if known is None else known.most
+
+
+def _is_scalar(loop: ir.Operation) -> bool:
+    """Whether every turn of a loop computes single numbers, and changes single elements of what it carries."""
+    varying: set[ir.Value] = set()
+
+    def single(op: ir.Operation) -> bool:
+        name = op.name.removeprefix("stablehlo.")
+        if not any(v in varying for v in op.operands) and not op.regions or name in FREE:
+            return True
+        varying.update(op.results)
+        if name in ("while", "if", "case"):
+            return all(blocks(op))
+        part = {"dynamic_update_slice": 1, "scatter": len(op.operands) - 1}.get(name)
+        return all(size(shape_of(v)) <= 1 for v in (op.results if part is None else [op.operands[part]]))
+
+    def blocks(op: ir.Operation) -> Iterator[bool]:
+        for region in op.regions:
+            varying.update(region.blocks[0].arguments)
+            yield from (single(inner.operation) for inner in region.blocks[0].operations if inner.operation.results)
+    return all(blocks(loop))
 
 
 def _work_of(op: ir.Operation, name: str, where: str) -> list[tuple[str, float]]:
