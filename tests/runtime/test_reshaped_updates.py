@@ -52,6 +52,25 @@ def test_updates(name, computed):
     np.testing.assert_array_equal(reactant.jit(program, frontend="numpy", native="never")(x), program(x))
 
 
+MADE = {
+    "gather": lambda a, i: a[i, 0],
+    "gathers, computed with": lambda a, i: np.sin(a[i, 1]) * 2 + a[i[::-1], 0],
+    "column, computed with": lambda a, i: a[:, 1] * 2,
+    "gather, changed before": lambda a, i: (y := a[i, 0], y.__setitem__(3, 5.0))[0],
+    "product of three dimensions": lambda a, i: np.einsum("ijk,k->ij", a.reshape(4, 3, 4), a[:4, 0]),
+}
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_of_what_xla_computes_in_another_shape(made):
+    def program(a, i):
+        y = np.array(made(a, i))
+        y[1:] = y[:-1].copy()
+        return y
+    a, i = np.arange(48.0).reshape(12, 4) ** 0.5, np.arange(20) * 7 % 12
+    np.testing.assert_allclose(reactant.jit(program, frontend="numpy", native="never")(a, i), program(a, i))
+
+
 def shifted(y):
     return jax.lax.dynamic_update_slice(y, y[..., 1:] + y[..., :-1] * 0.5, (0,) * (y.ndim - 1) + (1,))
 

@@ -5,7 +5,8 @@ which it lets write over `x` while it still reads it: it checks the reads of the
 0.10.2; `x.reshape(12, 2)` with rows 1: replaced by `(x[:22] + x[2:]).reshape(11, 2)` comes out wrong). So such an
 update is made on `x` itself and reshaped afterwards, where its window is one of `x`, and else chosen by a mask.
 Reshapes that only add or drop dimensions of one element are moved before an update by XLA itself: also `y[None]` of
-an updated `y` is wrong, and gets a mask; and so are those of an array that is computed element by element. That
+an updated `y` is wrong, and gets a mask; and so are those of an array that is computed element by element, before and
+after it: `y = x[i]` and `y = x[:, 1] * 2` are reshapes (a gather's result has a dimension more to XLA). That
 holds through what comes between: `where(c, y, x)` becomes an update to XLA, later updates are in the same memory, and
 a sum over one element is a reshape. A `scatter` that sets one window is the same to XLA.
 """
@@ -21,6 +22,9 @@ from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of
 
 UPDATE, SCATTER = "stablehlo.dynamic_update_slice", "stablehlo.scatter"
+_IN_PLACE = (UPDATE, SCATTER)
+RESHAPED = frozenset(f"stablehlo.{name}" for name in ("gather", "dot_general", "convolution", "reduce_window"))
+"""Ops whose result XLA may compute in another shape."""
 CONCERNED = (b"dynamic_update_slice", b"scatter")
 """What the bytecode of a module that `separated` may change has in it."""
 AS_IT_LIES = frozenset({"stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim"})
@@ -79,8 +83,26 @@ def _is_view(value: ir.Value) -> bool:
 def _is_moved(base: ir.Value, update: ir.Value) -> bool:
     """Whether an array is computed element by element and read in another shape: XLA may compute it in that one."""
     maker = _maker(base)
-    return maker is not None and maker.name in ops.ELEMENTWISE and any(
+    if maker is None or not (maker.name in ops.ELEMENTWISE or maker.name in _IN_PLACE or maker.name in RESHAPED):
+        return False
+    return _comes_reshaped(base) or any(
         _may_view(op := use.owner.operation) and _reads(update, op.results[0]) for use in base.uses)
+
+
+def _comes_reshaped(array: ir.Value) -> bool:
+    """Whether what an array is computed of, element by element, had another shape: XLA may compute it in that one."""
+    waiting, seen = [array], {array}
+    while waiting:
+        op = _maker(waiting.pop())
+        if op is None:
+            continue
+        if op.name in RESHAPED or _source(op) is not None or len(seen) > LOOK_BACK:
+            return True
+        if op.name in ops.ELEMENTWISE or op.name in _IN_PLACE:
+            new = [v for v in list(op.operands)[:1 if op.name in _IN_PLACE else None] if v not in seen]
+            seen.update(new)
+            waiting += new
+    return False
 
 
 def _is_viewed(op: ir.Operation) -> bool:
