@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ControlFlowError
+from reactant.errors import ConcreteValueNeeded, ControlFlowError
 from reactant.ir.context import building
 from tests.frontends.agreement import DOWN, MANY, UP, State, agree
 from tests.frontends.test_branches import if_else
@@ -499,3 +499,8 @@ def test_only_the_truth_counts_in_a_test():
     rng = np.random.default_rng(0)
     cases = [(rng.integers(0, 2, 6) * 1.5, rng.standard_normal(6) * 2, rng.integers(0, 2, 6)) for _ in range(6)]
     agree(truths_of_several_types, cases)
+
+
+def test_conditions_in_comprehensions_say_what_to_do():
+    with pytest.raises(ConcreteValueNeeded, match="A condition in a comprehension .* Write a `for` loop"):
+        reactant.jit(lambda x: sum(1 for v in x if v > 0))(UP)

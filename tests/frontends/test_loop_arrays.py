@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import reactant
+from reactant.errors import ControlFlowError
 from tests.frontends.agreement import agree
 
 TABLE = np.arange(15.0).reshape(3, 5) / 7 + 0.1
@@ -171,3 +173,21 @@ def swapping_parts_of_an_array_from_outside(x, most):
 
 def test_parts_of_arrays_from_outside_may_change_places():
     agree(swapping_parts_of_an_array_from_outside, [(np.zeros(2), most) for most in (-1.0, 0.5, 1.5, 100.0)])
+
+
+def first_one_then_another(x, y, p):
+    a, c = y.copy(), x + 1
+    s, i = a, 0
+    while i < 7 and x[0] < 50:
+        i += 1
+        s, a = c, s
+    if a.sum() > c[0] - 100:
+        c[1] = p
+    return a, c
+
+
+def test_one_of_several_arrays_where_the_loop_may_not_run():
+    """Two names begin as one array; which one `a` is after the loop is not followed: once the write was not seen."""
+    x, y = np.arange(5.0), np.ones(5)
+    with pytest.raises(ControlFlowError, match="'a' was bound to one of several arrays"):
+        reactant.jit(first_one_then_another)(x, y, 0.3)

@@ -187,6 +187,8 @@ def stamp(storage: Storage) -> Any:
         return tuple(map(stamp, storage.options))
     if type(storage) is ViewStorage:
         return stamp(storage.tensor.storage)
+    if type(storage) is GuardedStorage:
+        return frozenset((id(root), root.version) for root in roots_of(storage))
     return storage.version
 
 

@@ -137,6 +137,14 @@ def condition(value: Any) -> Any:
     return python_number(predicate_of(value)) if is_traced(value) and value.dtype.kind != "b" else value
 
 
+def truth(value: Any) -> bool:
+    """A decision that Python itself takes."""
+    if is_traced(value):
+        raise ConcreteValueNeeded("A condition in a comprehension (or beside `:=` or `yield`)",
+                                  "Write a `for` loop with `if` and `append`, or select with a mask: x[x > 0].")
+    return bool(value)
+
+
 def is_(value: Any, known: bool) -> Any:
     """A truth of Python's that only the run knows is one of the two; NumPy's truths are neither."""
     if not (is_tensor(value) and value.kind == PYTHON and value.dtype.kind == "b"):
@@ -476,7 +484,8 @@ def install() -> None:
     unless = attempts.unless_interrupted
     operators.install(
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
-        condition=condition, is_=is_, is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
+        condition=condition, truth=truth, is_=is_,
+        is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
         refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
         call_in_attempt=attempts.call_in_attempt,
         get_item=_get_item(ag__.get_item),
