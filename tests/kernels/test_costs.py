@@ -44,6 +44,17 @@ def test_a_tensor_program_is_faster(kernel, grid, block, arguments):
     assert "raised to a tensor program" in str(reactant.kernel(kernel)[grid, block].explain(*arguments))
 
 
+def test_numbers_of_32_bits_that_are_no_vectors_cost_as_much_as_others():
+    """A bilateral filter: exponentials of gathered neighbours."""
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    from tests.kernels.corpus import hecbench  # noqa: F401 (declares it)
+    from tests.kernels.corpus.sized import PROGRAMS
+    program = PROGRAMS["bilateral"]
+    src, out, weights = program.make(np.random.default_rng(0), 87)
+    kernel = reactant.cuda.load(program.source).bilateral
+    assert "raised to a tensor program" in str(kernel[(6, 6), (16, 16)].explain(src, out, weights, 90, 87, 2))
+
+
 UPDATED = """%i = stablehlo.constant dense<0> : tensor<i64>
     %u = stablehlo.constant dense<0.0> : tensor<10xf64>
     %r = stablehlo.dynamic_update_slice %x, %u, %i : (tensor<1000000xf64>, tensor<10xf64>, tensor<i64>) ->

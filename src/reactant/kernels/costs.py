@@ -131,6 +131,6 @@ def native_work(record: KernelRecord, counts: Counts) -> dict[str, float]:
     for kind, count in counts.items():
         together = not kind.endswith((" alone", " apart"))
         if beside and f"{kind} beside" in RATES:
-            kind += " beside"
+            kind, count = f"{kind} beside", counts.whole[kind]
         work[kind] = scale * count / (filled if together else 1.0)
     return work

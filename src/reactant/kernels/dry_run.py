@@ -45,6 +45,8 @@ class Counts(defaultdict[str, float]):
         super().__init__(float)
         self.lanes = lanes
         """Threads that the innermost loop runs over."""
+        self.whole: defaultdict[str, float] = defaultdict(float)
+        """Operations of threads together that count by their share of a lane, each as one: no vectors, no lanes."""
         self.turns: float | None = None
         """Of the longest loop that threads go through as often as they like, until the last one is done."""
 
@@ -274,6 +276,8 @@ class Run:
         if kind in ("load", "store"):
             index = self.values[step.operands[-1]]
             near = step.extra and (index is None or 0 <= index[1] - index[0] <= 1)
+            if near and not where:
+                self.counts.whole[kind] += weight if step.share else 0
             weight = weight if where else weight * step.share
             if near:
                 self.counts[kind + where] += weight
@@ -281,6 +285,8 @@ class Run:
                 self.counts[kind + " far" + where] += weight * (SHARED if step.shared and not where else 1)
         elif kind:
             self.counts[kind + where] += weight if where else weight * step.share
+            if not where:
+                self.counts.whole[kind] += weight if step.share else 0
         if step.results:
             found = self.number(step)
             for slot in step.results:
@@ -445,6 +451,8 @@ def _counts(record: KernelRecord, reader: Reader, along: int) -> Counts:
         found = Run(reader, ((tuple(first), block), (tuple(second), block)), same, held, threads).counts
         for kind, number in found.items():
             total[kind] += number / len(SAMPLES)
+        for kind, number in found.whole.items():
+            total.whole[kind] += number / len(SAMPLES)
         if found.turns is not None:
             total.seen(found.turns)
     return total
