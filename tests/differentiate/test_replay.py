@@ -6,6 +6,7 @@ import pytest
 
 import reactant
 from reactant.differentiate.replay import REPETITIONS, schedule
+from tests.differentiate.executed import executions
 
 CHEAP = {"native": "never"}
 
@@ -68,6 +69,31 @@ def test_every_number_of_turns(way):
     gradient = reactant.jit(reactant.grad(decay, **WAYS[way]), traced_argnames="n", **CHEAP)
     for n in (0, 1, 2, 6, 7, 8, 63, 64, 65, 130, 1000):
         np.testing.assert_allclose(gradient(X, n), written_out(X, n), rtol=1e-12, atol=1e-14, err_msg=f"{n} turns")
+
+
+def nested(x, n):
+    y = x * 1.0
+    for _ in range(n):
+        for _ in range(n):
+            y = np.sin(y) * 0.99 + 0.01 * x
+        y = y * x
+    return np.sum(y * x)
+
+
+def sines(function, **way):
+    """How often the gradient computes the sine of a turn, as a function of the number of turns."""
+    gradient = reactant.jit(reactant.grad(function, **way), traced_argnames="n", **CHEAP)
+    count = executions(gradient.lower(X, np.int64(3)), "stablehlo.sine")
+    return lambda n: count(X, np.int64(n))
+
+
+def test_how_often_a_turn_is_run():
+    """Once forwards, where states are left on the way, and once to keep what the sweep needs. What an inner loop runs
+    again is added to that, not multiplied."""
+    count = sines(decay)
+    assert count(40) == 2 * 40 and count(3000) == 2 * 3000
+    count = sines(nested)
+    assert count(10) <= 3 * 100 and count(40) <= 3 * 1600
 
 
 def test_memory_does_not_depend_on_the_number_of_turns():

@@ -133,8 +133,8 @@ class Writer:
             first = self.statement(f"{name} % 4")
             return [f"for {name} in range({turns}):", f"    {first}", f"    if {self.test()}:", "        continue",
                     *body]
-        size = f"s{depth}"                      # nobody knows how often
-        return [f"{name}, {size} = 0, 1 + {self.array()}[0] ** 2", f"while {size} > 0.3:", *body,
+        size = f"s{depth}"      # nobody knows how often; tanh, since from infinity it would never end
+        return [f"{name}, {size} = 0, 1 + np.tanh({self.array()}[0]) ** 2", f"while {size} > 0.3:", *body,
                 f"    {name}, {size} = {name} + 1, 0.6 * {size} - 0.01 * t * t"]
 
     def program(self) -> str:

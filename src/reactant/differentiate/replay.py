@@ -4,6 +4,8 @@ Works for any number of turns, known while compiling or not, in memory that does
 held in buffers of a fixed number of rows. To reverse turn t, the loop is run again from the newest state before t; on
 the way states are pushed where Griewank and Walther's binomial schedule ("revolve", ACM TOMS 26, 2000) puts them for
 the turns left and the rows free: with s rows and at most r repetitions it reverses (s + r)! / (s! r!) turns.
+
+The forward sweep, which does not know how many turns will come, pushes states at equal distances (`stacked`).
 """
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from jaxlib.mlir import ir
 from reactant.differentiate.activity import block_ops, blocks_of, captured
 from reactant.differentiate.declare import zeros
 from reactant.differentiate.loops import Carried, extend, put, row_of
-from reactant.differentiate.values import Aliases, Scope, anchor, behind, drop_dead, replace, stand_in
+from reactant.differentiate.values import Aliases, Known, Scope, anchor, behind, drop_dead, replace, stand_in
 from reactant.ir import modules, ops
 from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, tensor_type
@@ -65,6 +67,8 @@ class Replayed:
         self.block = blocks_of(loop)[1]
         self.active = [i for i, a in enumerate(self.block.arguments) if a in sweep.active]
         self.outer = [v for v in captured(loop) if v in sweep.active]
+        self.turns: ir.Value | None = None
+        """How many turns the loop takes, as a value of the old module, where its forward sweep counts them."""
 
     def build(self) -> None:
         """Build the reverse loop at the insertion point and set the adjoints of what goes into the loop."""
@@ -80,7 +84,8 @@ class Replayed:
             results = self.reversed_turn(block)
             stack = self.with_states(block)
             ops.create("stablehlo.return", [], [*results, *stack])
-        inits += self.first_stack()
+        stack = self.forward_stack() if isinstance(self.scope, (Known, StateScope)) else self.first_stack()
+        inits += stack
         made = ops.create("stablehlo.while", [v.type for v in inits], inits, regions=2)
         ops.fill_region(made.regions[0], [v.type for v in inits], lambda left, *_: ops.compare(left, 0, "GT"))
         block.append_to(made.regions[1])
@@ -97,6 +102,8 @@ class Replayed:
         with ir.InsertionPoint(early):
             if bound is not None and bound.exact:
                 turns = ops.constant(bound.most, np.int64)
+            elif self.turns is not None:
+                turns = self.scope.value(self.turns)
             else:
                 turns = ops.convert(self.scope.value(extend(self.loop, 1, [], self.sweep.aliases).count), np.int64)
         replace(early, turns)
@@ -159,6 +166,11 @@ class Replayed:
         read = behind(body, wanted, {}).free
         return [v for v in read if v in carried.number and not carried.free(v)]
 
+    def forward_stack(self) -> list[ir.Value]:
+        """The stack that the forward sweep leaves, where that runs for this sweep anyway."""
+        self.turns, *stack = stacked(self.loop, self.carried, self.slots, self.sweep.aliases)
+        return [self.scope.value(v) for v in stack]
+
     def first_stack(self) -> list[ir.Value]:
         """The stack with the state before the loop."""
         rows = self.slots + 1
@@ -213,6 +225,63 @@ class Replayed:
             ops.compare(left, many, "GE"), late, ops.subtract(left, rest)))
         last = ops.subtract(left, 1)
         return ops.select(ops.compare(free, 0, "GT"), ops.clamp(ops.constant(1, np.int64), chosen, last), last)
+
+
+def stacked(loop: ir.Operation, carried: Sequence[int], slots: int, aliases: Aliases) -> list[ir.Value]:
+    """Let a loop of the old module push states of its carried values, in place; the old op stays, unused. Gives the
+    number of turns and the stack.
+
+    States are `stride` turns apart. Where they fill three quarters of the rows every other one is dropped, and the
+    stride doubles: the rows left are for the sweep backwards, which would take the square of a stride without any.
+    """
+    condition, body = blocks_of(loop)
+    plain, most, scratch = len(loop.operands), max(1, 3 * slots // 4), slots
+    integer = np.int64
+
+    def copied(block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
+        mapping = dict(zip(block.arguments, arguments, strict=False))
+        inner, returned = block_ops(block)
+        for op in behind(inner, returned, {}, effects=True).ops:
+            modules.clone_with(op, mapping)
+        return [mapping.get(v, v) for v in returned]
+
+    def thinned(dropping: ir.Value, top: ir.Value, rows: Sequence[ir.Value]) -> list[ir.Value]:
+        """Row 2 j in row j, where every other row is to be dropped."""
+        def move(j: ir.Value, *rows: ir.Value) -> list[ir.Value]:
+            return [ops.add(j, 1), *(put(each, row_of(each, ops.multiply(j, 2)), j) for each in rows)]
+        last = ops.select(dropping, ops.divide(top, 2), ops.constant(0, integer))
+        return ops.while_([ops.constant(1, integer), *rows], lambda j, *_: ops.compare(j, last, "LE"), move)[1:]
+
+    def segment(*arguments: ir.Value) -> list[ir.Value]:
+        """Push the state, and run to where the next one is to be pushed."""
+        values, (turn, top, stride, *rows) = arguments[:plain], arguments[plain:]
+        dropping = ops.compare(top, most - 1, "GE")
+        rows = thinned(dropping, top, rows)
+        top = ops.select(dropping, ops.divide(top, 2), top)
+        stride = ops.select(dropping, ops.multiply(stride, 2), stride)
+        push = ops.compare(turn, ops.multiply(ops.add(top, 1), stride), "EQ")
+        top = ops.add(top, ops.convert(push, integer))
+        row = ops.select(push, top, ops.constant(scratch, integer))
+        rows = [put(each, value, row) for each, value in zip(rows, [turn, *(values[i] for i in carried)], strict=True)]
+        end = ops.multiply(ops.add(top, 1), stride)
+        run = ops.while_([*values, turn],
+                         lambda *a: ops.and_(copied(condition, a)[0], ops.compare(a[-1], end, "LT")),
+                         lambda *a: [*copied(body, a), ops.add(a[-1], 1)])
+        return [*run, top, stride, *rows]
+
+    with loop.location, ir.InsertionPoint(loop):
+        rows = [ops.constant(0, integer, (slots + 1,))]
+        rows += [ops.constant(0, dtype, (slots + 1, *shape)) for shape, dtype in
+                 (shape_and_dtype(loop.operands[i].type) for i in carried)]
+        for each in rows:
+            each.owner.attributes[modules.UNSET] = ir.UnitAttr.get()
+        starts = [ops.constant(n, integer) for n in (0, -1, 1)]
+        results = ops.while_([*loop.operands, *starts, *rows], lambda *a: copied(condition, a)[0], segment)
+    for old, new in zip(loop.results, results, strict=False):
+        old.replace_all_uses_with(new)
+        aliases[old] = new
+    turn, top, _, *rows = results[plain:]
+    return [turn, top, *rows]
 
 
 @cache
