@@ -188,3 +188,20 @@ def test_refused(number):
     run, words = REFUSED[number]
     with pytest.raises(reactant.ReactantError, match=words):
         run()
+
+
+def test_marked_functions_of_constants():
+    """A call that is given no traced value is an ordinary one."""
+    @reactant.checkpoint
+    def layer(y):
+        return np.sin(y) * y
+
+    @reactant.custom_derivative
+    def ruled(y):
+        return y * y
+    ruled.jvp(lambda arguments, tangents: (ruled(arguments[0]), 2 * arguments[0] * tangents[0]))
+
+    def loss(x):
+        return np.sum(layer(np.ones(3)) * ruled(np.ones(3)) * x)
+    np.testing.assert_allclose(reactant.jit(loss)(np.ones(3)), 3 * np.sin(1.0))
+    np.testing.assert_allclose(reactant.grad(loss)(np.ones(3)), np.full(3, np.sin(1.0)))
