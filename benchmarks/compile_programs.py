@@ -96,6 +96,87 @@ def make_kalman(count=25):
                     0.01 * np.eye(4), np.eye(2, 4), 0.1 * np.eye(2))
 
 
+def particles(position, velocity, mass, steps, dt):
+    """Steps of smoothed particle hydrodynamics in a box, every pair of particles at once; (n, 2), (n, 2), (n,)."""
+    reach, stiffness, rest, viscosity = 0.1, 20.0, 1000.0, 0.1
+    scale = 40 / (7 * np.pi * reach**2)
+    for _ in [None] * steps:
+        apart = position[:, None, :] - position[None, :, :]
+        distance = np.sqrt((apart**2).sum(-1) + 1e-12)
+        q = distance / reach
+        weight = scale * np.where(q < 0.5, 6 * (q**3 - q**2) + 1, np.where(q < 1, 2 * (1 - q)**3, 0.0))
+        slope = scale / reach * np.where(q < 0.5, 6 * (3 * q**2 - 2 * q), np.where(q < 1, -6 * (1 - q)**2, 0.0))
+        density = (mass[None, :] * weight).sum(1)
+        pressure = stiffness * ((density / rest)**7 - 1)
+        pressure[pressure < 0] = 0.0
+        gradient = slope[..., None] * apart / distance[..., None]
+        push = pressure / density**2
+        force = -(mass[None, :, None] * (push[:, None] + push[None, :])[..., None] * gradient).sum(1)
+        approach = ((velocity[:, None, :] - velocity[None, :, :]) * apart).sum(-1)
+        drag = viscosity * mass[None, :] * approach / (density[:, None] + density[None, :])
+        force = force + ((drag / (distance**2 + 0.01 * reach**2))[..., None] * gradient).sum(1)
+        force[:, 1] -= 9.81
+        velocity += dt * force
+        position += dt * velocity
+        for axis in (0, 1):
+            for outside, wall in ((position[:, axis] < 0.0, 0.0), (position[:, axis] > 1.0, 1.0)):
+                velocity[outside, axis] *= -0.5
+                position[outside, axis] = wall
+    return density.max()
+
+
+def make_particles(n=128, steps=6):
+    random = np.random.default_rng(8)
+    return particles, (random.random((n, 2)), 0.1 * random.standard_normal((n, 2)), np.ones(n), steps, 1e-3)
+
+
+def spline(x, y, places):
+    """A natural cubic spline through (x, y) by elimination, knot after knot, at `places`; (n,), (n,), (m,)."""
+    n = len(x)
+    h = [x[i + 1] - x[i] for i in range(n - 1)]
+    mu, z = [0.0] * n, [0.0] * n
+    for i in range(1, n - 1):
+        bend = 3 / h[i] * (y[i + 1] - y[i]) - 3 / h[i - 1] * (y[i] - y[i - 1])
+        pivot = 2 * (x[i + 1] - x[i - 1]) - h[i - 1] * mu[i - 1]
+        mu[i], z[i] = h[i] / pivot, (bend - h[i - 1] * z[i - 1]) / pivot
+    b, c, d = np.zeros(n), np.zeros(n), np.zeros(n)
+    for j in reversed(range(n - 1)):
+        c[j] = z[j] - mu[j] * c[j + 1]
+        b[j] = (y[j + 1] - y[j]) / h[j] - h[j] * (c[j + 1] + 2 * c[j]) / 3
+        d[j] = (c[j + 1] - c[j]) / (3 * h[j])
+    found = np.zeros_like(places)
+    for j in range(n - 1):
+        t = places - x[j]
+        found = np.where((places >= x[j]) & (places <= x[j + 1]), y[j] + t * (b[j] + t * (c[j] + t * d[j])), found)
+    return found
+
+
+def make_spline(n=36, m=500):
+    random = np.random.default_rng(9)
+    return spline, (np.sort(random.random(n)), random.random(n), np.linspace(0, 1, m))
+
+
+def kinetics(amounts, rates, steps, dt):
+    """Linearly implicit Euler steps of stiff kinetics, the Jacobian put together entry by entry; (n,), (n,)."""
+    n = len(amounts)
+    for _ in [None] * steps:
+        change, jacobian = np.zeros(n), np.zeros((n, n))
+        for first in range(n):
+            second, third = (first + 1) % n, (first + 3) % n
+            speed = rates[first] * amounts[first] * amounts[second]
+            for row, sign in ((first, -1.0), (second, -1.0), (third, 2.0)):
+                change[row] += sign * speed
+                jacobian[row, first] += sign * rates[first] * amounts[second]
+                jacobian[row, second] += sign * rates[first] * amounts[first]
+        amounts = amounts + dt * np.linalg.solve(np.eye(n) - dt * jacobian, change)
+    return amounts
+
+
+def make_kinetics(n=8, steps=6):
+    random = np.random.default_rng(10)
+    return kinetics, (random.random(n), random.random(n), steps, 1e-3)
+
+
 # ---- JAX -------------------------------------------------------------------------------------------------------
 
 def make_perceptron_gradient(depth=30, width=32):
@@ -138,5 +219,6 @@ def make_decoder_gradient(depth=10, width=32, tokens=16):
     return jax.value_and_grad(loss), (layers, random.standard_normal((tokens, width)))
 
 
-NUMPY = {"robot_arm": make_robot_arm, "shallow_water": make_shallow_water, "kalman": make_kalman}
+NUMPY = {"robot_arm": make_robot_arm, "shallow_water": make_shallow_water, "kalman": make_kalman,
+         "particles": make_particles, "spline": make_spline, "kinetics": make_kinetics}
 JAX = {"perceptron_gradient": make_perceptron_gradient, "decoder_gradient": make_decoder_gradient}

@@ -1,9 +1,11 @@
 """What our tracing and passes cost beside XLA's own compilation, on programs of more than 500 operations.
 
-    python benchmarks/compile_time.py [--only NAME ...] [--repeats N] [--limit RATIO] [--json FILE]
+    python benchmarks/compile_time.py [--only NAME ...] [--repeats N] [--limit RATIO] [--json FILE] [--traced]
 
 `lower` is everything we do: `trace` (conversion and tracing; of JAX programs jax does that) and `passes`; `compile`
-is XLA on the module that comes out of it. Programs in JAX are at the end.
+is XLA on the module that comes out of it. Programs in JAX are at the end. --traced: also XLA's time on the module as
+traced, which it would have cost without us, and `lower` over that: what the rules leave of a program may be so little
+that XLA is done with it at once.
 """
 import argparse
 import json
@@ -120,12 +122,12 @@ def make_pyramid(n=256, levels=5):
 PROGRAMS = {"decoder": make_decoder, "reactor": make_reactor, "pyramid": make_pyramid, **compile_programs.NUMPY}
 
 
-def measure(make, repeats):
+def measure(make, repeats, traced=False):
     """Medians over new compilations of one program, in seconds, with the numbers of operations."""
     import reactant
 
     function, arguments = make()
-    seconds = {"lower": [], "trace": [], "passes": [], "compile": []}
+    seconds = {"lower": [], "trace": [], "passes": [], "compile": []} | ({"compile_traced": []} if traced else {})
     for _ in range(repeats):
         start = time.perf_counter()
         lowered = reactant.jit(function, native="never").lower(*arguments)     # all of it goes to XLA
@@ -135,8 +137,15 @@ def measure(make, repeats):
         compiled = lowered.compile()
         compiled.memory_analysis()  # an executable compiles when it is first needed
         seconds["compile"].append(compiled.times.xla)
+        if traced:
+            plain = reactant.jit(function, native="never", optimize=("inline", "differentiate"))
+            plain = plain.lower(*arguments).compile()
+            plain.memory_analysis()
+            seconds["compile_traced"].append(plain.times.xla)
     row = {key: statistics.median(values) for key, values in seconds.items()}
     row["ratio"], row["passes_ratio"] = row["lower"] / row["compile"], row["passes"] / row["compile"]
+    if traced:
+        row["ratio_traced"] = row["lower"] / row["compile_traced"]
     row["before"], row["after"] = (sum(lowered.operations(optimized=optimized).values()) for optimized in (False, True))
     return row
 
@@ -146,21 +155,23 @@ def main(arguments=None):
     parser.add_argument("--only", nargs="+", choices=(*PROGRAMS, *compile_programs.JAX), metavar="NAME",
                         default=[*PROGRAMS, *compile_programs.JAX])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--traced", action="store_true", help="also compile the modules as traced")
     parser.add_argument("--limit", type=float, help="fail when a ratio is above this")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     table = Table(title="compilation: ours (lower) beside XLA's (compile), medians")
     table.add_column("program")
     for heading in ("operations traced", "after passes", "trace, ms", "passes, ms", "lower, ms", "compile, ms",
-                    "lower / compile", "passes / compile"):
+                    "lower / compile", "passes / compile", *(("compile traced, ms", "lower / that") * options.traced)):
         table.add_column(heading, justify="right")
     rows = {}
     for name in options.only:
-        row = rows[name] = measure({**PROGRAMS, **compile_programs.JAX}[name], options.repeats)
+        row = rows[name] = measure({**PROGRAMS, **compile_programs.JAX}[name], options.repeats, options.traced)
         table.add_row(name, str(row["before"]), str(row["after"]),
                       *(f"{1e3 * row[key]:.0f}" for key in ("trace", "passes", "lower", "compile")),
-                      f"{row['ratio']:.2f}", f"{row['passes_ratio']:.2f}")
-    Console(width=max(Console().width, 130)).print(table)
+                      f"{row['ratio']:.2f}", f"{row['passes_ratio']:.2f}",
+                      *((f"{1e3 * row['compile_traced']:.0f}", f"{row['ratio_traced']:.2f}") if options.traced else ()))
+    Console(width=max(Console().width, 155 if options.traced else 130)).print(table)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return int(options.limit is not None and max(row["ratio"] for row in rows.values()) > options.limit)
