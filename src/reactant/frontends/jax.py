@@ -77,20 +77,24 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     theirs = traced.lower(_private_parameters=parameters).compiler_ir("stablehlo")
     with theirs.context:
         theirs.operation.write_bytecode(buffer)
-    module = modules.parse(buffer.getvalue())
-    _refuse(module)
-    _drop_shardings(module)
+    code = buffer.getvalue()
+    module = modules.parse(code)
+    shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
+    _refuse(module, shardings or b"custom_call" in code)
+    if shardings:
+        _drop_shardings(module)
     return Imported(module, inputs, outputs, traced.in_tree, jax.tree_util.tree_structure(traced.out_info),
                     tuple(getattr(traced, "_consts", ())))              # private: they are arguments of the module
 
 
-def _refuse(module: ir.Module) -> None:
-    """Raise for what a module of one device without callbacks does not have."""
+def _refuse(module: ir.Module, look: bool) -> None:
+    """Raise for what a module of one device without callbacks does not have. look: whether any op may be such."""
     top = module.operation.attributes
     for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
         if name in top and ir.IntegerAttr(top[name]).value > 1:
             raise CannotImport(f"the program runs on several devices ({name} = {ir.IntegerAttr(top[name]).value})")
-    for op in list(modules.walk(module)):
+    _refuse_signature(modules.function(module))
+    for op in modules.walk(module) if look else ():
         if op.name == "stablehlo.custom_call":
             target = ir.StringAttr(op.attributes["call_target_name"]).value
             if "callback" in target:
@@ -99,8 +103,6 @@ def _refuse(module: ir.Module) -> None:
                 raise CannotImport(f"the program says how arrays are sharded ({target})")
         elif op.name.startswith("sdy.") and op.name not in _ON_ONE_DEVICE:
             raise CannotImport(f"the program says how arrays are sharded ({op.name})")
-        elif op.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
-            _refuse_signature(op)
 
 
 _ON_ONE_DEVICE = {"sdy.mesh", "sdy.sharding_constraint"}
