@@ -156,18 +156,23 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     options = options or CompileOptions()
     report = report if report is not None else Report()
     with building(), collecting_later(), target_costs.target(options.target):
-        found = modules.names(module)
-        report.operations_before = sum(found.values()) - sum(found[name] for name in modules.STRUCTURE)
-        state = _State(module, options, report, verify, names=set(found), settled=settled)
-        for each in resolve(passes):
-            started = perf_counter()
-            _run_pass(state, each)
-            report.passes.append((pass_name(each), perf_counter() - started))
-            if verify:
-                _verify_after(module, each)
-        report.operations_after = modules.size(module) if state.memory.listed is None else state.memory.size
-        report.settle()
+        _run(module, resolve(passes), options, verify, report, settled)
     return report
+
+
+def _run(module: ir.Module, passes: tuple[Any, ...], options: CompileOptions, verify: bool, report: Report,
+         settled: frozenset[Rule] | None) -> None:
+    """`run`. What is known of the module goes with this function, before the collector may look through it."""
+    found = modules.names(module)
+    report.operations_before = sum(found.values()) - sum(found[name] for name in modules.STRUCTURE)
+    state = _State(module, options, report, verify, names=set(found), settled=settled)
+    for each in passes:
+        started = perf_counter()
+        _run_pass(state, each)
+        report.passes.append((pass_name(each), perf_counter() - started))
+        if verify:
+            _verify_after(module, each)
+    report.operations_after = modules.size(module) if state.memory.listed is None else state.memory.size
 
 
 def pass_name(each: Any) -> str:

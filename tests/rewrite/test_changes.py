@@ -1,6 +1,7 @@
 """What has to be looked at again after MLIR's own CSE, and what is still known then."""
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.ir.induction import range_of
 from reactant.rewrite import Memory, RuleSet, changes, match, producer, registry, rewrite, users, variables
 from reactant.rewrite.driver import used
 
@@ -18,10 +19,12 @@ def after_cse(text, look=users):
                 look(x)
             declared.append(registry.rule("unwilling"))
 
-        @rewrite("stablehlo.while")
-        def refusing(site):
-            """Look, and decline."""
-        rules = RuleSet((*declared, registry.rule("refusing")))
+        for name in ("while", "add", "compare", "reduce"):
+            @rewrite(f"stablehlo.{name}")
+            def refusing(site):
+                """Look, and decline."""
+            declared.append(registry.rule("refusing"))
+        rules = RuleSet(tuple(declared))
         module, memory = modules.parse(text), Memory()
         assert rules.apply(module.operation, memory=memory) == 0
         assert not memory.left(module.operation, rules.table)
@@ -93,3 +96,44 @@ def test_nothing_merged():
       %1 = stablehlo.sine %0 : tensor<4xf32>
       return %1 : tensor<4xf32>
     }""") == []
+
+
+def counting(start, more="", returned="%j, %u, %d"):
+    """A loop whose turns look at their counter; what it starts with and returns is given."""
+    return f"""func.func @main(%n: tensor<i32>, %x: tensor<f32>)
+        -> (tensor<i32>, tensor<i32>, tensor<f32>, tensor<i32>) {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %0 = stablehlo.abs %n : tensor<i32>
+      %1 = stablehlo.abs %n : tensor<i32>
+      %r:3 = stablehlo.while(%i = {start}, %y = %x, %k = %zero) : tensor<i32>, tensor<f32>, tensor<i32>
+      cond {{
+        %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      }} do {{
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %d = stablehlo.negate %i : tensor<i32>
+        %s = stablehlo.cosine %y : tensor<f32>
+        %t = stablehlo.cosine %y : tensor<f32>
+        %u = stablehlo.add %s, %t : tensor<f32>
+        {more}
+        stablehlo.return {returned} : tensor<i32>, tensor<f32>, tensor<i32>
+      }}
+      return %0, %r#0, %r#1, %r#2 : tensor<i32>, tensor<i32>, tensor<f32>, tensor<i32>
+    }}"""
+
+
+def test_ops_in_loops_depend_on_what_is_handed_in_and_out():
+    twice = "%h = stablehlo.add %i, %one : tensor<i32> %v = stablehlo.add %d, %j : tensor<i32>"
+    assert "negate" not in after_cse(counting("%zero"), range_of)
+    assert "negate" in after_cse(counting("%1"), range_of)
+    assert "negate" in after_cse(counting("%zero", twice, "%h, %u, %v"), range_of)
+
+
+def test_reductions_that_nothing_has_touched():
+    text = CHAIN.replace("(%x: tensor<4xf32>)", "(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<f32>)").replace(
+        "-> (", "-> (tensor<f32>, ").replace("return ", "return %r, ").replace(": tensor<4xf32>, tensor<4xf32>\n}", """
+  : tensor<f32>, tensor<4xf32>, tensor<4xf32>\n}""").replace("  return", """  %r = stablehlo.reduce(%y init: %z)
+    applies stablehlo.maximum across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return""")
+    assert "stablehlo.reduce" in text and after_cse(text, producer) == ["exponential", "sqrt"]

@@ -242,7 +242,6 @@ def test_new_ops_take_the_place_and_location_of_the_root():
                          '%0 = stablehlo.negate %x : tensor<3xf32> loc("user.py":7:2)\nreturn %0 : tensor<3xf32>}')
     report = Report()
     rules("apart").apply(made.operation, report)
-    report.settle()
     assert 'loc("user.py":7:2)' in modules.to_text(made, locations=True)
     assert report.by_line() == {"user.py:7": {"apart": 1}}
     assert report.fired["apart"].count == 1 and report.fired["apart"].seconds > 0

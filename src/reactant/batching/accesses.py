@@ -12,6 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
+from reactant.ir import creation
 from reactant.ir.induction import Counter, range_of, scalar
 from reactant.ir.types import dtype_of, shape_of
 from reactant.rewrite import defined_in
@@ -60,7 +61,7 @@ class Turns:
         number = scalar(value)
         if number is not None:
             return Affine(number, 0)
-        owner = value.owner
+        owner = creation.owner(value)
         if isinstance(owner, ir.Block):
             return self._argument(value)
         operands = list(owner.operands)

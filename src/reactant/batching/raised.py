@@ -30,7 +30,7 @@ from reactant.batching.roles import (
 )
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.batching.windows import INDEX, at, moving, read_fixed, read_windows, write_last, write_windows
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 
 
@@ -304,9 +304,10 @@ class Raised:
 
 def _is_read(value: ir.Value) -> bool:
     """Whether a value is part of an array, arranged otherwise at most."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name in VIEWS:
-        value = value.owner.operands[0]
-    return isinstance(value.owner, ir.Block) or value.owner.name in READS
+    while (view := creation.made(value, *VIEWS)) is not None:
+        value = view.operands[0]
+    made = creation.owner(value)
+    return isinstance(made, ir.Block) or made.name in READS
 
 
 VIEWS = {f"stablehlo.{n}" for n in ("reshape", "transpose", "reverse")}

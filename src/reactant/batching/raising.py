@@ -58,7 +58,7 @@ from reactant.ir.induction import Counter, Trips, counters, range_of, trips
 from reactant.ir.ops import constant_value
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
 from reactant.rewrite import pure
-from reactant.rewrite.site import REVISION
+from reactant.rewrite.site import REVISION, uses
 
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 SELECT, COMPARE = "stablehlo.select", "stablehlo.compare"
@@ -154,7 +154,7 @@ class Plan:
         return None if found is None else Scanned(index, self.returned[index], found)
 
     def _uses(self, value: ir.Value) -> list[tuple[ir.Operation, int]]:
-        return [(use.owner.operation, use.operand_number) for use in value.uses]
+        return [(use.owner.operation, use.operand_number) for use in uses(value)]
 
     def _written(self, index: int) -> Written | None:
         """The chain of updates from the argument to what is returned, and whether turns are independent in it."""

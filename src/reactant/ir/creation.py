@@ -6,6 +6,7 @@ The rewrite engine asks thousands of rules, of which few build anything: so it s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -22,6 +23,8 @@ def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
     """Any op by name, at the current place; what all builders stand on."""
     if _place is not None:
         _enter()
+    if _found:
+        _found.clear()
     op = _operation_create(name, results=results, operands=operands, attributes=attributes, regions=regions)
     if _created is not None:
         _created.append(op.operation)
@@ -65,8 +68,37 @@ def leave() -> None:
 
 def note(op: ir.Operation) -> None:
     """Tell the recorder of an op that was made otherwise (a clone)."""
+    altered()
     if _created is not None:
         _created.append(op.operation)
+
+
+# ---- what is found out of an op ----------------------------------------------------------------------------------
+
+_found: dict[tuple[str, int], Any] | None = None
+
+
+def keep_found(keep: bool) -> None:
+    """From now on keep what `found` finds, until something is built or `altered` is called; or no longer."""
+    global _found
+    _found = {} if keep else None
+
+
+def altered() -> None:
+    """Forget what `found` has found."""
+    if _found:
+        _found.clear()
+
+
+def found(what: str, op: ir.Operation, find: Callable[[ir.Operation], Any]) -> Any:
+    """`find(op)`, for an op with results: found once where several rules ask for it one after the other. Who gets it
+    leaves it as it is."""
+    if _found is None:
+        return find(op)
+    key = what, hash(op.results[0])
+    if key not in _found:
+        _found[key] = find(op)
+    return _found[key]
 
 
 # ---- owners ----------------------------------------------------------------------------------------------------
@@ -98,3 +130,9 @@ def owner(value: ir.Value) -> ir.OpView | ir.Block:
     _tell(address)
     found = _owners.get(address)
     return value.owner if found is None else found
+
+
+def made(value: ir.Value, *names: str) -> ir.OpView | None:
+    """The op that defines a value, if it has one of these names."""
+    op = owner(value)
+    return op if type(op) is not ir.Block and op.name in names else None

@@ -51,6 +51,11 @@ def scalar(value: ir.Value) -> int | None:
 
 def counters(loop: ir.Operation) -> dict[int, Counter]:
     """The counters of a while op by the index of their carried value."""
+    found: dict[int, Counter] = creation.found("counters", loop, _counters)
+    return found
+
+
+def _counters(loop: ir.Operation) -> dict[int, Counter]:
     block = loop.regions[1].blocks[0]
     pairs = zip(block.arguments, block.operations[-1].operands, strict=True)
     found = (_counter(loop, i, argument, value) for i, (argument, value) in enumerate(pairs))
@@ -61,9 +66,8 @@ def _counter(loop: ir.Operation, index: int, argument: ir.Value, value: ir.Value
     """The counter that the carried value `index` is, of which the body makes `value` out of `argument`."""
     if argument.type not in _scalar_integers():
         return None
-    made = value.owner
-    if isinstance(made, ir.Block) or made.name not in ("stablehlo.add", "stablehlo.subtract") \
-            or made.operands[0] != argument:
+    made = creation.made(value, "stablehlo.add", "stablehlo.subtract")
+    if made is None or made.operands[0] != argument:
         return None
     step = scalar(made.operands[1])
     return Counter(index, scalar(loop.operands[index]), -step if made.name.endswith("subtract") else step) \
@@ -89,6 +93,11 @@ class _Counters(dict[int, Counter | None]):
 
 def trips(loop: ir.Operation, known: dict[int, Any] | None = None) -> Trips | None:
     """How often a while op turns; None where nothing bounds it."""
+    found: Trips | None = creation.found("trips", loop, lambda op: _trips(op, known))
+    return found
+
+
+def _trips(loop: ir.Operation, known: dict[int, Any] | None) -> Trips | None:
     known = _Counters(loop) if known is None else known
     block = loop.regions[0].blocks[0]
     terms = _terms(block.operations[-1].operands[0])
@@ -101,9 +110,8 @@ def trips(loop: ir.Operation, known: dict[int, Any] | None = None) -> Trips | No
 
 def _terms(value: ir.Value) -> list[ir.Value]:
     """The terms of a conjunction."""
-    if not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.and":
-        return [term for operand in value.owner.operands for term in _terms(operand)]
-    return [value]
+    both = creation.made(value, "stablehlo.and")
+    return [value] if both is None else [term for operand in both.operands for term in _terms(operand)]
 
 
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
@@ -112,10 +120,11 @@ _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 def _turns(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Operation) -> Trips | None:
     """After how many turns a comparison of a counter becomes false: exact for numbers, at most so many for a counter
     of step 1 or -1 that starts, or a bound that lies, in a known range."""
-    if isinstance(term.owner, ir.Block) or term.owner.name != "stablehlo.compare":
+    comparison = creation.made(term, "stablehlo.compare")
+    if comparison is None:
         return None
-    left, right = term.owner.operands
-    direction = attr.decode(term.owner.attributes["comparison_direction"])
+    left, right = comparison.operands
+    direction = attr.decode(comparison.attributes["comparison_direction"])
     found = _counter_of(left, block, known)
     if found is None:
         left, right, direction = right, left, _FLIPPED.get(direction, "EQ")
@@ -154,10 +163,10 @@ def _turns(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Oper
 def _counter_of(value: ir.Value, block: ir.Block, known: dict[int, Any]) -> tuple[Counter, int] | None:
     """The counter that a value of a loop's condition is, and the number that is added to it."""
     offset: int | None = 0
-    owner = value.owner
+    owner = creation.owner(value)
     if not isinstance(owner, ir.Block) and owner.name == "stablehlo.add":
         value, offset = owner.operands[0], scalar(owner.operands[1])
-        owner = value.owner
+        owner = creation.owner(value)
     if offset is None or not isinstance(owner, ir.Block) or owner != block:
         return None
     index = value.arg_number
@@ -169,7 +178,7 @@ def _in_loop(value: ir.Value, loop: ir.Operation) -> bool:
     """Whether a value is made in the condition of a loop, other than as a constant."""
     if scalar(value) is not None:
         return False
-    owner = value.owner
+    owner = creation.owner(value)
     block = owner if isinstance(owner, ir.Block) else owner.operation.block
     return block == loop.regions[0].blocks[0]
 
@@ -219,10 +228,9 @@ def _bounds_loop(counter: Counter, loop: ir.Operation, known: dict[int, Any]) ->
     """Whether the loop goes on only while this counter stays inside its bound, which then is the only one."""
     block = loop.regions[0].blocks[0]
     terms = _terms(block.operations[-1].operands[0])
-    if len(terms) != 1 or isinstance(terms[0].owner, ir.Block) or terms[0].owner.name != "stablehlo.compare":
-        return False
-    return any((found := _counter_of(side, block, known)) is not None and found[0] == counter
-               for side in terms[0].owner.operands)
+    comparison = creation.made(terms[0], "stablehlo.compare") if len(terms) == 1 else None
+    return comparison is not None and any((found := _counter_of(side, block, known)) is not None and found[0] == counter
+               for side in comparison.operands)
 
 
 def _constant(op: ir.OpView, _: int) -> Range | None:
@@ -319,8 +327,8 @@ def _select(op: ir.OpView, depth: int) -> Range | None:
     """select(a > b, b, a) is the lesser of both, and so on; anything else one or the other."""
     condition, *chosen = op.operands
     a, b = (range_of(v, depth) for v in chosen)
-    made = None if isinstance(condition.owner, ir.Block) else condition.owner
-    if made is not None and made.name == "stablehlo.compare" and set(made.operands) == set(chosen) and a and b:
+    made = creation.made(condition, "stablehlo.compare")
+    if made is not None and set(made.operands) == set(chosen) and a and b:
         direction = attr.decode(made.attributes["comparison_direction"])
         if direction in ("LT", "LE", "GT", "GE"):
             least = (direction in ("LT", "LE")) == (made.operands[0] == chosen[0])

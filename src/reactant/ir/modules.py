@@ -83,6 +83,18 @@ def walk(module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
                     yield from walk(op.operation)
 
 
+def ops_called(name: str, module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
+    """The ops of one name inside, at any depth, in program order: `walk` for who looks for few among many."""
+    for region in operation(module).regions:
+        for block in region:
+            for op in block:
+                kind: Any = type(op)
+                if (op.name if kind is ir.OpView else kind.OPERATION_NAME) == name:
+                    yield op.operation
+                if kind is ir.OpView or kind._ODS_REGIONS != (0, True):
+                    yield from ops_called(name, op.operation)
+
+
 def counts(module: ir.Module | ir.Operation) -> Counter[str]:
     """How many of each op a module has (functions and terminators left out)."""
     return Counter(op.name for op in walk(module) if op.name not in STRUCTURE)
@@ -159,7 +171,7 @@ def _inline_into(name: str, by_name: dict[str, ir.Operation], finished: set[str]
         raise InvalidModule(f"function '{name}' calls itself ({' -> '.join((*path, name))}).")
     if name in finished:
         return False
-    calls = [op for op in walk(by_name[name]) if op.name == "func.call"]
+    calls = list(ops_called("func.call", by_name[name]))
     for call in calls:
         callee = call.attributes["callee"].value
         if callee not in by_name:

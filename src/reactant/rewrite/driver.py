@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import creation, modules, ops
 from reactant.rewrite.compile import CONSTANT, Root, compile_rules, content_kind
-from reactant.rewrite.memory import Memory, RewriteError, Seen, identity
+from reactant.rewrite.memory import Memory, RewriteError, Seen, combines, identity
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
 from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside
@@ -145,6 +145,7 @@ class _Run:
         self.precise = whole or self.memory.complete
         self.close = self.budget - min(300, self.budget // 2)
         before, known = creation.record(created), creation.know((self.memory.owners, self.looked.append))
+        creation.keep_found(True)
         read = READ.copy()
         seen, look = self.memory.seen, self.look
         try:
@@ -175,6 +176,7 @@ class _Run:
                         break
         finally:
             creation.leave()
+            creation.keep_found(False)
             creation.record(before)
             creation.know(known)
             READ[:] = read
@@ -199,7 +201,8 @@ class _Run:
         """Try the rules that can match; gives whether one fired."""
         entry, rows, values, owners, decoded, places, _ = known
         again = []
-        ASKED[0] = False
+        ASKED[0] = whole = False
+        creation.altered()      # nothing is known of what it has been asked for, see `looked`
         READ.clear()
         self.looked.clear()
         memory = self.memory
@@ -208,8 +211,7 @@ class _Run:
             if matcher is None:
                 if self.general(op, row[0], created):
                     return True
-                ASKED[0] = True     # it may have looked at any reader of what it is given and gives
-                memory.asked.update(places, map(hash, op.results))
+                whole = True
             else:
                 found = matcher(op, values, owners, decoded)
                 if found is None:
@@ -222,6 +224,13 @@ class _Run:
                 if row[4]:
                     ASKED[0] = True
             again.append(row)
+        if whole:       # it may have looked at any reader of what it is given and gives
+            ASKED[0] = True
+            known_owners = memory.owners
+            READ.extend(place for place in places if type(known_owners.get(place)) is not CONSTANT)
+            READ.extend(map(hash, op.results))
+            memory.asked.update(places)
+            READ[:], self.looked[:] = set(READ), set(self.looked)
         if ASKED[0]:
             memory.asking.add(address)
         before = memory.looked.get(address) if address in self.unchanged else None      # of rules that have settled
@@ -382,11 +391,11 @@ class _Run:
                     if use is not None:
                         self.push(use.owner.operation)
         for each in reversed(created):
+            if nested and len(each.results):
+                memory.nested.add(identity(each))
             key = memory.changed(each)
             if key is not None:
                 self.queue(key, each)
-                if nested:
-                    memory.nested.add(key)
             for child in inside(each) if len(each.regions) else ():     # a copy's, which nobody has told of
                 key = memory.changed(child)
                 if key is not None:
@@ -443,6 +452,9 @@ class _Run:
         memory.listed = None
         operands = list(op.operands)
         results = op.results
+        if hash(results[0]) in memory.nested:
+            memory.clock += 1
+            memory.stirred(op)
         if len(results) == 1:
             memory.erased(address := hash(results[0]))
             self.queued.pop(address, None)
@@ -501,9 +513,9 @@ class _Run:
 
 
 def used(op: ir.Operation, operands: Sequence[ir.Value]) -> tuple[int, ...]:
-    """The addresses of what an op uses, what its regions return included."""
+    """The addresses of what an op uses, what its regions return included, but for what combines two elements."""
     places = tuple(map(hash, operands))
-    if len(op.regions):
+    if len(op.regions) and not combines(op):
         places += tuple(hash(value) for region in op.regions for block in region if len(block.operations)
                         for value in block.operations[-1].operands)
     return places

@@ -29,7 +29,20 @@ COMBINING = frozenset(f"stablehlo.{name}" for name in (
     "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "all_reduce", "reduce_scatter"))
 """Ops whose regions say how two elements are combined."""
 
+def combines(op: ir.Operation) -> bool:
+    """Whether the regions of an op are one op on two elements each: then there is nothing to rewrite in them."""
+    return op.name in COMBINING and all(len(block.operations) == 2 for region in op.regions for block in region)
+
+
 NEITHER: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
+
+
+def outermost(op: ir.Operation) -> ir.Operation | None:
+    """The op of a function in whose regions, at any depth, an op lies; None for those of the function itself."""
+    around, parent = None, op.parent
+    while parent is not None and parent.name not in modules.STRUCTURE:
+        around, parent = parent.operation, parent.operation.parent
+    return around
 
 
 class Memory:
@@ -59,7 +72,11 @@ class Memory:
         self.looked: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         """The values whose owners, and those whose readers, these rules asked about."""
         self.altered: dict[int, int] = {}
-        """When an op was given other operands, by the addresses of its results."""
+        """When an op was given other operands, or something in its regions was altered, by the addresses of its
+        results. Of ops inside one another the outermost stands for all."""
+        self.handed: dict[int, int] = {}
+        """When something else was handed into or out of the regions of an op, or of one inside it: what the arguments
+        of blocks are. By the addresses of outermost ops."""
         self.reread: dict[int, int] = {}
         """When a value lost a reader, got one, or one of them got other operands."""
         self.unseen: dict[int, ir.Operation] = {}
@@ -83,7 +100,7 @@ class Memory:
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked, self.tried,
-                     self.looked, self.altered, self.reread, self.unseen, self.nested):
+                     self.looked, self.altered, self.handed, self.reread, self.unseen, self.nested):
             each.clear()
         self.listed = None
         self.complete = False
@@ -94,15 +111,30 @@ class Memory:
         for operand in op.operands:
             reread[hash(operand)] = clock
         count = len(results)
-        if not count:
+        if not count:       # what a region returns
+            self.stirred(op, True)
             return None
         address = hash(results[0])
+        holds = len(op.regions) > 0
+        if holds:
+            self.handed[address] = clock
+        if address in self.nested:
+            self.stirred(op, holds)
         self.seen.pop(address, None)
         self.unseen[address] = op
         self.altered[address] = clock
         for number in range(1, count):
             self.altered[hash(results[number])] = clock
         return address
+
+    def stirred(self, op: ir.Operation, handed: bool = False) -> None:
+        """An op in some region was altered, or is about to go; `handed`: and hands values into or out of regions."""
+        around = outermost(op)
+        if around is not None:
+            for result in around.results:
+                self.altered[hash(result)] = self.clock
+            if handed and len(around.results):
+                self.handed[identity(around)] = self.clock
 
     def rebuilt(self, op: ir.Operation) -> None:
         """Forget all about an op that is new, or another one than it was."""
@@ -120,9 +152,8 @@ class Memory:
         self.unseen.pop(address, None)
 
     def left(self, root: ir.Operation, table: dict[str, Root]) -> dict[int, ir.Operation]:
-        """Where rules may fire now, all of the table having been tried everywhere: on what is not known, where
-        something they have looked at was altered since; in loops and branches, and where a rule sees a whole op, after
-        any change."""
+        """Where rules may fire now, all of the table having been tried everywhere: on what is not known, and where
+        something they have looked at was altered since; in a loop or a branch, anything around them too."""
         begun, tried = self.tried[id(table)]
         found = {address: known[6] for address, known in self.seen.items()
                  if known[0].name in table and self._may_fire(address, known, table[known[0].name],
@@ -136,12 +167,20 @@ class Memory:
         """Whether there is something new for the rules of an op that were tried at some time."""
         if at == self.clock or known[0] is entry and not known[1]:
             return False
-        if address in self.nested or entry.whole and (known[0] is not entry or any(row[1] is None for row in known[1])):
+        if entry.whole and known[0] is not entry:
             return True
         altered, reread = self.altered, self.reread
         owners, readers = self.looked.get(address, NEITHER)
-        return any(altered.get(value, 0) > at for value in (address, *known[5], *owners)) \
-            or any(reread.get(value, 0) > at for value in readers)
+        if any(altered.get(value, 0) > at for value in (address, *known[5], *owners)) \
+                or any(reread.get(value, 0) > at for value in readers):
+            return True
+        if address not in self.nested:
+            return False
+        around = outermost(known[6])
+        if around is None or not len(around.results):
+            return around is not None
+        times = altered if entry.whole and any(row[1] is None for row in known[1]) else self.handed
+        return times.get(identity(around), 0) > at
 
     def list(self, root: ir.Operation, others: dict[int, ir.Operation | None] | None = None
              ) -> dict[int, ir.Operation]:
@@ -167,9 +206,6 @@ class Memory:
                     names.update(child.name for child in children)
                 else:
                     names.update(kind.OPERATION_NAME for kind in kinds)
-                if len(children) == 2 and op.name in COMBINING:
-                    self.size += 1      # there is nothing to rewrite in a sum
-                    continue
                 holders = {kind for kind in kinds if kind is ir.OpView or kind._ODS_REGIONS != (0, True)}
                 for child in children:
                     inner = child.operation
@@ -186,4 +222,7 @@ class Memory:
                     elif inner.name not in modules.STRUCTURE:
                         self.size += 1
                     if holders and type(child) in holders:
-                        self._look(inner, found, others, nested or count > 0)
+                        if combines(inner):
+                            self.size += len(inner.regions)
+                        else:
+                            self._look(inner, found, others, nested or count > 0)

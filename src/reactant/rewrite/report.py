@@ -66,7 +66,6 @@ def following() -> Iterator[None]:
 class Report:
     """The record of one or several passes over a module."""
     fired: dict[str, Firing] = field(default_factory=dict)
-    lines: Counter[tuple[str, str]] = field(default_factory=Counter)
     passes: list[tuple[str, float]] = field(default_factory=list)
     visited: int = 0
     operations_before: int = 0
@@ -84,6 +83,7 @@ class Report:
     chains: list[Chain] | None = field(default_factory=lambda: [] if _following[0] else None, repr=False)
     """What became of each op that was rewritten, where that is recorded (`following`)."""
     _chain_of: dict[int, Chain] = field(default_factory=dict, repr=False)
+    _lines: Counter[tuple[str, str]] = field(default_factory=Counter, repr=False)
     _locations: list[tuple[str, ir.Location]] = field(default_factory=list, repr=False)
 
     def add(self, rule: str, seconds: float, location: ir.Location) -> None:
@@ -125,11 +125,12 @@ class Report:
         """Whether the rewrite about to be done is the last one."""
         return self.limit is not None and self.rewrites + 1 == self.limit
 
-    def settle(self) -> None:
-        """Turn locations into `file:line` text; called by the engine while the context is alive."""
-        for rule, location in self._locations:
-            self.lines[rule, source_line(location)] += 1
-        self._locations.clear()
+    @property
+    def lines(self) -> Counter[tuple[str, str]]:
+        """How often a rule fired on a line ("file:line"). Read from the locations of ops when somebody asks."""
+        locations, self._locations = self._locations, []
+        self._lines.update((rule, source_line(location)) for rule, location in locations)
+        return self._lines
 
     def by_line(self) -> dict[str, dict[str, int]]:
         """User's line ("file:line") to rule name to number of firings."""

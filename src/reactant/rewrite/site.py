@@ -64,6 +64,12 @@ def inside(op: ir.Operation) -> Iterator[ir.Operation]:
                     yield from inside(child.operation)
 
 
+def operations_in(op: ir.Operation) -> int:
+    """How many ops the regions of `op` have."""
+    found: int = creation.found("operations", op, lambda op: sum(1 for _ in inside(op)))
+    return found
+
+
 def defined_in(value: ir.Value, op: ir.Operation) -> bool:
     """Whether a value is defined somewhere in the regions of `op`."""
     parent = parent_block(value).owner.operation
@@ -76,6 +82,10 @@ def defined_in(value: ir.Value, op: ir.Operation) -> bool:
 
 def captures(op: ir.Operation) -> list[ir.Value]:
     """Values from outside that the regions of `op` use, each once."""
+    return list(creation.found("captures", op, _captures)) if len(op.results) else _captures(op)
+
+
+def _captures(op: ir.Operation) -> list[ir.Value]:
     found: dict[ir.Value, None] = {}
     own: set[ir.Value] = set()
 
@@ -128,7 +138,8 @@ class Site:
 
     def body(self, region: int) -> list[ir.Operation]:
         """The ops of a region, without its terminator."""
-        return [child.operation for child in self.block(region)][:-1]
+        return list(creation.found(f"body {region}", self.op, lambda op: [
+            child.operation for child in op.regions[region].blocks[0]][:-1]))
 
     def terminator(self, region: int) -> ir.Operation:
         return self.block(region).operations[-1].operation
@@ -153,11 +164,13 @@ class Site:
 
     def move_before(self, op: ir.Operation, anchor: ir.Operation | None = None) -> None:
         """Move an op before `anchor` (this site's op by default); its operands must be defined there."""
+        creation.altered()
         op.move_before(anchor if anchor is not None else self.op)
         self._touched.append(op)
 
     def take_block(self, region: int, new_parent: ir.Operation, new_region: int) -> ir.Block:
         """Move the block of a region into an op built to replace this one."""
+        creation.altered()
         block = self.block(region)
         block.append_to(new_parent.regions[new_region])
         self._touched.extend(child.operation for child in block)
@@ -167,6 +180,7 @@ class Site:
 
     def substitute(self, old: ir.Value, new: ir.Value) -> None:
         """Replace all uses of a value defined inside this op (a region's argument or an inner result)."""
+        creation.altered()
         self._touched.extend(use.owner.operation for use in old.uses)
         old.replace_all_uses_with(new)
 

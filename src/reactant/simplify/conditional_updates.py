@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
 from reactant.rewrite import Site, defined_in, match, one_of, rewrite, users, variables
+from reactant.rewrite.site import operation
 from reactant.simplify.control_flow import COSTLY, SPECULATABLE, if_of
 from reactant.simplify.indexing import BODIES, _window_shape
 
@@ -43,9 +44,9 @@ def _chain(value: ir.Value, within: ir.Operation | None = None) -> list[Write]:
     """The updates by which a value is made, first one first, and the array they start from behind them as a write of
     nothing. Only updates that nothing else reads, and in an `if` those of the branch."""
     found: list[Write] = []
-    while not isinstance(value.owner, ir.Block) and value.owner.name == UPDATE and users(value) == 1 \
-            and len(found) < LONGEST and (within is None or defined_in(value, within)):
-        array, update, *starts = value.owner.operands
+    while (made := creation.made(value, UPDATE)) is not None and users(value) == 1 and len(found) < LONGEST \
+            and (within is None or defined_in(value, within)):
+        array, update, *starts = made.operands
         found.append(Write(update, tuple(starts), value))
         value = array
     return [*found[::-1], Write(value, (), value)]
@@ -199,9 +200,9 @@ def _behind_starts(starts: Sequence[ir.Value], site: Site) -> list[ir.Operation]
         value = work.pop()
         if value in found:
             continue
-        if isinstance(value.owner, ir.Block):
+        op = operation(value)
+        if op is None:
             return None
-        op = value.owner.operation
         if op.name not in SPECULATABLE or size(shape_of(value)) > 1 or op.block not in (site.block(0), site.block(1)):
             return None
         found[value] = op

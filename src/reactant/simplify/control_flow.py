@@ -1,7 +1,8 @@
 """if and case: known branches are inlined, results that need no branch leave it, cheap branches become selects."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -9,6 +10,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, inside, producer, pure, rewrite, users
+from reactant.rewrite.site import operations_in
 
 CHEAP_OPERATIONS = 12
 CHEAP_ELEMENTS = 4_096
@@ -148,23 +150,22 @@ def if_of_equal_branches(site: Site):
 def equal_regions(left: ir.Region, right: ir.Region) -> bool:
     """Whether two regions of single blocks hold the same ops on the same values; where constants stand does not
     matter."""
-    mapping: dict[ir.Value, ir.Value] = {}
-    a, b = ([child.operation for child in region.blocks[0] if child.operation.name != "stablehlo.constant"]
-            for region in (left, right))
-    for x, y in zip(left.blocks[0].arguments, right.blocks[0].arguments, strict=False):
-        mapping[x] = y
-    if len(a) != len(b):
-        return False
-    for x, y in zip(a, b, strict=True):
-        if x.name != y.name or len(x.regions) or len(y.regions) or not _same_attributes(x, y):
+    mapping = dict(zip(left.blocks[0].arguments, right.blocks[0].arguments, strict=False))
+    for x, y in zip_longest(_working(left), _working(right)):
+        if x is None or y is None or x.name != y.name or len(x.regions) or len(y.regions):
             return False
         if len(x.operands) != len(y.operands) or not all(
                 mapping.get(v, v) == w or same_constant(v, w) for v, w in zip(x.operands, y.operands, strict=True)):
             return False
-        if [r.type for r in x.results] != [r.type for r in y.results]:
+        if not _same_attributes(x, y) or [r.type for r in x.results] != [r.type for r in y.results]:
             return False
         mapping.update(zip(x.results, y.results, strict=True))
     return True
+
+
+def _working(region: ir.Region) -> Iterator[ir.Operation]:
+    """The ops of a region, constants left out."""
+    return (child.operation for child in region.blocks[0] if child.operation.name != "stablehlo.constant")
 
 
 def same_constant(v: ir.Value, w: ir.Value) -> bool:
@@ -204,7 +205,7 @@ def _waits_to_be_unswitched(site: Site, both: Sequence[ir.Operation]) -> bool:
     around = site.op.parent
     return around is not None and around.operation.name == "stablehlo.while" and not defined_in(
         site.operands[0], around.operation) and any(child.name in COSTLY for child in both) \
-        and sum(1 for _ in inside(around.operation)) <= UNSWITCHED_OPERATIONS
+        and operations_in(around.operation) <= UNSWITCHED_OPERATIONS
 
 
 def is_cheap(body: Sequence[ir.Operation]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.attributes import decode
 from reactant.ir.types import dtype_of, is_complex, shape_of
 from reactant.rewrite import Site, producer, rewrite, users
@@ -59,6 +59,12 @@ class Solution:
 
 def solution(value: ir.Value) -> Solution | None:
     """The system of equations whose solution a value is, where it is found by LU as JAX writes it."""
+    made = operation(value)
+    found: Solution | None = None if made is None else creation.found("solution", made, lambda _: _solution(value))
+    return found
+
+
+def _solution(value: ir.Value) -> Solution | None:
     outer = TriangularSolve.of(value)
     inner = None if outer is None else TriangularSolve.of(outer.b)
     if inner is None or not (outer.left and inner.left and inner.lower and inner.unit) or outer.lower or outer.unit \

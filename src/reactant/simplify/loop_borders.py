@@ -13,8 +13,8 @@ from reactant.ir import ops
 from reactant.ir.attributes import decode
 from reactant.ir.induction import counters, trips
 from reactant.ir.types import shape_of
-from reactant.rewrite import CHANGED, Site, inside, producer, rewrite
-from reactant.rewrite.site import operation
+from reactant.rewrite import CHANGED, Site, producer, rewrite
+from reactant.rewrite.site import operation, operations_in
 from reactant.simplify.loops import BODY, CONDITION, V, counted
 from reactant.simplify.parts import Window, disjoint, update_window
 
@@ -122,7 +122,7 @@ _FIRST = counted([("%a", "%x", "%b", V)],
 @rewrite("stablehlo.while", example=_FIRST, counter=_FIRST.replace("EQ, %i, %zero", "EQ, %i, %n"))
 def first_turn_is_peeled(site: Site):
     """for i in range(n): if i == 0: f else g = f; for i in range(1, n): g"""
-    if sum(1 for _ in inside(site.op)) > PEELED_OPERATIONS:
+    if operations_in(site.op) > PEELED_OPERATIONS:
         return None
     known = counters(site.op)
     starts = {site.arguments(BODY)[c.index]: c.start for c in known.values() if c.start is not None}

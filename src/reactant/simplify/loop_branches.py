@@ -8,10 +8,10 @@ from itertools import islice
 
 from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, pure, rewrite, users
-from reactant.rewrite.site import operation, readers
+from reactant.rewrite import CHANGED, Site, captures, defined_in, pure, rewrite, users
+from reactant.rewrite.site import operation, operations_in, readers, uses
 from reactant.simplify.control_flow import (
     COSTLY,
     ONE,
@@ -24,7 +24,7 @@ from reactant.simplify.control_flow import (
 )
 from reactant.simplify.loops import BODY, CONDITION, V, counted, is_generated
 
-MANY_READERS = 256
+FEW_READERS, MANY_READERS = 16, 256
 """How many readers of one value are looked through for a twin."""
 
 # ---- equal loops and branches --------------------------------------------------------------------------------------
@@ -32,14 +32,17 @@ MANY_READERS = 256
 def _twin(op: ir.Operation) -> ir.Operation | None:
     """An earlier op in the same block with the same operands and equal regions."""
     anchors = [v for v in op.operands if ops.constant_value(v) is None]
-    if not anchors or min(map(users, anchors)) > 16:      # then what it captures may say more
+    if not anchors or min(map(_readers, anchors)) > FEW_READERS:      # then what it captures may say more
         anchors += [v for v in captures(op) if ops.constant_value(v) is None]
     if not anchors:
         return None
-    fewest = min(anchors, key=users)
+    fewest = min(anchors, key=_readers)
     for reader in islice(readers(fewest), MANY_READERS):
         other = _in_block(reader.op, op.block)
-        if other is None or other == op or other.name != op.name or not other.is_before_in_block(op) \
+        if other is None or other == op or other.name != op.name:
+            continue
+        creation.owner(other.results[0])    # its regions are looked at too
+        if not other.is_before_in_block(op) \
                 or any(v != w and not same_constant(v, w) for v, w in zip(other.operands, op.operands, strict=False)) \
                 or len(other.operands) != len(op.operands) or len(other.regions) != len(op.regions) \
                 or [r.type for r in other.results] != [r.type for r in op.results]:
@@ -47,6 +50,11 @@ def _twin(op: ir.Operation) -> ir.Operation | None:
         if all(equal_regions(a, b) for a, b in zip(other.regions, op.regions, strict=True)):
             return other
     return None
+
+
+def _readers(value: ir.Value) -> int:
+    """How often a value is read, if not more than a little more than a few times."""
+    return sum(1 for _ in islice(uses(value), FEW_READERS + 1))
 
 
 def _in_block(op: ir.Operation, block: ir.Block) -> ir.Operation | None:
@@ -125,7 +133,10 @@ def _companion(site: Site) -> ir.Operation | None:
     needed = set(captures(op))
     for reader in islice(readers(op.operands[0]), MANY_READERS):
         other = reader.op
-        if other.name != "stablehlo.if" or other == op or other.block != op.block or not other.is_before_in_block(op) \
+        if other.name != "stablehlo.if" or other == op or other.block != op.block:
+            continue
+        creation.owner(other.results[0])    # its regions are looked at too
+        if not other.is_before_in_block(op) \
                 or not pure(other) or not any(users(r) for r in other.results):
             continue
         early = [use for r in other.results for use in readers(r)
@@ -189,7 +200,7 @@ def _shared(site: Site, left: Sequence[ir.Operation], right: Sequence[ir.Operati
             same.update(zip(other.results, op.results, strict=True))
             outer.update(op.results)
             pairs.append((op, other))
-            for reader in {place[r] for value in other.results for use in value.uses
+            for reader in {place[r] for value in other.results for use in uses(value)
                            for r in use.owner.operation.results if r in place}:
                 waiting.setdefault(key(right[reader]), []).append(reader)
             break
@@ -273,7 +284,7 @@ def loop_is_unswitched(site: Site):
     """while c: if p then f else g = if p then while c: f else while c: g, for p that does not change"""
     branch = next((op for op in site.body(BODY) if op.name == "stablehlo.if" and len(op.results)
                    and not defined_in(op.operands[0], site.op) and _costs(op)), None)
-    if branch is None or not pure(site.op) or sum(1 for _ in inside(site.op)) > UNSWITCHED_OPERATIONS:
+    if branch is None or not pure(site.op) or operations_in(site.op) > UNSWITCHED_OPERATIONS:
         return None
     predicate, inits = branch.operands[0], site.operands
     made = ops.create("stablehlo.if", [r.type for r in site.results], [predicate], regions=2)

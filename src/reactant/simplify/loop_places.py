@@ -13,11 +13,12 @@ from reactant.batching.accesses import EARLIER, Turns, Window, apart, equal_star
 from reactant.batching.analysis import block_ops
 from reactant.batching.windows import read_fixed, write_last
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.induction import counters, range_of, trips
 from reactant.ir.ops import constant_value
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, rewrite, users
+from reactant.rewrite.site import uses
 from reactant.simplify.loops import BODY, CONDITION, counted
 
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
@@ -30,19 +31,21 @@ def place_of(turns: Turns, index: int) -> tuple[Window, list[ir.Operation], list
     argument, value = block.arguments[index], terminator.operands[index]
     writes: list[ir.Operation] = []
     while value != argument:
-        if isinstance(value.owner, ir.Block) or value.owner.name != UPDATE:
+        made = creation.made(value, UPDATE)
+        if made is None:
             return None
-        writes.append(value.owner.operation)
-        value = value.owner.operands[0]
+        writes.append(made.operation)
+        value = made.operands[0]
     if not writes or users(condition.arguments[index]):
         return None
-    windows = [window_of(turns, w.operands[0], list(w.operands)[2:], shape_of(w.operands[1])) for w in writes]
+    windows = [_window_written(turns, writes[0])]
     if any(start is None or start.step for start in windows[0].starts):
         return None
+    windows += [_window_written(turns, write) for write in writes[1:]]
     reads: list[ir.Operation] = []
     allowed = {write.results[0] for write in writes}
     for version in (argument, *allowed):
-        for use in version.uses:
+        for use in uses(version):
             op = use.owner.operation
             if op == terminator and use.operand_number == index or len(op.results) == 1 and op.results[0] in allowed \
                     and use.operand_number == 0:
@@ -54,6 +57,11 @@ def place_of(turns: Turns, index: int) -> tuple[Window, list[ir.Operation], list
     same = all(equal_starts(windows[0], other) for other in windows[1:])
     smaller = 2 * size(windows[0].sizes) <= size(shape_of(argument))
     return (windows[0], reads, writes) if same and smaller else None
+
+
+def _window_written(turns: Turns, update: ir.Operation) -> Window:
+    array, content, *starts = update.operands
+    return window_of(turns, array, starts, shape_of(content))
 
 
 _ROW = ("%s = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>\n"
@@ -136,15 +144,16 @@ def _writes_are_not_read(turns: Turns, index: int, count: int) -> bool:
     argument, value = block.arguments[index], terminator.operands[index]
     writes: list[ir.Operation] = []
     while value != argument:
-        if isinstance(value.owner, ir.Block) or value.owner.name != UPDATE or users(value) != 1:
+        made = creation.made(value, UPDATE)
+        if made is None or users(value) != 1:
             return False
-        writes.append(value.owner.operation)
-        value = value.owner.operands[0]
-    reads = [use.owner.operation for use in argument.uses
+        writes.append(made.operation)
+        value = made.operands[0]
+    reads = [use.owner.operation for use in uses(argument)
              if not (use.owner.operation == (writes[-1] if writes else terminator) and use.operand_number == 0)]
     if not writes or any(op.name not in (READ, "stablehlo.slice") or op.block != block for op in reads):
         return False
-    written = [window_of(turns, w.operands[0], list(w.operands)[2:], shape_of(w.operands[1])) for w in writes]
+    written = [_window_written(turns, write) for write in writes]
     return all(apart(w, read_window(turns, op), count, EARLIER) for w in written for op in reads)
 
 
@@ -178,7 +187,7 @@ def while_counts_from_offset(site: Site):
     if counter is None or counter.start != 0 or counter.step != 1 or site.used(index):
         return None
     argument = site.arguments(BODY)[index]
-    shifted = [(op, offset) for use in argument.uses if (op := use.owner.operation).name == "stablehlo.add"
+    shifted = [(op, offset) for use in uses(argument) if (op := use.owner.operation).name == "stablehlo.add"
                for offset in op.operands if offset != argument and not defined_in(offset, site.op)
                and constant_value(offset) is None]
     if not shifted or any(offset != shifted[0][1] for _, offset in shifted):

@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, defined_in, pure, rewrite, users
+from reactant.rewrite.site import uses
 from reactant.simplify.loop_windows import READ, updated
 from reactant.simplify.loops import BODY, CONDITION, counted
 from reactant.simplify.target_costs import Costs, costs
@@ -64,7 +65,7 @@ def while_reads_ahead(site: Site):
 def _small_reads(argument: ir.Value, table: Costs) -> list[ir.Operation]:
     """The dynamic_slices of an array that take little of it, in a fixed order."""
     body = argument.owner
-    reads = {use.owner.operation.results[0]: use.owner.operation for use in argument.uses
+    reads = {use.owner.operation.results[0]: use.owner.operation for use in uses(argument)
              if use.owner.operation.name == READ and use.operand_number == 0 and use.owner.operation.block == body}
     return [op for op in reads.values() if size(shape_of(op.results[0])) * table.small_read <= size(shape_of(argument))]
 
@@ -78,7 +79,7 @@ def _rewritten_in_place(site: Site, index: int, reads: set[ir.Value], table: Cos
     end, argument = site.terminator(BODY), site.arguments(BODY)[index]
     work, seen = [argument], {argument}
     while work:
-        for use in work.pop().uses:
+        for use in uses(work.pop()):
             op = use.owner.operation
             if op == end and use.operand_number == index:
                 continue

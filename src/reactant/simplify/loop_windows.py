@@ -16,6 +16,7 @@ from reactant.ir import ops
 from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, rewrite, users
+from reactant.rewrite.site import uses
 from reactant.simplify.dynamic_slicing import Window
 from reactant.simplify.loops import BODY, CONDITION, counted
 from reactant.simplify.masked_updates import READ, SLICE, UPDATE, access
@@ -110,7 +111,7 @@ def updated(site: Site, index: int) -> Updated | None:
     versions = [argument, *reversed(versions)]
     accesses = []
     for version in versions:
-        for use in version.uses:
+        for use in uses(version):
             op = use.owner.operation
             if op == end:
                 if use.operand_number != index:

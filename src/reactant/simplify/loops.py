@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.induction import counters, trips
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, producer, pure, rewrite, users
+from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, pure, rewrite, users
+from reactant.rewrite.site import operation, operations_in
 from reactant.simplify.target_costs import costs
 
 CONDITION, BODY = 0, 1
@@ -81,17 +82,20 @@ def without_carried(site: Site, dropped: dict[int, ir.Value | None]) -> list[ir.
 def reached(values: Iterable[ir.Value], loop: ir.Operation, seen: set[ir.Value] | None = None) -> set[ir.Value]:
     """The arguments of `loop`'s regions on which `values` depend. `seen`: values not to look at again; it grows."""
     work, seen, found = list(values), set() if seen is None else seen, set()
+    own = [region.blocks[0] for region in loop.regions]
     while work:
         value = work.pop()
         if value in seen:
             continue
         seen.add(value)
-        owner = value.owner
+        owner = creation.owner(value)
         if isinstance(owner, ir.Block):
-            if owner.owner.operation == loop:
+            if owner in own:
                 found.add(value)
             continue
         op = owner.operation
+        if op.block not in own:     # nothing outside depends on them
+            continue
         work.extend(op.operands)
         if len(op.regions):
             work.extend(captures(op))
@@ -162,9 +166,9 @@ def _alike(left: ir.Value, right: ir.Value, same: dict[ir.Value, ir.Value], dept
     """Whether two values are equal if the arguments in `same` (right: left) are; looks a few ops deep."""
     if left == right or (right in same and same[right] == left):
         return True
-    if isinstance(left.owner, ir.Block) or isinstance(right.owner, ir.Block) or not depth or left.type != right.type:
+    a, b = operation(left), operation(right)
+    if a is None or b is None or not depth or left.type != right.type:
         return False
-    a, b = left.owner.operation, right.owner.operation
     if a.name != b.name or len(a.regions) or len(a.operands) != len(b.operands) or len(a.results) > 1 or not pure(a):
         return False
     if {k: a.attributes[k] for k in a.attributes} != {k: b.attributes[k] for k in b.attributes}:
@@ -209,7 +213,7 @@ def _overwrites(value: ir.Value, argument: ir.Value, site: Site) -> list[ir.Oper
     not one."""
     chain: list[ir.Operation] = []
     while value != argument:
-        owner = value.owner
+        owner = creation.owner(value)
         if isinstance(owner, ir.Block) or owner.name != "stablehlo.dynamic_update_slice":
             return []
         chain.append(owner.operation)
@@ -239,7 +243,7 @@ def while_of_few_turns(site: Site):
     most, operations = (UNROLLED_TRIPS, UNROLLED_OPERATIONS) if table is None else \
         (table.unrolled_turns, table.unrolled_operations)
     if turns.most and not (turns.exact and (turns.most == 1 or turns.most <= most and turns.most
-                                            * sum(1 for _ in inside(site.op)) <= operations)):
+                                            * operations_in(site.op) <= operations)):
         return None
     values = site.operands
     for _ in range(turns.most):
@@ -318,8 +322,9 @@ CHEAP = {f"stablehlo.{n}" for n in ("add", "subtract", "multiply", "compare", "a
 def is_generated_value(value: ir.Value) -> bool:
     """Whether a value is a number or made by ops that `is_generated` accepts."""
     if size(shape_of(value)) == 1:
-        return isinstance(value.owner, ir.Block) or producer(value).name == "stablehlo.constant"
-    return not isinstance(value.owner, ir.Block) and is_generated(value.owner.operation)
+        return operation(value) is None or ops.constant_value(value) is not None
+    made = operation(value)
+    return made is not None and is_generated(made)
 
 
 FROM_MEMORY = {"stablehlo." + n for n in ("dot_general", "convolution", "custom_call", "sort", "fft", "cholesky",
@@ -340,8 +345,8 @@ def sink_generators(module: ir.Module) -> None:
 
 
 def _sink_into(loop: ir.Operation, region: ir.Region) -> None:
-    wanted = [v for v in captures(loop) if not isinstance(v.owner, ir.Block) and size(shape_of(v)) > 1
-              and v.owner.name != "stablehlo.constant" and is_generated(v.owner.operation)]
+    wanted = [v for v in captures(loop) if (made := operation(v)) is not None and size(shape_of(v)) > 1
+              and made.name != "stablehlo.constant" and is_generated(made)]
     for value in wanted:
         uses = [use for use in value.uses if use.owner.operation.name not in FROM_MEMORY
                 and _lies_in(use.owner.operation, region)]
@@ -356,11 +361,11 @@ def _sink_into(loop: ir.Operation, region: ir.Region) -> None:
 
 def _copied(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:
     """A copy of a generated value; what it is generated from (a small array that it repeats) is read where it is."""
-    if value in copies or isinstance(value.owner, ir.Block) or size(shape_of(value)) == 1 \
-            or not is_generated(value.owner.operation):
+    made = operation(value)
+    if value in copies or made is None or size(shape_of(value)) == 1 or not is_generated(made):
         return copies.get(value, value)
-    operands = [_copied(v, copies) for v in value.owner.operands]
-    clone = value.owner.operation.clone()
+    operands = [_copied(v, copies) for v in made.operands]
+    clone = made.clone()
     for i, operand in enumerate(operands):
         clone.operands[i] = operand
     copies[value] = clone.results[0]

@@ -11,7 +11,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.induction import range_of, scalar
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, rest, rewrite, variables
@@ -77,10 +77,11 @@ def _masked(direction: str, bound: str, row: str, first: int = 10, trips: int = 
                   _masked("GE", "%next", "%k").replace("%m, %d, %c", "%m, %d, %d")))
 def read_beside_masked_update(w, x, result, starts, n):
     """dynamic_slice(x with u written) = dynamic_slice(x) where u, within the places read, is what was there before"""
-    update, read = w.owner.operation, result.owner.operation
-    if access(update) is None or access(read) is None:
+    update, read = creation.owner(w).operation, creation.owner(result).operation
+    changes = _changes(update)
+    if not changes or access(update) is None or access(read) is None:
         return None
-    for d, least, bound in _changes(update):
+    for d, least, bound in changes:
         other, width = _start(read, 1 + d, n[d]), n[d]
         written = _sum(_start(update, 2 + d, shape_of(update.operands[1])[d]), bound)
         if written is None or (written[0] is None) != (other[0] is None) \
@@ -109,10 +110,10 @@ def _diagonal(first: str = "%zero", second: str = "%i", element: str = "1x1", tr
                   _diagonal("%i").replace("40x50", "40x7")))
 def small_read_of_element_update(x, u, others, starts, result, n):
     """a small part of x with one element written = that part of x with that element selected"""
-    table, read = costs(), result.owner.operation
+    table, read = costs(), creation.owner(result).operation
     if table is None or size(shape_of(u)) != 1 or size(n) == 1 or size(shape_of(x)) < table.least_elements \
             or size(n) * table.small_read > size(shape_of(x)) or access(read) is None \
-            or access(read.operands[0].owner.operation) is None:
+            or access(creation.owner(read.operands[0]).operation) is None:
         return None
     mask = None
     for d, extent in enumerate(n):
@@ -133,13 +134,12 @@ Affine = tuple["ir.Value | None", int]
 
 def _offset(value: ir.Value) -> Affine:
     known, more = scalar(value), 0
-    while known is None and not isinstance(value.owner, ir.Block) \
-            and value.owner.name in ("stablehlo.add", "stablehlo.subtract"):
-        step = scalar(value.owner.operands[1])
+    while known is None and (made := creation.made(value, "stablehlo.add", "stablehlo.subtract")) is not None:
+        step = scalar(made.operands[1])
         if step is None:
             break
-        more += step if value.owner.name.endswith("add") else -step
-        value = value.owner.operands[0]
+        more += step if made.name.endswith("add") else -step
+        value = made.operands[0]
         known = scalar(value)
     return (value, more) if known is None else (None, known + more)
 
@@ -161,9 +161,10 @@ def _changes(update: ir.Operation) -> list[tuple[int, bool, Affine]]:
     bounds count from the start of the update. Elsewhere it writes what was in its own place before."""
     content = update.operands[1]
     choice = _through_reshapes(content)
-    if isinstance(choice.owner, ir.Block) or choice.owner.name != "stablehlo.select":
+    made = creation.made(choice, "stablehlo.select")
+    if made is None:
         return []
-    mask, new, old = choice.owner.operands
+    mask, new, old = made.operands
     flipped = _is_own_place(new, update)
     if not (flipped or _is_own_place(old, update)) or shape_of(mask) != shape_of(new):
         return []
@@ -176,9 +177,9 @@ def _changes(update: ir.Operation) -> list[tuple[int, bool, Affine]]:
 
 def _half_spaces(mask: ir.Value, several: bool) -> list[tuple[int, bool, Affine]]:
     """Half-spaces in which a mask of places compared with scalars lies; with `several`, of all terms of an and."""
-    if isinstance(mask.owner, ir.Block):
+    op = creation.owner(mask)
+    if isinstance(op, ir.Block):
         return []
-    op = mask.owner
     if op.name == "stablehlo.and" and several:
         return [each for term in op.operands for each in _half_spaces(term, several)]
     if op.name == "stablehlo.broadcast_in_dim":
@@ -190,16 +191,15 @@ def _half_spaces(mask: ir.Value, several: bool) -> list[tuple[int, bool, Affine]
         return []
     place, bound = op.operands
     direction = attr.decode(op.attributes["comparison_direction"])
-    if direction not in _BOUNDS or any(isinstance(v.owner, ir.Block) for v in (place, bound)) \
-            or place.owner.name != "stablehlo.iota" or bound.owner.name != "stablehlo.broadcast_in_dim" \
-            or dtype_of(place).kind != "i":
+    iota, spread = creation.made(place, "stablehlo.iota"), creation.made(bound, "stablehlo.broadcast_in_dim")
+    if direction not in _BOUNDS or iota is None or spread is None or dtype_of(place).kind != "i":
         return []
-    number = bound.owner.operands[0]
+    number = spread.operands[0]
     if shape_of(number) or range_of(number) is None or range_of(place) is None:   # nothing wraps
         return []
     least, more = _BOUNDS[direction]
     base, offset = _offset(number)
-    return [(attr.decode(place.owner.attributes["iota_dimension"]), least, (base, offset + more))]
+    return [(attr.decode(iota.attributes["iota_dimension"]), least, (base, offset + more))]
 
 
 _BOUNDS = {"GE": (True, 0), "GT": (True, 1), "LT": (False, 0), "LE": (False, 1)}
@@ -210,9 +210,9 @@ def _is_own_place(value: ir.Value, update: ir.Operation) -> bool:
     """Whether a value is what an update overwrites, up to dimensions of one element."""
     array, content, *starts = update.operands
     value = _through_reshapes(value)
-    if isinstance(value.owner, ir.Block) or value.owner.name not in (READ, SLICE) or value.owner.operands[0] != array:
+    read = creation.made(value, READ, SLICE)
+    if read is None or read.operands[0] != array:
         return False
-    read = value.owner.operation
     if shape_of(value) != shape_of(content):
         return False
     if read.name == READ:
@@ -223,7 +223,7 @@ def _is_own_place(value: ir.Value, update: ir.Operation) -> bool:
 
 def _through_reshapes(value: ir.Value) -> ir.Value:
     """What a value is made of by adding and dropping dimensions of one element."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.reshape" \
-            and [k for k in shape_of(value) if k != 1] == [k for k in shape_of(value.owner.operands[0]) if k != 1]:
-        value = value.owner.operands[0]
+    while (made := creation.made(value, "stablehlo.reshape")) is not None \
+            and [k for k in shape_of(value) if k != 1] == [k for k in shape_of(made.operands[0]) if k != 1]:
+        value = made.operands[0]
     return value

@@ -16,6 +16,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import convolution, creation, modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 from reactant.rewrite import Site, captures, match, once, one_of, rest, rewrite, users, variables
+from reactant.rewrite.site import uses
 from reactant.simplify.loops import BODY, CONDITION, counted
 
 x, y, v, d, n = variables("x y v d n")
@@ -447,7 +448,7 @@ def while_carries_what_is_read(site: Site):
     """slice(the arrays that a loop carries) = the arrays that it carries when it starts from the slices, where turns do
     not mix their rows"""
     for index, value in enumerate(site.results):
-        readers = [use.owner.operation for use in value.uses]
+        readers = [use.owner.operation for use in uses(value)]
         if len(readers) != 1 or readers[0].name != "stablehlo.slice" or users(site.arguments(CONDITION)[index]):
             continue
         given, shape = _read(readers[0]), shape_of(value)
@@ -482,7 +483,7 @@ def _read(op: ir.Operation) -> Bounds:
 
 def _wanted(site: Site, index: int, k: int, bounds: Sequence[int]) -> bool:
     """Whether of a carried array only those rows are read after the loop, and nothing by its condition."""
-    readers = [use.owner.operation for use in site.results[index].uses]
+    readers = [use.owner.operation for use in uses(site.results[index])]
     return not users(site.arguments(CONDITION)[index]) and all(
         op.name == "stablehlo.slice" and [bound[k] for bound in _read(op)] == list(bounds) for op in readers)
 

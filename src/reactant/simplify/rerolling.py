@@ -80,10 +80,10 @@ class Rolled:
         first = values[0]
         if all(v == first for v in values):
             return first not in self.varying
-        if any(v.type != first.type for v in values) or len(set(values)) < len(values) or first in self.varying:
-            return False
-        owners = [v.owner for v in values]
-        if any(isinstance(owner, ir.Block) for owner in owners):
+        owners = list(map(creation.owner, values))
+        kind: Any = type(owners[0])
+        if kind is ir.Block or any(type(owner) is not kind for owner in owners) or first in self.varying \
+                or len(set(values)) < len(values) or any(v.type != first.type for v in values):
             return False
         made = [owner.operation for owner in owners]
         leaf = self._constants(values, made) or _places(made)
@@ -183,11 +183,10 @@ def _repeated(a: Any, count: int = 5) -> list[ir.Value]:
                   lambda a: ops.concatenate(_repeated(a, 3), 0)))
 def concatenate_of_equal_computations(xs, d, result_shape):
     """concatenate(f(x[0]), f(x[1]), ...) = f of all parts at once"""
-    if len(xs) < FEWEST:
+    if len(xs) < FEWEST or any(map(_is_read_elsewhere, xs)):
         return None
     rolled = Rolled(len(xs))
-    if not rolled.unify(tuple(xs)) or not rolled.body or rolled.is_used_elsewhere(xs) \
-            or any(_is_read_elsewhere(each) for each in xs):
+    if not rolled.unify(tuple(xs)) or not rolled.body or rolled.is_used_elsewhere(xs):
         return None
     together = rolled.build(xs[0])
     rank = len(result_shape)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -386,11 +387,24 @@ def one_hot_rows(value: ir.Value) -> ir.Value | None:
     content = content_of(start) if len(gathers) == 1 else None
     if content is None:
         return None
-    side, rng = shape[-1], np.random.default_rng(shape[0])
-    order = rng.permutation(side) if len(shape) == 2 else np.stack([rng.permutation(side) for _ in range(shape[0])])
+    side = shape[-1]
+    order = _some_order(side) if len(shape) == 2 else _some_orders(shape[0], side)
     found = _through(chain, np.asarray(content), order)
     same = found is not None and found.shape == shape and np.array_equal(found, np.eye(side)[order])
     return gathers[0].operands[1] if same else None
+
+
+@cache
+def _some_order(count: int) -> np.ndarray:
+    """0 to `count` - 1 in an order that nobody would choose."""
+    return np.random.default_rng(count).permutation(count)
+
+
+@cache
+def _some_orders(rows: int, count: int) -> np.ndarray:
+    """Several such orders."""
+    rng = np.random.default_rng(rows)
+    return np.stack([rng.permutation(count) for _ in range(rows)])
 
 
 def permuted_rows(value: ir.Value) -> tuple[ir.Value, ir.Value, bool] | None:
@@ -403,7 +417,7 @@ def permuted_rows(value: ir.Value) -> tuple[ir.Value, ir.Value, bool] | None:
     where = [i for i, made in enumerate(chain) if made.name == "stablehlo.gather"]
     if len(where) != 1:
         return None
-    order = np.random.default_rng(shape[0]).permutation(shape[0])
+    order = _some_order(shape[0])
     for end in range(where[0] + 1, len(chain) + 1):
         source = chain[end - 1].operands[0]
         for turned in (False, True):

@@ -15,7 +15,8 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.induction import counters, trips
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import Site, inside, rewrite, users
+from reactant.rewrite import Site, rewrite, users
+from reactant.rewrite.site import operations_in, uses
 from reactant.simplify.loops import BODY, CONDITION, counted
 from reactant.simplify.target_costs import costs
 
@@ -42,7 +43,7 @@ def while_rewrites_with_two_buffers(site: Site):
     """while: d = f(d) = while: t = f(d), d = f(t), with t carried, where f reads d at other places than it writes"""
     table, turns = costs(), trips(site.op, counters(site.op))
     if table is None or turns is None or not turns.exact or turns.most < LEAST_TURNS \
-            or sum(1 for _ in inside(site.op)) * 2 > table.doubled_operations:
+            or operations_in(site.op) * 2 > table.doubled_operations:
         return None
     rewritten = _rewritten(site, LEAST_ARRAY * table.least_elements)
     if not rewritten or _has_second_buffers(site, LEAST_ARRAY * table.least_elements):
@@ -91,7 +92,7 @@ def _made_here(value: ir.Value, site: Site) -> bool:
 def _read_elsewhere(argument: ir.Value) -> bool:
     """Whether an array is used by more than elementwise ops, and by none that works in place (which XLA orders before
     the reads by a copy, two buffers or not)."""
-    found = [use.owner.operation for use in argument.uses]
+    found = [use.owner.operation for use in uses(argument)]
     return not any(op.name in IN_PLACE for op in found) and any(
         op.name not in ops.ELEMENTWISE and op.name != "stablehlo.return" for op in found)
 

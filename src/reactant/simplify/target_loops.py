@@ -14,7 +14,8 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.induction import Counter, counters, trips
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import Site, inside, rewrite, users
+from reactant.rewrite import Site, rewrite, users
+from reactant.rewrite.site import operations_in, uses
 from reactant.simplify.loops import BODY, CONDITION, counted, reached
 from reactant.simplify.target_costs import costs
 
@@ -40,7 +41,7 @@ def while_hands_arrays_on(site: Site):
     """while c: body = while c and c after one turn: body; body, then what is left, if a turn moves big arrays around"""
     table = costs()
     times = None if table is None else _turns_until_home(site, table.least_elements)
-    if times is None or sum(1 for _ in inside(site.op)) * 2 > table.doubled_operations:
+    if times is None or operations_in(site.op) * 2 > table.doubled_operations:
         return None
     known = counters(site.op)
     decided_by = reached(site.returned(CONDITION), site.op)
@@ -153,7 +154,7 @@ def _in_layers(argument: ir.Value, site: Site, index: int) -> bool:
     must have."""
     end, work, seen, sliced = site.terminator(BODY), [argument], {argument}, False
     while work:
-        for use in work.pop().uses:
+        for use in uses(work.pop()):
             op = use.owner.operation
             if op == end:
                 if use.operand_number != index:
