@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -124,6 +125,38 @@ class ArrayItems(Items):
         return self.array[k]
 
 
+class IndexItems(Items):
+    """The indices of the elements of a shape, row by row: `np.ndindex`."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self.shape, self.length = shape, math.prod(shape)
+
+    def at(self, k: int | Tensor) -> tuple:
+        if not is_tensor(k):
+            return self.known(k)
+        index, after = [], self.length
+        for extent in self.shape:
+            after //= max(extent, 1)
+            place = ops.remainder(ops.divide(k.value(), after), extent)
+            index.append(python_number(place, (0, extent - 1)))
+        return tuple(index)
+
+    def known(self, k: int) -> tuple:
+        return tuple(map(int, np.unravel_index(k, self.shape))) if self.shape else ()
+
+
+class EnumeratedItems(Items):
+    """`np.ndenumerate`: the elements with their indices."""
+
+    def __init__(self, array: Any):
+        self.array, self.indices = array, IndexItems(array.shape)
+        self.length = self.indices.length
+
+    def at(self, k: int | Tensor) -> tuple:
+        index = self.indices.at(k)
+        return index, self.array[index]
+
+
 class EnumerateItems(Items):
     def __init__(self, items: Items, start: int):
         self.items, self.start, self.length = items, start, items.length
@@ -228,6 +261,14 @@ def _range(*arguments: Any) -> Any:
     start, stop, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
     return RangeItems(*(python_number(ops.convert(a.value(), np.int64), a.interval) if is_tensor(a) else a
                         for a in (start, stop, step)))
+
+
+@replace(np.ndindex)
+def _ndindex(*shape: Any) -> Any:
+    if len(shape) == 1 and isinstance(shape[0], tuple):
+        shape = shape[0]
+    known = is_tracing() and all(type(n) is int and n > 0 for n in shape)
+    return IndexItems(shape) if known else np.ndindex(*shape)
 
 
 @replace(builtins.enumerate)

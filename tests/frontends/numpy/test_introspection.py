@@ -78,3 +78,28 @@ def test_ndarray_and_ndenumerate():
     check(fill, X)
     with pytest.raises(reactant.errors.UnsupportedError, match="over given memory"):
         reactant.jit(lambda x: np.ndarray((2,), buffer=x))(X)
+
+
+def over_indices(m):
+    out, total = np.zeros_like(m), 0.0
+    for index in np.ndindex(m.shape):
+        out[index] = m[index] * (index[0] + 1) - sum(index)
+    for (i, j), v in np.ndenumerate(m):
+        total += v * (i - j)
+        out[j % 2, i % m.shape[1]] += v
+    for k, (i, j) in enumerate(np.ndindex(2, 3)):
+        if m[i, j] > 0.5:
+            continue
+        total += k * i - j
+    for _ in np.ndindex():
+        total += 10
+    return out, total, list(np.ndindex(2, 2)), [v for _, v in np.ndenumerate(m[:2, :2])]
+
+
+def test_indices_of_many_elements_stay_a_loop():
+    rng = np.random.default_rng(0)
+    check(over_indices, rng.random((3, 4)))
+    check(over_indices, rng.random((30, 20)), rtol=1e-9)
+    operations = reactant.jit(over_indices).lower(rng.random((30, 20))).operations(optimized=False)
+    assert operations["stablehlo.while"] == 2 and sum(operations.values()) < 300
+    check(lambda m: sum(1 for _ in np.ndindex(m.shape)) + sum(v for _, v in np.ndenumerate(m)), np.zeros((0, 3)))

@@ -127,7 +127,10 @@ def ndarray(shape: object, dtype: object = float, buffer: object = None, offset:
 
 @implements(np.ndenumerate, creation=True)
 def ndenumerate(arr: object) -> Iterator[tuple[tuple[int, ...], Any]]:
-    a: Any = wrap(arr) if has_tensors(arr) else np.asarray(arr)
-    return ((index, a[index]) for index in np.ndindex(a.shape))
+    if not has_tensors(arr):
+        return iter(np.ndenumerate(np.asarray(arr)))
+    a = wrap(arr)
+    from reactant.frontends.iteration import EnumeratedItems  # which is built upon this package
+    return EnumeratedItems(a) if a.size else iter(())
 
 
