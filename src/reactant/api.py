@@ -6,6 +6,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, overload
 
 import jax
@@ -141,6 +142,46 @@ class Jitted:
         return f"<reactant.jit of {getattr(self, '__qualname__', self.function)}>"
 
 
+class BoundJitted(Jitted):
+    """A method of an object, a partial or an object with `__call__`: what it brings is passed as arguments at each
+    call, so that the function sees, and changes, what is there then. Derivatives and exports take it as constant."""
+
+    def __init__(self, function: Callable, base: FunctionType, brought: tuple, named: dict[str, Any], *how: Any):
+        super().__init__(function, *how)
+        self.base, self.brought, self._named_too = Jitted(base, *how), brought, named
+
+    def arguments(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """The arguments of `base` for a call."""
+        return (*self.brought, *args), {**self._named_too, **kwargs}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing():
+            return super().__call__(*args, **kwargs)
+        return self.base(*self.brought, *args, **{**self._named_too, **kwargs})
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        args, kwargs = self.arguments(args, kwargs)
+        return self.base.lower(*args, **kwargs)
+
+    def cache_size(self) -> int:
+        return self.base.cache_size()
+
+    def clear_cache(self) -> None:
+        self.base.clear_cache()
+
+
+def _opened(function: Any) -> tuple[Any, tuple, dict[str, Any]]:
+    """What a callable calls, and the arguments that it brings."""
+    if type(function) is functools.partial:
+        inner, brought, named = _opened(function.func)
+        return inner, (*brought, *function.args), {**named, **function.keywords}
+    if type(function) is MethodType:
+        return function.__func__, (function.__self__,), {}
+    if sig.is_plain_object(function) and type(type(function).__call__) is FunctionType:
+        return type(function).__call__, (function,), {}
+    return function, (), {}
+
+
 def _parameters(function: Callable) -> dict[str, inspect.Parameter]:
     try:
         return dict(inspect.signature(function).parameters)
@@ -213,6 +254,9 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
                         f"donate=True; say frontend=\"jax\" if this is a JAX function.")
     if type(function) is PjitFunction:
         function = vars(function)["__wrapped__"]
+    base, brought, named = _opened(function)
+    if (brought or named) and type(base) is FunctionType:
+        return BoundJitted(function, base, brought, named, chosen, static_argnames, traced_argnames)
     made = Jitted(function, chosen, static_argnames, traced_argnames)
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(made, static_argnames)

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import jax_derivatives, kernels, pipelines
+from reactant import jax_derivatives, kernels, outer_state, pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
 from reactant.frontends import calls, control_flow, source_map
@@ -314,7 +314,7 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
     with building():
         start = time.perf_counter()
         try:
-            traced = trace(lambda *a, **k: calls.enter(function, *a, **k), positional, keyword, options)
+            traced = trace(functools.partial(_entered, function), positional, keyword, options)
         except Exception as error:
             source_map.annotate(error)
             raise
@@ -325,6 +325,13 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
         times.passes = time.perf_counter() - start
     return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options,
                    on_device=sig.has_device_array((positional, keyword)))
+
+
+def _entered(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    before = outer_state.state_of(function)
+    result = calls.enter(function, *args, **kwargs)
+    outer_state.check(before)
+    return result
 
 
 def pipeline_of(options: CompileOptions) -> Any:

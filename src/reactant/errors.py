@@ -85,3 +85,12 @@ class ConstantWriteError(ReactantError, ValueError):
     def __init__(self, what: str = "an array"):
         super().__init__(f"Compiled code writes into {what} that was made outside the function: it is a constant of "
                          f"the compiled program. Pass it as an argument, then the caller sees the write.{where()}")
+
+
+class StateChangeError(ConstantWriteError):
+    """Something outside the compiled function that it gives a new value, which would happen once."""
+
+    def __init__(self, name: str):
+        ReactantError.__init__(self, f"Compiled code gives '{name}', which was made outside the function, a new value: "
+                               f"that would happen once, while it is compiled, not at each call. Pass what holds it as "
+                               f"an argument, or return the new value.{where()}")

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.api import as_jitted
+from reactant.api import BoundJitted, as_jitted
 from reactant.signature import attributes, is_plain_object
 
 
@@ -52,6 +52,9 @@ def verify(function: Callable, *args: Any, rtol: float = 1e-9, atol: float = 0.0
     equals NaN; everything else exactly, dtypes, shapes and types included.
     """
     compiled = as_jitted(function)
+    if isinstance(compiled, BoundJitted):
+        args, kwargs = compiled.arguments(args, kwargs)
+        compiled = compiled.base
     plain = getattr(compiled, "jitted", compiled.function)      # a JAX function is compared with jax.jit of it
     found = Verification(getattr(plain, "__name__", "function"))
     mine, theirs = copy.deepcopy((args, kwargs)), copy.deepcopy((args, kwargs))

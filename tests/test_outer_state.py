@@ -1,0 +1,151 @@
+"""What a function changes outside itself: honoured where it is bound to it, refused where it would happen once."""
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import reactant
+
+X = np.ones(3)
+
+
+class Filter:
+    """Remembers what went through it."""
+
+    def __init__(self):
+        self.state, self.turns = np.arange(3.0), 0
+
+    def replaced(self, x, scale=2.0):
+        self.turns += 1
+        self.state = self.state * scale + x
+        return self.state.sum()
+
+    def updated(self, x):
+        self.state += x
+        return self.state.sum()
+
+    def __call__(self, x):
+        return self.replaced(x)
+
+
+def agree(make):
+    """Three calls of what `make` makes of an object, plain and compiled: results and the object."""
+    plain, mine = Filter(), Filter()
+    wanted, compiled = make(plain), reactant.jit(make(mine))
+    for _ in range(3):
+        assert compiled(X) == wanted(X)
+        assert mine.turns == plain.turns
+        np.testing.assert_array_equal(mine.state, plain.state)
+
+
+@pytest.mark.parametrize("make", [
+    lambda f: f.replaced, lambda f: f.updated, lambda f: f, lambda f: functools.partial(Filter.replaced, f),
+    lambda f: functools.partial(f.replaced, scale=3.0),
+])
+def test_of_methods_partials_and_callables(make):
+    agree(make)
+
+
+def test_arrays_of_a_partial_are_read_at_each_call():
+    weights = np.arange(3.0)
+    compiled = reactant.jit(functools.partial(np.multiply, weights))
+    of_python = reactant.jit(functools.partial(lambda w, x, n: w * x ** n, weights, n=2))
+    for _ in range(2):
+        np.testing.assert_array_equal(of_python(X * 3), weights * 9)
+        weights += 1
+    assert of_python.cache_size() == 1
+    of_python.clear_cache()
+    assert of_python.cache_size() == 0
+    assert compiled(X).shape == (3,)
+
+
+def test_lower_and_verify_of_a_method():
+    mine = Filter()
+    assert "multiply" in reactant.jit(mine.replaced).lower(X).as_text()
+    assert reactant.verify(mine.replaced, X)
+    assert mine.turns == 0
+    np.testing.assert_array_equal(mine.state, np.arange(3.0))
+
+
+def test_inside_compiled_functions_and_derivatives():
+    mine = Filter()
+    method = reactant.jit(mine.updated)
+
+    def twice(x):
+        return reactant.jit(lambda v: (v * mine.state).sum())(x) * 2
+
+    assert reactant.jit(twice)(X) == 2 * mine.state.sum()
+    np.testing.assert_array_equal(reactant.grad(lambda x: (x * x * mine.state).sum())(X), 2 * mine.state)
+    assert method(X) == mine.state.sum()
+
+
+# ---- closures and globals --------------------------------------------------------------------------------------------
+
+STATE = {"sum": np.zeros(3), "turns": 0}
+TOTAL = np.zeros(3)
+
+
+def of_global(x):
+    global TOTAL
+    TOTAL = TOTAL + x
+    return TOTAL
+
+
+def of_entry(x):
+    STATE["turns"] += 1
+    STATE["sum"] = STATE["sum"] + x
+    return STATE["sum"]
+
+
+def through_another(x):
+    return of_entry(x) * 2
+
+
+@pytest.mark.parametrize("function, name", [(of_global, "TOTAL"), (of_entry, r"STATE\['sum'\]"),
+                                            (through_another, r"STATE\['sum'\]")])
+def test_of_globals(function, name):
+    for _ in range(2):
+        with pytest.raises(reactant.ConstantWriteError, match=f"gives '{name}', which was made outside"):
+            reactant.jit(function)(X)
+        assert type(TOTAL) is np.ndarray and type(STATE["sum"]) is np.ndarray and STATE["turns"] == 0
+
+
+def test_of_closures():
+    held, mean = Filter(), 0.0
+
+    def by_object(x):
+        return held.replaced(x)
+
+    def by_name(x):
+        nonlocal mean
+        mean = 0.9 * mean + x.mean()
+        return mean
+
+    for function, name in ((by_object, "held.state"), (by_name, "mean")):
+        with pytest.raises(reactant.ConstantWriteError, match=name):
+            reactant.jit(function)(X)
+    assert mean == 0.0 and held.turns == 0
+
+
+def test_what_is_allowed():
+    """Counting traces, caches that fill, what the function made itself."""
+    counted, cache = [0], {}
+
+    def function(x):
+        counted[0] += 1
+        if "grid" not in cache:
+            cache["grid"] = np.arange(3.0)
+        inner = {"sum": x}
+
+        def add(y):
+            inner["sum"] = inner["sum"] + y
+
+        add(cache["grid"])
+        return inner["sum"]
+
+    compiled = reactant.jit(function)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(X), X + np.arange(3.0))
+    assert counted == [1]
