@@ -149,3 +149,10 @@ def test_what_is_allowed():
     for _ in range(2):
         np.testing.assert_array_equal(compiled(X), X + np.arange(3.0))
     assert counted == [1]
+
+
+@pytest.mark.parametrize("function", [lambda x: f"{x.sum():.3f}", lambda x: {"text": [str(x), x]}])
+def test_of_texts_made_of_values(function):
+    with pytest.raises(reactant.ConcreteValueNeeded, match="format them after the call"):
+        reactant.jit(function)(X)
+    assert reactant.jit(lambda x: (f"{x.shape}", x))(X)[0] == "(3,)"

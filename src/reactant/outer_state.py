@@ -89,7 +89,7 @@ def _look(name: str, holder: Any, key: Any, found: list[Place], seen: set[int]) 
     elif id(value) not in seen and len(found) <= MOST:
         if type(value) in (list, dict):
             seen.add(id(value))
-            for inner in range(len(value)) if type(value) is list else list(value):
+            for inner in range(min(len(value), MOST)) if type(value) is list else list(value)[:MOST]:
                 _look(f"{name}[{inner!r}]", value, inner, found, seen)
         elif is_plain_object(value):
             seen.add(id(value))

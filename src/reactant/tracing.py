@@ -13,11 +13,11 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
-from reactant.errors import LeakError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, LeakError, UnsupportedError
 from reactant.frontends import scipy
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, check_dtype
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import Trace, tracing
 from reactant.ir import ops
@@ -147,6 +147,8 @@ class _Collector:
                 "The compiled function returns None here, and a value on other paths: which one is known only at run "
                 "time. Return a number that says so, e.g. np.nan or -1, or a flag beside the value."))
             return sig.map_tree(value, lambda part: self._leaf(part, counts), {})
+        if type(leaf) is str and TRACED_TEXT in leaf:
+            raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
         if type(leaf) is not Tensor:
             return leaf if isinstance(leaf, sig.Same) else Known(leaf)
         if leaf.storage.region.closed:

@@ -28,6 +28,8 @@ from reactant.ir import ops
 from reactant.ir.types import Shape, shape_and_dtype, size, supported
 
 ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
+TRACED_TEXT = "<traced "
+"""What the text of a traced value starts with."""
 
 
 class Tensor:
@@ -305,7 +307,7 @@ class Tensor:
     def __repr__(self) -> str:
         if self.is_concrete():
             return repr(self.numpy())
-        return f"<traced {self.kind} {self.dtype}{list(self.shape)}>"
+        return f"{TRACED_TEXT}{self.kind} {self.dtype}{list(self.shape)}>"
 
     __str__ = __repr__
 
