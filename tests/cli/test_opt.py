@@ -160,3 +160,14 @@ def test_unknown_rules_left_out(file, capsys):
     assert "unknown rule 'aritmetic'; did you mean arithmetic" in capsys.readouterr().err
     assert main(["opt", file, "--without", "qqqqqq"]) == 2
     assert "unknown rule 'qqqqqq'; `reactant patterns` lists families and rules" in capsys.readouterr().err
+
+
+def test_calls_without_operands_are_left_alone(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("""
+        func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
+          %0 = stablehlo.custom_call @whatever() : () -> tensor<4xf64>
+          %1 = stablehlo.add %0, %x : tensor<4xf64>
+          return %1 : tensor<4xf64>
+        }"""))
+    assert main(["opt", "-"]) == 0
+    assert count(capsys.readouterr().out, "custom_call", "add") == [1, 1]

@@ -296,7 +296,7 @@ def _root_attribute(op: ir.Operation, decoded: dict[str, Any], name: str) -> obj
 
 def _root_kind(values: list[ir.Value], decoded: dict[str, Any]) -> str:
     if "" not in decoded:
-        decoded[""] = kind_letter(values[0].type)
+        decoded[""] = kind_letter(values[0].type) if values else "-"     # a call without operands
     return decoded[""]
 
 
