@@ -283,7 +283,7 @@ def arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     """The array with its dimensions in memory in the order of `strides`, so that the steps make views where they did
     while tracing."""
     order = np.argsort([-abs(s) for s in strides], kind="stable")
-    return np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    return np.asarray(array.transpose(order), order="C").transpose(np.argsort(order))     # 0-d stays 0-d
 
 
 def seen_through(array: Any, steps: tuple) -> Any:
