@@ -156,3 +156,40 @@ def test_of_texts_made_of_values(function):
     with pytest.raises(reactant.ConcreteValueNeeded, match="format them after the call"):
         reactant.jit(function)(X)
     assert reactant.jit(lambda x: (f"{x.shape}", x))(X)[0] == "(3,)"
+
+
+# ---- attributes that compiled code cannot take -----------------------------------------------------------------------
+
+class Labelled:
+    def __init__(self, *names):
+        self.names, self.seen, self.rows = np.array(names), set(names), [np.array(names)]
+        self.state = np.arange(3.0)
+
+    def step(self, x):
+        self.state = self.state + x
+        return self.state.sum()
+
+    def count(self, x):
+        return x * len(self.names)
+
+    def known(self, x):
+        return x if "a" in self.seen else -x
+
+    def kind(self, x):
+        return x * self.names.size
+
+
+def test_unused_attributes_stay_what_they_are():
+    compiled = reactant.jit(Labelled.step)
+    for one in (Labelled("a", "b"), Labelled("c", "d"), Labelled("e")):
+        before = one.names, one.seen, one.rows
+        assert [compiled(one, X), compiled(one, X)] == [6.0, 9.0]
+        assert all(a is b for a, b in zip(before, (one.names, one.seen, one.rows), strict=True))
+    assert compiled.cache_size() == 1
+
+
+@pytest.mark.parametrize("name, message", [("count", "dtype <U1 cannot be compiled"), ("known", "type set is neither"),
+                                           ("kind", "dtype <U1 cannot be compiled")])
+def test_used_ones_are_refused(name, message):
+    with pytest.raises(reactant.UnsupportedError, match=message):
+        reactant.jit(getattr(Labelled("a"), name))(X)

@@ -2,11 +2,13 @@
 
 Lists, tuples, dicts, NamedTuples, dataclasses, registered jax pytrees and plain objects are containers. Arrays, NumPy
 scalars and Python `float`/`complex` are run-time leaves; `int`, `bool`, `str`, `None`, functions and other hashable
-objects are static: part of the signature.
+objects are static: part of the signature. Attributes of objects may be what none of these is, as long as nobody uses
+them.
 """
 from __future__ import annotations
 
 import enum
+import functools
 import types
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
@@ -60,6 +62,7 @@ class Flattener:
         self.static_names, self.traced_names = static_names, traced_names
         self._seen: dict[int, int] = {}      # id of array or mutable container -> its number, for shared references
         self._alive: list[Any] = []
+        self._attributes = 0                 # objects that are being looked into
 
     def arguments(self, named: Iterable[tuple[str, Any]]) -> tuple:
         """The signature of named arguments."""
@@ -95,6 +98,8 @@ class Flattener:
             if type(x) is not np.ndarray and not isinstance(x, np.memmap):
                 raise UnsupportedError(f"Arrays of type {type(x).__name__} (a subclass of ndarray) cannot be compiled. "
                                        f"Pass np.asarray(x).")
+            if self._attributes and not _computable(x.dtype):
+                raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be compiled.")
             layout = None if x.flags.c_contiguous else x.strides
             return ("array", x.shape, x.dtype, layout, x.flags.writeable)
         return ("device", tuple(x.shape), np.dtype(x.dtype), type(x) is DeviceArray)
@@ -113,10 +118,53 @@ class Flattener:
             return ("pytree", tree, nodes(leaves))
         if is_plain_object(x):
             held = attributes(x)
-            return ("object", kind, tuple(held), nodes(held.values()))
+            self._attributes += 1
+            found = tuple(self._attribute(v, trace_numbers) for v in held.values())
+            self._attributes -= 1
+            return ("object", kind, tuple(held), found)
         del self._seen[id(x)]      # no container after all: only arrays and containers are numbered
         self._alive.pop()
         return Static(x)
+
+    def _attribute(self, x: Any, trace_numbers: bool) -> Any:
+        leaves, seen, depth = len(self.leaves), len(self._alive), self._attributes
+        try:
+            return self.node(x, trace_numbers)
+        except UnsupportedError as error:
+            for held in self._alive[seen:]:
+                del self._seen[id(held)]
+            del self.leaves[leaves:], self._alive[seen:]
+            self._attributes = depth
+            return ("refused", str(error).partition("\n")[0])
+
+
+@functools.cache
+def _computable(dtype: np.dtype) -> bool:
+    from reactant.ir.types import supported  # loads MLIR
+    return supported(dtype.newbyteorder("="))
+
+
+class Refused:
+    """What an object has in the place of an attribute that compiled code cannot take: using it raises the reason."""
+
+    __slots__ = ("_reason",)
+
+    def __init__(self, reason: str):
+        self._reason = reason
+
+    def __getattr__(self, name: str) -> Any:
+        raise _RefusedAttribute(self._reason)
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise UnsupportedError(self._reason)
+
+    __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __bool__ = __call__ = __array__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __and__ = __or__ = __xor__ = __float__ = __int__ = __index__ = _refuse
+
+
+class _RefusedAttribute(UnsupportedError, AttributeError):
+    """So that `hasattr` says no."""
 
 
 def has_device_array(node: Any) -> bool:
@@ -136,7 +184,18 @@ def is_plain_object(x: Any) -> bool:
     cls = type(x)
     return bool(cls.__flags__ & _HEAP_TYPE) and not isinstance(x, type) \
         and (hasattr(x, "__dict__") or hasattr(cls, "__slots__")) \
-        and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES
+        and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES \
+        and _made_by_python(cls)     # type: ignore[arg-type]  # mypy: classes are hashable
+
+
+@functools.cache
+def _made_by_python(cls: type) -> bool:
+    """Whether an instance has no content that only C code sees."""
+    try:
+        object.__new__(cls)
+    except TypeError:
+        return False
+    return True
 
 
 def attributes(x: Any) -> dict[str, Any]:
@@ -161,6 +220,8 @@ class Rebuilder:
         self._seen: list[Any] = []
         self.containers: list[tuple[Any, tuple]] = []
         """Mutable containers made, with the path from the arguments to each."""
+        self.refused: list[tuple[Refused, tuple]] = []
+        """Stand-ins of attributes, likewise."""
 
     def build(self, node: Any, path: tuple = ()) -> Any:
         if isinstance(node, Static):
@@ -175,6 +236,9 @@ class Rebuilder:
             return made
         if kind in ("scalar", "python"):
             return self._leaf(node)
+        if kind == "refused":
+            self.refused.append((Refused(node[1]), path))
+            return self.refused[-1][0]
         return self._container(node, path)
 
     def _leaf(self, node: tuple) -> Any:

@@ -76,7 +76,7 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         session.given = [c for c, _ in rebuilder.containers]
         result = function(*args, **kwargs)
         collector = _Collector(session)
-        shared = {id(c): sig.Same(path) for c, path in rebuilder.containers}
+        shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.refused]}
         traced = Traced(session.module, collector.tree(result, shared))
         for container, path, old in before:
             new = sig.contents(container)
