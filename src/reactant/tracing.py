@@ -19,7 +19,7 @@ from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype
 from reactant.frontends.optional import MaybeNone
-from reactant.frontends.trace import Trace, tracing
+from reactant.frontends.trace import Trace, frames, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -73,7 +73,7 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
         before = [(c, path, sig.contents(c)) for c, path in rebuilder.containers]
-        session.given = [c for c, _ in rebuilder.containers]
+        session.given, session.depth = [c for c, _ in rebuilder.containers], len(frames())
         result = function(*args, **kwargs)
         collector = _Collector(session)
         shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.refused]}

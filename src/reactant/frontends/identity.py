@@ -7,7 +7,6 @@ reach by another name is refused (`about_to_change`). Arrays do not need this: `
 """
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any
 from reactant.errors import ControlFlowError
 from reactant.frontends.aliases import reachable
 from reactant.frontends.conversion import is_user_file
-from reactant.frontends.trace import Trace
+from reactant.frontends.trace import Trace, frames
 
 CHANGING = frozenset((
     "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "clear", "sort",
@@ -115,17 +114,18 @@ def about_to_call(function: Any, owner: Any) -> None:
 
 
 def _reached() -> set[int]:
-    """The identities of all that the user's code can reach now: from the variables of the functions that are being
-    called, and from what the caller has given."""
+    """The identities of all that the user's code can reach now: from the variables, and the global variables, of the
+    functions that are being called since the trace began, and from what the caller has given."""
     trace = Trace.current()
     roots: list[Any] = list(trace.given) if trace is not None else []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    called = frames()
+    for frame in called[:len(called) - (0 if trace is None else trace.depth)]:
         if is_user_file(frame.f_code.co_filename):
             roots += _variables(frame)
-        frame = frame.f_back
     return reachable(roots)[0]
 
 
 def _variables(frame: FrameType) -> Iterable[Any]:
-    return [value for name, value in frame.f_locals.items() if not name.startswith("ag__")]
+    outside = frame.f_globals
+    return [*(value for name, value in frame.f_locals.items() if not name.startswith("ag__")),
+            *(outside[name] for name in frame.f_code.co_names if name in outside)]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 import weakref
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,6 +108,8 @@ class Trace:
         """Which containers may be which others (`identity`)."""
         self.given: list[Any] = []
         """The lists, dicts and objects among the arguments."""
+        self.depth = 0
+        """How many functions had been called when it began: what they hold is the caller's."""
         self.closed = False
 
     @staticmethod
@@ -254,6 +258,16 @@ def tracing(options: Any = None) -> Iterator[Trace]:
     finally:
         trace.close()
         SESSION.trace = None
+
+
+def frames() -> list[FrameType]:
+    """The functions that are being called, innermost first."""
+    found: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        found.append(frame)
+        frame = frame.f_back
+    return found
 
 
 def current_trace() -> Trace:
