@@ -179,6 +179,7 @@ def _watched_by(holder):
         for _ in range(N):
             log.append(x[0])
             total = total + length() * x[1]
+        log.clear()
         return total
     return program
 
