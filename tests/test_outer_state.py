@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import functools
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -193,3 +195,23 @@ def test_unused_attributes_stay_what_they_are():
 def test_used_ones_are_refused(name, message):
     with pytest.raises(reactant.UnsupportedError, match=message):
         reactant.jit(getattr(Labelled("a"), name))(X)
+
+
+# ---- methods of JAX --------------------------------------------------------------------------------------------------
+
+activated = None        # defined later
+
+
+class Layer:
+    def __init__(self):
+        self.weights = np.arange(3.0)
+
+    def apply(self, x):
+        return activated(self.weights * x)
+
+
+def test_methods_that_call_jax_functions_defined_later(monkeypatch):
+    method = reactant.jit(Layer().apply)
+    monkeypatch.setitem(globals(), "activated", jnp.tanh)
+    assert isinstance(method(X), jax.Array)
+    assert "tanh" in method.lower(X).as_text()

@@ -157,9 +157,13 @@ class BoundJitted(Jitted):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return super().__call__(*args, **kwargs)
+        if self._late is not None and (found := self._late()) is not None:
+            return found(*args, **kwargs)
         return self.base(*self.brought, *args, **{**self._named_too, **kwargs})
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        if self._late is not None and (found := self._late()) is not None:
+            return found.lower(*args, **kwargs)
         args, kwargs = self.arguments(args, kwargs)
         return self.base.lower(*args, **kwargs)
 
@@ -255,9 +259,9 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     if type(function) is PjitFunction:
         function = vars(function)["__wrapped__"]
     base, brought, named = _opened(function)
-    if (brought or named) and type(base) is FunctionType:
-        return BoundJitted(function, base, brought, named, chosen, static_argnames, traced_argnames)
-    made = Jitted(function, chosen, static_argnames, traced_argnames)
+    how = chosen, static_argnames, traced_argnames
+    made = BoundJitted(function, base, brought, named, *how) if (brought or named) and type(base) is FunctionType \
+        else Jitted(function, *how)
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(made, static_argnames)
     return made
