@@ -8,13 +8,14 @@ at each call. What is new there (a cache that fills, a list that grows) is left 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from reactant.errors import StateChangeError
 from reactant.frontends.conversion import is_user_file
+from reactant.frontends.jax_recognition import codes
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.signature import attributes, is_plain_object
 
@@ -67,18 +68,11 @@ def _names(function: Any, seen: set[int]) -> Iterator[tuple[str, Any, Any]]:
     seen.add(id(function))
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell, None
-    for name in dict.fromkeys(_loaded(function.__code__)):
+    for name in dict.fromkeys(name for code in codes(function.__code__) for name in code.co_names):
         if name in function.__globals__:
             value = function.__globals__[name]
             yield name, function.__globals__, name
             yield from _names(value, seen)
-
-
-def _loaded(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if type(constant) is CodeType:
-            yield from _loaded(constant)
 
 
 def _look(name: str, holder: Any, key: Any, found: list[Place], seen: set[int]) -> None:

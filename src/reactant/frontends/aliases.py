@@ -12,7 +12,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, MethodWrapperType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, MethodWrapperType
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.conversion import is_user_file
+from reactant.frontends.jax_recognition import codes
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.trace import Region, current_trace
@@ -445,11 +446,9 @@ def _hidden_parts(x: Any) -> list[Any]:
 
 def globals_of(function: FunctionType) -> list[Any]:
     """The global variables that the code of a user's function names."""
-    found, waiting = set(), [function.__code__]
-    while waiting and is_user_file(function.__code__.co_filename):
-        code = waiting.pop()
-        found.update(code.co_names)
-        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+    if not is_user_file(function.__code__.co_filename):
+        return []
+    found = {name for code in codes(function.__code__) for name in code.co_names}
     return [function.__globals__[n] for n in sorted(found) if n in function.__globals__]
 
 

@@ -92,7 +92,7 @@ def _is_jax_module(name: Any) -> bool:
 def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
     """What the function itself says, and the Python functions it may call."""
     numpy_loaded, ours, helpers = False, False, []
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names):
             return JAX, []                     # import jax.numpy as jnp, in its body
         for name, value in _loaded(function, code):
@@ -118,12 +118,12 @@ def _computing(module: ModuleType) -> bool:
     return first == "jax" and rest.partition(".")[0] in COMPUTES | {"_src"}
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes(code: CodeType) -> Iterator[CodeType]:
     """A code object and those nested in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield from codes(constant)
 
 
 def _loaded(function: FunctionType, code: CodeType) -> Iterator[tuple[str, Any]]:

@@ -29,6 +29,7 @@ COMBINING = frozenset(f"stablehlo.{name}" for name in (
     "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "all_reduce", "reduce_scatter"))
 """Ops whose regions say how two elements are combined."""
 
+
 def combines(op: ir.Operation) -> bool:
     """Whether the regions of an op are one op on two elements each: then there is nothing to rewrite in them."""
     return op.name in COMBINING and all(len(block.operations) == 2 for region in op.regions for block in region)
