@@ -12,7 +12,7 @@ from reactant.errors import (
     UnsupportedError,
 )
 from reactant.options import CompileOptions
-from reactant.session import is_tracing
+from reactant.session import collecting_later, is_tracing
 
 __version__ = "0.1.0"
 
@@ -36,7 +36,8 @@ __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "Contr
 def __getattr__(name: str) -> object:
     if name not in _LATE:
         raise AttributeError(f"module 'reactant' has no attribute '{name}'")
-    found = getattr(importlib.import_module(f"reactant.{_LATE[name]}"), name)
+    with collecting_later():
+        found = getattr(importlib.import_module(f"reactant.{_LATE[name]}"), name)
     globals()[name] = found
     return found
 

@@ -16,7 +16,7 @@ from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.recent import matcher
-from reactant.session import is_tracing
+from reactant.session import collecting_later, is_tracing
 
 if TYPE_CHECKING:
     from reactant.compiled import Compiled, Lowered
@@ -121,7 +121,8 @@ class Jitted:
         return (named + [rest] * count)[:count]
 
     def _lower(self, key: tuple, keep: bool) -> Lowered:
-        from reactant.compiled import lower  # the compiler is loaded when the first program is compiled
+        with collecting_later():
+            from reactant.compiled import lower  # the compiler is loaded when the first program is compiled
         return lower(self.function, key[0], key[1], self.options, keep_original=keep)
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:

@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Primitive
 from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 
@@ -20,7 +19,7 @@ from reactant import jax_batching, pipelines
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.runtime.jax_internals import X64
+from reactant.runtime.jax_internals import X64, Primitive
 from reactant.runtime.program import Body, body_of, fitted, run_module
 
 linear_part = Primitive("reactant_tangents")

@@ -16,7 +16,7 @@ from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, after_calls, trace_context, transformation
-from reactant.session import SESSION
+from reactant.session import SESSION, collecting_later
 
 if TYPE_CHECKING:
     from reactant.compiled_jax import JaxCompiled, JaxLowered
@@ -85,8 +85,9 @@ class JaxJitted(Jitted):
 
     def lower(self, *args: Any, **kwargs: Any) -> JaxLowered:
         """The program for these arguments (or `jax.ShapeDtypeStruct`s), before XLA."""
-        from reactant import compiled_jax
-        from reactant.frontends.jax import CannotImport
+        with collecting_later():
+            from reactant import compiled_jax
+            from reactant.frontends.jax import CannotImport
         args, kwargs = _plain((args, kwargs))
         try:
             return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
@@ -130,8 +131,9 @@ class JaxJitted(Jitted):
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def _compile_call(self, key: tuple, args: tuple, kwargs: dict) -> JaxCompiled:
-        from reactant import compiled_jax
-        from reactant.frontends.jax import CannotImport
+        with collecting_later():
+            from reactant import compiled_jax
+            from reactant.frontends.jax import CannotImport
         entry: JaxCompiled
         try:
             entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).compile()

@@ -19,10 +19,11 @@ import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
 from reactant.errors import ReactantError
 from reactant.ir import modules
-from reactant.ir.context import building, collecting_later
+from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.rewrite import Memory, Report, RuleSet, changes, registry
 from reactant.rewrite.pattern import Rule
+from reactant.session import collecting_later
 from reactant.simplify import loops, target_costs, target_versions
 
 

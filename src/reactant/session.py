@@ -1,7 +1,8 @@
-"""Which trace runs in this thread. Apart from `frontends.trace`, so that asking costs no import of the compiler."""
+"""Which trace runs in this thread, and when Python collects cycles. Apart from the compiler, which is loaded late."""
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -31,3 +32,21 @@ def suspended() -> Iterator[None]:
         yield
     finally:
         SESSION.trace, SESSION.differentiating = before
+
+
+@contextlib.contextmanager
+def collecting_later() -> Iterator[None]:
+    """Keep Python's cycle collector off meanwhile. Passes (and imports) make very many small objects, hardly ever in a
+    cycle, and each full collection looks through everything that the process has imported. What was made counts as
+    old afterwards, or the next allocation would have all of it looked through at once."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():       # nothing that the user has frozen
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()

@@ -80,8 +80,10 @@ def test_denoiser_by_hand_agrees_with_the_library():
 @pytest.mark.parametrize(("limit", "status"), [([], 0), (["--limit", "60"], 0), (["--limit", "40"], 1)])
 def test_import_time_against_its_limit(monkeypatch, capsys, limit, status):
     monkeypatch.setattr(import_time, "import_seconds", {"jax": 1.0, "reactant": 1.05}.get)
+    monkeypatch.setattr(import_time, "first_seconds", {"jax": 0.25, "reactant": 0.5}.get)
     assert import_time.main(["--repeats", "1", *limit]) == status
-    assert capsys.readouterr().out == "milliseconds: jax 1000, reactant 1050, difference 50\n"
+    assert capsys.readouterr().out == ("import, milliseconds: jax 1000, reactant 1050, difference 50\n"
+                                       "first program, milliseconds: jax 250, reactant 500, difference 250\n")
 
 
 def test_import_seconds_runs_a_new_interpreter():

@@ -6,7 +6,6 @@ identity. `building()` enters it; tracing, rewriting and printing all happen ins
 from __future__ import annotations
 
 import contextlib
-import gc
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -38,20 +37,6 @@ def context() -> ir.Context:
 
 def _register_passes() -> None:
     stablehlo.register_stablehlo_passes()
-
-
-@contextlib.contextmanager
-def collecting_later() -> Iterator[None]:
-    """Keep Python's cycle collector off meanwhile. Passes make and drop very many small objects, hardly ever in a
-    cycle, and each full collection looks through everything that the process has imported."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 @contextlib.contextmanager

@@ -9,7 +9,8 @@ have regions (`cse`):
   and what stands there where none is; `trace_state_clean`, which asks for them, takes twice as long;
 - `_post_hook_state` of `jax._src.api`: what checks results where `jax.debug_nans` or `debug_infs` is on, else None;
 - `jax.stages.Compiled._call`, which jax sets at the first call: its call in C++, 0.2 us shorter than `__call__`;
-- `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own.
+- `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
+- `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
 from __future__ import annotations
 
@@ -35,6 +36,7 @@ try:
     NO_TRANSFORMATION = _core.eval_trace
     after_calls = _api._post_hook_state
     nothing_traced = _core.trace_state_clean
+    Primitive = _core.Primitive
     _make_cpu_client = _xla_client.make_cpu_client
 except AttributeError as missing:  # pragma: no cover - only with a jax we do not know
     raise ImportError(

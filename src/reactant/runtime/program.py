@@ -18,14 +18,13 @@ from typing import Any
 import jax
 import numpy as np
 from jax import lax
-from jax.extend.core import Primitive
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, modules, types
 from reactant.runtime import heap, lent, reshaped_updates
-from reactant.runtime.jax_internals import X64, call_of
+from reactant.runtime.jax_internals import X64, Primitive, call_of
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""

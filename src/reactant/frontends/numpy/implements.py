@@ -35,7 +35,7 @@ def implements(*functions: Callable, creation: bool = False, aliases: bool = Fal
     `aliases`: writes into an argument or returns a view of it."""
     def register(ours: Callable) -> Callable:
         for function in functions:
-            TABLE[function] = _checked(function, ours)
+            TABLE[function] = ours
             if creation:
                 CREATION.add(function)
             if aliases:
@@ -65,6 +65,13 @@ def parameters(function: Callable) -> dict[str, inspect.Parameter] | None:
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return None
+
+
+@functools.cache
+def ours_for(function: Callable) -> Callable | None:
+    """What stands for NumPy's `function`; signatures are compared at its first use, all of them would take 20 ms."""
+    ours = TABLE.get(function)
+    return None if ours is None else _checked(function, ours)
 
 
 def _checked(function: Callable, ours: Callable) -> Callable:
@@ -112,7 +119,7 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
             return None
         if function in REFUSED:
             raise UnsupportedError(REFUSED[function])
-        ours = TABLE.get(function)
+        ours = ours_for(function)
         if ours is None and calls.convertible(python := getattr(function, "_implementation", None)):
             return calls.call(python, *args, **kwargs)
         if ours is None:

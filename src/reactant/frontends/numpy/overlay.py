@@ -111,7 +111,7 @@ def _as_one(x: Any) -> Any:
 
 
 def _creator(function: Callable) -> Callable:
-    make = located(implements.TABLE[function])
+    make = located(lambda *args, **kwargs: implements.ours_for(function)(*args, **kwargs))
 
     def create(*args: Any, **kwargs: Any) -> Any:
         if args and hasattr(type(args[0]), "as_array"):      # a list of run-time length

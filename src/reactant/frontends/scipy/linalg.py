@@ -11,7 +11,6 @@ from importlib.metadata import version
 from typing import Any
 
 import jax
-import jax.scipy.linalg as jsl
 import numpy as np
 from jax import lax
 
@@ -245,7 +244,8 @@ def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = Fals
 
 
 def expm(A: Any) -> Any:  # noqa: N803
-    found, = _compute(lambda x: (jsl.expm(x, max_squarings=64),), _matrix(A, False, square=True))
+    from jax.scipy.linalg import expm  # its package is loaded by the first use
+    found, = _compute(lambda x: (expm(x, max_squarings=64),), _matrix(A, False, square=True))
     return _same_precision(found, A)
 
 
