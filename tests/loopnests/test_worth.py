@@ -26,7 +26,7 @@ def normal_density(x, w):
 
 def turns(step):
     """Three turns of a loop that stays with XLA, for LAPACK's call in it."""
-    return lambda a: jax.lax.fori_loop(0, 3, lambda i, c: step(c, jnp.linalg.cholesky(c @ c.T + jnp.eye(len(a)))), a)
+    return lambda a: jax.lax.fori_loop(0, 3, lambda i, c: step(c, jnp.linalg.qr(c @ c.T + jnp.eye(len(a)))[1]), a)
 
 
 TABLE = {

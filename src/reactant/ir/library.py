@@ -183,8 +183,18 @@ def _orgqr(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]
     return _each(one, operands[0], operands[1][..., None, :])
 
 
+def _syevd(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def one(a: np.ndarray) -> list[Any]:
+        try:
+            values, vectors = np.linalg.eigh(a, UPLO=_option(op, "uplo"))  # type: ignore[call-overload]
+        except np.linalg.LinAlgError:
+            values, vectors = np.full(len(a), np.nan, a.real.dtype), np.full_like(a, np.nan)
+        return [vectors if _option(op, "mode") == "V" else np.full_like(a, np.nan), values, np.int32(0)]
+    return _each(one, *operands)
+
+
 TABLE |= {"stablehlo.fft": _fft, "stablehlo.cholesky": _cholesky, "stablehlo.triangular_solve": _triangular_solve}
 for _letter in "sdcz":
     TABLE |= {f"stablehlo.custom_call@lapack_{_letter}{_routine}_ffi": _function for _routine, _function in (
         ("trsm", _trsm), ("potrf", _potrf), ("getrf", _getrf), ("geqrf", _geqrf), ("gtsv", _gtsv),
-        ("orgqr" if _letter in "sd" else "ungqr", _orgqr))}
+        ("syevd" if _letter in "sd" else "heevd", _syevd), ("orgqr" if _letter in "sd" else "ungqr", _orgqr))}

@@ -129,8 +129,22 @@ class Compiler(Counters):
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             emit_scan(self, node, buffer)
             self.e.storage[node] = buffer
+        elif node.kind == "custom_call":
+            self._factorization(node, destinations)
         else:
             raise NotCompiled(f"{node.kind} has no form as loops")
+
+    def _factorization(self, node: Node, destinations: dict[Node, Buffer]) -> None:
+        from reactant.loopnests.factorizations import emit_factorization, results_to_write
+        frame = self.frames[-1]
+        read = {self.e.storage[n] for n, _ in frame.plan.steps[frame.position].roots[0].reads if n in self.e.storage}
+        outputs = {r: self.apart(r, read, destinations) for r in results_to_write(node)}
+        emit_factorization(self, node, outputs)
+        for result, buffer in outputs.items():
+            if result.shape:
+                self.e.storage[result] = buffer
+            else:
+                self.bind(result, self.e.load(buffer, ZERO, result.dtype))
 
     def _scatter(self, node: Node, destinations: dict[Node, Buffer]) -> None:
         from reactant.loopnests.scatter import emit_scatter

@@ -18,7 +18,7 @@ from reactant.loopnests.graph import Block, Node, Shape, decoded
 from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE, Arithmetic, Number
 from reactant.loopnests.writer import Names, Writer
 
-OPS = {"while", "if", "case", "sort", "scatter", "reduce_window"}
+OPS = {"while", "if", "case", "sort", "scatter", "reduce_window", "custom_call"}
 """Roots that are not loop nests of their own."""
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather"}

@@ -66,14 +66,14 @@ def _in_chunks(compiler: Compiler, node: Node, buffer: Buffer, identity: object)
     w.facts.ranges[chunk] = (0, chunks - 1)
     base = symbol(chunk).times(node.size)
     with e.remembering():
-        place = _counter(compiler, ZERO, number(node.size), (0, node.size - 1))
+        place = counter(compiler, ZERO, number(node.size), (0, node.size - 1))
         e.store(start, copies, base + place)
         w.finish()
         low = symbol(chunk).times(length)
         _updates(compiler, node, copies, base, 0, (low, e.clamped(low + length, 0, count)))
     w.finish(parallel_end(8 * node.operands[2].size / chunks) if compiler.parallel else "}")
     with e.remembering():
-        place = _counter(compiler, ZERO, number(node.size), (0, node.size - 1))
+        place = counter(compiler, ZERO, number(node.size), (0, node.size - 1))
         total = current(compiler, buffer, place)
         for k in range(chunks):
             part = current(compiler, copies, place + k * node.size)
@@ -82,7 +82,7 @@ def _in_chunks(compiler: Compiler, node: Node, buffer: Buffer, identity: object)
         w.finish()
 
 
-def _counter(compiler: Compiler, low: Affine, high: Affine, range_: tuple[int, int]) -> Affine:
+def counter(compiler: Compiler, low: Affine, high: Affine, range_: tuple[int, int]) -> Affine:
     """Open a loop; its counter."""
     w = compiler.w
     name = w.fresh("i")
@@ -104,7 +104,7 @@ def _updates(compiler: Compiler, node: Node, buffer: Buffer, base: Affine, first
             counters.append(ZERO)
         else:
             low, high = ends if d == first else (ZERO, number(extent))
-            counters.append(_counter(compiler, low, high, (0, extent - 1)))
+            counters.append(counter(compiler, low, high, (0, extent - 1)))
     places = _places(compiler, node, tuple(counters))
     inside = a.constant(True, BOOL)
     for place, extent in zip(places, node.shape, strict=True):

@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
 from reactant.loopnests import numbers
+from reactant.loopnests.factorizations import is_small
 from reactant.loopnests.scans import is_scan
 
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
@@ -44,6 +45,8 @@ def compiles(op: ir.Operation) -> bool:
         return len(op.results) == 1 and _scalar_body(op)
     if kind == "dot_general":
         return product_is_small(op)
+    if kind == "custom_call":
+        return is_small(op)
     return _elementwise(op, kind)
 
 

@@ -30,6 +30,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir.types import dtype_of, shape_of, size
+from reactant.loopnests.factorizations import is_small
 from reactant.loopnests.numbers import EXPENSE
 
 LEAST_ELEMENTS = 4096
@@ -71,7 +72,12 @@ COUNTED = {"stablehlo." + name for name in (
     "reduce_window", "scatter", "and", "or", "xor", "not", "remainder", "clamp", "floor", "sign",
     "dot_general")}
 """Ops of which each element counts as an operation."""
-LAUNCHED = MOVED | {PRODUCT} | {"stablehlo." + name for name in ("dynamic_update_slice", "concatenate")}
+LAPACK = "stablehlo.custom_call"
+LEAST_FACTORED = 16
+"""Small matrices from which LAPACK's routines (those that compile) are worth a call. 1,000 of float64, us by XLA and as
+calls: solves of 4 x 4 278 and 119, determinants 153 and 63, Cholesky factors 98 and 54; of 8 x 8 966 and 267, 885 and
+137, 255 and 150."""
+LAUNCHED = MOVED | {PRODUCT, LAPACK} | {"stablehlo." + name for name in ("dynamic_update_slice", "concatenate")}
 """Ops that begin or end a kernel of XLA's."""
 LEAST_LAUNCHED = 4
 """Of these, from which small ops in a loop are worth a call,"""
@@ -154,6 +160,11 @@ def waits(op: ir.Operation) -> bool:
         size(shape_of(op.results[0])) >= max([size(shape_of(v)) for v in op.operands])
 
 
+def _factored(op: ir.Operation) -> bool:
+    """Whether an op is a routine of LAPACK's for many small matrices."""
+    return op.name == LAPACK and is_small(op) and size(shape_of(op.operands[0])[:-2]) >= LEAST_FACTORED
+
+
 def fed_by_product(ops: Sequence[ir.Operation]) -> bool:
     """Whether a group reads a product that is not part of it."""
     own = {result for op in ops for result in op.results}
@@ -208,7 +219,7 @@ def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:
     """Whether some group of these ops might be worth a native call: quick to say for a block where none is."""
     for op in ops:
         name = op.name
-        if in_loop or name == "stablehlo.while":
+        if in_loop or name == "stablehlo.while" or _factored(op):
             return True
         elements = _elements(op)
         if elements >= LEAST_ELEMENTS and (name in DEAR or elements >= LEAST_PIECED
@@ -220,7 +231,7 @@ def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:
 def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool = False) -> bool:
     """Whether a group is worth a native call; `outputs`: how many big arrays leave it; `in_loop`: of one that stays
     with XLA. What it says of a group that has none of what `may_pay` looks for is False."""
-    if any(op.name == "stablehlo.while" for op in ops):
+    if any(op.name == "stablehlo.while" or _factored(op) for op in ops):
         return True
     biggest = max((_elements(op) for op in ops), default=0)
     if not in_loop and biggest < LEAST_PIECED and _kernels(ops) >= LEAST_KERNELS and not fed_by_product(ops) \

@@ -14,14 +14,15 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions
 from reactant.ir.types import dtype_of, is_complex, shape_of, size, tensor_type
-from reactant.rewrite import once, one_of, rewrite, variables
+from reactant.rewrite import Site, match, once, one_of, rewrite, splat, users, variables
 from reactant.rewrite.pattern import Template
+from reactant.rewrite.site import operation
 from reactant.simplify.bands import Banded, bands_of, diagonals
 from reactant.simplify.block_systems import system
 from reactant.simplify.contraction import dot, product_shape
 from reactant.simplify.factorizations import solution
 from reactant.simplify.reduction import reduced
-from reactant.simplify.solving import side_of, solve, steady
+from reactant.simplify.solving import TRSM, side_of, solve, steady, target_of
 from reactant.simplify.soundness import finite, finite_columns, in_sound_columns
 from reactant.simplify.structured import chain_from_the_left, chain_from_the_right
 from reactant.simplify.sums import summed_factors
@@ -103,6 +104,61 @@ def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
     if found is None or found[0].spread is not None or min(found[0].shape) < table.toeplitz_as_convolution:
         return None
     return convolved(found[0], found[1])
+
+
+# ---- what LAPACK's routines are known to give ------------------------------------------------------------------
+
+def _routine(value: ir.Value, name: str) -> ir.Operation | None:
+    """The call of one of LAPACK's routines that gives a value."""
+    made = operation(value)
+    return made if made is not None and made.name == TRSM and target_of(made)[len("lapack_x"):] == name else None
+
+
+def _factored(a: Any) -> list[ir.Value]:
+    matrix = side_of(a, 4, 4)
+    return ops.custom_call("lapack_dgetrf_ffi", [matrix], [matrix.type, tensor_type((4,), np.dtype(np.int32)),
+                                                           tensor_type((), np.dtype(np.int32))],
+                           attributes={"mhlo.backend_config": ir.Attribute.parse("{}"),
+                                       "api_version": ir.Attribute.parse("4 : i32")})
+
+
+@rewrite(match.compare(x, splat("c"), comparison_direction=d), dtypes="integer",
+         made_by=("stablehlo.custom_call", "stablehlo.reshape"),
+         example=lambda a: ops.compare(_factored(a)[2], 0, "GE"),
+         counter=lambda a: ops.compare(_factored(a)[2], 0, "GT"))
+def lu_is_given_what_it_takes(x, c, d, result_shape):
+    """whether LAPACK's LU refused an argument (info < 0): never, these have the shapes that it takes"""
+    made = operation(x)
+    while made is not None and made.name == "stablehlo.reshape":
+        x, made = made.operands[0], operation(made.operands[0])
+    made = _routine(x, "getrf_ffi")
+    if made is None or made.results[2] != x or c != 0 or d not in ("GE", "LT"):
+        return None
+    return ops.constant(d == "GE", np.bool_, result_shape)
+
+
+_EIGENVALUES = """(%a: tensor<4x4xf64>) -> tensor<4xf64> {{
+  %v, %w, %info = stablehlo.custom_call @lapack_dsyevd_ffi(%a) {{has_side_effect = false, api_version = 4 : i32,
+    mhlo.backend_config = {{mode = {mode} : ui8, uplo = 76 : ui8}}}}
+    : (tensor<4x4xf64>) -> (tensor<4x4xf64>, tensor<4xf64>, tensor<i32>)
+  return %w : tensor<4xf64>
+}}"""
+
+
+@rewrite("stablehlo.custom_call", changes="rounding", example=_EIGENVALUES.format(mode=ord("V")),
+         counter=_EIGENVALUES.format(mode=ord("N")))
+def eigenvalues_alone(site: Site):
+    """eigenvalues of a symmetric matrix whose eigenvectors nobody reads: by the routine that makes none"""
+    op = site.op
+    if not target_of(op).endswith(("syevd_ffi", "heevd_ffi")) or users(op.results[0]):
+        return None
+    told = {e.name: e.attr for e in ir.DictAttr(op.attributes["mhlo.backend_config"])}
+    if told["mode"].value != ord("V"):
+        return None
+    told["mode"] = ir.IntegerAttr.get(told["mode"].type, ord("N"))
+    attributes = {n: op.attributes[n] for n in op.attributes}
+    attributes["mhlo.backend_config"] = ir.DictAttr.get(told)
+    return list(ops.create(op.name, [r.type for r in op.results], list(op.operands), attributes).results)
 
 
 # ---- products in another order -------------------------------------------------------------------------------
