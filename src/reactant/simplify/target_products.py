@@ -36,23 +36,34 @@ def contracted_in_order(x, y, d, t, result_shape):
 
 WORTH = 1 << 15
 """Products of numbers from which a product of matrices is looked at."""
-FEW, LEAST_ROWS, TIMES = {4: 32, 8: 16}, {4: 64, 8: 24}, {4: 8, 8: 2}
-"""By bytes of a number: columns of a factor from which it may pay to transpose anything; those from which it is the
-factor itself (times of the plain form over that of x', float32 and float64: (20000, 10)' (20000, 10) 0.65 and 1.0,
-(50000, 20)' (50000, 20) 0.47 and 0.49, (4000, 32)' (4000, 32) 0.84 and 1.0, (4000, 64)' (4000, 64) 1.1 and 1.7); and
-how many times as many columns the other one has for it to pay from fewer on (rows of 32 and 256: 1.2 to 1.5)."""
+LINE = 64
+"""Columns of float32 of which XLA's fast code for x' wants a multiple: others it reads as fast as they lie. Times of
+the plain form over that of x' made first, x' y of 6,000 rows by columns of both: float32 64 1.2, 100 0.9, 128 1.3, 200
+0.9, 256 1.3, 400 0.8; float64 64 1.0, 100 1.4, 128 1.7, 200 1.5, 400 1.5. (y' x)' over x' y, float32: 128 and 40
+2.2, 128 and 100 1.6, 200 and 20 1.6, 100 and 64 0.9, 1024 and 100 2.9."""
+FEW = {4: 32, 8: 16}
+"""By bytes of a number: columns of a factor from which it may pay to turn anything;"""
+LEAST_ROWS, TIMES = 24, 2
+"""of float64, those from which it is the factor itself, and how many times as many columns the other one has for it to
+pay from fewer on ((20000, 10)' (20000, 10) 1.0, (50000, 20)' (50000, 20) 0.49, (4000, 64)' (4000, 64) 1.7)."""
+MOST_TURNED, MANY, MOST_COMPUTED = 16 << 20, 400, 1 << 20
+"""Bytes of a factor up to which a transposed copy of it is made; columns of the other from which at any size, of what
+is not computed here; bytes of a float32 one that is, which XLA then makes twice. Times of the plain form over that with
+the copy, float64, computed and not: 15 MB of 200 columns 1.3 and 1.4, 30 MB of 200 0.8 and 1.1, of 400 1.0 and 1.5, 48
+MB of 64 0.4 and 0.4; float32 computed: 1 MB 1.2, 2 MB 0.7 to 1.1, 8 MB 0.8, 24 MB 0.3."""
 
 
 @rewrite("stablehlo.dot_general",
-         example=(_dot((32, 64), (32, 96), ((0,), (0,))), _dot((16, 32), (16, 256), ((0,), (0,))),
-                  _dot((24, 32), (64, 24), ((0,), (1,)), dtype="float64"),
-                  _dot((64, 60), (64, 10), ((0,), (0,))), _dot((64, 24), (32, 64), ((0,), (1,)))),
+         example=(_dot((32, 64), (32, 96), ((0,), (0,)), dtype="float64"), _dot((32, 64), (32, 128), ((0,), (0,))),
+                  _dot((16, 32), (16, 256), ((0,), (0,)), dtype="float64"),
+                  _dot((24, 32), (64, 24), ((0,), (1,)), dtype="float64"), _dot((300, 60), (300, 10), ((0,), (0,))),
+                  _dot((64, 60), (64, 10), ((0,), (0,)), dtype="float64"), _dot((64, 24), (32, 64), ((0,), (1,)))),
          counter=(_dot((24, 32), (32, 64), ((1,), (0,))), _dot((2000, 20), (2000, 20), ((0,), (0,))),
-                  _dot((300, 60), (300, 2), ((0,), (0,))),
+                  _dot((300, 100), (300, 64), ((0,), (0,))), _dot((300, 60), (300, 2), ((0,), (0,))),
                   _dot((30, 4), (30, 5), ((0,), (0,))), _dot((300, 120), (300,), ((0,), (0,)))))
 def transposed_factor(site: Site):
-    """x' y, where x is contracted along its rows = the same with x transposed first, or (y' x)' where that moves less:
-    XLA's fast code wants rows on the left"""
+    """x' y, where x is contracted along its rows = the same with x transposed first, or (y' x)': XLA's fast code wants
+    rows on the left"""
     table, (x, y) = costs(), site.operands
     if table is None or not table.transposed_factor or len(shape_of(x)) != 2:
         return None
@@ -61,26 +72,51 @@ def transposed_factor(site: Site):
     if numbers.contracting_dims[0] != (0,) or dtype_of(product).name not in ("float32", "float64") \
             or dtype_of(x) != dtype_of(product) or dtype_of(y) != dtype_of(product):
         return None
-    columns = size(shape_of(product)) // max(shape_of(x)[1], 1)
+    (place,), shape, own = numbers.contracting_dims[1], shape_of(product), shape_of(x)[1]
+    columns = size(shape) // max(own, 1)
     if columns < table.transposed_factor or size(shape_of(x)) * columns < WORTH:
         return None
     attributes = {key: site.op.attributes[key] for key in site.op.attributes}
 
-    def multiplied(first: ir.Value, second: ir.Value, contracted: int, shape: tuple[int, ...]) -> ir.Value:
-        attributes["dot_dimension_numbers"] = attr.dot_dimension_numbers(((), ()), ((1,), (contracted,)))
+    def multiplied(first: ir.Value, second: ir.Value, left: int, right: int, shape: tuple[int, ...]) -> ir.Value:
+        attributes["dot_dimension_numbers"] = attr.dot_dimension_numbers(((), ()), ((left,), (right,)))
         type_ = ops.tensor_type(shape, dtype_of(product))
         return ops.create(site.op.name, [type_], [first, second], attributes).result
 
-    (place,), shape, own = numbers.contracting_dims[1], shape_of(product), shape_of(x)[1]
-    itemsize = dtype_of(x).itemsize
+    way = _way(own, columns, shape_of(x)[0], dtype_of(x).itemsize, place, len(shape) == 2)
+    if way == "factor" and _is_too_big(x, columns):
+        return None
+    if way is None:
+        return None
+    if way == "factor":
+        return [multiplied(_turned(x, site.op), y, 1, place, shape)]
+    first, at = (_turned(y, site.op), 1) if way == "both" else (y, place)
+    return [_turned(multiplied(first, x, at, 0, shape[::-1]))]
+
+
+def _is_too_big(x: ir.Value, columns: int) -> bool:
+    """Whether a transposed copy of a factor costs more than it saves."""
+    size_, computed = size(shape_of(x)) * dtype_of(x).itemsize, not isinstance(x.owner, ir.Block)
+    if dtype_of(x).itemsize == 4 and computed:
+        return size_ > MOST_COMPUTED
+    return size_ > MOST_TURNED and (computed or columns < MANY)
+
+
+def _way(own: int, columns: int, rows: int, itemsize: int, place: int, matrix: bool) -> str | None:
+    """What of x' y is turned: the "factor" x, the "product", the other factor and the product ("both"); or nothing.
+    own, columns: of x and of y, of so many rows each; y has its own in dimension `place`."""
+    if place == 1 and matrix and own * columns <= (own + columns) * rows:
+        return "product"
     if own < FEW[itemsize] and place == 0:
         return None
-    if len(shape) == 2 and size(shape) + (size(shape_of(y)) if place == 0 else 0) < size(shape_of(x)):
-        turned = _turned(y, site.op) if place == 0 else y
-        return [_turned(multiplied(turned, x, 0, shape[::-1]))]
-    if own < LEAST_ROWS[itemsize] and (own < FEW[itemsize] or columns < TIMES[itemsize] * own):
-        return None
-    return [multiplied(_turned(x, site.op), y, place, shape)]
+    if itemsize == 4:
+        if matrix and place == 0 and 2 * columns <= rows and (
+                4 * columns <= own or own % LINE == 0 and columns % LINE and columns < own):
+            return "product"
+        return "factor" if own % LINE == 0 and (columns % LINE == 0 or columns >= 2 * own) else None
+    if matrix and place == 0 and own * columns + columns * rows < own * rows:
+        return "both"
+    return "factor" if own >= LEAST_ROWS or own >= FEW[itemsize] and columns >= TIMES * own else None
 
 
 def _turned(value: ir.Value, op: ir.Operation | None = None) -> ir.Value:
