@@ -191,3 +191,79 @@ def test_one_of_several_arrays_where_the_loop_may_not_run():
     x, y = np.arange(5.0), np.ones(5)
     with pytest.raises(ControlFlowError, match="'a' was bound to one of several arrays"):
         reactant.jit(first_one_then_another)(x, y, 0.3)
+
+
+# ---- arrays in objects and dicts, written in place and bound anew in each turn ------------------------------------
+
+class Field:
+    def __init__(self, values):
+        self.values, self.time = values.copy(), 0.0
+
+    def step(self):
+        self.values[1:] += 0.1
+        self.values = self.values * 0.99
+        self.time += 0.5
+
+
+def attribute_written_and_bound_anew(x, n):
+    field = Field(x)
+    for _ in range(n):
+        field.step()
+    return field
+
+
+def items_written_and_bound_anew(x, n):
+    state = {"u": x.copy(), "v": x * 2}
+    for _ in range(n):
+        state["u"][1:] += 0.1 * state["v"][:-1]
+        state["v"] = state["v"] - 0.1 * state["u"]
+        state["u"] = state["u"] * 0.9
+    return state
+
+
+def item_that_others_see(x, n):
+    state = {"u": x.copy()}
+    part, kept = state["u"][1:3], [state["u"]]
+    for _ in range(n):
+        state["u"][1:] += 0.1
+        state["u"] = state["u"] * 0.99
+    return state, part, kept
+
+
+def item_that_a_generator_sees(x, n):
+    def later(array):
+        yield 0
+        yield array
+
+    state = {"u": x.copy()}
+    seen = later(state["u"])
+    next(seen)
+    for _ in range(n):
+        state["u"][1:] += 0.1
+        state["u"] = state["u"] * 0.99
+    return state, next(seen)
+
+
+def written_in_an_unrolled_loop_inside(x, n):
+    values = np.sum(x, axis=1)
+    turns = 0
+    while turns < n:
+        if np.abs(values[0] - values[1:]).max() < 1e-8:
+            break
+        for j in range(1, 6):
+            values[j] = x[j].sum() * 0.5
+        values = np.sort(values)
+        turns += 1
+    return values, turns
+
+
+@pytest.mark.parametrize("program", [attribute_written_and_bound_anew, items_written_and_bound_anew,
+                                     item_that_others_see, item_that_a_generator_sees])
+def test_arrays_in_containers_that_are_written_and_bound_anew_stay_in_a_loop(program):
+    agree(program, [(np.arange(5.0), 200)])
+    operations = reactant.jit(program).lower(np.arange(5.0), 200).operations()
+    assert operations["stablehlo.while"] == 1 and sum(operations.values()) < 60
+
+
+def test_what_tracing_a_loop_leaves_behind_keeps_no_array_alive():
+    agree(written_in_an_unrolled_loop_inside, [(np.random.default_rng(0).random((6, 5)), 50)])

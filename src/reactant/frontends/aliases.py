@@ -389,18 +389,15 @@ def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
     """Arrays that the functions can reach, and so may write: a first guess, which tracing corrects."""
     found: dict[Storage, None] = {}
     seen: set[int] = set()
-
-    def visit(x: Any, depth: int) -> None:
+    waiting: list[tuple[Any, int]] = [(f, REACH) for f in reversed(functions)]
+    while waiting:      # not by a function in here: as a cycle it would keep the memories alive
+        x, depth = waiting.pop()
         if is_tensor(x):
             if x.kind == ARRAY:
                 found.update(dict.fromkeys(roots_of(x.storage)))
         elif depth and id(x) not in seen and not isinstance(x, (str, bytes, int, float, np.ndarray, type)):
             seen.add(id(x))
-            for inner in parts_of_object(x):
-                visit(inner, depth - 1)
-
-    for function in functions:
-        visit(function, REACH)
+            waiting += [(inner, depth - 1) for inner in reversed(parts_of_object(x))]
     return [s for s in found if type(s) is Storage and s.data is None and not s.constant and not s.region.closed]
 
 

@@ -1,6 +1,8 @@
 """What a loop carries: the values it starts with, and how variables are made of them."""
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +11,9 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import identity
+from reactant.frontends.aliases import ChosenStorage
+from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import UNSET, Unusable
 from reactant.frontends.state import (
     CONTAINERS,
@@ -163,3 +168,40 @@ def uses_only(block: ir.Block, known: set[ir.Value]) -> bool:
                 if not uses_only(inner, known):
                     return False
     return True
+
+
+# ---- who else refers to an array ---------------------------------------------------------------------------------
+
+def is_held_once(tensor: Tensor, copies: set[int], collected: bool = False) -> bool:
+    """Whether one list, dict or object is the only thing that refers to an array and to its memory, besides captured
+    trees and those with the identities `copies`. Asks the garbage collector, which takes milliseconds."""
+    memory = tensor.storage
+    if tensor.steps or type(memory) is not Storage or memory.constant or memory.argument is not None:
+        return False
+    hidden, found = _references(tensor)
+    holders = len(found)
+    for holder in found:        # no comprehension: it would refer to the array by a cell
+        holders -= type(holder) is Held or id(holder) in copies
+    for holder in gc.get_referrers(memory):
+        holders += type(holder) in (Tensor, ChosenStorage) and holder is not tensor
+    if hidden == _HIDDEN and holders == 1:
+        return True
+    found = holder = None
+    return not collected and gc.collect() > 0 and is_held_once(tensor, copies, True)
+
+
+def _references(x: Any) -> tuple[int, list[Any]]:
+    """How many references to an object come from no container, and the containers that refer to it."""
+    found = gc.get_referrers(x)
+    return sys.getrefcount(x) - len(found), found
+
+
+def _hidden_references() -> int:
+    """What `_references` counts of an object that a parameter of its caller refers to."""
+    def ask(x: Any) -> int:
+        return _references(x)[0]
+    holder = [[]]
+    return ask(holder[0])
+
+
+_HIDDEN = _hidden_references()

@@ -117,6 +117,11 @@ def depth() -> int:
     return len(_stack())
 
 
+def copies() -> set[int]:
+    """The identities of the copies that the regions hold of what they changed."""
+    return {id(change.before) for recorder in _stack() for change in recorder.changes.values()}
+
+
 def touch(container: Any, name: str = "") -> None:
     """`container` is about to change. One that says it was made at this depth dies with the region."""
     stack = _stack()

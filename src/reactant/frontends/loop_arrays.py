@@ -136,7 +136,7 @@ class LoopArrays:
                     for o, kind, slot in zip(c.objects, c.kinds, c.slots, strict=False)
                     if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(o, slot)}
         seen = sorted({other for name in self.starts.values() for other in self.origins(name)[0]
-                       if self.entry_storages(other) & changed or name in in_place and not self.loop.owned[other]})
+                       if self.entry_storages(other) & changed or name in in_place and not self.loop.owns(other)})
         self.rotations = rotations.find(self, seen) if seen else []
         if seen and not self.rotations:
             if self.made_run_time_values(seen):
@@ -271,6 +271,7 @@ class LoopArrays:
         for root in known:
             if root in self.starts:
                 names, outside = self.origins(self.starts[root])
-                sources += [s for n in names if not self.loop.owned[n] for s in self.entry_storages(n)] + list(outside)
+                sources += [s for n in names if not self.loop.owned.get(n) for s in self.entry_storages(n)]
+                sources += outside
         storage = self.guarded[name] = GuardedStorage(name, sources, result)
         return Tensor(storage, strides=tensor.strides_)

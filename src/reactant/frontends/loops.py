@@ -18,13 +18,20 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import array_lists, branches, effects, growing, loop_conditions, rotations, source_map
-from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, reachable, reachable_storages
+from reactant.frontends.aliases import (
+    bind_directly,
+    fewer_memories,
+    is_owned,
+    reachable,
+    reachable_storages,
+)
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
     NeedsPeeling,
     Slot,
     Unroll,
+    is_held_once,
     is_unset,
     is_unusable,
     leaves,
@@ -39,7 +46,7 @@ from reactant.frontends.carried import (
 )
 from reactant.frontends.growth import Growth
 from reactant.frontends.iteration import FAR
-from reactant.frontends.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
+from reactant.frontends.loop_arrays import LoopArrays, by_value, chosen_array, same_memory, written_in_place
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
@@ -280,6 +287,16 @@ class Loop:
 
     # -- what is carried
 
+    def owns(self, name: str) -> bool:
+        """Whether nothing else refers to the arrays that a variable, list, dict or object has before the loop."""
+        if name in self.variables.containers and name not in self.owned:
+            copies = {id(c) for loop in self.trace.loops + [self] for c in loop.before.values()}
+            copies |= effects.copies() | {id(c.before) for c in self.variables.containers.values()}
+            self.owned[name] = all([
+                is_held_once(leaf.tensor, copies) for leaf in by_value(self.entries[name], self.carried[name])
+                if type(leaf) is Held and leaf.tensor.kind == ARRAY])
+        return self.owned[name]
+
     def more_storages(self, branch: Branch) -> bool:
         """Arrays that turned out to be written."""
         new = [s for s in branch.written if s not in self.storage_slots and branch.preexisting(s)]
@@ -299,7 +316,6 @@ class Loop:
                     or type(unify(branches.contents_tree(change.before), after)) is Keep:
                 continue
             name = self.variables.add_container(change)
-            self.owned[name] = False
             self.before[name] = self.variables.get(name)
             self.entries[name] = capture(self.before[name])
             self.kinds[name] = self.first_kinds(name, False)
@@ -585,7 +601,7 @@ class Loop:
         tensor = self.arrays.after(name, part.second, slot.result)
         # Its content is the entry's where the loop never ran.
         by_value = tensor is not part.second.tensor and id(part.second.tensor) not in self.arrays.views
-        if self.ran is True or self.owned[name] and by_value:
+        if self.ran is True or self.owned.get(name) and by_value:
             return tensor
         before = entry.tensor if type(entry) is Held else wrap(entry.value)     # an array from outside of the trace
         return chosen_array(self.ran, tensor, before, slot.result)
