@@ -267,3 +267,38 @@ def test_arrays_in_containers_that_are_written_and_bound_anew_stay_in_a_loop(pro
 
 def test_what_tracing_a_loop_leaves_behind_keeps_no_array_alive():
     agree(written_in_an_unrolled_loop_inside, [(np.random.default_rng(0).random((6, 5)), 50)])
+
+
+def stages_of_an_adaptive_step(y, end):
+    state = {"t": 0.0, "y": y.copy(), "h": 0.1, "turns": 0}
+    while state["t"] < end:
+        h = min(state["h"], end - state["t"])
+        stages = [-state["y"]]
+        for part in (0.5, 0.75):
+            point = state["y"] + h * part * stages[-1]
+            stages.append(-point)
+        error = np.abs(stages[-1] - stages[0]).max()
+        if error <= 0.05:
+            state["t"] += h
+            state["y"] = point
+        else:
+            state["turns"] += 1
+        state["h"] = h * min(2.0, 0.9 * 0.05 / error)
+    return state
+
+
+def element_of_a_local_list(y, end):
+    state = {"t": 0.0, "y": y * 2}
+    while state["t"] < end:
+        scaled = [state["y"]]
+        for c in (1.0, 0.5):
+            scaled.append(state["y"] * c)
+        if scaled[-1][0] > 0.25:
+            state["y"] = scaled[-1]
+        state["t"] += 0.1
+    return state
+
+
+@pytest.mark.parametrize("program", [stages_of_an_adaptive_step, element_of_a_local_list])
+def test_items_that_may_be_bound_to_what_a_turn_made(program):
+    agree(program, [(np.array([1.0, 2.0]), 1.0)])

@@ -166,6 +166,10 @@ class GuardedStorage(Storage):
         if source is not self:
             self.seen.append((weakref.ref(source), stamp(source)))
 
+    def look(self) -> None:
+        """Nothing has been written yet: those it watches have begun to watch others."""
+        self.seen = [(reference, stamp(s)) for reference, _ in self.seen if (s := reference()) is not None]
+
     def read(self) -> ir.Value:
         if any((s := reference()) is not None and stamp(s) != seen for reference, seen in self.seen):
             raise self.error()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
 
@@ -122,10 +123,15 @@ def _reached() -> set[int]:
     for frame in called[:len(called) - (0 if trace is None else trace.depth)]:
         if is_user_file(frame.f_code.co_filename):
             roots += _variables(frame)
-    return reachable(roots)[0]
+    seen = reachable(roots)[0]
+    called.clear()      # this function's own frame was in there: a cycle that would keep all these alive
+    return seen
 
 
 def _variables(frame: FrameType) -> Iterable[Any]:
-    outside = frame.f_globals
-    return [*(value for name, value in frame.f_locals.items() if not name.startswith("ag__")),
-            *(outside[name] for name in frame.f_code.co_names if name in outside)]
+    outside, local = frame.f_globals, frame.f_locals
+    found = [*(value for name, value in local.items() if not name.startswith("ag__")),
+             *(outside[name] for name in frame.f_code.co_names if name in outside)]
+    if type(local) is dict and frame.f_code.co_flags & CO_OPTIMIZED:
+        local.clear()       # a copy that Python before 3.13 keeps with the frame, and makes anew when it is asked
+    return found

@@ -557,6 +557,8 @@ class Loop:
                     for leaf in leaves(capture(self.variables.get(other))):
                         if type(leaf) is Held:
                             self.arrays.guarded[name].watch(leaf.tensor.storage)
+        for guarded in self.arrays.guarded.values():
+            guarded.look()
         self.growth.finish()
         array_lists.finish(self)
         for slot, error in checks:
