@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import rotations
+from reactant.frontends import effects, rotations
 from reactant.frontends.aliases import (
     ChosenStorage,
     GuardedStorage,
@@ -22,7 +22,7 @@ from reactant.frontends.aliases import (
     roots_of,
 )
 from reactant.frontends.branches import Branch
-from reactant.frontends.carried import Carried, NeedsPeeling, Slot, leaves
+from reactant.frontends.carried import Carried, NeedsPeeling, Slot, is_held_once, leaves
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.operators import VALUE
@@ -136,7 +136,7 @@ class LoopArrays:
                     for o, kind, slot in zip(c.objects, c.kinds, c.slots, strict=False)
                     if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(o, slot)}
         seen = sorted({other for name in self.starts.values() for other in self.origins(name)[0]
-                       if self.entry_storages(other) & changed or name in in_place and not self.loop.owns(other)})
+                       if self.entry_storages(other) & changed or name in in_place and not self.is_owned(other)})
         self.rotations = rotations.find(self, seen) if seen else []
         if seen and not self.rotations:
             if self.made_run_time_values(seen):
@@ -165,6 +165,17 @@ class LoopArrays:
                     f"'{first}' and '{second}' may be bound to one array in a loop that runs inside compiled code, and "
                     f"it is written in place in a later iteration. Bind one of them to a copy.")
         return True
+
+    def is_owned(self, name: str) -> bool:
+        """Whether nothing else refers to the arrays that a variable, list, dict or object has before the loop."""
+        loop = self.loop
+        if name in loop.variables.containers and name not in loop.owned:
+            copies = effects.copies() | {id(c) for each in (*loop.trace.loops, loop) for c in each.before.values()}
+            copies |= {id(c.before) for c in loop.variables.containers.values()}
+            loop.owned[name] = all([
+                is_held_once(leaf.tensor, copies) for leaf in by_value(loop.entries[name], loop.carried[name])
+                if type(leaf) is Held and leaf.tensor.kind == ARRAY])
+        return loop.owned[name]
 
     def refuse(self, name: str, error: Exception) -> None:
         """Raise `error`, unless it may be that no iteration reads what the variable is bound to before: then the body

@@ -31,7 +31,6 @@ from reactant.frontends.carried import (
     NeedsPeeling,
     Slot,
     Unroll,
-    is_held_once,
     is_unset,
     is_unusable,
     leaves,
@@ -46,7 +45,7 @@ from reactant.frontends.carried import (
 )
 from reactant.frontends.growth import Growth
 from reactant.frontends.iteration import FAR
-from reactant.frontends.loop_arrays import LoopArrays, by_value, chosen_array, same_memory, written_in_place
+from reactant.frontends.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
@@ -286,16 +285,6 @@ class Loop:
         return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
 
     # -- what is carried
-
-    def owns(self, name: str) -> bool:
-        """Whether nothing else refers to the arrays that a variable, list, dict or object has before the loop."""
-        if name in self.variables.containers and name not in self.owned:
-            copies = {id(c) for loop in self.trace.loops + [self] for c in loop.before.values()}
-            copies |= effects.copies() | {id(c.before) for c in self.variables.containers.values()}
-            self.owned[name] = all([
-                is_held_once(leaf.tensor, copies) for leaf in by_value(self.entries[name], self.carried[name])
-                if type(leaf) is Held and leaf.tensor.kind == ARRAY])
-        return self.owned[name]
 
     def more_storages(self, branch: Branch) -> bool:
         """Arrays that turned out to be written."""
