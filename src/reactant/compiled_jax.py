@@ -43,7 +43,8 @@ class JaxLowered(Lowered):
             executable = Executable(
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
                 device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type],
-                native=self.native_module(self.device), general=self.report.kept)
+                native=self.native_module(self.device), general=self.report.kept,
+                callbacks=self.imported.callbacks)
         return JaxCompiled(self, executable)
 
 
@@ -63,8 +64,9 @@ class JaxCompiled(Compiled):
                           if jax_way.is_key(out.dtype)}
         positional = len(imported.in_tree.children()[0].children()) \
             + sum(isinstance(place, int) for place, *_ in lowered.static)
-        # Which leaves may be overwritten can be said to `jax.jit` only by argument.
-        self.direct = None if lowered.options.donate else executable.direct(
+        # Which leaves may be overwritten can be said to `jax.jit` only by argument. A call of Python that fails looks
+        # like arguments that the direct way is not for, and would be made again.
+        self.direct = None if lowered.options.donate or imported.callbacks else executable.direct(
             self._leaves, self._built, lowered.settings.signature, **lowered.settings.given(positional))
 
     def _leaves(self, args: tuple, kwargs: dict) -> list[Any] | None:
@@ -193,7 +195,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     device = _device_of(leaves)
     times, begun = Times(), time.perf_counter()
     with building():
-        imported = jax_way.lower_call(keeping, args, kwargs)
+        imported = jax_way.lower_call(keeping, args, kwargs, callbacks=True)
         times.trace = time.perf_counter() - begun
         if jax.tree_util.tree_structure(argument_trees(settings, args, kwargs)) != imported.in_tree:
             raise jax_way.CannotImport("jax.jit groups the arguments in another way than they are given")

@@ -112,6 +112,8 @@ class JaxJitted(Jitted):
         lowered = self.lower(*args, **kwargs)
         if lowered.reason:
             raise ReactantError(f"{self._name} is left to jax.jit: {lowered.reason}")
+        if lowered.imported.callbacks:
+            raise ReactantError(f"{self._name} calls Python at run time: a program of its own cannot take that along.")
         leaves, _, _ = argument_leaves(self.settings, args, kwargs)
         keys = (jax.dtypes.issubdtype(getattr(x, "dtype", None), jax.dtypes.prng_key) for x in leaves)
         return lowered, [jax.random.key_data(x) if is_key else x for x, is_key in zip(leaves, keys, strict=True)]

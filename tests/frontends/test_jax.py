@@ -4,6 +4,7 @@ from __future__ import annotations
 import concurrent.futures
 import dataclasses
 import functools
+import importlib
 import os
 import subprocess
 import sys
@@ -338,7 +339,7 @@ def printing(x):
 
 
 @pytest.mark.parametrize("function, reason", [
-    (jax.jit(call_back), "calls Python at run time"), (jax.jit(printing), "effects"),
+    (jax.jit(printing), "effects"),
     (jax.jit(jnp.sin, compiler_options={"xla_cpu_enable_fast_math": False}), "compiler_options")])
 def test_left_to_jax_with_the_reason(function, reason):
     ours = reactant.jit(function)
@@ -513,6 +514,56 @@ def closing_over(xp):
     def inside(x):
         return xp.sin(x)
     return inside
+
+
+LIBRARIES = {
+    "over_jax": ("import jax\nimport numpy as np\ndef twice(x):\n    return jax.tree.map(lambda a: a + a, x)\n"
+                 "class Module:\n    def apply(self, x):\n        return twice(x)\n"),
+    "over_numpy": "import numpy as np\ndef twice(x):\n    return x + x\n",
+}
+
+
+def using(library):
+    return lambda x: library.twice(x)
+
+
+def calling(model):
+    return lambda x: model.apply(x)
+
+
+def test_what_uses_a_library_over_jax_is_a_jax_function(tmp_path, monkeypatch):
+    """Told from the modules of the library, if it is installed; a program of the user's may hold anything."""
+    for place, installed in (("site-packages", True), ("mine", False)):
+        monkeypatch.syspath_prepend(tmp_path / place)
+        (tmp_path / place).mkdir()
+        for name, text in LIBRARIES.items():
+            (tmp_path / place / f"{name}_{place[:4]}.py").write_text(text)
+        over_jax, over_numpy = (importlib.import_module(f"{name}_{place[:4]}") for name in LIBRARIES)
+        model = over_jax.Module()
+        for function in (using(over_jax), calling(model), model.apply, over_jax.twice):
+            assert jax_recognition.is_jax_function(function) is installed
+        assert not jax_recognition.is_jax_function(using(over_numpy))
+
+
+def third(x):
+    return helper(x) + 1
+
+
+def second(x):
+    return third(x) * 3
+
+
+def test_functions_are_followed_to_the_one_that_says():
+    class Holder:
+        method = staticmethod(second)
+
+        def __call__(self, x):
+            return second(x)
+
+    holder = Holder()
+    assert jax_recognition.is_jax_function(lambda x: second(x))
+    assert jax_recognition.is_jax_function(lambda x: holder(x))
+    assert jax_recognition.is_jax_function(lambda x: sys.modules and second(x))
 
 
 def test_our_transforms_of_a_jax_function_inside_jit():

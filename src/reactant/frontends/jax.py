@@ -1,7 +1,7 @@
 """JAX functions as StableHLO: `lower_call` imports the module of one call, `call_in_trace` splices one into a traced
 NumPy program.
 
-A module that cannot be run without JAX's own machinery (host callbacks, effects, several devices) is refused with a
+A module that cannot be run without JAX's own machinery (effects, several devices) is refused with a
 reason; the caller then leaves the function to `jax.jit`.
 """
 from __future__ import annotations
@@ -23,6 +23,7 @@ from reactant.frontends.numpy.tensor import PYTHON, Tensor, check_dtype
 from reactant.frontends.trace import current_trace, located
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
+from reactant.runtime.jax_internals import restore_x64, swap_x64
 from reactant.session import SESSION, suspended
 
 
@@ -41,6 +42,8 @@ class Imported:
     out_tree: Any
     outside: tuple[Any, ...] = ()
     """What the function uses that JAX is tracing outside of it: the first arguments of the module."""
+    callbacks: tuple[Callable, ...] = ()
+    """What the module's calls of Python run; each call has the number of its own."""
 
 
 def importer(jitted: Any, settings: Settings) -> Any:
@@ -51,10 +54,11 @@ def importer(jitted: Any, settings: Settings) -> Any:
                    keep_unused=True)
 
 
-def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = False) -> Imported:
+def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = False,
+               callbacks: bool = False) -> Imported:
     """Import the module of `keeping(*args, **kwargs)`, in the user's jax settings. `keeping` comes from `importer`.
     differentiated: the module is to be differentiated, so it says where gradients stop and
-    which calls have a derivative of their own.
+    which calls have a derivative of their own. callbacks: it may call Python at run time.
 
     Raises `CannotImport` where the program needs what only jax.jit does, and whatever the function raises.
     """
@@ -74,21 +78,39 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     except jax_rules.MixedMarks:
         raise CannotImport("it stops gradients, and calls a function of JAX's (a linear solver, say) that does so for "
                            "its own derivative. Differentiate by JAX, as in reactant.jit(jax.grad(f))") from None
-    theirs = traced.lower(_private_parameters=parameters).compiler_ir("stablehlo")
+    lowered = traced.lower(_private_parameters=parameters)
+    theirs = lowered.compiler_ir("stablehlo")
     with theirs.context:
         theirs.operation.write_bytecode(buffer)
     code = buffer.getvalue()
     module = modules.parse(code)
     shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
-    _refuse(module, shardings or b"custom_call" in code)
+    called = lowered._lowering.compile_args.get("host_callbacks") or ()         # private: what jax hands to XLA
+    _refuse(module, shardings or b"custom_call" in code, callbacks and bool(called))
     if shardings:
         _drop_shardings(module)
     return Imported(module, inputs, outputs, traced.in_tree, jax.tree_util.tree_structure(traced.out_info),
-                    tuple(getattr(traced, "_consts", ())))              # private: they are arguments of the module
+                    tuple(getattr(traced, "_consts", ())),              # private: they are arguments of the module
+                    tuple(_in_these_settings(each) for each in called))
 
 
-def _refuse(module: ir.Module, look: bool) -> None:
-    """Raise for what a module of one device without callbacks does not have. look: whether any op may be such."""
+def _in_these_settings(callback: Callable) -> Callable:
+    """A callback that finds jax 64-bit or not, as now: our programs run with 64 bits on, some in the thread that calls."""
+    setting = jax.config.jax_enable_x64
+
+    def call(*args: Any) -> Any:
+        before = swap_x64(setting)
+        try:
+            return callback(*args)
+        finally:
+            restore_x64(before)
+    return call
+
+
+def _refuse(module: ir.Module, look: bool, callbacks: bool) -> None:
+    """Raise for what a module of one device does not have. look: whether any op may be such. callbacks: it may call
+    Python; the calls stay where they are, as if they had effects: one that raises, say, may be all that a branch does.
+    """
     top = module.operation.attributes
     for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
         if name in top and ir.IntegerAttr(top[name]).value > 1:
@@ -97,7 +119,9 @@ def _refuse(module: ir.Module, look: bool) -> None:
     for op in modules.walk(module) if look else ():
         if op.name == "stablehlo.custom_call":
             target = ir.StringAttr(op.attributes["call_target_name"]).value
-            if "callback" in target:
+            if callbacks and target.startswith("xla_ffi_python_"):
+                op.attributes["has_side_effect"] = ir.BoolAttr.get(True)
+            elif "callback" in target:
                 raise CannotImport(f"the program calls Python at run time ({target})")
             if target in ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"):
                 raise CannotImport(f"the program says how arrays are sharded ({target})")

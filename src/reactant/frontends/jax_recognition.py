@@ -1,14 +1,17 @@
 """Whether a function is a JAX function, told from the names that its code loads. Cheap: no compiler is imported.
 
 A function computes with JAX when it, or code nested in it, loads `jax.numpy`, `jax.lax` or another part of jax that
-computes, or one of their functions. One that loads neither JAX nor NumPy is what the functions it calls are (one level
-deep). The arguments do not decide: NumPy functions take `jax.Array`s too.
+computes, or one of their functions. One that loads neither JAX nor NumPy is what the functions it calls are, and where
+they do not say either, JAX's if it is of, or uses, a library written over JAX. The arguments do not decide: NumPy
+functions take `jax.Array`s too.
 """
 from __future__ import annotations
 
 import builtins
 import functools
 import inspect
+import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -31,6 +34,12 @@ TRANSFORMS = frozenset({"grad", "value_and_grad", "jvp", "vjp", "linearize", "ja
 _OTHERS = frozenset({"torch", "cupy", "dask", "dask.array", "tensorflow", "ndonnx", "sparse", "sys"})
 """A body that imports JAX beside one of these asks what an array is (`array_namespace`), and computes nothing."""
 
+_HELD_AS = ("jax", "jnp", "lax", "jr", "jtu", "np", "numpy", "onp")
+"""The names that modules give to JAX and to NumPy."""
+
+MOST_FUNCTIONS = 100
+"""Functions that are looked at for one that says nothing itself."""
+
 JAX, NUMPY, UNKNOWN = "jax", "numpy", ""
 
 
@@ -41,23 +50,27 @@ def is_jax_function(function: Any) -> bool:
 
 def kind_of(function: Any) -> str:
     """`JAX`, `NUMPY`, or `UNKNOWN` where the code says neither."""
-    code_owner = underlying(function)
-    if code_owner is None:
+    first = underlying(function)
+    if first is None:
         return JAX if of_jax(function) else UNKNOWN
-    found, helpers = _evidence(code_owner)
-    if found:
-        return found
-    for helper in helpers:
-        inner = underlying(helper)
-        found = JAX if inner is None else _evidence(inner)[0]
+    looked_at, waiting = {first}, deque([first])
+    while waiting:
+        found, helpers = _evidence(waiting.popleft())
         if found:
             return found
-    return UNKNOWN
+        for helper in helpers:
+            inner = underlying(helper)
+            if inner is None:
+                return JAX
+            if inner not in looked_at and len(looked_at) < MOST_FUNCTIONS:
+                looked_at.add(inner)
+                waiting.append(inner)
+    return JAX if any(_is_jax_library(each) for each in {_package(function), *_packages_used(first)}) else UNKNOWN
 
 
 def computes_with_jax(function: FunctionType) -> bool:
-    """Whether a Python function itself loads parts of JAX that compute."""
-    return of_jax(function) or _evidence(function)[0] == JAX
+    """Whether a Python function itself loads parts of JAX that compute, or is one of a library over JAX."""
+    return of_jax(function) or _evidence(function)[0] == JAX or _is_jax_library(_package(function))
 
 
 def of_jax(function: Any) -> bool:
@@ -110,7 +123,55 @@ def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
                 numpy_loaded = True
             elif isinstance(value, (FunctionType, functools.partial)) and name != function.__name__:
                 helpers.append(value)
+            else:
+                helpers += _attributes(value, code)
     return (NUMPY if numpy_loaded or ours else UNKNOWN), helpers
+
+
+def _attributes(value: Any, code: CodeType) -> Iterator[Callable]:
+    """Python functions among the attributes of a module or an object that the code names, and what calling it runs."""
+    if isinstance(value, type) or type(value).__module__ == "builtins" and not isinstance(value, ModuleType):
+        return
+    for name in (*code.co_names, "__call__"):
+        found = inspect.getattr_static(value, name, None)       # runs no code of the user's
+        if isinstance(found, FunctionType) and found.__module__ != "builtins":
+            yield found
+
+
+def _package(value: Any) -> str:
+    """The top-level package that a module, a function or an object's class is of."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+def _packages_used(function: FunctionType) -> Iterator[str]:
+    """Packages of what the function's code loads, and of the classes of the objects among it."""
+    for code in codes(function.__code__):
+        for _, value in _loaded(function, code):
+            yield _package(value)
+            kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
+            yield from (_package(kind) for kind in kinds)
+
+
+@functools.cache
+def _is_jax_library(package: str) -> bool:
+    """Whether an installed package is written over JAX (Equinox, Flax, Optax...): of its modules that are loaded, more
+    hold parts of JAX than hold NumPy alone."""
+    if package in ("", "jax", "jaxlib", "reactant", "numpy") or not _installed(sys.modules.get(package)):
+        return False
+    with_jax, with_numpy = 0, 0
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == package and module is not None:
+            held = {_package(value) for each in _HELD_AS if isinstance(value := vars(module).get(each), ModuleType)}
+            with_jax += "jax" in held
+            with_numpy += "numpy" in held and "jax" not in held
+    return with_jax > with_numpy
+
+
+def _installed(module: ModuleType | None) -> bool:
+    """Whether a module lies where packages are installed: not the user's own program, which may hold anything."""
+    path = getattr(module, "__file__", None) or ""
+    return "site-packages" in path or "dist-packages" in path
 
 
 def _computing(module: ModuleType) -> bool:

@@ -39,14 +39,16 @@ class Executable:
     weak: indices of results that `on_device` returns with jax's weak type.
     native: the module to run in its place on a CPU, parts of which are calls of native code.
     general: the bytecode of the module for other programs that call this one.
+    callbacks: what calls of Python in the module run.
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
     """
 
     def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
                  donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (),
-                 native: ir.Module | None = None, general: bytes | None = None) -> None:
-        self._body = body_of(module, name, weak, native, general)
+                 native: ir.Module | None = None, general: bytes | None = None,
+                 callbacks: Sequence[Callable] = ()) -> None:
+        self._body = body_of(module, name, weak, native, general, callbacks)
         self.name = name
         self.device = device
         target = device if device is not None else default_device().jax
@@ -60,7 +62,7 @@ class Executable:
         chosen = options_for(facts, target.platform)
         if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
-            self._body = body_of(module, name, weak, general=general)
+            self._body = body_of(module, name, weak, general=general, callbacks=callbacks)
             facts = facts_of(module, reductions_fuse=True)
             chosen |= reductions.OPTIONS
         self.xla_options = {**chosen, **(xla_options or {})}

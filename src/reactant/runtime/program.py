@@ -71,6 +71,8 @@ class Body:
     """The module before the forms that suit a target: it goes into other programs, which are simplified as a whole."""
     workspace: int = 0
     """Bytes that a call of native code works in, beside XLA's temporaries."""
+    callbacks: tuple[Callable, ...] = ()
+    """What calls of Python in the module run, by the `index` that they have."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,9 @@ class Variant:
 
 
 def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.Module | None = None,
-            general: bytes | None = None) -> Body:
+            general: bytes | None = None, callbacks: Sequence[Callable] = ()) -> Body:
     """Freeze `module`, whose public `@main` takes and returns statically shaped tensors; `native` is run in its place
-    on a CPU, `general` is what other programs take.
+    on a CPU, `general` is what other programs take; `callbacks` are what calls of Python in it run.
 
     Raises `ValueError` where there is no such function.
     """
@@ -98,7 +100,8 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
         kind, source = mains[0].type, modules.take_source(module)
         return Body(_for_xla(module), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
-                    None if native is None else _for_xla(native), general, 0 if native is None else _workspace(native))
+                    None if native is None else _for_xla(native), general, 0 if native is None else _workspace(native),
+                    tuple(callbacks))
 
 
 def _workspace(native: ir.Module) -> int:
@@ -168,10 +171,26 @@ def _inlined(ctx: jax_mlir.LoweringRuleContext, arguments: Sequence[ir.Value], b
              bytecode: bytes) -> Sequence[ir.Value]:
     destination = ctx.module_context.module
     source = ir.Module.parse(bytecode, context=destination.context)
+    if body.callbacks:
+        _hand_over(source, body.callbacks, ctx.module_context)
     results = next(list(op.type.results) for op in source.body.operations
                    if isinstance(op, func_dialect.FuncOp) and op.sym_name.value == "main")
     name = jax_mlir.merge_mlir_modules(destination, body.name, source, dst_symtab=ctx.module_context.symbol_table)
     return func_dialect.CallOp(results, ir.FlatSymbolRefAttr.get(name), list(arguments)).results
+
+
+def _hand_over(module: ir.Module, callbacks: Sequence[Callable], where: Any) -> None:
+    """Give the callbacks to the program that jax builds, and the calls in `module` their numbers there."""
+    first = len(where.host_callbacks)
+    for callback in callbacks:
+        where.add_host_callback(callback)
+    for op in modules.walk(module):
+        if op.name == "stablehlo.custom_call" and "mhlo.backend_config" in op.attributes \
+                and "index" in (config := ir.DictAttr(op.attributes["mhlo.backend_config"])):
+            number = ir.IntegerAttr(config["index"])
+            moved = ir.IntegerAttr.get(number.type, number.value + first)
+            op.attributes["mhlo.backend_config"] = ir.DictAttr.get(
+                {each.name: each.attr for each in config} | {"index": moved})
 
 
 jax_mlir.register_lowering(run_module, _lower)
