@@ -1,8 +1,8 @@
 """JAX functions as StableHLO: `lower_call` imports the module of one call, `call_in_trace` splices one into a traced
 NumPy program.
 
-A module that cannot be run without JAX's own machinery (effects, several devices) is refused with a
-reason; the caller then leaves the function to `jax.jit`.
+A module that cannot be run without JAX's own machinery (effects, several devices) is refused with a reason; the caller
+then leaves the function to `jax.jit`.
 """
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
 
 
 def _in_these_settings(callback: Callable) -> Callable:
-    """A callback that finds jax 64-bit or not, as now: our programs run with 64 bits on, some in the thread that calls."""
+    """A callback that finds jax 64-bit or not, as now: programs run with 64 bits on, some in the thread that calls."""
     setting = jax.config.jax_enable_x64
 
     def call(*args: Any) -> Any:
