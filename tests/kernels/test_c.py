@@ -121,7 +121,9 @@ def test_files_names_and_languages(tmp_path):
     (lambda m: reactant.c.load("#include <stdio.h>\nvoid f(int *x) { printf(\"%d\", x[0]); }\n", "f")(
         np.zeros(1, np.int32)), reactant.UnsupportedError, "printf"),
     (lambda m: reactant.c.load("double *f(double *x) { return x; }\n", "f"), reactant.UnsupportedError,
-     "may return a number or nothing")])
+     "may return a number or nothing"),
+    (lambda m: reactant.c.load("typedef struct { double x, y; } Point;\nPoint f(int n) { return (Point){n, n}; }\n",
+                               "f"), reactant.UnsupportedError, "'f' returns a Point.*through a pointer")])
 def test_errors(module, call, error, message):
     with pytest.raises(error, match=message):
         call(module)

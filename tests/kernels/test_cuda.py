@@ -477,6 +477,26 @@ def test_variables_of_one_launch():
         module.weigh[1, 8](x, 3, weights=np.zeros(4, np.float32))
 
 
+def test_variables_of_few_initial_values_and_of_structs_with_arrays():
+    """What LLVM says of them is a packed struct of the values and the zeros after them."""
+    module = reactant.cuda.load("""
+struct Filter { int taps; double w[2][3]; struct { short shift; float gain; } stage[2]; };
+__constant__ Filter filters[2];
+__device__ int table[3][50] = {{1}, {2, 3}};
+__device__ union { float f; unsigned bits; } one[2] = {{1.0f}};
+__global__ void k(double *x) {
+    const Filter &f = filters[threadIdx.x];
+    x[threadIdx.x] = f.taps + f.w[1][2] + f.stage[1].gain + table[1][threadIdx.x] + one[threadIdx.x].bits;
+}
+""")
+    filters, x = module.variables["filters"], np.zeros(2)
+    assert filters.shape == (2,) and filters["w"].shape == (2, 2, 3) and filters["stage"].shape == (2, 2)
+    filters["taps"], filters["w"], filters["stage"]["gain"][:, 1] = [1, 2], 10 * np.arange(6).reshape(2, 3), [0.25, 0.5]
+    module.k[1, 2](x)
+    np.testing.assert_array_equal(x, [1 + 50 + 0.25 + 2 + 0x3f800000, 2 + 50 + 0.5 + 3])
+    assert module.variables["table"].shape == (3, 50) and module.variables["one"]["f"].tolist() == [1, 0]
+
+
 def test_writing_a_variable_inside_a_compiled_function_is_refused():
     module = reactant.cuda.load(VARIABLES)
 

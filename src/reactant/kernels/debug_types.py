@@ -16,7 +16,8 @@ _ENCODINGS = {"DW_ATE_float": "f", "DW_ATE_signed": "i", "DW_ATE_unsigned": "u",
 class CType:
     """A type of C: `kind` is "number", "pointer", "struct", "array", "void" or "other".
 
-    size: bytes. dtype: of a number. target: of a pointer or array. members: (name, offset, type) of a struct.
+    size: bytes. dtype: of a number. target: of a pointer or array. shape: of an array. members: (name, offset, type)
+    of a struct.
     """
 
     kind: str
@@ -26,6 +27,7 @@ class CType:
     target: CType | None = None
     members: tuple[tuple[str, int, CType], ...] = ()
     constant: bool = field(default=False, compare=False)
+    shape: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         if self.kind == "pointer":
@@ -42,7 +44,11 @@ class CType:
         return elements.pop() if self.kind == "struct" and len(elements) == 1 else None
 
     def structured(self) -> np.dtype | None:
-        """The NumPy dtype of a struct with the same layout, None where some member has none."""
+        """The NumPy dtype with the same layout (a struct's has fields, an array's a shape), None where some part has
+        none."""
+        if self.kind == "array" and self.target is not None:
+            element = self.target.structured()
+            return None if element is None else np.dtype((element, self.shape))
         if self.kind != "struct":
             return self.dtype
         parts = [(n, o, t.structured()) for n, o, t in self.members]
@@ -149,12 +155,15 @@ class DebugTypes:
         if kind == "!DIDerivedType":
             base = self.type(fields.get("baseType", "null"))
             constant = base.constant or tag == "DW_TAG_const_type"
-            return CType(base.kind, base.name, base.size, base.dtype, base.target, base.members, constant)
+            name = base.name or (name if tag == "DW_TAG_typedef" else "")
+            return CType(base.kind, name, base.size, base.dtype, base.target, base.members, constant, base.shape)
         if tag == "DW_TAG_enumeration_type":
             return CType("number", name, size, np.dtype(f"u{size}"))
         if tag == "DW_TAG_array_type":
-            return CType("array", f"{self.type(fields.get('baseType', 'null'))}[]", size,
-                         target=self.type(fields.get("baseType", "null")))
+            element = self.type(fields.get("baseType", "null"))
+            counts = [self.fields(node).get("count", "0") for node in self._list(fields.get("elements", ""))]
+            return CType("array", f"{element}[]", size, target=element,
+                         shape=tuple(int(n) if n.isdigit() else 0 for n in counts))
         if tag in ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type"):
             return CType("struct", name, size, members=self._members(fields.get("elements", "")))
         return CType("other", name, size)

@@ -30,6 +30,11 @@ class GlobalVariable:
     text: str
     place: str = ""
 
+    @property
+    def dtype(self) -> np.dtype:
+        """With its shape; bytes where NumPy has no such type."""
+        return self.type.structured() or np.dtype(("u1", (self.type.size,)))
+
 
 class ModuleSource:
     """The LLVM module of one source, and what its debug information says."""
@@ -105,13 +110,12 @@ class ModuleSource:
             raise UnsupportedError(f"The variable '{variable.name}' at {variable.place} holds addresses, which are "
                                    f"not known "
                                    f"when a kernel is compiled. Choose by an index and a switch instead.")
-        shape, element = _shape_of(variable)
         stored = re.search(r"\b(?:constant|global) (.*?)(?:, (?:align|comdat|section|!dbg)\b.*)?$", variable.text)
         assert stored is not None
         structs = "\n".join(re.findall(r"^%.* = type .*$", self.text, re.MULTILINE))
         content = _bytes_of(f'{structs}\n@variable = global {stored[1]}\n',
                             variable.type.size, variable.name)
-        return np.frombuffer(content, element).reshape(shape).copy()
+        return np.frombuffer(content, variable.dtype.base).reshape(variable.dtype.shape).copy()
 
 
 def _names(body: str) -> set[str]:
@@ -126,20 +130,6 @@ def _closing(head: str) -> int:
         if depth == 0:
             return i
     return len(head)
-
-
-def _shape_of(variable: GlobalVariable) -> tuple[tuple[int, ...], np.dtype]:
-    """(shape, dtype) of a variable, from its LLVM type and its type in the source."""
-    counts = re.search(r"\b(?:constant|global) ((?:\[\d+ x )*)", variable.text)
-    shape = tuple(int(n) for n in re.findall(r"\[(\d+) x", counts[1])) if counts else ()
-    type_ = variable.type
-    while type_.kind == "array" and type_.target is not None:
-        type_ = type_.target
-    dtype = type_.dtype if type_.kind == "number" else type_.structured()
-    if dtype is None:
-        dtype = np.dtype("u1")
-        shape = (variable.type.size,)
-    return shape, dtype
 
 
 def _bytes_of(text: str, size: int, name: str) -> bytes:
@@ -165,7 +155,7 @@ class SourceKernel:
         self.result = function.result.dtype if function.result.kind == "number" else None
         if function.result.kind not in ("void", "number"):
             raise UnsupportedError(f"'{self.name}' returns a {function.result}: functions may return a number or "
-                                   f"nothing.")
+                                   f"nothing. Write it through a pointer.")
 
     def global_arguments(self, given: dict[str, object]) -> Iterator[object]:
         """The memories of the module's variables that the kernel refers to; `given` replaces some."""
@@ -181,9 +171,8 @@ class SourceKernel:
         for variable, argument in zip(self.variables, arguments[count:], strict=True):
             assert isinstance(argument, ArrayArgument)
             size = int(np.prod(argument.shape)) * argument.dtype.itemsize
-            if plain(argument.dtype)[0] != plain(_shape_of(variable)[1])[0] or size != variable.type.size:
-                shape, dtype = _shape_of(variable)
-                raise TypeError(f"The variable '{variable.name}' is {dtype}{list(shape)}; "
+            if plain(argument.dtype)[0] != plain(variable.dtype.base)[0] or size != variable.type.size:
+                raise TypeError(f"The variable '{variable.name}' is {variable.dtype.base}{list(variable.dtype.shape)}; "
                                 f"{argument.dtype}{list(argument.shape)} given.")
             operands.wrapper.variables[variable.symbol] = operands.pointer(argument)
         return (self.module.text,)
