@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from jaxlib.mlir import ir
+
 from reactant.errors import UnsupportedError
 from reactant.native import coroutine, fission, layout, parallel
 from reactant.native.control import loop_note
@@ -17,6 +19,8 @@ from reactant.native.emission import Function, Module
 from reactant.native.memory import counted, parallel_group
 from reactant.native.order import loop_order
 from reactant.native.place import Launch, Place, block_index, launch_of, over_threads
+from reactant.native.short_loops import write_out
+from reactant.native.whole_blocks import over_whole_blocks
 
 # -- the launch
 
@@ -35,6 +39,7 @@ def emit_launch(module: Module, launch: Launch, coroutines: bool = False) -> str
                 f.roots[names[-1]] = names[-1]
         f.define(argument, *names)
     f.start("start")
+    write_out(launch)
     each = str(max(parallel.work(launch.op.regions[0]), 1) * launch.threads)
     if not launch.meetings:
         write = _plain
@@ -88,12 +93,15 @@ def allocate_shared(f: Function, launch: Launch) -> None:
 
 def _plain(f: Function, launch: Launch, block: tuple[str, str, str]) -> None:
     """A block whose threads never meet."""
-    def thread(index: tuple[str, str, str]) -> None:
-        f.place = Place(index, block, launch)
-        if len(launch.op.regions[0].blocks) > 1:
-            raise UnsupportedError("native code needs kernels in structured control flow.")
-        f.emit_block(launch.op.regions[0].blocks[0])
-    over_threads(f, launch, thread, loop_order(launch))
+    if len(launch.op.regions[0].blocks) > 1:
+        raise UnsupportedError("native code needs kernels in structured control flow.")
+
+    def write(kernel: Callable[[ir.Block], object]) -> None:
+        def thread(index: tuple[str, str, str]) -> None:
+            f.place = Place(index, block, launch)
+            kernel(launch.op.regions[0].blocks[0])
+        over_threads(f, launch, thread, loop_order(launch))
+    over_whole_blocks(f, launch, block, write)
 
 
 __all__ = ["emit_launch", "launch_of"]

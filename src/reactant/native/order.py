@@ -5,11 +5,14 @@ arrays.
 """
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.native.place import Launch
 
+Strides: TypeAlias = "dict[tuple[ir.Value, int], int | None]"
 _SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
 _LOOPS = ("scf.for", "scf.while")
 IN_A_LOOP = 8
@@ -20,7 +23,7 @@ VECTOR = 8
 
 def loop_order(launch: Launch) -> tuple[int, int, int]:
     """Dimensions of the block, the innermost loop first: x, unless more accesses go along rows in another one."""
-    strides: dict[tuple[ir.Value, int], int | None] = {}
+    strides: Strides = {}
     gains = [0.0, 0.0, 0.0]
 
     def visit(op: ir.Operation, weight: float) -> None:
@@ -32,7 +35,7 @@ def loop_order(launch: Launch) -> tuple[int, int, int]:
                         index = list(inner.operands)[1 if inner.name == "memref.load" else 2:]
                         if len(index) == 1:
                             for d in range(3):
-                                gains[d] += weight * _gain(_stride(index[0], d, strides))
+                                gains[d] += weight * _gain(stride_of(index[0], d, strides))
                     visit(inner, weight * (IN_A_LOOP if inner.name in _LOOPS else 1))
     visit(launch.op, 1.0)
     wide = [d for d in range(3) if launch.block[d] > 1]
@@ -48,15 +51,17 @@ def _gain(stride: int | None) -> float:
     return 0.0 if stride is None else 1.0 if abs(stride) == 1 else 0.5 if stride == 0 else 0.0
 
 
-def _stride(value: ir.Value, d: int, known: dict[tuple[ir.Value, int], int | None]) -> int | None:
-    """How much a number grows from a thread to the next in dimension d; None where that is not the same everywhere."""
+def stride_of(value: ir.Value, d: int, known: Strides | None = None, exact: bool = False) -> int | None:
+    """How much a number grows from a thread to the next in dimension d; None where that is not the same everywhere.
+    exact: also where sums of small integers would wrap."""
+    known = {} if known is None else known
     key = value, d
     if key not in known:
-        known[key] = _stride_of(value, d, known)
+        known[key] = _stride_of(value, d, known, exact)
     return known[key]
 
 
-def _stride_of(value: ir.Value, d: int, known: dict[tuple[ir.Value, int], int | None]) -> int | None:
+def _stride_of(value: ir.Value, d: int, known: Strides, exact: bool) -> int | None:
     if isinstance(value.owner, ir.Block):
         return 0
     op = value.owner.operation
@@ -66,12 +71,14 @@ def _stride_of(value: ir.Value, d: int, known: dict[tuple[ir.Value, int], int | 
         return 0
     if op.regions or not op.name.startswith("arith."):
         return None
-    parts = [_stride(v, d, known) for v in op.operands]
+    parts = [stride_of(v, d, known, exact) for v in op.operands]
     if None in parts:
         return None
     numbers = [p for p in parts if p is not None]
     if not any(numbers):
         return 0
+    if exact and not _is_exact(op):
+        return None
     if op.name in _SAME:
         return numbers[0]
     if op.name in ("arith.addi", "arith.subi"):
@@ -82,3 +89,12 @@ def _stride_of(value: ir.Value, d: int, known: dict[tuple[ir.Value, int], int | 
             if not isinstance(owner, ir.Block) and owner.operation.name == "arith.constant":
                 return number * int(ir.IntegerAttr(owner.operation.attributes["value"]).value)
     return None
+
+
+def _is_exact(op: ir.Operation) -> bool:
+    """Whether a result cannot wrap: it is said not to, or is a number of the launch in another type."""
+    if "overflowFlags" in op.attributes:
+        return "nsw" in str(op.attributes["overflowFlags"])
+    source = op.operands[0].owner
+    return op.name in ("arith.index_cast", "arith.extsi") and not isinstance(source, ir.Block) \
+        and (op.name == "arith.extsi" or source.operation.name == "gpu.thread_id")

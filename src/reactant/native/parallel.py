@@ -6,7 +6,7 @@ it need not prove that iterations are independent.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from jaxlib.mlir import ir
 
@@ -50,15 +50,18 @@ def _known(value: ir.Value) -> int | None:
 
 
 def _trips(op: ir.Operation) -> int:
-    if op.name == "scf.while":
-        return UNKNOWN_TRIPS
-    rank = len(op.regions[0].blocks[0].arguments) if op.name == "scf.parallel" else 1
-    values, trips = list(op.operands), 1
+    rank = {"scf.while": 0, "scf.for": 1}.get(op.name, len(op.regions[0].blocks[0].arguments))
+    trips = 1 if rank else UNKNOWN_TRIPS
     for d in range(rank):
-        lower, upper, step = (_known(values[d + k * rank]) for k in range(3))
-        known = lower is not None and upper is not None and step
-        trips *= max(-(-(upper - lower) // step), 0) if known else UNKNOWN_TRIPS  # type: ignore[operator]
+        known = known_trips([op.operands[d + k * rank] for k in range(3)])
+        trips *= UNKNOWN_TRIPS if known is None else known
     return trips
+
+
+def known_trips(limits: Sequence[ir.Value]) -> int | None:
+    """Turns between (lower, upper, step) where these are constants."""
+    lower, upper, step = map(_known, limits)
+    return None if lower is None or upper is None or not step else max(-(-(upper - lower) // step), 0)
 
 
 class Ranges:
