@@ -128,3 +128,17 @@ def test_launches_in_a_loop_are_cheaper_as_parts_of_it():
             step(v, u, 100_000, 0.1)
     text = reactant.jit(loop, frontend="numpy").lower(np.ones(100_000), np.zeros(100_000), 500).as_text()
     assert "while" in text and "reactant.native" not in text
+
+
+def test_indices_that_are_written_out_for_each_access_are_counted_once():
+    """Sums of absolute differences were 32,643 operations (more than are taken), and are 2,300."""
+    from tests.kernels.corpus import hecbench, sized  # noqa: F401 (declares the program)
+
+    kernel = reactant.cuda.load(sized.PROGRAMS["sad"].source).sad
+    arrays = np.zeros((8, 8), np.uint8), np.zeros((8, 8), np.uint8), np.zeros((2, 2, 81), np.uint16)
+    assert "operations" not in str(kernel[(2, 2), 32].explain(*arrays, 8, 4))
+
+    def tensors(*arrays):
+        reactant.kernel(kernel, lower="tensor")[(2, 2), 32](*arrays, 8, 4)
+    traced = reactant.jit(tensors, frontend="numpy").lower(*arrays).operations(optimized=False)
+    assert sum(traced.values()) < 4000

@@ -98,6 +98,8 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
         if path == "tensor" or isinstance(error, ReactantError) or place not in ("cpu", "cuda"):
             raise
         return unraised(record, reasons=(f"raising it failed: {type(error).__name__}: {error}",))
+    with building():
+        modules.run_passes(raised.module, "func.func(cse)")     # masks and indices are written out for each access
     if path == "auto" and not differentiated and place == "cpu":
         return _estimated(record, structured, raised)
     return _tensor(record, raised)
