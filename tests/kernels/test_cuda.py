@@ -395,6 +395,22 @@ def test_offset_views_are_pointers_into_their_array():
     assert x[3] == 3
 
 
+def test_shared_arrays_that_are_left_are_named():
+    module = reactant.cuda.load("""
+template <int N> __global__ void k(const double *x, const int *places, double *y) {
+    __shared__ double tile[N];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = tile[places[threadIdx.x]];
+}""", name_expressions=["k<8>"])
+    k, places = reactant.kernel(module["k<8>"], check=True), np.zeros(16, np.int32)
+    with pytest.raises(IndexError, match="tile has 8 elements; the launch accesses element 8"):
+        k[1, 16](np.zeros(16), places, np.zeros(16))
+    places[2] = 9
+    with pytest.raises(IndexError, match="reads outside the shared array 'tile', which has 8 elements, at <source>:6"):
+        k[1, 8](np.zeros(16), places, np.zeros(16))
+
+
 BAD_ARGUMENTS = [
     ((np.zeros(3, np.float32), 3), r"Argument 0 \('x'\) of 'k' is double\*, the array has dtype float32"),
     ((np.zeros(3, np.int64), 3), r"the array has dtype int64. Pass an array of float64"),

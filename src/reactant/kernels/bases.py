@@ -2,6 +2,7 @@
 `pointers`."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -18,6 +19,14 @@ MEMORY_OPS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0, "llvm.cmpxch
 """Operations that access memory -> which operand is the pointer."""
 BLOCK_OPS = ("llvm.intr.memcpy", "llvm.intr.memmove", "llvm.intr.memset")
 INTEGER_STEPS = frozenset(f"arith.{n}" for n in "addi subi andi ori select muli extsi extui trunci index_cast".split())
+
+
+def as_written(symbol: str) -> str:
+    """What a source calls a variable: one of a function that C++ calls `_ZZ6kernelE4tile`; "" where it has no name."""
+    local = re.fullmatch(r"_ZZ.*E(\d+)(\D\w*)", symbol)
+    if local is not None:
+        return local[2][:int(local[1])]
+    return "" if symbol.startswith(("_cudapy", "reactant.")) else symbol
 
 
 @dataclass
@@ -172,12 +181,12 @@ class Bases:
         size = bytes_of_unit(ir.TypeAttr(op.attributes["global_type"]).value)
         space = ir.IntegerAttr(op.attributes["addr_space"]).value if "addr_space" in op.attributes else 0
         if space == 3:
-            return Base("shared", None, symbol, size, "", shape_of(op))
+            return Base("shared", None, as_written(symbol), size, "", shape_of(op))
         if "value" not in op.attributes:
             raise self.unsupported(op, f"The kernel's variable {symbol} has no content.")
         values = ir.DenseIntElementsAttr(op.attributes["value"])
         content = bytes(int(values[i]) & 255 for i in range(size)) if size else b""
-        return Base("table", None, symbol, size, "", shape_of(op), content)
+        return Base("table", None, as_written(symbol), size, "", shape_of(op), content)
 
     # -- how memory is accessed
 

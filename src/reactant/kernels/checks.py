@@ -45,7 +45,10 @@ def _static(memory: ir.Value) -> tuple[int, str] | None:
     kind = ir.MemRefType(memory.type)
     if kind.rank != 1 or kind.is_dynamic_dim(0):
         return None
-    return kind.shape[0], "a shared array" if "workgroup" in str(kind.memory_space) else "a local array"
+    notes = memory.owner.attributes
+    name = f" '{ir.StringAttr(notes['reactant.name']).value}'" if "reactant.name" in notes else ""
+    what = "shared array" if "workgroup" in str(kind.memory_space) else "local array"
+    return kind.shape[0], f"the {what}{name}" if name else f"a {what}"
 
 
 def _check(op: ir.Operation, index: ir.Value, elements: int, what: str, name: str) -> None:
