@@ -13,7 +13,7 @@ import jax
 
 from reactant import signature as sig
 from reactant.errors import RAISED_BY_PROGRAMS, translated
-from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, is_jax_function, kind_of
+from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.recent import matcher
 from reactant.session import collecting_later, is_tracing
@@ -46,8 +46,8 @@ class Jitted:
         self._latest: Compiled | None = None    # what the last call ran
         self._lock = threading.Lock()
         self._warned = False
-        self._late: Callable[[], Jitted | None] | None = None
-        """Looks, before anything is compiled, whether functions defined since `jit` show a JAX function."""
+        self._late: Callable[[tuple, dict], Jitted | None] | None = None
+        """Before anything is compiled: whether functions defined since `jit`, or the arguments, show a JAX function."""
         self.found: Jitted | None = None       # the JAX way, where they did
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -57,10 +57,12 @@ class Jitted:
         entry = self._latest
         leaves = None if entry is None or entry.matches is None else entry.matches(args, kwargs)
         if leaves is None or entry is None:
+            if self.found is not None:
+                return self.found(*args, **kwargs)
             key, leaves = self._sign(args, kwargs)
             entry = self._entries.get(key)
             if entry is None:
-                if self._late is not None and (found := self._late()) is not None:
+                if self._late is not None and (found := self._late(args, kwargs)) is not None:
                     return found(*args, **kwargs)
                 entry = self._compile(key, leaves)
             if not entry.passing:
@@ -77,14 +79,14 @@ class Jitted:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
-        if self._late is not None and (found := self._late()) is not None:
+        if self._late is not None and (found := self._late(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         key, _ = self._sign(args, kwargs)
         return self._lower(key, keep=True)
 
     def lower_call(self, args: tuple, kwargs: dict) -> tuple[Lowered, list]:
         """The program for a call, and the arrays that its module takes there."""
-        if self._late is not None and (found := self._late()) is not None:
+        if self._late is not None and (found := self._late(args, kwargs)) is not None:
             return found.lower_call(args, kwargs)
         key, leaves = self._sign(args, kwargs)
         lowered = self._lower(key, keep=True)
@@ -158,12 +160,12 @@ class BoundJitted(Jitted):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return super().__call__(*args, **kwargs)
-        if self._late is not None and (found := self._late()) is not None:
+        if self._late is not None and (found := self._late(args, kwargs)) is not None:
             return found(*args, **kwargs)
         return self.base(*self.brought, *args, **{**self._named_too, **kwargs})
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        if self._late is not None and (found := self._late()) is not None:
+        if self._late is not None and (found := self._late(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         args, kwargs = self.arguments(args, kwargs)
         return self.base.lower(*args, **kwargs)
@@ -286,11 +288,11 @@ def _jit_of_jax(function: Callable, options: CompileOptions, static_argnames: An
     return JaxJitted(function, options, static_argnames=_given(static_argnames), **by_jax)
 
 
-def _looking_again(made: Jitted, static_argnames: Any) -> Callable[[], Jitted | None]:
-    """Code that said nothing when it was decorated may call functions that were defined later."""
-    def look() -> Jitted | None:
+def _looking_again(made: Jitted, static_argnames: Any) -> Callable[[tuple, dict], Jitted | None]:
+    """Code that said nothing when it was decorated may call functions that were defined later, or what it is given."""
+    def look(args: tuple, kwargs: dict) -> Jitted | None:
         if made.found is None:
-            if made._entries or not is_jax_function(made.function):
+            if made._entries or not (is_jax_function(made.function) or brings_jax(args, kwargs)):
                 made._late = None
                 return None
             made.found = _jit_of_jax(made.function, made.options, static_argnames, (), {})

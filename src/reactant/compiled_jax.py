@@ -64,9 +64,8 @@ class JaxCompiled(Compiled):
                           if jax_way.is_key(out.dtype)}
         positional = len(imported.in_tree.children()[0].children()) \
             + sum(isinstance(place, int) for place, *_ in lowered.static)
-        # Which leaves may be overwritten can be said to `jax.jit` only by argument. A call of Python that fails looks
-        # like arguments that the direct way is not for, and would be made again.
-        self.direct = None if lowered.options.donate or imported.callbacks else executable.direct(
+        # Which leaves may be overwritten can be said to `jax.jit` only by argument.
+        self.direct = None if lowered.options.donate else executable.direct(
             self._leaves, self._built, lowered.settings.signature, **lowered.settings.given(positional))
 
     def _leaves(self, args: tuple, kwargs: dict) -> list[Any] | None:

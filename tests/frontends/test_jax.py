@@ -545,6 +545,14 @@ def test_what_uses_a_library_over_jax_is_a_jax_function(tmp_path, monkeypatch):
         assert not jax_recognition.is_jax_function(using(over_numpy))
 
 
+def test_objects_of_jax_are_given_to_jax_functions():
+    matrix = sparse.BCOO.fromdense(jnp.eye(3) * 2)
+    times = reactant.jit(lambda m, v: m @ v)
+    assert_same(times(matrix, jnp.ones(3)), 2 * jnp.ones(3))
+    assert_same(times(matrix, v=jnp.ones(3)), 2 * jnp.ones(3))
+    assert isinstance(reactant.jit(lambda m, v: m @ v)(np.eye(3), np.ones(3)), np.ndarray)
+
+
 def third(x):
     return helper(x) + 1
 

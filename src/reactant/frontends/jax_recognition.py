@@ -2,8 +2,8 @@
 
 A function computes with JAX when it, or code nested in it, loads `jax.numpy`, `jax.lax` or another part of jax that
 computes, or one of their functions. One that loads neither JAX nor NumPy is what the functions it calls are, and where
-they do not say either, JAX's if it is of, or uses, a library written over JAX. The arguments do not decide: NumPy
-functions take `jax.Array`s too.
+they do not say either, JAX's if it is of, or uses, or is given an object of, a library written over JAX. Arrays do not
+decide: NumPy functions take `jax.Array`s too.
 """
 from __future__ import annotations
 
@@ -66,6 +66,13 @@ def kind_of(function: Any) -> str:
                 looked_at.add(inner)
                 waiting.append(inner)
     return JAX if any(_is_jax_library(each) for each in {_package(function), *_packages_used(first)}) else UNKNOWN
+
+
+def brings_jax(args: tuple, kwargs: dict) -> bool:
+    """Whether an argument is an object of JAX's or of a library over JAX that is no array (a `BCOO`, a model)."""
+    return any(not isinstance(x, (jax.Array, np.generic)) and any(
+        _is_jax_module(kind.__module__) or _is_jax_library(_package(kind)) for kind in type(x).__mro__[:-1])
+        for x in (*args, *kwargs.values()))
 
 
 def computes_with_jax(function: FunctionType) -> bool:

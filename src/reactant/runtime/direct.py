@@ -49,6 +49,7 @@ class Direct:
                  built: Callable[[list[Any]], Any], signature: inspect.Signature | None,
                  settings: Mapping[str, Any]) -> None:
         self._context: Any = None
+        self._calls_python = bool(body.callbacks)
 
         def whole(*args: Any, **kwargs: Any) -> Any:
             if jax.config.jax_disable_jit:
@@ -74,6 +75,8 @@ class Direct:
         begun = time.perf_counter()
         self.compiled = self._jitted.lower(*args, **kwargs).compile()
         self.run = heap.keeping(self._jitted, temporaries(self.compiled))
+        if self._calls_python:
+            self.run = _failing_apart(self.run)
         self.reads_numpy = any(isinstance(x, np.ndarray) for x in jax.tree_util.tree_leaves((args, kwargs)))
         self.seconds = time.perf_counter() - begun
         return self.compiled
@@ -83,6 +86,18 @@ class Direct:
         if self.reads_numpy or np.ndarray in map(type, args):
             jax.block_until_ready(result)
         return result
+
+
+def _failing_apart(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`run`, where what fails in a call of Python does not look like a call for another program."""
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return run(*args, **kwargs)
+        except ValueError as error:
+            if "callback" not in str(error).lower():
+                raise
+            raise jax.errors.JaxRuntimeError(str(error)) from error
+    return call
 
 
 class Shortcut:
