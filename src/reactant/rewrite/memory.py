@@ -75,6 +75,8 @@ class Memory:
         self.altered: dict[int, int] = {}
         """When an op was given other operands, or something in its regions was altered, by the addresses of its
         results. Of ops inside one another the outermost stands for all."""
+        self.inner: dict[int, tuple[ir.Operation, int]] = {}
+        """Outermost ops in whose regions something was altered, and when: `altered` learns of it when it is asked."""
         self.handed: dict[int, int] = {}
         """When something else was handed into or out of the regions of an op, or of one inside it: what the arguments
         of blocks are. By the addresses of outermost ops."""
@@ -101,7 +103,7 @@ class Memory:
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked, self.tried,
-                     self.looked, self.altered, self.handed, self.reread, self.unseen, self.nested):
+                     self.looked, self.altered, self.inner, self.handed, self.reread, self.unseen, self.nested):
             each.clear()
         self.listed = None
         self.complete = False
@@ -131,11 +133,11 @@ class Memory:
     def stirred(self, op: ir.Operation, handed: bool = False) -> None:
         """An op in some region was altered, or is about to go; `handed`: and hands values into or out of regions."""
         around = outermost(op)
-        if around is not None:
-            for result in around.results:
-                self.altered[hash(result)] = self.clock
-            if handed and len(around.results):
-                self.handed[identity(around)] = self.clock
+        if around is not None and len(results := around.results):
+            address = hash(results[0])
+            self.inner[address] = around, self.clock
+            if handed:
+                self.handed[address] = self.clock
 
     def rebuilt(self, op: ir.Operation) -> None:
         """Forget all about an op that is new, or another one than it was."""
@@ -151,10 +153,15 @@ class Memory:
         self.asking.discard(address)
         self.asked.discard(address)
         self.unseen.pop(address, None)
+        self.inner.pop(address, None)
 
     def left(self, root: ir.Operation, table: dict[str, Root]) -> dict[int, ir.Operation]:
         """Where rules may fire now, all of the table having been tried everywhere: on what is not known, and where
         something they have looked at was altered since; in a loop or a branch, anything around them too."""
+        for address, (op, clock) in self.inner.items():
+            if self.altered.get(address, 0) < clock:
+                self.altered.update((hash(result), clock) for result in op.results)
+        self.inner.clear()
         begun, tried = self.tried[id(table)]
         found = {address: known[6] for address, known in self.seen.items()
                  if known[0].name in table and self._may_fire(address, known, table[known[0].name],

@@ -112,6 +112,8 @@ _BETWEEN = _LOOP.replace("BODY", f"%d = {_DOT.format('%h')}\n%s = stablehlo.add 
 @rewrite("stablehlo.while", changes="rounding", example=_IN, counter=(_BETWEEN, _OUT, _ROWS))
 def while_lifts_products(site: Site):
     """products with a fixed matrix that need nothing of the turns before: one product before the loop"""
+    if not any(_by_matrix(op, site.op, LIFTED_MATRIX) for op in site.body(BODY)):
+        return None
     plan = plan_of(site)
     if plan is None:
         return None
@@ -142,6 +144,8 @@ def while_lifts_products(site: Site):
 def while_defers_products(site: Site):
     """products with a fixed matrix of which only rows of an array are made: what they need is kept, and one product
     after the loop makes all rows"""
+    if not any(_by_matrix(op, site.op, DEFERRED_MATRIX) for op in site.body(BODY)):
+        return None
     plan = plan_of(site)
     for index, role in () if plan is None else plan.roles.items():
         if isinstance(role, Written) and index in plan.staying and len(role.writes) == 1 and site.used(index):

@@ -5,7 +5,9 @@ here looks at one while op, and rebuilds it with fewer carried values or moves o
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -150,16 +152,39 @@ def while_carries_invariant_value(site: Site):
 def while_carries_value_twice(site: Site):
     """two carried values that start alike and go on alike are one"""
     inits, arguments, returned = site.operands, site.arguments(BODY), site.returned(BODY)
-    for j in range(1, len(inits)):
-        for i in range(j):
-            if inits[i] == inits[j] and _alike(returned[i], returned[j], {arguments[j]: arguments[i]}, 6):
+    starts = Counter(inits)
+    kinds: dict[tuple[int, int], Any] = dict.fromkeys(((hash(argument), depth) for argument in arguments
+                                                       for depth in range(_DEPTH + 1)), "an argument")
+    same_start: dict[Any, list[int]] = {}
+    for j, init in enumerate(inits):
+        if starts[init] == 1:
+            continue
+        earlier = same_start.setdefault((init, _kind(returned[j], _DEPTH, kinds)), [])
+        for i in earlier:
+            if _alike(returned[i], returned[j], {arguments[j]: arguments[i]}, _DEPTH):
                 conditions = site.arguments(CONDITION)
                 site.substitute(conditions[j], conditions[i])
                 site.substitute(arguments[j], arguments[i])
                 results = without_carried(site, {j: None})
                 results[j] = results[i]
                 return results
+        earlier.append(j)
     return None
+
+
+_DEPTH = 6
+"""How many ops deep `_alike` looks."""
+
+
+def _kind(value: ir.Value, depth: int, kinds: dict[tuple[int, int], Any]) -> Any:
+    """What two values that are `_alike` have in common, whichever arguments stand for one another: what cannot be alike
+    is not compared pair by pair. `kinds` knows the arguments, and learns."""
+    key = hash(value), depth
+    if key not in kinds:
+        op = operation(value) if depth else None
+        kinds[key] = key[0] if op is None else hash(
+            (op.name, *(_kind(operand, depth - 1, kinds) for operand in op.operands)))
+    return kinds[key]
 
 
 def _alike(left: ir.Value, right: ir.Value, same: dict[ir.Value, ir.Value], depth: int) -> bool:
