@@ -70,8 +70,8 @@ class Keep:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the module, for programs that have an op of one of these names."""
-    function: Callable[[ir.Module], None]
+    """A function of the module, for programs that have an op of one of these names; it says whether it changed any."""
+    function: Callable[[ir.Module], bool]
     names: tuple[str, ...]
 
 
@@ -220,8 +220,7 @@ def _run_pass(state: _State, each: Any) -> None:
     elif isinstance(each, Fixpoint):
         _run_fixpoint(state, each)
     elif isinstance(each, Function):
-        if not state.lacks(each.names):
-            each.function(module)
+        if not state.lacks(each.names) and each.function(module):
             state.changed()
     elif isinstance(each, Differentiate):
         if not state.lacks(("stablehlo.custom_call", "func.call")):
@@ -237,6 +236,8 @@ def _run_pass(state: _State, each: Any) -> None:
 
 
 def _differentiate(state: _State, each: Differentiate) -> None:
+    if not requests.present(state.module, (*requests.REQUESTS, *requests.MARKS)):
+        return
     state.changed()
     if requests.present(state.module):
         modules.inline_calls(state.module)

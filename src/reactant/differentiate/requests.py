@@ -199,7 +199,7 @@ Expansion = tuple[str, str, int, int]
 def present(module: ir.Module, targets: Iterable[str] = REQUESTS) -> bool:
     """Whether a module has custom calls of these targets."""
     wanted = set(targets)
-    return any(target_of(op) in wanted for op in modules.walk(module) if op.name == "stablehlo.custom_call")
+    return any(target_of(op) in wanted for op in modules.ops_called("stablehlo.custom_call", module))
 
 
 def expand_innermost(module: ir.Module, expansions: list[Expansion] | None = None) -> bool:

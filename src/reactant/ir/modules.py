@@ -151,8 +151,9 @@ def run_passes(module: ir.Module | ir.Operation, pipeline: str) -> None:
         raise InvalidModule(f"pass '{pipeline}' failed: {error}") from error
 
 
-def inline_calls(module: ir.Module) -> None:
-    """Replace every call by the body of its callee and drop the private functions nothing calls any more.
+def inline_calls(module: ir.Module) -> bool:
+    """Replace every call by the body of its callee and drop the private functions nothing calls any more; gives whether
+    there were calls.
 
     MLIR's own inliner leaves StableHLO alone in this build (the dialect's inliner interface is not registered).
     Raises `InvalidModule` for recursive functions.
@@ -164,6 +165,7 @@ def inline_calls(module: ir.Module) -> None:
         called |= _inline_into(name, by_name, finished, ())
     if called:
         run_passes(module, "symbol-dce")
+    return called
 
 
 def _inline_into(name: str, by_name: dict[str, ir.Operation], finished: set[str], path: tuple[str, ...]) -> bool:

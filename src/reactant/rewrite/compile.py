@@ -68,6 +68,7 @@ class Root:
         self.exact = [any(i < len(each) and isinstance(_inner(each[i]), (Literal, Splat)) for each in patterns)
                       for i in range(self.width)]
         self.numbers = any(self.exact)
+        self.regions: bool = dialect_ops()[name]._ODS_REGIONS != (0, True)  # type: ignore[attr-defined]
         self.whole = len(patterns) < len(candidates)
         """Whether there are rules that see a whole op."""
         self.rows: dict[tuple, tuple[Row, ...]] = {}

@@ -22,7 +22,7 @@ from reactant.rewrite.compile import CONSTANT, Root, compile_rules, content_kind
 from reactant.rewrite.memory import Memory, RewriteError, Seen, combines, identity
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
-from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside
+from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside, kinds_in
 
 
 class NotConverged(RewriteError):
@@ -203,13 +203,14 @@ class _Run:
         again = []
         ASKED[0] = whole = False
         creation.altered()      # nothing is known of what it has been asked for, see `looked`
+        looked, memory = self.looked, self.memory
         READ.clear()
-        self.looked.clear()
-        memory = self.memory
+        looked.clear()
         for row in rows:
             matcher = row[1]
             if matcher is None:
-                if self.general(op, row[0], created):
+                rule = row[0]
+                if not (rule.holds and rule.holds.isdisjoint(kinds_in(op))) and self.general(op, rule, created):
                     return True
                 whole = True
             else:
@@ -230,12 +231,13 @@ class _Run:
             READ.extend(place for place in places if type(known_owners.get(place)) is not CONSTANT)
             READ.extend(map(hash, op.results))
             memory.asked.update(places)
-            READ[:], self.looked[:] = set(READ), set(self.looked)
+            READ[:], looked[:] = set(READ), set(looked)
         if ASKED[0]:
             memory.asking.add(address)
+        if READ:
+            memory.asked.update(READ)
         before = memory.looked.get(address) if address in self.unchanged else None      # of rules that have settled
-        memory.asked.update(READ)
-        memory.looked[address] = (*self.looked, *before[0]) if before else tuple(self.looked), \
+        memory.looked[address] = (*looked, *before[0]) if before else tuple(looked), \
             (*READ, *before[1]) if before else tuple(READ)
         self.tried[address] = memory.clock
         if len(again) < len(rows):
@@ -249,12 +251,12 @@ class _Run:
             values, places = before[2], before[5]
         else:
             values = list(op.operands)
-            places = used(op, values)
+            places = used(op, values) if entry.regions else tuple(map(hash, values))
         width = entry.width
         key: tuple = ()
         owners: list[Any] = []
         if width:
-            first = places[:width] if width <= len(values) else places[:len(values)]
+            first = places[:min(width, len(values))]
             owners = list(map(memory.owners.get, first))
             key = tuple(map(type, owners))
             if NOTHING in key or (entry.numbers and CONSTANT in key):
@@ -340,6 +342,7 @@ class _Run:
             self.memory.listed = None
             inner = list(inside(op))
             self.memory.nested.update(identity(each) for each in (*created, *inner) if len(each.results))
+            self.memory.deep = True
             for each in (op, *created, *inner):
                 self.memory.rebuilt(each)
                 self.memory.changed(each)
@@ -370,7 +373,12 @@ class _Run:
                 raise self.blame(rule, op, f"gave a {value.type} in place of a {old.type}.")
             if old == value:
                 raise self.blame(rule, op, "gave the value itself as its replacement.")
-        touched = [use.owner.operation for old in results for use in old.uses]
+        touched: list[ir.Operation] = []
+        for old in results:
+            for use in old.uses:
+                user = use.owner.operation
+                if not touched or user != touched[-1]:      # a loop may be given one value many times
+                    touched.append(user)
         if len(op.regions) and modules.LOOP_POLICY in op.attributes:    # what the user says of a loop, holds
             for each in created:
                 if each.name == op.name and each.block == op.block:
@@ -396,10 +404,12 @@ class _Run:
             key = memory.changed(each)
             if key is not None:
                 self.queue(key, each)
-            for child in inside(each) if len(each.regions) else ():     # a copy's, which nobody has told of
-                key = memory.changed(child)
-                if key is not None:
-                    memory.nested.add(key)
+            if len(each.regions):
+                memory.deep |= not combines(each)
+                for child in inside(each):      # a copy's, which nobody has told of
+                    key = memory.changed(child)
+                    if key is not None:
+                        memory.nested.add(key)
         created.clear()
         self.erase(op)
 

@@ -70,6 +70,9 @@ class Memory:
         self.tried: dict[int, tuple[int, dict[int, int]]] = {}
         """For every table of rules (by its `id`): when it was begun with, and when all that can match an op were tried
         since, and none fired."""
+        self.asked_last: dict[int, int] = {}
+        """For every table: when `left` was asked last; what was tried before, and has nothing new, counts as tried
+        then."""
         self.looked: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
         """The values whose owners, and those whose readers, these rules asked about."""
         self.altered: dict[int, int] = {}
@@ -90,6 +93,8 @@ class Memory:
         """Those that are, or were, in a region of another."""
         self.names: set[str] = set()
         """Of all ops, when they were listed last."""
+        self.deep = True
+        """Whether there may be ops in regions of others that can be rewritten or merged (see `combines`)."""
         self.size = 0
         """How many ops there were then, functions and terminators left out."""
 
@@ -103,10 +108,12 @@ class Memory:
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked, self.tried,
-                     self.looked, self.altered, self.inner, self.handed, self.reread, self.unseen, self.nested):
+                     self.asked_last, self.looked, self.altered, self.inner, self.handed, self.reread, self.unseen,
+                     self.nested):
             each.clear()
         self.listed = None
         self.complete = False
+        self.deep = True
 
     def changed(self, op: ir.Operation) -> int | None:
         """An op is new, has other operands, or does something else with them; gives its address."""
@@ -163,31 +170,45 @@ class Memory:
                 self.altered.update((hash(result), clock) for result in op.results)
         self.inner.clear()
         begun, tried = self.tried[id(table)]
-        found = {address: known[6] for address, known in self.seen.items()
-                 if known[0].name in table and self._may_fire(address, known, table[known[0].name],
-                                                              tried.get(address, begun))}
+        before, self.asked_last[id(table)] = self.asked_last.get(id(table), begun), self.clock
+        altered = {address for address, clock in self.altered.items() if clock > before}
+        reread = {address for address, clock in self.reread.items() if clock > before}
+        found = {}
+        for address, known in self.seen.items():
+            entry = table.get(known[0].name)
+            if entry is None:
+                continue
+            if self._may_fire(address, known, entry, tried.get(address, begun), altered, reread):
+                found[address] = known[6]
+            else:
+                tried[address] = self.clock
         new = {address for address, op in self.unseen.items() if op.name in table}
         if not new:
             return found
         return {address: op for address, op in self.list(root).items() if address in found or address in new}
 
-    def _may_fire(self, address: int, known: Seen, entry: Root, at: int) -> bool:
-        """Whether there is something new for the rules of an op that were tried at some time."""
+    def _may_fire(self, address: int, known: Seen, entry: Root, at: int, altered: set[int], reread: set[int]) -> bool:
+        """Whether there is something new for the rules of an op that were tried at some time. `altered`, `reread`: the
+        values of which that was noted since this was asked last."""
         if at == self.clock or known[0] is entry and not known[1]:
             return False
         if entry.whole and known[0] is not entry:
             return True
-        altered, reread = self.altered, self.reread
         owners, readers = self.looked.get(address, NEITHER)
-        if any(altered.get(value, 0) > at for value in (address, *known[5], *owners)) \
-                or any(reread.get(value, 0) > at for value in readers):
+        times = self.altered
+        if address in altered and times[address] > at:
+            return True
+        for values in (known[5], owners):
+            if not altered.isdisjoint(values) and any(times.get(value, 0) > at for value in values):
+                return True
+        if not reread.isdisjoint(readers) and any(self.reread.get(value, 0) > at for value in readers):
             return True
         if address not in self.nested:
             return False
         around = outermost(known[6])
         if around is None or not len(around.results):
             return around is not None
-        times = altered if entry.whole and any(row[1] is None for row in known[1]) else self.handed
+        times = self.altered if entry.whole and any(row[1] is None for row in known[1]) else self.handed
         return times.get(identity(around), 0) > at
 
     def list(self, root: ir.Operation, others: dict[int, ir.Operation | None] | None = None
@@ -195,7 +216,7 @@ class Memory:
         """The ops in `root` that have results, by their addresses, in program order. `others` learns the addresses of
         all other values: further results, with their ops, and arguments of blocks."""
         if self.listed is None or others is not None:
-            self.listed, self.size = {}, 0
+            self.listed, self.size, self.deep = {}, 0, False
             self.names.clear()
             self._look(root, self.listed, others)
             self.size += len(self.listed)
@@ -233,4 +254,5 @@ class Memory:
                         if combines(inner):
                             self.size += len(inner.regions)
                         else:
+                            self.deep |= inner.name != "func.func"
                             self._look(inner, found, others, nested or count > 0)

@@ -254,6 +254,7 @@ class Rule:
     by_types: bool = False
     of: str = ""
     made_by: tuple[str, ...] = ()
+    holds: frozenset[str] = frozenset()
 
     @property
     def qualified(self) -> str:
@@ -272,7 +273,8 @@ def _check(rule: Rule, *, assumes: str | None, changes: str | None, dtypes: str 
 
 def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
             example: Any = None, counter: Any = None, by_types: bool = False, of: str = "",
-            made_by: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+            made_by: tuple[str, ...] = (), holds: tuple[str, ...] = ()
+            ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a rule whose right side is computed.
 
     The function's parameters are the names the pattern binds (or `SPECIAL` ones); it returns the replacement (a value,
@@ -286,6 +288,7 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
     dtypes:  only where the root's first operand is "integer", "float", "real", "bool", "discrete", "complex", ...
     of: where `pattern` is an op's name, the op that must make its first operand: others are not looked at.
     made_by: ops (full names) of which one must make one of the root's first three operands: others are not looked at.
+    holds: where `pattern` is an op's name, ops (full names) of which there must be one in its regions, at any depth.
     example, counter: MLIR text or a callable that builds an instance that must fire / must not, given a function
         `a(*shape, dtype=None)` that adds an argument; a tuple holds several. Equations find their own examples.
     """
@@ -303,14 +306,14 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
             for name in names:
                 if name not in parameters and names.count(name) == 1 and not name.startswith("_"):
                     raise TypeError(f"rule '{body.__name__}' does not take '{name}', which its pattern binds.")
-        for name in made_by if isinstance(pattern, Op) else (pattern, of, *made_by):
+        for name in made_by if isinstance(pattern, Op) else (pattern, of, *made_by, *holds):
             if name and name not in dialect_ops():
                 raise TypeError(f"rule '{body.__name__}': no op is called '{name}'.")
         roots = pattern.names if isinstance(pattern, Op) else (pattern,)
         rule = Rule(body.__name__, family, roots, doc.splitlines()[0],
                     pattern if isinstance(pattern, Op) else None, parameters, body, assumes, changes, dtypes, example,
                     counter, body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""), by_types, of,
-                    made_by)
+                    made_by, frozenset(holds))
         _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
         registry.add(rule)
         return body

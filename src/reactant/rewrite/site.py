@@ -64,6 +64,12 @@ def inside(op: ir.Operation) -> Iterator[ir.Operation]:
                     yield from inside(child.operation)
 
 
+def kinds_in(op: ir.Operation) -> frozenset[str]:
+    """The names of the ops in the regions of `op`."""
+    found: frozenset[str] = creation.found("kinds", op, lambda op: frozenset(modules.names(op)))
+    return found
+
+
 def operations_in(op: ir.Operation) -> int:
     """How many ops the regions of `op` have."""
     found: int = creation.found("operations", op, lambda op: sum(1 for _ in inside(op)))

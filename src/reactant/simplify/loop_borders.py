@@ -83,7 +83,7 @@ _BORDER = counted([("%a", "%start", "%b", V)],
                   f"-> {V}")
 
 
-@rewrite("stablehlo.while", example=_BORDER,
+@rewrite("stablehlo.while", holds=("stablehlo.dynamic_update_slice",), example=_BORDER,
          counter=(_BORDER.replace("%a = %start", "%a = %x"),
                   _BORDER.replace("%u = stablehlo.dynamic_update_slice %a, %s, %one", "%u = "
                                   "stablehlo.dynamic_update_slice %a, %s, %i")))
@@ -119,7 +119,8 @@ _FIRST = counted([("%a", "%x", "%b", V)],
                  "%r#1", trips=9)
 
 
-@rewrite("stablehlo.while", example=_FIRST, counter=_FIRST.replace("EQ, %i, %zero", "EQ, %i, %n"))
+@rewrite("stablehlo.while", holds=("stablehlo.if",), example=_FIRST,
+         counter=_FIRST.replace("EQ, %i, %zero", "EQ, %i, %n"))
 def first_turn_is_peeled(site: Site):
     """for i in range(n): if i == 0: f else g = f; for i in range(1, n): g"""
     if operations_in(site.op) > PEELED_OPERATIONS:

@@ -31,15 +31,17 @@ FEW_READERS, MANY_READERS = 16, 256
 
 def _twin(op: ir.Operation) -> ir.Operation | None:
     """An earlier op in the same block with the same operands and equal regions."""
-    anchors = [v for v in op.operands if ops.constant_value(v) is None]
-    if not anchors or min(map(_readers, anchors)) > FEW_READERS:      # then what it captures may say more
-        anchors += [v for v in captures(op) if ops.constant_value(v) is None]
+    anchors = [v for v in op.operands if creation.made(v, "stablehlo.constant") is None]
+    counts = list(map(_readers, anchors))
+    if not anchors or min(counts) > FEW_READERS:      # then what it captures may say more
+        anchors += [v for v in captures(op) if creation.made(v, "stablehlo.constant") is None]
+        counts = list(map(_readers, anchors))
     if not anchors:
         return None
-    fewest = min(anchors, key=_readers)
+    fewest = anchors[counts.index(min(counts))]
     for reader in islice(readers(fewest), MANY_READERS):
         other = _in_block(reader.op, op.block)
-        if other is None or other == op or other.name != op.name:
+        if other is None or other.name != op.name or other == op:
             continue
         creation.owner(other.results[0])    # its regions are looked at too
         if not other.is_before_in_block(op) \
@@ -279,7 +281,7 @@ _VARYING_IF = _INVARIANT_IF.replace('"stablehlo.if"(%flag)', '"stablehlo.if"(%ow
     "    %next = stablehlo.add")
 
 
-@rewrite("stablehlo.while", example=_INVARIANT_IF, counter=_VARYING_IF)
+@rewrite("stablehlo.while", holds=("stablehlo.if",), example=_INVARIANT_IF, counter=_VARYING_IF)
 def loop_is_unswitched(site: Site):
     """while c: if p then f else g = if p then while c: f else while c: g, for p that does not change"""
     branch = next((op for op in site.body(BODY) if op.name == "stablehlo.if" and len(op.results)

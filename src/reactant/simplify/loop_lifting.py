@@ -109,7 +109,7 @@ _BETWEEN = _LOOP.replace("BODY", f"%d = {_DOT.format('%h')}\n%s = stablehlo.add 
                          f"%new = stablehlo.tanh %s : {H}\n%out = stablehlo.add %new, %v : {H}")
 
 
-@rewrite("stablehlo.while", changes="rounding", example=_IN, counter=(_BETWEEN, _OUT, _ROWS))
+@rewrite("stablehlo.while", holds=PRODUCTS, changes="rounding", example=_IN, counter=(_BETWEEN, _OUT, _ROWS))
 def while_lifts_products(site: Site):
     """products with a fixed matrix that need nothing of the turns before: one product before the loop"""
     if not any(_by_matrix(op, site.op, LIFTED_MATRIX) for op in site.body(BODY)):
@@ -140,7 +140,7 @@ def while_lifts_products(site: Site):
 
 # ---- after the loop ------------------------------------------------------------------------------------------------
 
-@rewrite("stablehlo.while", changes="rounding", example=_OUT, counter=(_BETWEEN, _IN))
+@rewrite("stablehlo.while", holds=PRODUCTS, changes="rounding", example=_OUT, counter=(_BETWEEN, _IN))
 def while_defers_products(site: Site):
     """products with a fixed matrix of which only rows of an array are made: what they need is kept, and one product
     after the loop makes all rows"""

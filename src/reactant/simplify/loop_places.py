@@ -70,7 +70,7 @@ _ROW = ("%s = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<3xf32>, tens
         "%b = stablehlo.dynamic_update_slice %a, %t, {} : (tensor<3xf32>, tensor<1xf32>, tensor<i32>) -> tensor<3xf32>")
 
 
-@rewrite("stablehlo.while",
+@rewrite("stablehlo.while", holds=(UPDATE,),
          example=tuple(counted([("%a", "%y", "%b", "tensor<3xf32>")], _ROW.format("%one"), "%r#1", trips=n)
                        for n in (0, 3)),
          counter=counted([("%a", "%y", "%b", "tensor<3xf32>")], _ROW.format("%i"), "%r#1"))
@@ -123,7 +123,7 @@ def _taken(read: str, write: str, out: str = "%r#2", result: str = "tensor<1xf32
     return counted(_TAKEN, _CLEARED.format(read=read, write=write), out, result, trips, _START)
 
 
-@rewrite("stablehlo.while", example=tuple(_taken("%i", "%i", trips=n) for n in (0, 2, 3)),
+@rewrite("stablehlo.while", holds=(UPDATE,), example=tuple(_taken("%i", "%i", trips=n) for n in (0, 2, 3)),
          counter=(_taken("%zero", "%i"), _taken("%i", "%one"), _taken("%i", "%i", "%r#1", "tensor<3xf32>")))
 def while_overwrites_what_it_has_read(site: Site):
     """places of a carried array that no later turn reads and nobody after the loop need not be written"""

@@ -51,7 +51,7 @@ _RUN_TIME = _loop(_K + _TRAILING).replace("stablehlo.return %p", """%q = stableh
     stablehlo.return %o""")   # down to no turn
 
 
-@rewrite("stablehlo.while",
+@rewrite("stablehlo.while", holds=(UPDATE,),
          example=(_loop(_K + _TRAILING), _loop(_K + _TWICE), _RUN_TIME,
                   _loop(_K + _TRAILING + f"\n%g = stablehlo.add %f, %f : {A}",
                         (("%a", "%x", "%b", A), ("%f", "%y", "%g", A)))),

@@ -11,10 +11,10 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.ir import creation, ops
+from reactant.ir import creation, modules, ops
 from reactant.ir.induction import counters, trips
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import CHANGED, Site, captures, defined_in, inside, pure, rewrite, users
+from reactant.rewrite import CHANGED, Site, captures, defined_in, pure, rewrite, users
 from reactant.rewrite.site import operation, operations_in
 from reactant.simplify.target_costs import costs
 
@@ -201,7 +201,7 @@ def _alike(left: ir.Value, right: ir.Value, same: dict[ir.Value, ir.Value], dept
     return all(_alike(x, y, same, depth - 1) for x, y in zip(a.operands, b.operands, strict=True))
 
 
-@rewrite("stablehlo.while",
+@rewrite("stablehlo.while", holds=("stablehlo.dynamic_update_slice",),
          example=counted([("%a", "%x", "%b", V), ("%g", "%f", "%h", V)],
                          "%u = stablehlo.slice %a [0:2] : (tensor<3xf32>) -> tensor<2xf32>\n"
                          "%h = stablehlo.dynamic_update_slice %g, %u, %one : (tensor<3xf32>, tensor<2xf32>, "
@@ -357,21 +357,21 @@ FROM_MEMORY = {"stablehlo." + n for n in ("dot_general", "convolution", "custom_
 """Ops that read whole arrays from memory: what they take is best made once, before the loop."""
 
 
-def sink_generators(module: ir.Module) -> None:
+def sink_generators(module: ir.Module) -> bool:
     """Put masks, index arrays and broadcast numbers that loops take from outside back into them, where they fuse.
 
     Common-subexpression elimination merges them with equal ones from before the loop; inside, each would be read back
-    from memory in every turn.
+    from memory in every turn. Gives whether any were.
     """
     with ir.Location.unknown():
-        for op in [each for each in inside(module.operation) if each.name == "stablehlo.while"]:
-            for region in op.regions:
-                _sink_into(op, region)
+        return any([_sink_into(op, region) for op in list(modules.ops_called("stablehlo.while", module))
+                    for region in op.regions])
 
 
-def _sink_into(loop: ir.Operation, region: ir.Region) -> None:
+def _sink_into(loop: ir.Operation, region: ir.Region) -> bool:
     wanted = [v for v in captures(loop) if (made := operation(v)) is not None and size(shape_of(v)) > 1
               and made.name != "stablehlo.constant" and is_generated(made)]
+    sunk = False
     for value in wanted:
         uses = [use for use in value.uses if use.owner.operation.name not in FROM_MEMORY
                 and _lies_in(use.owner.operation, region)]
@@ -382,6 +382,8 @@ def _sink_into(loop: ir.Operation, region: ir.Region) -> None:
             copy = _copied(value, copies)
         for use in uses:
             use.owner.operation.operands[use.operand_number] = copy
+        sunk = True
+    return sunk
 
 
 def _copied(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> ir.Value:

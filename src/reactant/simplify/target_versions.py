@@ -8,26 +8,33 @@ update. Small slices stay: they are best read before the first update (`target_u
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.ir.types import shape_of, size
-from reactant.rewrite import inside
 from reactant.simplify.parts import Window, disjoint, update_window
 from reactant.simplify.target_costs import costs
 
 UPDATE, SLICE = "stablehlo.dynamic_update_slice", "stablehlo.slice"
 
 
-def read_newest_version(module: ir.Module) -> None:
-    """slice(x) = slice(dynamic_update_slice(x, u)) where the windows are disjoint: reads follow the updates."""
-    blocks = {op.block for op in inside(module.operation) if op.name == UPDATE}
+def read_newest_version(module: ir.Module) -> bool:
+    """slice(x) = slice(dynamic_update_slice(x, u)) where the windows are disjoint: reads follow the updates. Gives
+    whether any did."""
+    updates: dict[ir.Block, list[ir.Operation]] = {}
+    for op in modules.ops_called(UPDATE, module):
+        updates.setdefault(op.block, []).append(op)
     with ir.Location.unknown():
-        for block in blocks:
-            _Reads(block).follow()
+        return any([_Reads(block).follow(found) for block, found in updates.items() if any(map(_may_move, found))])
+
+
+def _may_move(update: ir.Operation) -> bool:
+    """Whether there are big slices of what an update changes."""
+    return any(use.owner.operation.name == SLICE and not _is_small(use.owner.operation)
+               for use in update.operands[0].uses)
 
 
 class _Reads:
@@ -39,12 +46,16 @@ class _Reads:
         self.place: dict[ir.Value, float] = {r: float(i) for i, op in enumerate(block.operations)
                                              for r in op.operation.results}
 
-    def follow(self) -> None:
-        for update in [op.operation for op in self.block.operations if op.operation.name == UPDATE]:
+    def follow(self, updates: Sequence[ir.Operation]) -> bool:
+        """Look at the updates of the block, in program order; gives whether a read was moved."""
+        moved = False
+        for update in updates:
             window = update_window(update.results[0])
             if window is not None:
                 for read in list(self.untouched(update, window)):
                     self.move(read, update)
+                    moved = True
+        return moved
 
     def untouched(self, update: ir.Operation, window: Window) -> Iterator[ir.Operation]:
         """Slices of the array before the update, outside the window, that are only needed after it."""
