@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
@@ -59,6 +59,9 @@ LEAST_BUDGET, REWRITES_AN_OP = 10_000, 10
 """How many rewrites are too many. Big programs need less than one an op."""
 
 NOTHING = type(None)
+
+WAITING = frozenset(("stablehlo.while", "stablehlo.if", "stablehlo.case"))
+"""Ops that are looked at when nothing else is left: their rules are dear, and ask what has become of the ops inside."""
 
 READERS = 8
 """When a value loses a reader, the others are looked at again if there are no more than so many."""
@@ -140,6 +143,7 @@ class _Run:
             self.budget = max(LEAST_BUDGET, REWRITES_AN_OP * len(self.stack))
         stack, queued, unchanged, table = self.stack, self.queued, self.unchanged, self.table
         created = self.created
+        waiting: deque[int] = deque()
         visited = 0
         whole = first is None
         self.precise = whole or self.memory.complete
@@ -149,10 +153,15 @@ class _Run:
         read = READ.copy()
         seen, look = self.memory.seen, self.look
         try:
-            while stack:
-                key = stack.pop()
+            while stack or waiting:
+                held = not stack
+                key = waiting.popleft() if held else stack.pop()
                 op = queued.pop(key, None)
                 if op is None:
+                    continue
+                if not held and op.name in WAITING:
+                    waiting.append(key)
+                    queued[key] = op
                     continue
                 visited += 1
                 if first is not None and key in unchanged:
@@ -183,7 +192,7 @@ class _Run:
             self.report.visited += visited
         if self.verify:
             self.memory.check(root)
-        if whole and not stack:
+        if whole and not stack and not waiting:
             self.memory.complete = True
         return self.rewrites
 
