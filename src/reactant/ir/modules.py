@@ -179,14 +179,16 @@ def _inline_into(name: str, by_name: dict[str, ir.Operation], finished: set[str]
         if callee not in by_name:
             raise InvalidModule(f"function '{name}' calls '{callee}', which does not exist.")
         _inline_into(callee, by_name, finished, (*path, name))
-        block = by_name[callee].regions[0].blocks[0]
-        mapping = dict(zip(block.arguments, call.operands, strict=True))
-        with ir.InsertionPoint(call):
-            *body, terminator = (child.operation for child in block)
-            for child in body:
-                clone_with(child, mapping)
-        for result, value in zip(call.results, terminator.operands, strict=True):
-            result.replace_all_uses_with(mapping.get(value, value))
+        block = by_name[callee].clone(ip=False).regions[0].blocks[0]        # in one go, several times faster than op by op
+        for argument, value in zip(block.arguments, call.operands, strict=True):
+            argument.replace_all_uses_with(value)
+        *body, terminator = (child.operation for child in block)
+        returned = list(terminator.operands)
+        terminator.erase()
+        for child in body:
+            child.move_before(call)
+        for result, value in zip(call.results, returned, strict=True):
+            result.replace_all_uses_with(value)
         call.erase()
     finished.add(name)
     return bool(calls)
