@@ -179,7 +179,7 @@ def _inline_into(name: str, by_name: dict[str, ir.Operation], finished: set[str]
         if callee not in by_name:
             raise InvalidModule(f"function '{name}' calls '{callee}', which does not exist.")
         _inline_into(callee, by_name, finished, (*path, name))
-        block = by_name[callee].clone(ip=False).regions[0].blocks[0]        # in one go, several times faster than op by op
+        block = by_name[callee].clone(ip=False).regions[0].blocks[0]    # all at once: twice as fast
         for argument, value in zip(block.arguments, call.operands, strict=True):
             argument.replace_all_uses_with(value)
         *body, terminator = (child.operation for child in block)

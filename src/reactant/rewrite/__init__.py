@@ -21,7 +21,8 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
   stand on the right. Attributes are decoded to Python values.
 * Parameters are the names the pattern binds, or `result_type`, `result_shape`, `result_dtype`, or `result` (to look at
   its consumers, never to build with).
-* Return a value (or number, or list for several results), or None to decline. Decide before you build. Never keep or
+* Return a value (or number, or list for several results), SWAPPED for the op itself with its first two operands
+  exchanged, or None to decline. Decide before you build. Never keep or
   look up ops: `producer(value)` is a read-only look at what defines a value, `users(value)` counts its users,
   `uses(value)` are they (never `value.uses`: the engine has to know who asks).
 * Not bit-exact? `changes="rounding"` (as accurate) or `"association"` (may lose accuracy). Only right without NaN or
@@ -36,6 +37,7 @@ from reactant.rewrite.pattern import constant, equations, match, named, once, on
 from reactant.rewrite.report import Report
 from reactant.rewrite.site import (
     CHANGED,
+    SWAPPED,
     Producer,
     Site,
     captures,
@@ -49,5 +51,6 @@ from reactant.rewrite.site import (
 )
 
 __all__ = ["CHANGED", "Memory", "NotConverged", "NotConvergedWarning", "Producer", "Report", "RewriteError", "RuleSet",
-           "Site", "captures", "consumers", "constant", "defined_in", "equations", "inside", "match", "named", "once",
-           "one_of", "producer", "pure", "readers", "rest", "rewrite", "splat", "users", "uses", "variables"]
+           "SWAPPED", "Site", "captures", "consumers", "constant", "defined_in", "equations", "inside", "match",
+           "named", "once", "one_of", "producer", "pure", "readers", "rest", "rewrite", "splat", "users", "uses",
+           "variables"]

@@ -22,7 +22,7 @@ from reactant.rewrite.compile import CONSTANT, Root, compile_rules, content_kind
 from reactant.rewrite.memory import Memory, RewriteError, Seen, combines, identity
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.report import Report, Rewrite, source_line
-from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, Site, inside, kinds_in
+from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, SWAPPED, Site, inside, kinds_in
 
 
 class NotConverged(RewriteError):
@@ -304,6 +304,10 @@ class _Run:
         creation.build_before(op)
         try:
             value = rule.body(*found)
+            if value is SWAPPED:
+                creation.leave()
+                self.swap(op, rule, started)
+                return True
             if value is None and not created:
                 return False    # the next one that builds says where; `leave` is for those that have built
             new = [value] if isinstance(value, ir.Value) else self.as_values(value, op) if value is not None else None
@@ -322,6 +326,24 @@ class _Run:
         self.report.add(rule.name, perf_counter() - started, location)
         self.count(rule)
         return True
+
+    def swap(self, op: ir.Operation, rule: Rule, started: float) -> None:
+        """Exchange the first two operands of an op where it stands."""
+        before = op.get_asm() if self.limited and self.report.last_allowed else ""
+        operands = op.operands
+        operands[0], operands[1] = operands[1], operands[0]
+        if before:
+            self.note(op, rule, before, [op])
+        if self.report.chains is not None:
+            self.report.follow(op, rule.name, [op])
+        REVISION[0] += 1
+        self.memory.clock += 1
+        self.memory.changed(op)
+        for use in op.results[0].uses:
+            self.push_with_reader(use.owner.operation)
+        self.push(op)
+        self.report.add(rule.name, perf_counter() - started, op.location)
+        self.count(rule)
 
     def general(self, op: ir.Operation, rule: Rule, created: list[ir.Operation]) -> bool:
         started = perf_counter()
@@ -400,13 +422,8 @@ class _Run:
         memory.clock += 1
         nested = hash(results[0]) in memory.nested
         for user in reversed(touched):
-            key = memory.changed(user)
-            if key is not None:
-                self.queue(key, user)
-                for result in user.results:     # patterns look two ops deep, so users of users may match now
-                    use = next(iter(result.uses), None)
-                    if use is not None:
-                        self.push(use.owner.operation)
+            memory.changed(user)
+            self.push_with_reader(user)
         for each in reversed(created):
             if nested and len(each.results):
                 memory.nested.add(identity(each))
@@ -448,6 +465,16 @@ class _Run:
         results = op.results
         if len(results):
             self.queue(hash(results[0]), op)
+
+    def push_with_reader(self, op: ir.Operation) -> None:
+        """`push` for an op and one that reads it: patterns look two ops deep."""
+        results = op.results
+        if len(results):
+            self.queue(hash(results[0]), op)
+            for result in results:
+                use = next(iter(result.uses), None)
+                if use is not None:
+                    self.push(use.owner.operation)
 
     def queue(self, key: int, op: ir.Operation) -> None:
         self.unchanged.discard(key)

@@ -278,8 +278,9 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
     """Declare a rule whose right side is computed.
 
     The function's parameters are the names the pattern binds (or `SPECIAL` ones); it returns the replacement (a value,
-    a number for a splat of the result's type, or a list for several results) or None to decline; it must decide before
-    it builds. `pattern` may be an op's name, for ops with regions or many results: the function then gets one `Site`.
+    a number for a splat of the result's type, a list for several results, or SWAPPED) or None to decline; it must
+    decide before it builds. `pattern` may be an op's name, for ops with regions or many results: the function then
+    gets one `Site`.
 
     assumes: "finite" if only right where no value is NaN or infinite.
     changes: "rounding" if as accurate but not bit-equal, "association" if it may lose accuracy.

@@ -18,6 +18,10 @@ from reactant.ir import creation, modules, ops
 CHANGED = object()
 """Returned by a general rule that changed the op in place (its regions, its operands) instead of replacing it."""
 
+SWAPPED = object()
+"""Returned by a rule with a pattern: the op itself with its first two operands exchanged, which costs less than to
+build another one."""
+
 
 MANY = 3
 """How far `users` counts."""

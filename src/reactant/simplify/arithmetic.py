@@ -11,7 +11,7 @@ import numpy as np
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
-from reactant.rewrite import constant, equations, match, named, one_of, producer, rewrite, splat, variables
+from reactant.rewrite import SWAPPED, constant, equations, match, one_of, producer, rewrite, splat, variables
 from reactant.simplify.contents import apply, dense, every
 
 x, y, z, v = variables("x y z v")
@@ -20,12 +20,11 @@ c, d = constant("c"), constant("d")
 COMMUTATIVE = tuple(f"stablehlo.{n}" for n in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
 
 
-@rewrite(one_of(COMMUTATIVE, named("v", match.constant()), y, template="t"),
-         example=lambda a: ops.add(ops.splat(3, x := a(4)), x))
-def constant_on_the_right(v, y, t, result_shape):
+@rewrite(one_of(COMMUTATIVE, match.constant(), y), example=lambda a: ops.add(ops.splat(3, x := a(4)), x))
+def constant_on_the_right(y):
     """op(c, y) = op(y, c): canonical order, so that no rule needs a commuted twin"""
     other = producer(y)
-    return None if other is not None and other.name == "stablehlo.constant" else t.build((y, v), result_shape)
+    return None if other is not None and other.name == "stablehlo.constant" else SWAPPED
 
 
 # ---- identities ----------------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ here looks at one while op, and rebuilds it with fewer carried values or moves o
 """
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -152,28 +152,33 @@ def while_carries_invariant_value(site: Site):
 def while_carries_value_twice(site: Site):
     """two carried values that start alike and go on alike are one"""
     inits, arguments, returned = site.operands, site.arguments(BODY), site.returned(BODY)
-    starts = Counter(inits)
     kinds: dict[tuple[int, int], Any] = dict.fromkeys(((hash(argument), depth) for argument in arguments
                                                        for depth in range(_DEPTH + 1)), "an argument")
-    same_start: dict[Any, list[int]] = {}
-    for j, init in enumerate(inits):
-        if starts[init] == 1:
-            continue
-        earlier = same_start.setdefault((init, _kind(returned[j], _DEPTH, kinds)), [])
-        for i in earlier:
-            if _alike(returned[i], returned[j], {arguments[j]: arguments[i]}, _DEPTH):
-                conditions = site.arguments(CONDITION)
-                site.substitute(conditions[j], conditions[i])
-                site.substitute(arguments[j], arguments[i])
-                results = without_carried(site, {j: None})
-                results[j] = results[i]
-                return results
-        earlier.append(j)
+    groups = _grouped(range(len(inits)), inits)
+    for depth in (2, _DEPTH):
+        groups = [part for group in groups
+                  for part in _grouped(group, [_kind(returned[i], depth, kinds) for i in group])]
+    for i, j in (pair for group in groups for pair in combinations(group, 2)):
+        if _alike(returned[i], returned[j], {arguments[j]: arguments[i]}, _DEPTH):
+            conditions = site.arguments(CONDITION)
+            site.substitute(conditions[j], conditions[i])
+            site.substitute(arguments[j], arguments[i])
+            results = without_carried(site, {j: None})
+            results[j] = results[i]
+            return results
     return None
 
 
 _DEPTH = 6
 """How many ops deep `_alike` looks."""
+
+
+def _grouped(indices: Iterable[int], keys: Iterable[Any]) -> list[list[int]]:
+    """The groups of several indices that have the same key."""
+    found: dict[Any, list[int]] = {}
+    for index, key in zip(indices, keys, strict=True):
+        found.setdefault(key, []).append(index)
+    return [group for group in found.values() if len(group) > 1]
 
 
 def _kind(value: ir.Value, depth: int, kinds: dict[tuple[int, int], Any]) -> Any:
