@@ -1,4 +1,6 @@
 """What has to be looked at again after MLIR's own CSE, and what is still known then."""
+import pytest
+
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.induction import range_of
@@ -137,3 +139,29 @@ def test_reductions_that_nothing_has_touched():
     applies stablehlo.maximum across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
   return""")
     assert "stablehlo.reduce" in text and after_cse(text, producer) == ["exponential", "sqrt"]
+
+
+@pytest.mark.parametrize("loop", [False, True])
+@pytest.mark.parametrize("equal", [False, True])
+def test_whether_ops_were_merged_is_found_in_functions_and_loops(loop, equal):
+    inner = f"""%0 = stablehlo.sine %c : tensor<f32>
+      %1 = stablehlo.{"sine" if equal else "cosine"} %c : tensor<f32>
+      %2 = stablehlo.add %0, %1 : tensor<f32>"""
+    text = f"""func.func @main(%c: tensor<f32>) -> tensor<f32> {{
+      {inner}
+      return %2 : tensor<f32>
+    }}""" if not loop else f"""func.func @main(%x: tensor<f32>) -> tensor<f32> {{
+      %r = stablehlo.while(%c = %x) : tensor<f32> cond {{
+        %p = stablehlo.compare LT, %c, %x : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      }} do {{
+        {inner}
+        stablehlo.return %2 : tensor<f32>
+      }}
+      return %r : tensor<f32>
+    }}"""
+    with building():
+        module, memory = modules.parse(text), Memory()
+        memory.list(module.operation)
+        assert memory.deep == loop
+        assert changes.merge_equal(module, memory) == equal

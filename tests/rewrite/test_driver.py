@@ -10,6 +10,7 @@ from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.rewrite import (
     CHANGED,
+    SWAPPED,
     NotConverged,
     NotConvergedWarning,
     Report,
@@ -289,3 +290,60 @@ def test_a_general_rule_that_hides_what_it_changes_is_found_out():
     made = module(lambda a: [v := ops.cosine(a(3)), ops.abs(v), ops.negate(v)][1:])
     with pytest.raises(RewriteError, match="gave new operands to stablehlo.abs without telling"):
         rules("sly", "patient").apply(made.operation, verify=True)
+
+
+def test_operands_change_places_where_the_op_stands():
+    @rewrite(match.add(match.constant(), y))
+    def constant_last(y):
+        """c + y = y + c"""
+        return SWAPPED
+
+    seen = []
+
+    @rewrite(match.negate(match.add(x, match.constant())))
+    def looking(x):
+        """Look, and decline."""
+        seen.append(x)
+
+    made = module(lambda a: ops.negate(ops.add(ops.splat(2, v := a(3)), v)))
+    add = next(op for op in modules.walk(made) if op.name == "stablehlo.add")
+    address, (constant, argument), report = hash(add.result), add.operands, Report()
+    assert rules("looking", "constant_last").apply(made.operation, report, verify=True) == 1
+    assert (hash(add.result), *add.operands) == (address, argument, constant)
+    assert seen == [argument] and report.fired["constant_last"].count == 1
+
+
+def test_rules_of_loops_are_asked_where_the_loop_holds_what_they_want():
+    asked = []
+
+    @rewrite("stablehlo.while", holds=("stablehlo.sine", "stablehlo.cosine"))
+    def waves(site):
+        """Look, and decline."""
+        asked.append(site.op.operands[0])
+
+    def loop(a, turn):
+        return ops.while_([a()], lambda c: ops.compare(c, 0, "LT"), lambda c: [turn(c)])[0]
+
+    made = module(lambda a: [loop(a, ops.negate), loop(a, ops.cosine)])
+    rules("waves").apply(made.operation)
+    assert len(asked) == 1
+    with pytest.raises(TypeError, match="no op is called"):
+        rewrite("stablehlo.while", holds=("stablehlo.sinus",))(waves)
+
+
+def test_loops_are_looked_at_last():
+    order = []
+
+    @rewrite("stablehlo.while")
+    def loop(site):
+        """Look, and decline."""
+        order.append("while")
+
+    @rewrite(match.sine(x))
+    def wave(x):
+        """Look, and decline."""
+        order.append("sine")
+
+    made = module(lambda a: ops.sine(ops.while_([a()], lambda c: ops.compare(c, 0, "LT"), lambda c: [ops.sine(c)])[0]))
+    rules("loop", "wave").apply(made.operation)
+    assert order == ["sine", "sine", "while"]

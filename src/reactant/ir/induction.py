@@ -119,10 +119,11 @@ _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 
 def _turns(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Operation) -> Trips | None:
     """After how many turns a comparison of a counter becomes false: exact for numbers, at most so many for a counter
-    of step 1 or -1 that starts, or a bound that lies, in a known range."""
+    of step 1 or -1 that starts, or a bound that lies, in a known range; none of one that is false."""
     comparison = creation.made(term, "stablehlo.compare")
     if comparison is None:
-        return None
+        number = ops.constant_value(term)
+        return Trips(0, True) if number is not None and not number.any() else None
     left, right = comparison.operands
     direction = attr.decode(comparison.attributes["comparison_direction"])
     found = _counter_of(left, block, known)

@@ -60,9 +60,6 @@ LEAST_BUDGET, REWRITES_AN_OP = 10_000, 10
 
 NOTHING = type(None)
 
-WAITING = frozenset(("stablehlo.while", "stablehlo.if", "stablehlo.case"))
-"""Ops that are looked at when nothing else is left: their rules are dear, and ask what has become of the ops inside."""
-
 READERS = 8
 """When a value loses a reader, the others are looked at again if there are no more than so many."""
 
@@ -159,10 +156,6 @@ class _Run:
                 op = queued.pop(key, None)
                 if op is None:
                     continue
-                if not held and op.name in WAITING:
-                    waiting.append(key)
-                    queued[key] = op
-                    continue
                 visited += 1
                 if first is not None and key in unchanged:
                     entry = first.get(op.name)
@@ -173,6 +166,10 @@ class _Run:
                         continue
                     entry = table.get(op.name)
                 if entry is None:
+                    continue
+                if entry.waits and not held:
+                    waiting.append(key)
+                    queued[key] = op
                     continue
                 known_of = seen.get(key)
                 if known_of is None or known_of[0] is not entry:
