@@ -54,8 +54,8 @@ class Row(NamedTuple):
 
 MAX_WIDTH = 3
 
-WAITING = frozenset(("stablehlo.while", "stablehlo.if", "stablehlo.case"))
-"""Ops that are looked at when nothing else is left: their rules are dear, and ask what has become of the ops inside."""
+WAITING = "stablehlo.while"
+"""Loops are looked at when nothing else is left: their rules are dear, and ask what has become of the ops inside."""
 
 
 class Root:
@@ -74,7 +74,7 @@ class Root:
         self.regions: bool = dialect_ops()[name]._ODS_REGIONS != (0, True)  # type: ignore[attr-defined]
         self.whole = len(patterns) < len(candidates)
         """Whether there are rules that see a whole op."""
-        self.waits = name in WAITING
+        self.waits = name == WAITING
         self.rows: dict[tuple, tuple[Row, ...]] = {}
         for _, each in candidates:
             if each is not None:
