@@ -61,6 +61,12 @@ def iota(shape: Shape, dtype: object, dimension: int) -> ir.Value:
                    attributes={"iota_dimension": attr.integer(dimension)}).result
 
 
+def content_of(constant: ir.OpView) -> ir.Attribute | None:
+    """The attribute that is the content of a `stablehlo.constant`; None where it is complex: the bindings cannot cast
+    it, and raise an error that has all of it as text."""
+    return None if dtype_of(constant.operation.results[0]).kind == "c" else constant.attributes["value"]
+
+
 def constant_value(value: ir.Value) -> np.ndarray | None:
     """The array of a `stablehlo.constant` result, else None."""
     made = owner(value)
@@ -68,10 +74,9 @@ def constant_value(value: ir.Value) -> np.ndarray | None:
         return None
     found = getattr(made, "content", None)
     if found is None:
-        try:
-            found = attr.elements(made.attributes["value"])
-        except (TypeError, ValueError):     # complex: the bindings cannot cast it. In local scope nothing is numbered
-            found = attr.complex_elements(made.get_asm(use_local_scope=True))
+        attribute = content_of(made)
+        found = attr.elements(attribute) if attribute is not None else attr.complex_elements(
+            made.get_asm(use_local_scope=True))     # where nothing is numbered
         made.content = found
     return found
 

@@ -202,11 +202,8 @@ def _learn_numbers(pattern: Pattern) -> None:
 
 def content_kind(op: ir.OpView) -> Content:
     """The kind of a constant op's content."""
-    try:
-        attribute = op.attributes["value"]
-    except (TypeError, ValueError):  # complex contents: the bindings cannot cast the attribute
-        return _content_kind(_uniform(_content(op)))
-    return _content_of(attribute)
+    attribute = ops.content_of(op)
+    return _content_kind(_uniform(_content(op))) if attribute is None else _content_of(attribute)
 
 
 @cache
@@ -251,11 +248,8 @@ def _uniform(array: np.ndarray) -> np.generic | None:
 
 def _scalar(op: ir.OpView) -> np.generic | None:
     """The element of a splat constant op, else None."""
-    try:
-        attribute = op.attributes["value"]
-    except (TypeError, ValueError):  # complex contents: the bindings cannot cast the attribute
-        return _uniform(_content(op))
-    return _splat_of(attribute)
+    attribute = ops.content_of(op)
+    return _uniform(_content(op)) if attribute is None else _splat_of(attribute)
 
 
 def _bytes_of(number: Any, dtype: np.dtype) -> bytes | None:
