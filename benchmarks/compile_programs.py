@@ -177,6 +177,73 @@ def make_kinetics(n=8, steps=6):
     return kinetics, (random.random(n), random.random(n), steps, 1e-3)
 
 
+def orbits(position, velocity, mass, steps, dt):
+    """Steps of many bodies by the classical Runge-Kutta method; (n, 3), (n, 3), (n,)."""
+    def pull(at):
+        apart = at[None, :, :] - at[:, None, :]
+        return (mass[None, :, None] * apart / (((apart**2).sum(-1) + 1e-3)**1.5)[..., None]).sum(1)
+
+    for _ in [None] * steps:
+        speeds, pulls = [velocity], [pull(position)]
+        for part in (0.5 * dt, 0.5 * dt, dt):
+            pulls.append(pull(position + part * speeds[-1]))
+            speeds.append(velocity + part * pulls[-2])
+        position = position + dt / 6 * (speeds[0] + 2 * speeds[1] + 2 * speeds[2] + speeds[3])
+        velocity = velocity + dt / 6 * (pulls[0] + 2 * pulls[1] + 2 * pulls[2] + pulls[3])
+    return position, velocity
+
+
+def make_orbits(n=32, steps=10):
+    random = np.random.default_rng(11)
+    return orbits, (random.random((n, 3)), random.random((n, 3)), random.random(n), steps, 1e-3)
+
+
+def turbulence(east, north, steps, dt, viscosity):
+    """Steps of a flow in two dimensions by Fourier transforms, in a box that wraps around; (n, n) each."""
+    n = len(east)
+    waves = np.fft.fftfreq(n, 1.0 / n)
+    x, y = waves[:, None], waves[None, :]
+    square = x**2 + y**2
+    shared = np.where(square == 0, 1.0, square)
+
+    def change(u_waves, v_waves):
+        u, v, u_x, u_y, v_x, v_y = (np.fft.ifft2(w).real for w in (
+            u_waves, v_waves, 1j * x * u_waves, 1j * y * u_waves, 1j * x * v_waves, 1j * y * v_waves))
+        along, across = np.fft.fft2(-(u * u_x + v * u_y)), np.fft.fft2(-(u * v_x + v * v_y))
+        pressure = (x * along + y * across) / shared
+        return along - x * pressure - viscosity * square * u_waves, across - y * pressure - viscosity * square * v_waves
+
+    for _ in [None] * steps:
+        u_waves, v_waves = np.fft.fft2(east), np.fft.fft2(north)
+        half = [w + 0.5 * dt * c for w, c in zip((u_waves, v_waves), change(u_waves, v_waves), strict=True)]
+        east, north = (np.fft.ifft2(w + dt * c).real for w, c in zip((u_waves, v_waves), change(*half), strict=True))
+    return east, north
+
+
+def make_turbulence(n=32, steps=8):
+    random = np.random.default_rng(12)
+    return turbulence, (random.random((n, n)), random.random((n, n)), steps, 1e-3, 0.01)
+
+
+def factorisations(matrix, right, steps):
+    """Turns of Cholesky, solves, QR and determinants; (n, n), (n,)."""
+    n = len(right)
+    found, square, total = np.zeros(n), matrix @ matrix.T + np.eye(n), 0.0
+    for _ in [None] * steps:
+        rest = np.linalg.solve(np.linalg.cholesky(square), right - matrix @ found)
+        found = found + np.linalg.solve(square, rest)
+        turn, triangle = np.linalg.qr(0.5 * square + np.diag(found))
+        square = triangle @ turn
+        square = 0.5 * (square + square.T) + np.eye(n) * (1 + found @ found)
+        total = total + np.linalg.det(square) / (1 + np.abs(found).max())
+    return found, total
+
+
+def make_factorisations(n=8, steps=5):
+    random = np.random.default_rng(13)
+    return factorisations, (random.random((n, n)), random.random(n), steps)
+
+
 # ---- JAX -------------------------------------------------------------------------------------------------------
 
 def make_perceptron_gradient(depth=30, width=32):
@@ -219,6 +286,32 @@ def make_decoder_gradient(depth=10, width=32, tokens=16):
     return jax.value_and_grad(loss), (layers, random.standard_normal((tokens, width)))
 
 
+def make_recurrent_gradient(depth=8, width=16, length=20):
+    """The gradient of a stack of LSTM cells over a sequence: loops that carry a hundred arrays."""
+    import jax
+    import jax.numpy as jnp
+
+    def turn(layers, states, x):
+        after = []
+        for (inner, outer, shift), (shown, kept) in zip(layers, states, strict=True):
+            take, forget, show, new = jnp.split(x @ inner + shown @ outer + shift, 4)
+            kept = jax.nn.sigmoid(forget) * kept + jax.nn.sigmoid(take) * jnp.tanh(new)
+            after.append((jax.nn.sigmoid(show) * jnp.tanh(kept), kept))
+            x = x + after[-1][0]
+        return after, x
+
+    def loss(layers, sequence, goal):
+        start = [(jnp.zeros(width), jnp.zeros(width))] * depth
+        return ((jax.lax.scan(lambda states, x: turn(layers, states, x), start, sequence)[1] - goal)**2).mean()
+
+    random = np.random.default_rng(14)
+    layers = [tuple(0.2 * random.standard_normal(shape) for shape in ((width, 4 * width), (width, 4 * width),
+                                                                       (4 * width,))) for _ in range(depth)]
+    return jax.grad(loss), (layers, random.random((length, width)), random.random((length, width)))
+
+
 NUMPY = {"robot_arm": make_robot_arm, "shallow_water": make_shallow_water, "kalman": make_kalman,
-         "particles": make_particles, "spline": make_spline, "kinetics": make_kinetics}
-JAX = {"perceptron_gradient": make_perceptron_gradient, "decoder_gradient": make_decoder_gradient}
+         "particles": make_particles, "spline": make_spline, "kinetics": make_kinetics,
+         "orbits": make_orbits, "turbulence": make_turbulence, "factorisations": make_factorisations}
+JAX = {"perceptron_gradient": make_perceptron_gradient, "decoder_gradient": make_decoder_gradient,
+       "recurrent_gradient": make_recurrent_gradient}

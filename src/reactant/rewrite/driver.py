@@ -170,6 +170,7 @@ class _Run:
                 if entry.waits and not held:
                     waiting.append(key)
                     queued[key] = op
+                    visited -= 1
                     continue
                 known_of = seen.get(key)
                 if known_of is None or known_of[0] is not entry:
