@@ -176,7 +176,7 @@ class Memory:
         found = {}
         for address, known in self.seen.items():
             entry = table.get(known[0].name)
-            if entry is None:
+            if entry is None or known[0] is entry and not known[1]:
                 continue
             if self._may_fire(address, known, entry, tried.get(address, begun), altered, reread):
                 found[address] = known[6]
@@ -190,7 +190,7 @@ class Memory:
     def _may_fire(self, address: int, known: Seen, entry: Root, at: int, altered: set[int], reread: set[int]) -> bool:
         """Whether there is something new for the rules of an op that were tried at some time. `altered`, `reread`: the
         values of which that was noted since this was asked last."""
-        if at == self.clock or known[0] is entry and not known[1]:
+        if at == self.clock:
             return False
         if entry.whole and known[0] is not entry:
             return True
