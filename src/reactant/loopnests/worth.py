@@ -32,6 +32,7 @@ from reactant.ir import attributes as attr
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.loopnests.factorizations import is_small
 from reactant.loopnests.numbers import EXPENSE
+from reactant.runtime import repeats
 
 LEAST_ELEMENTS = 4096
 """Elements of the biggest array from which a group without loops is worth a call."""
@@ -77,6 +78,9 @@ LEAST_FACTORED = 16
 """Small matrices from which LAPACK's routines (those that compile) are worth a call. 1,000 of float64, us by XLA and as
 calls: solves of 4 x 4 278 and 119, determinants 153 and 63, Cholesky factors 98 and 54; of 8 x 8 966 and 267, 885 and
 137, 255 and 150."""
+LEAST_REPEATED = 20_000
+"""ns that XLA spends on what it has computed already (`reactant.runtime.repeats`) from which a group is worth a call:
+80 steps of two results each, of single numbers, 8,060 us by XLA and 12 as a call, 40 of 20,000 numbers 632 ms and 0.5."""
 LAUNCHED = MOVED | {PRODUCT, LAPACK} | {"stablehlo." + name for name in ("dynamic_update_slice", "concatenate")}
 """Ops that begin or end a kernel of XLA's."""
 LEAST_LAUNCHED = 4
@@ -160,6 +164,11 @@ def waits(op: ir.Operation) -> bool:
         size(shape_of(op.results[0])) >= max([size(shape_of(v)) for v in op.operands])
 
 
+def _repeats(ops: Sequence[ir.Operation]) -> bool:
+    """Whether XLA would compute the same again and again for a concatenation: we keep what is used often."""
+    return any(op.name == repeats.CONCATENATE for op in ops) and repeats.nanoseconds(ops) > LEAST_REPEATED
+
+
 def _factored(op: ir.Operation) -> bool:
     """Whether an op is a routine of LAPACK's for many small matrices."""
     return op.name == LAPACK and is_small(op) and size(shape_of(op.operands[0])[:-2]) >= LEAST_FACTORED
@@ -225,13 +234,13 @@ def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:
         if elements >= LEAST_ELEMENTS and (name in DEAR or elements >= LEAST_PIECED
                                            or elements >= LEAST_MOVED and (name in MOVED or name == PRODUCT)):
             return True
-    return _kernels(ops) >= LEAST_KERNELS
+    return _kernels(ops) >= LEAST_KERNELS or _repeats(ops)
 
 
 def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool = False) -> bool:
     """Whether a group is worth a native call; `outputs`: how many big arrays leave it; `in_loop`: of one that stays
     with XLA. What it says of a group that has none of what `may_pay` looks for is False."""
-    if any(op.name == "stablehlo.while" or _factored(op) for op in ops):
+    if any(op.name == "stablehlo.while" or _factored(op) for op in ops) or _repeats(ops):
         return True
     biggest = max((_elements(op) for op in ops), default=0)
     if not in_loop and biggest < LEAST_PIECED and _kernels(ops) >= LEAST_KERNELS and not fed_by_product(ops) \

@@ -43,10 +43,13 @@ from __future__ import annotations
 from typing import Any
 
 from reactant.ir import types
+from reactant.runtime import repeats
 from reactant.runtime.facts import Facts, Reduction
 
 FUSION_OPTION = "xla_cpu_experimental_ynn_fusion_type"
 PRODUCTS_ALONE = ("LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT", "LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION")
+
+NO_FUSION = {"xla_disable_hlo_passes": "fusion"}
 
 NOT_MET = 1.0
 """ns an element of a product that is written for a reduction to read (256 x 256 into a softmax: 225 us, 300 alone)."""
@@ -59,7 +62,7 @@ def options_for(facts: Facts, platform: str) -> dict[str, Any]:
     """The options for a module with these facts on `platform` ("cpu", "gpu", ...); empty where XLA's own are best."""
     if platform != "cpu":
         return {}
-    return _library_options(facts)
+    return _library_options(facts) | (NO_FUSION if facts.repeated > repeats.MUCH else {})
 
 
 def _library_options(facts: Facts) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import context, types
+from reactant.runtime import repeats
 from reactant.runtime.lent import lent_operands
 
 BIG = 1 << 20
@@ -78,7 +79,8 @@ class Facts:
 
     sliceable[i]: argument i is big and reading it through a slice costs nothing. operations: how many of each kind.
     chained: a product of few rows by a big matrix goes through element-wise operations into another one, and that one
-    into a reduction. met: elements of the products that go into reductions so.
+    into a reduction. met: elements of the products that go into reductions so. repeated: ns that XLA's fusions spend on
+    what they compute again (`reactant.runtime.repeats`).
     """
 
     sliceable: tuple[bool, ...]
@@ -86,6 +88,7 @@ class Facts:
     reductions: tuple[Reduction, ...]
     chained: bool
     met: int
+    repeated: float = 0.0
 
 
 def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
@@ -100,9 +103,13 @@ def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
     others: list[ir.Operation] = []
     calls: dict[str, list[ir.Operation]] = collections.defaultdict(list)
 
+    fused: list[ir.Operation] = []
+
     def visit(operation: ir.Operation) -> ir.WalkResult:
         name = operation.name
         counts[name] += 1
+        if name in repeats.FUSED:
+            fused.append(operation)
         if name == "func.func":
             functions[_symbol(operation, "sym_name")] = operation
         elif name == "func.call":
@@ -128,7 +135,8 @@ def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
         last = {op for op in reduced if _is_thin(op)}
         chained = bool(last) and any(_reach([op], last) for op in products if _is_thin(op))
         met = sum(types.size(types.shape_of(op.results[0])) for op in reduced)
-    return Facts(sliceable, counts, tuple(reductions), chained, met)
+        repeated = repeats.nanoseconds(fused) if repeats.CONCATENATE in counts else 0.0
+    return Facts(sliceable, counts, tuple(reductions), chained, met, repeated)
 
 
 def _is_thin(operation: ir.Operation) -> bool:

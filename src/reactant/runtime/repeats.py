@@ -1,0 +1,46 @@
+"""What XLA:CPU computes again and again.
+
+XLA fuses all element-wise operations before a concatenation into it. Elsewhere it computes a value that is used twice
+once; there, once for each way from it to what is put together. Two results of one step that both go into the next one
+double the ways in every step: `a, b = (a + b) / 2, (a - b) / 2` of 5 rows of 2,000 float64, 40 times, then stacked,
+takes 83 us up to the sum of the rows, and 172,000 stacked; 160 times on single numbers, it is not compiled in minutes.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jaxlib.mlir import ir
+
+from reactant.ir import ops, types
+
+CONCATENATE = "stablehlo.concatenate"
+FUSED = ops.ELEMENTWISE | {"stablehlo." + name for name in (
+    "broadcast_in_dim", "reshape", "slice", "transpose", "reverse", "dynamic_slice", "pad", "concatenate")}
+MOST = 1e12
+"""Ways that are counted."""
+EACH = 0.012
+"""ns of an operation on a number (the example's 20 steps take 210 us, 25 take 1,000 to 4,900)."""
+MUCH = 1e7
+"""ns from which a program is better compiled without fusion: 40 steps take 94 to 170 ms with it and 0.4 without, on
+rows of 100,000 numbers 5 s and 60 ms."""
+
+
+def nanoseconds(operations: Iterable[ir.Operation]) -> float:
+    """About how long XLA computes what it has computed already, for the concatenations among operations, which come in
+    the order of the program."""
+    ways: dict[ir.Value, float] = {}
+    total, own = 0.0, 0
+    for op in operations:
+        if op.name not in FUSED:
+            continue
+        found = [ways.get(value, 0.0) for value in op.operands]
+        if op.name == "stablehlo.select":
+            found = [max(found[0], found[1] + found[2])]        # what a condition reads is often what it chooses from
+        if op.name == CONCATENATE:
+            total += EACH * sum(max(count - own, 0.0) * types.size(types.shape_of(value))
+                                for count, value in zip(found, op.operands, strict=True))
+            ways[op.results[0]] = max(found, default=0.0)       # one operand for each element
+        else:
+            ways[op.results[0]] = min(1 + sum(found), MOST)
+            own += 1
+    return total
