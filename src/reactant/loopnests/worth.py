@@ -80,7 +80,8 @@ calls: solves of 4 x 4 278 and 119, determinants 153 and 63, Cholesky factors 98
 137, 255 and 150."""
 LEAST_REPEATED = 20_000
 """ns that XLA spends on what it has computed already (`reactant.runtime.repeats`) from which a group is worth a call:
-80 steps of two results each, of single numbers, 8,060 us by XLA and 12 as a call, 40 of 20,000 numbers 632 ms and 0.5."""
+80 steps of two results each, of single numbers, 8,060 us by XLA and 12 as a call, 40 of 20,000 numbers 632,000 and
+545."""
 LAUNCHED = MOVED | {PRODUCT, LAPACK} | {"stablehlo." + name for name in ("dynamic_update_slice", "concatenate")}
 """Ops that begin or end a kernel of XLA's."""
 LEAST_LAUNCHED = 4

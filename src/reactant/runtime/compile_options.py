@@ -43,7 +43,6 @@ from __future__ import annotations
 from typing import Any
 
 from reactant.ir import types
-from reactant.runtime import repeats
 from reactant.runtime.facts import Facts, Reduction
 
 FUSION_OPTION = "xla_cpu_experimental_ynn_fusion_type"
@@ -62,7 +61,7 @@ def options_for(facts: Facts, platform: str) -> dict[str, Any]:
     """The options for a module with these facts on `platform` ("cpu", "gpu", ...); empty where XLA's own are best."""
     if platform != "cpu":
         return {}
-    return _library_options(facts) | (NO_FUSION if facts.repeated > repeats.MUCH else {})
+    return _library_options(facts) | (NO_FUSION if facts.repeated else {})
 
 
 def _library_options(facts: Facts) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class Facts:
 
     sliceable[i]: argument i is big and reading it through a slice costs nothing. operations: how many of each kind.
     chained: a product of few rows by a big matrix goes through element-wise operations into another one, and that one
-    into a reduction. met: elements of the products that go into reductions so. repeated: ns that XLA's fusions spend on
-    what they compute again (`reactant.runtime.repeats`).
+    into a reduction. met: elements of the products that go into reductions so. repeated: whether XLA's fusions would
+    compute the same so often that it is better compiled without (`reactant.runtime.repeats`).
     """
 
     sliceable: tuple[bool, ...]
@@ -88,7 +88,7 @@ class Facts:
     reductions: tuple[Reduction, ...]
     chained: bool
     met: int
-    repeated: float = 0.0
+    repeated: bool = False
 
 
 def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
@@ -135,7 +135,7 @@ def facts_of(module: ir.Module, *, reductions_fuse: bool = False) -> Facts:
         last = {op for op in reduced if _is_thin(op)}
         chained = bool(last) and any(_reach([op], last) for op in products if _is_thin(op))
         met = sum(types.size(types.shape_of(op.results[0])) for op in reduced)
-        repeated = repeats.nanoseconds(fused) if repeats.CONCATENATE in counts else 0.0
+        repeated = repeats.CONCATENATE in counts and repeats.is_better_apart(fused)
     return Facts(sliceable, counts, tuple(reductions), chained, met, repeated)
 
 

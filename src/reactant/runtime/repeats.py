@@ -14,15 +14,20 @@ from jaxlib.mlir import ir
 from reactant.ir import ops, types
 
 CONCATENATE = "stablehlo.concatenate"
-FUSED = ops.ELEMENTWISE | {"stablehlo." + name for name in (
-    "broadcast_in_dim", "reshape", "slice", "transpose", "reverse", "dynamic_slice", "pad", "concatenate")}
+STORED = {"stablehlo." + name for name in (
+    "exponential", "exponential_minus_one", "log", "log_plus_one", "sine", "cosine", "tan", "tanh", "logistic", "power",
+    "atan2", "sqrt", "rsqrt", "cbrt")} | {op for op in ops.ELEMENTWISE if op.startswith("chlo.")}
+"""What XLA computes once where it is used twice, for being dear."""
+FUSED = ops.ELEMENTWISE - STORED | {"stablehlo." + name for name in (
+    "broadcast_in_dim", "reshape", "slice", "transpose", "reverse", "dynamic_slice", "concatenate")}
 MOST = 1e12
 """Ways that are counted."""
 EACH = 0.012
 """ns of an operation on a number (the example's 20 steps take 210 us, 25 take 1,000 to 4,900)."""
-MUCH = 1e7
-"""ns from which a program is better compiled without fusion: 40 steps take 94 to 170 ms with it and 0.4 without, on
-rows of 100,000 numbers 5 s and 60 ms."""
+STORING, KERNEL, CLEARLY = 0.3, 300, 4
+"""ns of an operation on a number, and of an operation, where nothing is fused, and how many times as long fusions have
+to take for a program to be compiled without: 40 steps of the example take 94 to 170 ms with fusions and 0.4 without,
+on rows of 100,000 numbers 5 s and 60 ms; a lattice of 96 x 96, estimated at 1.8 and 2.2 ms, 0.3 and 1.2."""
 
 
 def nanoseconds(operations: Iterable[ir.Operation]) -> float:
@@ -39,8 +44,14 @@ def nanoseconds(operations: Iterable[ir.Operation]) -> float:
         if op.name == CONCATENATE:
             total += EACH * sum(max(count - own, 0.0) * types.size(types.shape_of(value))
                                 for count, value in zip(found, op.operands, strict=True))
-            ways[op.results[0]] = max(found, default=0.0)       # one operand for each element
         else:
-            ways[op.results[0]] = min(1 + sum(found), MOST)
+            ways[op.results[0]] = min(1 + sum(found), MOST)     # what is put together is stored
             own += 1
     return total
+
+
+def is_better_apart(operations: list[ir.Operation]) -> bool:
+    """Whether XLA is faster where each operation is a kernel of its own."""
+    repeated = nanoseconds(operations)
+    return repeated > 0 and repeated > CLEARLY * sum(
+        KERNEL + STORING * types.size(types.shape_of(op.results[0])) for op in operations)
