@@ -17,12 +17,18 @@ from reactant.loopnests.graph import Block, Node
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import SMALL, Planner, Root, Step, results_of
+from reactant.loopnests.rows import Rows, enter_rows, find_rows, leave_rows, next_row, place_rows
 from reactant.loopnests.tiles import chain_at, emit_chain
 from reactant.loopnests.writer import type_of
 
 
 class Compiler(Counters):
     """Writes one function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[Node, list[Rows]] = {}
+        """The arrays of loops that live in rows which are kept."""
 
     # ---- blocks
 
@@ -254,8 +260,10 @@ class Compiler(Counters):
         from reactant.loopnests.strips import emit_strips
         slots = slots_of(node)
         self.learn_counters(node, slots)
-        if emit_strips(self, node, slots, destinations) or emit_columns(self, node, slots, destinations):
+        if node not in self.rows and (emit_strips(self, node, slots, destinations)
+                                      or emit_columns(self, node, slots, destinations)):
             return
+        find_rows(self, node, slots, destinations)
         state = (dict(self.e.storage), dict(self.e.bound), {k: list(v) for k, v in self.free.items()})
         made, taken = list(self.frames[-1].made), list(self._taken)
         buffers = [(b, b.version, b.level, b.home) for b in set(self.e.storage.values())]
@@ -286,8 +294,11 @@ class Compiler(Counters):
         results = list(destinations.values())
         for slot in slots:
             slot.buffer = None
+        in_rows = [slots[k] for rows in self.rows.get(node, ()) for k in (rows.array, rows.kept)]
+        for rows in self.rows.get(node, ()):
+            place_rows(self, rows, slots)
         for slot in slots:
-            if not slot.init.shape:
+            if not slot.init.shape or slot in in_rows:
                 continue
             buffer = self.e.storage.get(slot.init)
             if slot.invariant:
@@ -304,12 +315,12 @@ class Compiler(Counters):
             elif slot.rotates:
                 # a result's own memory does not change places: copied there last, it could hold another array by then
                 slot.buffer = self.scratch(slot.init.dtype, slot.init.size)
-                self._begin(slot.init, slot.buffer)
+                self.begin(slot.init, slot.buffer)
             else:
                 slot.buffer = self._target(slot.result, Root(slot.result, "map", slot.init.shape), destinations)
-                self._begin(slot.init, slot.buffer)
+                self.begin(slot.init, slot.buffer)
 
-    def _begin(self, init: Node, buffer: Buffer) -> None:
+    def begin(self, init: Node, buffer: Buffer) -> None:
         """Give a carried array its first content; what is not read before it is written is left out."""
         if init.unset:
             return
@@ -336,6 +347,8 @@ class Compiler(Counters):
         names = [w.define(w.fresh("b")) for _ in types]
         with self.e.remembering():
             self._enter(slots, numbers, rotating, names, before=True)
+            for rows in self.rows.get(node, ()):
+                enter_rows(self, rows, slots, before=True)
             frame = self.block(condition, {}, loop=True)
             test = self.a.name(self.e.at(condition.returned[0], ()))
             self.leave(frame)
@@ -349,7 +362,14 @@ class Compiler(Counters):
                 if s.buffer is not None and not s.invariant:
                     s.buffer.home = body
             wanted = {s.returned: s.buffer for s in reversed(slots) if s.buffer is not None and not s.invariant}
-            frame = self.block(body, wanted, loop=True)
+            row_after: dict[Node, Buffer] = {}
+            for rows in self.rows.get(node, ()):
+                enter_rows(self, rows, slots, before=False)
+                row_after[slots[rows.array].returned] = next_row(self, rows, slots, body)
+            frame = self.block(body, {**wanted, **row_after}, loop=True)
+            for value, row in row_after.items():
+                if self.e.storage.get(value) is not row:
+                    self.copy(value, row)
             yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)]     # may read spare buffers
             pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, final)
             yields += pointers
@@ -375,6 +395,8 @@ class Compiler(Counters):
         outs = iter([w.define(f"{result}#{k}") for k in range(len(types))])
         for s in numbers:
             self.bind(s.result, self._from_names(s.init.dtype, outs))
+        for rows in self.rows.get(node, ()):
+            leave_rows(self, rows, slots)
         for s in slots:
             s.buffer = saved[s] if s.init.shape else None
         backing = [b for s in rotating if (b := s.buffer) is not None]

@@ -33,7 +33,8 @@ Index = "tuple[Affine, ...] | Flat"
 @dataclass(eq=False)
 class Buffer:
     """Where arrays are: a flat memref of `size` numbers. `version` counts the changes of its content, the last of which
-    was made at scope `level`. `backing`: the buffers it may be, where that is known at run time only."""
+    was made at scope `level`. `backing`: the buffers it may be, where that is known at run time only, or the one that
+    it is a part of, from `offset` on; `whole`: how many numbers that one has."""
 
     name: str
     dtype: np.dtype
@@ -45,11 +46,12 @@ class Buffer:
     home: Block | None = None
     backing: tuple[Buffer, ...] = ()
     unsized: bool = False
+    whole: int = 0
 
     @property
     def type(self) -> str:
         """MLIR's type of the memref."""
-        made = buffer_type(self.dtype, self.size)
+        made = buffer_type(self.dtype, self.whole or self.size)
         return made if not self.unsized else "memref<?x" + made.rpartition("x")[2]
 
 
