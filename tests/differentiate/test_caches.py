@@ -126,3 +126,15 @@ def test_no_row_is_read_before_it_is_written(function, other):
                 op.result.replace_all_uses_with(ops.constant(np.nan, dtype, shape))
         for mine, wanted in zip(evaluate(made, arguments), expected, strict=True):
             np.testing.assert_array_equal(mine, wanted)
+
+
+@pytest.mark.parametrize("border, shape", [(1, (40,)), (4, (32,))])
+def test_nearly_all_of_a_carried_array_is_kept_as_it_is(border, shape):
+    """Of an array whose inner part alone matters, all is kept where that is little more."""
+    def stencil(x, w):
+        def turn(i, v):
+            inner = ops.slice(v, (border,), (40 - border,))
+            return [ops.dynamic_update_slice(v, ops.multiply(inner, inner), [ops.constant(border, np.int64)])]
+        return counted(5, [x], turn)
+    x = np.linspace(0.3, 1.1, 40)
+    assert buffers(vjp(module_of(stencil, [x, x]), [0], [0])) == [(5, *shape)]

@@ -21,6 +21,8 @@ DEAR = {f"stablehlo.{n}" for n in ("dot_general", "convolution", "while", "sort"
                                    "collective_permute", "reduce_scatter", "batch_norm_training")}
 """Ops that cost more to do again than to keep the result of."""
 INFINITE = 1 << 60
+BORDERS = 8
+"""How many times smaller than a part of a carried value its rest is for all of it to be kept in its place."""
 
 
 def nbytes(value: ir.Value) -> int:
@@ -68,8 +70,17 @@ class Cut:
                 network.edge(2 * numbers[node[value]] + 1, sink, INFINITE)
         side = network.cut(source, sink)
         kept = {value for value, number in numbers.items() if 2 * number not in side and 2 * number + 1 in side}
+        kept = {self._whole(value) for value in kept}
         order = [*self.block.arguments, *(r for op in self.body for r in op.results)]
         return [v for v in order if v in kept]
+
+    def _whole(self, value: ir.Value) -> ir.Value:
+        """The carried value that a value is nearly all of, in its place: it is kept with fewer copies, or none."""
+        made = value
+        while (op := self.maker.get(made)) is not None and op.name in ("stablehlo.slice", "stablehlo.reshape"):
+            made = op.operands[0]
+        carried = made not in self.maker and self._local(made) and not self.free(made)
+        return made if carried and nbytes(made) * BORDERS <= nbytes(value) * (BORDERS + 1) else value
 
     def _local(self, value: ir.Value) -> bool:
         return value in self.maker or isinstance(value.owner, ir.Block) and value.owner == self.block

@@ -523,8 +523,16 @@ def _hand_back(block: Block, destinations: dict[Node, Buffer]) -> None:
             sources = [(node, node.operands[0])]
         for result, source in sources:
             if result in destinations and source not in destinations and source.block is block and result.shape \
-                    and source.kind in ("result", "dynamic_update_slice") and len(set(source.users)) == 1:
+                    and source.kind in ("result", "dynamic_update_slice") and (
+                        len(set(source.users)) == 1 or destinations[result].whole and _last(node, source)):
                 destinations[source] = destinations[result]
+
+
+def _last(node: Node, source: Node) -> bool:
+    """Whether all others that use a value come before an op."""
+    assert node.block is not None
+    later = node.block.nodes[node.block.nodes.index(node) + 1:]
+    return not any(user in later or user.block is not node.block for user in source.users)
 
 
 def _is_read(result: Node) -> bool:
