@@ -14,9 +14,10 @@ from reactant.loopnests.buffers import Frame, NotCompiled
 from reactant.loopnests.counters import Counters, Slot, slots_of
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node
+from reactant.loopnests.keeping import results_of
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
-from reactant.loopnests.plan import SMALL, Planner, Root, Step, results_of
+from reactant.loopnests.plan import SMALL, Planner, Root, Step
 from reactant.loopnests.rows import Rows, enter_rows, find_rows, leave_rows, next_row, place_rows
 from reactant.loopnests.tiles import chain_at, emit_chain
 from reactant.loopnests.writer import type_of

@@ -19,8 +19,9 @@ from reactant.loopnests import column_sums, row_sums
 from reactant.loopnests.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer, Elements, Flat
 from reactant.loopnests.graph import Node
+from reactant.loopnests.keeping import results_of
 from reactant.loopnests.numbers import Number
-from reactant.loopnests.plan import Root, results_of
+from reactant.loopnests.plan import Root
 from reactant.loopnests.writer import parallel_end, type_of
 
 PARALLEL_WORK = 1 << 19

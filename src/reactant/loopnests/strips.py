@@ -15,8 +15,9 @@ from reactant.ir.types import size
 from reactant.loopnests.affine import ZERO, Affine, linear, symbol
 from reactant.loopnests.elements import Buffer, Elements, Flat, buffer_type
 from reactant.loopnests.graph import Block, Node
+from reactant.loopnests.keeping import is_root
 from reactant.loopnests.numbers import BOOL, Arithmetic, Number
-from reactant.loopnests.plan import Planner, flat_tree, is_root
+from reactant.loopnests.plan import Planner, flat_tree
 from reactant.loopnests.writer import Writer
 
 if TYPE_CHECKING:

@@ -1,0 +1,209 @@
+"""Which values of a block are kept in memory, beside those that are computed for their own sake; everything else is
+computed where it is used.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from reactant.ir.types import size
+from reactant.loopnests.elements import reduces_inline
+from reactant.loopnests.graph import Block, Node, decoded
+from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE
+
+OPS = {"while", "if", "case", "sort", "scatter", "reduce_window", "custom_call"}
+"""Roots that are not loop nests of their own."""
+MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
+         "gather"}
+READS_MEMORY = {"reshape", "slice", "dynamic_slice", "gather"}
+MOST_WINDOWS = 4
+"""Windows of an array that is put together in one nest."""
+GATHERED = 2.0
+"""The expense of a gather without its indices."""
+DEAR, SHORT, SEVERAL = 20.0, 64, 32
+"""The expense of a function such as exp, turns of an innermost loop that cost about as much as one outside, and numbers
+that are worth a loop of their own then."""
+NEAR, FAR = 1 << 20, 12
+"""Bytes from which an array leaves the near caches, and how many times more a kept element costs then: memory, and
+pages that are new in every call (horizontal diffusion: 5.8 ms of both cores with 1, 4.0 with 12; XLA 4.3)."""
+BESIDE, NEXT, LIGHT = 1 << 14, 2, 3.0
+"""Bytes from which an array leaves the nearest cache with those beside it, and how many times more a kept element costs
+then; operations, reading left out, up to which it is computed wherever it is used then, among others that read the same
+(gradients of 200 steps on 128 x 128: Burgers 11.5 ms with kept products, 8.9; Lax-Wendroff 6.1, 5.2; heat 3.7, 3.2)."""
+MANY = 64
+"""Ways of using a value that are told apart."""
+
+
+def is_scalar_step(node: Node) -> bool:
+    """Whether a single number is read from memory, which must happen at its place in the program."""
+    return node.size == 1 and node.kind in READS_MEMORY and node.operands[0].size != 1
+
+
+def is_composed(node: Node) -> bool:
+    """Whether an update belongs to an array put together of a few windows on a ground that is computed, not in memory,
+    at known places: each element is computed where it is used, or all of them in one nest."""
+    for _ in range(MOST_WINDOWS + 1):
+        if node.kind != "dynamic_update_slice":
+            return node.kind == "constant" and node.splat is not None or node.kind in ELEMENTWISE
+        if any(s.splat is None for s in node.operands[2:]) or not node.operands[1].size:
+            return False
+        node = node.operands[0]
+    return False
+
+
+def is_root(node: Node) -> bool:
+    """Whether an op is always computed for its own sake."""
+    return node.kind in OPS or node.kind == "dynamic_update_slice" and bool(node.shape) and not is_composed(node) \
+        or node.kind == "reduce" and not reduces_inline(node) or is_scalar_step(node)
+
+
+def results_of(node: Node) -> list[Node]:
+    """The values a root defines."""
+    return node.results or [node]
+
+
+def _cut(ways: set[Any]) -> bool:
+    """Whether a value is used through paddings or joined arrays, which cut the loops of those who use it: each shift of
+    it has borders of its own (gradient of a stencil applied four times: 35 ms computed again, 3 ms kept)."""
+    return any(step in ("pad", "concatenate") for way in ways if isinstance(way, tuple) for step in way)
+
+
+class Keeping:
+    """Decides which values of a block are kept in memory."""
+
+    def __init__(self, block: Block, forced: Iterable[Node]) -> None:
+        self.block, self.forced = block, set(forced)
+        self.depth: dict[Node, int] = {}
+        for node in block.nodes:
+            level = max((self.depth.get(o, 0) + self._ends_a_nest(o) for o in self._inputs(node)), default=0)
+            for each in [node, *results_of(node)]:
+                self.depth[each] = level
+
+    @staticmethod
+    def _inputs(node: Node) -> Iterable[Node]:
+        yield from node.operands
+        for inner in node.blocks:
+            for each in inner.walk():
+                yield from each.operands
+            yield from inner.returned
+
+    @staticmethod
+    def _ends_a_nest(node: Node) -> bool:
+        return node.kind == "result" or is_root(node) and node.kind != "dynamic_update_slice"
+
+    def decide(self) -> set[Node]:
+        """The values that are kept, besides results of ops that are always roots."""
+        kept: set[Node] = set()
+        for _ in range(2):
+            expense = self._expenses(kept)
+            kept = self._pass(expense, self._expenses(kept, 0.0))
+        self.expense = self._expenses(kept)
+        return kept
+
+    def _expenses(self, kept: set[Node], read: float = 1.0) -> dict[Node, float]:
+        """What an element of each value costs, with the cost of reading one from memory."""
+        found: dict[Node, float] = {}
+        for node in self.block.nodes:
+            total = float(EXPENSE.get(node.kind, 1 if node.kind in ELEMENTWISE else 0))
+            for operand in node.operands:
+                total += self._of_operand(operand, found, kept, read)
+            if node.kind == "gather":
+                total += 3
+            if node.kind == "reduce":
+                extents = node.operands[0].shape
+                total *= size([extents[d] for d in decoded(node, "dimensions")]) if reduces_inline(node) else 1
+            found[node] = min(total, 1e4)
+        return found
+
+    @staticmethod
+    def _of_operand(operand: Node, found: dict[Node, float], kept: set[Node], read: float) -> float:
+        if operand.kind == "constant":
+            return 0.0 if operand.splat is not None else read
+        if not operand.shape:
+            return 0.0
+        if operand.kind == "iota":
+            return 0.5
+        if operand in kept or operand not in found or is_root(operand):
+            return read
+        return found[operand]
+
+    def _pass(self, expense: dict[Node, float], work: dict[Node, float]) -> set[Node]:
+        kept: set[Node] = set()
+        paths: dict[Node, set[Any]] = {}
+        for node in reversed(self.block.nodes):
+            if is_root(node) or node.kind == "constant" or not node.shape or not node.size:
+                continue
+            if node in self.forced or "kept" in node.attributes:
+                kept.add(node)
+                continue
+            ways: set[Any] = set()
+            for user in node.users:
+                ways |= self._ways(node, user, kept, paths, expense)
+                if None in ways or len(ways) > MANY:
+                    break
+            # what a gather's indices cost is paid once for all its windows: whether they are kept is decided for them
+            each = GATHERED if node.kind == "gather" else expense[node]
+            if node.nbytes >= BESIDE and work[node] <= LIGHT and node.kind != "gather":
+                each = work[node]
+            memory = (2 + len(ways)) * (1 if _cut(ways) else FAR if node.nbytes >= NEAR else NEXT if
+                                        node.nbytes >= BESIDE else 1)
+            if None in ways or len(ways) > MANY or (len(ways) - 1) * each > memory:
+                if expense[node] > 0 or None not in ways:
+                    kept.add(node)
+                    continue
+            paths[node] = ways
+        return kept
+
+    def _ways(self, node: Node, user: Node, kept: set[Node], paths: dict[Node, set[Any]],
+              expense: dict[Node, float]) -> set[Any]:
+        """How one user uses a value: a set of index maps, with None in it where the value has to be kept."""
+        cheap = expense[node] <= 1
+        if user.block is not self.block:
+            return {None} if not cheap or not user.block else {"inside"}
+        if user.kind in OPS:
+            return {None} if user.kind in ("sort", "scatter") or not cheap else {"op"}
+        if user.kind == "gather" and node is user.operands[0] and not cheap:
+            return {None}
+        if user in kept or is_root(user):
+            domain = user.operands[0].shape if user.kind == "reduce" else user.shape
+            return {(domain, self.depth[user], *self._step(node, user, expense))}
+        ways = paths.get(user, set())
+        extra = self._step(node, user, expense)
+        if extra == (None,):
+            return {None}
+        if user.kind == "slice" and set(decoded(user, "strides")) == {1}:
+            # a slice of what a window is put into, for that very window: the same place again
+            same = ("dynamic_update_slice", tuple(decoded(user, "start_indices")))
+            return {w[:-1] if w and w[-1] == same else (*w, *extra) for w in ways}
+        return {(*w, *extra) for w in ways} if extra else ways
+
+    @staticmethod
+    def _along(node: Node, user: Node) -> bool:
+        """Whether a broadcast goes on in the direction in which memory is walked."""
+        return decoded(user, "broadcast_dimensions")[-1] == len(user.shape) - 1 and node.shape[-1] > 1
+
+    @staticmethod
+    def _is_slow_outside(node: Node, user: Node, expense: dict[Node, float]) -> bool:
+        """Whether a value that short innermost loops share costs more, one number at a time, than these loops do: kept,
+        it is made by vector code (softplus of 32768, each for 16: 1.0 ms, 0.23 kept; forces of 512 x 512 pairs, each
+        for three coordinates: 1.5 ms, 0.3)."""
+        return expense[node] >= DEAR and node.size >= SEVERAL and user.size <= SHORT * node.size
+
+    def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
+        """What a user adds to an index map."""
+        if user.kind == "dynamic_update_slice":
+            starts = [s.splat for s in user.operands[2:]]
+            if node is user.operands[0] or not user.shape:
+                return ()
+            return ((user.kind, tuple(map(int, starts)) if None not in starts else id(user)),)
+        if user.kind not in MOVES and user.kind != "reduce" or user.kind == "reshape" \
+                or user.kind == "gather" and node is not user.operands[0]:
+            return ()   # the same place in memory; a gather needs its indices where its result is
+        if user.kind == "broadcast_in_dim" and expense[node] > 3 and node.size * 4 <= user.size \
+                and (not node.shape or self._along(node, user)) or user.kind == "broadcast_in_dim" \
+                and node.size * 2 <= user.size and self._is_slow_outside(node, user, expense):
+            return (None,)
+        if user.kind == "reduce":
+            return (id(user),) if reduces_inline(user) else ()
+        return (user.kind, tuple(sorted((k, str(v)) for k, v in user.attributes.items())),
+                *(id(o) for o in user.operands[1:]), user.operands.index(node) if user.kind == "concatenate" else 0)
