@@ -104,3 +104,14 @@ def test_bodies_that_are_not_elementwise_are_named():
         vjp(module_of(lambda v: ops.reduce_window(v, 0.0, body, (2,)), [x]), [0], [0])
 
 
+
+
+@pytest.mark.parametrize("window, padding", [((5, 1), ((4, 0), (0, 0))), ((1, 6), ((0, 0), (0, 5))),
+                                             ((3, 2), ((1, 1), (1, 0))), ((2, 2), ((0, 0), (0, 0)))])
+def test_sums_over_windows_one_apart_are_summed_by_one_window_backwards(window, padding):
+    """The adjoint of a cumulative sum is a cumulative sum, without a bigger array in between."""
+    module = module_of(lambda x: ops.reduce_window(x, 0, "add", window, padding=padding), [real(5, 6)])
+    check(module, [real(5, 6)])
+    with building():
+        text = str(vjp(module, [0], [0]))
+    assert text.count("stablehlo.reduce_window") == 2 and "stablehlo.pad" not in text and "stablehlo.slice" not in text

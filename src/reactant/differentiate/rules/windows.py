@@ -160,7 +160,7 @@ def _window_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -
     old, new = shape_of(call.inputs[0]), shape_of(g[0])
     if not all(new) or not all(old):
         return [zeros(call.inputs[0]), None]
-    low, high, crop = [], [], []
+    low, high, crop, padding = [], [], [], []
     for d, extent in enumerate(old):
         reach = (given["window_dimensions"][d] - 1) * given["window_dilations"][d]
         before = given["padding"][d][0]
@@ -169,6 +169,10 @@ def _window_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -
         low.append(reach + max(-before, 0))
         high.append(max(0, last - length))
         crop.append((max(before, 0), max(before, 0) + (extent - 1) * given["base_dilations"][d] + 1))
+        padding.append((low[-1] - crop[-1][0], crop[-1][1] + reach - low[-1] - length))
+    if {*given["window_strides"], *given["base_dilations"]} == {1} and min(map(min, padding)) >= 0:
+        return [ops.reduce_window(g[0], 0, "add", given["window_dimensions"], padding=padding,
+                                  window_dilations=given["window_dilations"]), None]
     spread = ops.pad(g[0], 0, low, high, [s - 1 for s in given["window_strides"]])
     summed = ops.reduce_window(spread, 0, "add", given["window_dimensions"], window_dilations=given["window_dilations"])
     return [ops.slice(summed, [a for a, _ in crop], [b for _, b in crop], given["base_dilations"]), None]
