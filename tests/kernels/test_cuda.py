@@ -670,6 +670,21 @@ def test_integers_of_128_bits():
         assert y.tolist() == [wanted(i) for i in range(8)]
 
 
+@pytest.mark.parametrize("lower", ["tensor", "native"])
+def test_high_halves_of_products_of_narrower_integers(lower):
+    """Tensor programs refused them as integers of 128 bits."""
+    k = kernel("y[i] = (long long)((__int128)x[i] * z[i] >> 64);"
+               "y[i] += (long long)((__int128)x[i] * 1000000014000000049 >> 64);"
+               "w[i] = (unsigned long long)((unsigned __int128)u[i] * 0xfedcba9876543210ull >> 64);",
+               "const int *x, const unsigned *u, const long long *z, long long *y, unsigned long long *w", lower=lower)
+    x, u = np.array([5, -7, -2**31, 0], np.int32), np.array([1, 77, 2**32 - 1, 0], np.uint32)
+    z, y, w = np.array([2**62, -3, -2**63, 5]), np.zeros(4, np.int64), np.zeros(4, np.uint64)
+    k[1, 4](x, u, z, y, w)
+    pairs = zip(x.tolist(), z.tolist(), strict=True)
+    assert y.tolist() == [(a * b >> 64) + (a * 1000000014000000049 >> 64) for a, b in pairs]
+    assert w.tolist() == [int(a) * 0xfedcba9876543210 >> 64 for a in u]
+
+
 REFUSED = """
 extern "C" __global__ void k(float *x, int *m, unsigned long long *y) {
     int i = threadIdx.x;

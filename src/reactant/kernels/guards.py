@@ -66,8 +66,11 @@ class Guards(Rewriter, Builder):
     def narrow(self, value: ir.Value, extension: str, kind: ir.Type) -> Callable[[], ir.Value] | None:
         """Builds the factor that was extended to twice the width; None if it was not."""
         extended = self.producer(value, extension)
-        if extended is not None and extended.operands[0].type == kind:
-            return lambda: extended.operands[0]
+        if extended is not None:
+            source = extended.operands[0]
+            if source.type == kind:
+                return lambda: source
+            return (lambda: self.create(extension, kind, source)) if source.type.width < kind.width else None
         constant, half = constant_of(value), 1 << (kind.width - 1)
         low, high = (0, 2 * half) if extension == "arith.extui" else (-half, half)
         if constant is None or not low <= constant < high:
