@@ -27,6 +27,9 @@ from reactant.runtime.jax_internals import restore_x64, swap_x64
 from reactant.session import SESSION, suspended
 
 
+BY_JAX = "Differentiate by JAX, as in reactant.jit(jax.grad(f))."
+
+
 class CannotImport(Exception):
     """Why a call is left to `jax.jit`."""
 
@@ -77,7 +80,7 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
         parameters = jax_rules.lowering_parameters(traced.jaxpr) if differentiated else jax_rules.SIMPLIFIED
     except jax_rules.MixedMarks:
         raise CannotImport("it stops gradients, and calls a function of JAX's (a linear solver, say) that does so for "
-                           "its own derivative. Differentiate by JAX, as in reactant.jit(jax.grad(f))") from None
+                           "its own derivative") from None
     lowered = traced.lower(_private_parameters=parameters)
     theirs = lowered.compiler_ir("stablehlo")
     with theirs.context:
@@ -208,9 +211,9 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
         with suspended():           # what of ours the function calls is a part of the JAX program
             imported = lower_call(jax.jit(with_arrays, keep_unused=True), tuple(shapes), {}, differentiated)
     except CannotImport as refused:
-        purpose, advice = ("differentiated by reactant", "") if SESSION.differentiating \
-            else ("part of a compiled NumPy function", " Call it outside.")
-        raise UnsupportedError(f"The JAX function '{name}' cannot be {purpose}: {refused}.{advice}") from None
+        purpose, advice = ("differentiated by reactant", BY_JAX) if SESSION.differentiating \
+            else ("part of a compiled NumPy function", "Call it outside.")
+        raise UnsupportedError(f"The JAX function '{name}' cannot be {purpose}: {refused}. {advice}") from None
     if any(is_key(out.dtype) for out in imported.outputs):
         raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
                                f"Return jax.random.key_data(key), or keep keys inside.")
