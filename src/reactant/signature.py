@@ -223,6 +223,10 @@ class Rebuilder:
         self.refused: list[tuple[Refused, tuple]] = []
         """Stand-ins of attributes, likewise."""
 
+    def kept(self) -> set[int]:
+        """Identities of the lists and tuples in which the containers stand here."""
+        return {id(self._seen), *map(id, self.containers)}
+
     def build(self, node: Any, path: tuple = ()) -> Any:
         if isinstance(node, Static):
             return node.value

@@ -74,6 +74,8 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
         before = [(c, path, sig.contents(c)) for c, path in rebuilder.containers]
         session.given, session.depth = [c for c, _ in rebuilder.containers], len(frames())
+        session.kept = rebuilder.kept() | {id(x) for entry in before for x in (entry, entry[2])}
+        session.kept |= {id(args), id(kwargs), id(session.given)}
         result = function(*args, **kwargs)
         collector = _Collector(session)
         shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.refused]}

@@ -212,7 +212,7 @@ def roots_of(storage: Storage) -> set[Storage]:
             waiting.append(current.tensor.storage)
         else:
             found.add(current)
-            if type(current) is GuardedStorage:     # two may guard each other
+            if isinstance(current, GuardedStorage):     # two may guard each other
                 waiting += [s for reference, _ in current.seen if (s := reference()) is not None]
     return found
 

@@ -18,6 +18,7 @@ from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends import chosen_items, effects
 from reactant.frontends.aliases import globals_of, reachable
 from reactant.frontends.calls import OURS
+from reactant.frontends.carried import held_before
 from reactant.frontends.numpy import creation
 from reactant.frontends.numpy.indexing import element_steps
 from reactant.frontends.numpy.storage import Storage
@@ -221,17 +222,10 @@ def needs_array(target: list, kind: Kind, or_none: bool = False) -> None:
     """Have the outermost loop traced again that `target` is older than, with an array in its place."""
     error = ConcreteValueNeeded("A list index", "A list index or a size must be known while tracing.")
     for loop in current_trace().loops:
-        if id(target) in reachable(_before(loop))[0]:
+        if id(target) in reachable(held_before(loop))[0]:
             raise NeedsArray(loop, target, kind, error)
     if not or_none:
         raise error
-
-
-def _before(loop: Loop) -> list[Any]:
-    """What the loop's variables held when it began."""
-    variables = loop.variables
-    fixed = [variables.get(n) for n in variables.cells if n not in variables.live and n not in variables.dead]
-    return [*loop.before.values(), *fixed, *(a.source for a in loop.array_lists.values())]
 
 
 # ---- loops -----------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from reactant.frontends.aliases import (
     view_of,
 )
 from reactant.frontends.branch_arrays import BranchArrays, Maker
+from reactant.frontends.carried import needs_grower
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -435,9 +436,11 @@ class Meeting:
         if type(plan) is Broken:
             if self.made_inside(change):
                 return
-            raise ControlFlowError(
+            error = ControlFlowError(
                 f"An `if` that is decided at run time changes {effects.describe(change)} differently in its branches: "
                 f"{plan.reason}. Use an array, or variables that are assigned in both branches.")
+            needs_grower(change.container, error)
+            raise error
         content = assembled(plan, make)
         effects.touch(change.container, change.name)
         if isinstance(content, frozenset):

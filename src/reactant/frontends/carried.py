@@ -10,8 +10,8 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import identity
-from reactant.frontends.aliases import ChosenStorage
+from reactant.frontends import effects, identity
+from reactant.frontends.aliases import ChosenStorage, reachable
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import UNSET, Unusable
@@ -29,6 +29,7 @@ from reactant.frontends.state import (
     kind_of,
     rebuilt,
 )
+from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 
@@ -170,6 +171,23 @@ def uses_only(block: ir.Block, known: set[ir.Value]) -> bool:
     return True
 
 
+def mismatch(loop: Any, name: str, reason: str) -> ControlFlowError:
+    """A variable, or what a container holds, changes its type from one turn to the next."""
+    if name in loop.variables.containers:
+        changed = loop.variables.containers[name]
+        advice = "Use an array made before the loop, or a local variable."
+        if loop.test is not None and isinstance(getattr(changed, "container", changed), list):
+            advice = ("A list can grow in a `for` loop, which has a bound: write `for _ in range(most):` with "
+                      "`if not (...): break`, or store into an array made before the loop.")
+        return ControlFlowError(
+            f"A loop that runs inside compiled code changes {effects.describe(changed)} in "
+            f"a way that a loop cannot carry: it gets other elements, keys or attributes, or their types change. "
+            + advice)
+    return ControlFlowError(
+        f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an "
+        f"iteration it holds {reason}. Give it its final type before the loop.")
+
+
 # ---- who else refers to an array ---------------------------------------------------------------------------------
 
 def is_held_once(tensor: Tensor, copies: set[int], collected: bool = False) -> bool:
@@ -178,30 +196,59 @@ def is_held_once(tensor: Tensor, copies: set[int], collected: bool = False) -> b
     memory = tensor.storage
     if tensor.steps or type(memory) is not Storage or memory.constant or memory.argument is not None:
         return False
-    hidden, found = _references(tensor)
+    hidden, found = references(tensor)
     holders = len(found)
     for holder in found:        # no comprehension: it would refer to the array by a cell
         holders -= type(holder) is Held or id(holder) in copies
     for holder in gc.get_referrers(memory):
         holders += type(holder) in (Tensor, ChosenStorage) and holder is not tensor
-    if hidden == _HIDDEN and holders == 1:
+    if hidden == HIDDEN and holders == 1:
         return True
     found = holder = None
     return not collected and gc.collect() > 0 and is_held_once(tensor, copies, True)
 
 
-def _references(x: Any) -> tuple[int, list[Any]]:
+def references(x: Any) -> tuple[int, list[Any]]:
     """How many references to an object come from no container, and the containers that refer to it."""
     found = gc.get_referrers(x)
     return sys.getrefcount(x) - len(found), found
 
 
 def _hidden_references() -> int:
-    """What `_references` counts of an object that a parameter of its caller refers to."""
+    """What `references` counts of an object that a parameter of its caller refers to."""
     def ask(x: Any) -> int:
-        return _references(x)[0]
+        return references(x)[0]
     holder = [[]]
     return ask(holder[0])
 
 
-_HIDDEN = _hidden_references()
+HIDDEN = _hidden_references()
+
+
+def own_copies(loop: Any) -> set[int]:
+    """The identities of what we keep of containers, and so refers to what they hold."""
+    found = effects.copies() | loop.trace.kept | {id(c.before) for c in loop.variables.containers.values()}
+    return found | {id(c) for each in (*loop.trace.loops, loop) for c in each.before.values()}
+
+
+# ---- lists that a loop writes into or appends to ------------------------------------------------------------------
+
+class NeedsGrower(BaseException):
+    """A list from before `loop` is appended to in a branch, by another name than a variable."""
+
+    def __init__(self, loop: Any, target: list, error: Exception):
+        self.loop, self.target, self.error, self.args = loop, target, error, ()     # the only reference
+
+
+def needs_grower(target: Any, error: Exception) -> None:
+    """Have the outermost loop traced again that a list is older than, where something in a branch appended to it."""
+    for loop in current_trace().loops if type(target) is list else ():
+        if id(target) in reachable(held_before(loop))[0]:
+            raise NeedsGrower(loop, target, error)
+
+
+def held_before(loop: Any) -> list[Any]:
+    """What the loop's variables held when it began."""
+    variables = loop.variables
+    fixed = [variables.get(n) for n in variables.cells if n not in variables.live and n not in variables.dead]
+    return [*loop.before.values(), *fixed, *(a.source for a in loop.array_lists.values())]

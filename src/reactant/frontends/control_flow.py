@@ -26,9 +26,9 @@ from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError
 from reactant.frontends import array_lists, attempts, effects, identity, objects, operators
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
-from reactant.frontends.carried import NeedsPeeling, Unroll, truth_of
-from reactant.frontends.growing import ListError
-from reactant.frontends.growth import Deeper, exclusive_lists
+from reactant.frontends.carried import NeedsGrower, NeedsPeeling, Unroll, truth_of
+from reactant.frontends.growing import Deeper, ListError
+from reactant.frontends.growth import exclusive_lists
 from reactant.frontends.iteration import Items, items_of
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
@@ -213,8 +213,8 @@ def refusals(*kinds: Callable[[], Any]) -> Any:
     found = [kind() for kind in kinds]
     named = [k for f in found for k in (f if isinstance(f, tuple) else (f,))]
     if any(isinstance(k, type) and issubclass(k, ReactantError) for k in named):
-        return operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray
-    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray
+        return operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower
+    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower
 
 
 def _refuse_handlers() -> None:
@@ -364,17 +364,18 @@ def _stage_while(test: FunctionType, body: FunctionType, flags: tuple[str, ...],
 
 
 def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
-             rebound: tuple[str, ...], appended: tuple[str, ...] = ()) -> None:
+             rebound: tuple[str, ...], appended: tuple[str, ...] = (), read: tuple[str, ...] = ()) -> None:
+    """`appended` are the names of lists that the body only appends to, `read` those it reads, too."""
     if not is_tracing():
-        return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended)
+        return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
     items = items_of(iterable)
     if items is None:
         return _run(ag__.iterate(iterable), body, flags, live, dead)
     if is_tensor(items.length) or items.policy:
-        return _Counted(items, body, flags, live, dead, rebound, appended).stage()
+        return _Counted(items, body, flags, live, dead, rebound, appended, read).stage()
     if items.length <= SMALL and not (appended and items.length):     # what grows may have a run-time length
         return _run(_known(items), body, flags, live, dead)
-    return _Counted(items, body, flags, live, dead, rebound, appended).choose()
+    return _Counted(items, body, flags, live, dead, rebound, appended, read).choose()
 
 
 def _known(items: Items, start: int = 0) -> Iterator[Any]:
@@ -401,15 +402,16 @@ class _Counted:
     """A `for` over elements that a run-time index can pick."""
 
     def __init__(self, items: Items, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-                 dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...]):
+                 dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...], read: tuple[str, ...]):
         self.items, self.body, self.flags, self.live, self.dead, self.rebound = items, body, flags, live, dead, rebound
-        self.appended = appended
-        self.exclusive = exclusive_lists(body, appended)
+        self.appended, self.read = appended, read
+        self.exclusive = exclusive_lists(body, (*appended, *read))
         self.start = 0
 
     def loop(self) -> Loop:
         made = Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
-                    count=self.items.length, start=self.start, appended=self.appended, exclusive=self.exclusive)
+                    count=self.items.length, start=self.start, appended=self.appended, exclusive=self.exclusive,
+                    read=self.read)
         made.policy = self.items.policy
         return made
 

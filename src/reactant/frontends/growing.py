@@ -3,7 +3,8 @@
 While a loop is traced that appends in a branch, in a loop inside, or with a `break` about, a `Grower` stands for the
 list. It owns ordinary memories, one for each run-time part of an element and one for the count, so that every kind of
 control flow carries and merges them. How many elements a turn appends is often known all the same (`i % 10 == 0`):
-then the list is a plain list again after the loop. Else it is a `RunTimeList`.
+then the list is a plain list again after the loop. Else it is a `RunTimeList`. Where the loop also reads the list, the
+rows begin with the elements from before the loop, and what it sees of them is a `RunTimeList`.
 """
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import calls, effects
-from reactant.frontends.aliases import has_dynamic_steps, roots_of
+from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, roots_of
 from reactant.frontends.array_lists import ArrayList
-from reactant.frontends.carried import leaves, with_leaves
+from reactant.frontends.carried import NeedsPeeling, leaves, with_leaves
+from reactant.frontends.nested import mapped
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -41,19 +43,44 @@ class ListError(ControlFlowError):
     """A list grows in a way that a loop cannot carry."""
 
 
+class Deeper(BaseException):
+    """What stands for a list does too little: it is appended to in a branch or in a loop inside, or `reads` it."""
+
+    def __init__(self, stand_in: Any, reads: bool = False):
+        self.stand_in, self.reads = stand_in, reads
+
+
+class Element(GuardedStorage):
+    """An array read from a list that grows: what it holds never changes."""
+
+    __slots__ = ()
+
+    def read(self) -> ir.Value:
+        return Storage.read(self)
+
+    def write(self, value: ir.Value) -> None:
+        raise refusal("of which an element is written in place")
+
+
+_SEEN = "by an array that other code sees (append a copy: x.copy())"
+
+
 def refusal(why: str) -> ListError:
     return ListError(f"A list grows {why}, inside a loop that runs inside compiled code. Store into an array "
                      f"that is made before the loop: out = np.zeros(n); out[i] = ...")
 
 
 class Grower:
-    """A list that can only be appended to, from anywhere in a loop."""
+    """A list that is appended to, from anywhere in a loop, and perhaps read (`reads`)."""
 
-    __slots__ = ("capacity", "changed", "count", "exact", "former", "found", "held", "kinds", "loop", "most", "name",
-                 "rows", "start", "tree")                       # so no plain object, whose attributes are state
+    __slots__ = ("capacity", "changed", "count", "exact", "former", "found", "given", "held", "kinds", "loop", "most",
+                 "name", "passed", "reads", "rows", "start", "tree")    # so no plain object, whose attributes are state
+    partial = True      # to NumPy's functions, which see what `as_array` gives
+    __array_priority__ = 2000.0
 
-    def __init__(self, loop: Loop, name: str, target: Any):
-        self.loop, self.name = loop, name
+    def __init__(self, loop: Loop, name: str, target: Any, reads: bool = False):
+        self.loop, self.name, self.reads = loop, name, reads
+        self.given: list[Tree] = []           # the elements from before the loop, where they are rows, too
         self.former = target if type(target) is RunTimeList else None
         self.tree: Tree | None = None           # of the first element met: the structure of all
         self.kinds: list[Kind | None] = []      # of its parts; None where a part is known and always the same
@@ -64,6 +91,8 @@ class Grower:
         self.count: Storage | None = None
         self.capacity = 0
         self.exact = False                      # whether the capacity is the number of elements
+        if reads and type(target) is list:
+            self.begin_with(target)
         self.begin()
 
     ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memories
@@ -73,6 +102,21 @@ class Grower:
         self.most: int | None = 0               # how many elements all turns append, at most
         self.changed = False
         self.held: list[tuple[Storage, int]] = []    # arrays that others see too, with their versions
+        self.passed: list[tuple[Storage, int]] = []  # arrays made in a branch, that a parameter refers to for now
+
+    def begin_with(self, target: list) -> None:
+        """The rows begin with the elements of a list."""
+        if not target:
+            raise NeedsPeeling(refusal("that is read before anything is in it"))
+        self.given, self.start = [capture(x) for x in target], len(target)
+        for tree in self.given:
+            self.fit(tree, list(leaves(tree)))
+        self.make(0)
+
+    def outside(self) -> set[Storage]:
+        """The memories of arrays that were in the list before, and now are rows."""
+        return {root for tree in self.given for leaf in leaves(tree) if _is_array(leaf)
+                for root in roots_of(leaf.tensor.storage)}
 
     # -- appending
 
@@ -140,8 +184,12 @@ class Grower:
             for child in tree.children:
                 self.require_fresh(child, False)
         elif _is_array(tree) and not (self.is_only_here(tree.tensor, top) and _is_whole(tree.tensor)):
-            if has_dynamic_steps(tree.tensor) or tree.tensor.storage.region is not self.loop.body_region:
-                raise refusal("by an array that other code sees (append a copy: x.copy())")
+            memory = tree.tensor.storage
+            if has_dynamic_steps(tree.tensor) or memory.region is not self.loop.body_region:
+                if type(memory) is not Storage or tree.tensor.steps:
+                    raise refusal(_SEEN)
+                self.passed.append((memory, memory.version))
+                return
             self.held += [(root, root.version) for root in roots_of(tree.tensor.storage)]
 
     def is_only_here(self, x: Any, top: bool) -> bool:
@@ -153,6 +201,10 @@ class Grower:
         if any(root.version != version for root, version in self.held) \
                 or len({root for root, _ in self.held}) != len(self.held):
             raise refusal("by an array that is written later (append a copy: x.copy())")
+        while self.passed:
+            memory, version = self.passed.pop()
+            if memory.version != version or sys.getrefcount(memory) > 2:
+                raise refusal(_SEEN)
 
     # -- memories
 
@@ -170,7 +222,7 @@ class Grower:
 
     def shrink(self, count: int) -> bool:
         """The number of elements is known: whether the memories were made anew with that many rows."""
-        if self.exact or self.capacity == max(count, 1):
+        if self.exact or self.capacity == max(count, 1) + self.start:
             self.exact = True
             return False
         self.make(count)
@@ -185,22 +237,69 @@ class Grower:
             self.rows = [None if kind is None else Storage((self.capacity, *kind.shape), kind.dtype,
                                                            self.initial(position, kind))
                          for position, kind in enumerate(self.kinds)]
-            self.count = Storage((), np.dtype(np.int64), ops.constant(0, np.int64) if self.former is None else
-                                 self.former.count.value())
+            self.count = Storage((), np.dtype(np.int64), ops.constant(len(self.given), np.int64)
+                                 if self.former is None else self.former.count.value())
         loop.storages += [s for s in (*self.rows, self.count) if s is not None]
 
     def initial(self, position: int, kind: Kind) -> ir.Value:
         """The rows before the loop."""
         fresh = ops.constant(0, kind.dtype, (self.capacity - self.start, *kind.shape))
         if self.former is None:
-            return fresh
+            return ops.concatenate([*self.rows_before(position, kind), fresh], 0)
         return ops.concatenate([ops.convert(self.former.rows[position].read(), kind.dtype), fresh], 0)
+
+    def rows_before(self, position: int, kind: Kind) -> list[ir.Value]:
+        parts = [list(leaves(tree))[position] for tree in self.given]
+        if parts and kind.kind != ARRAY and all(type(part) is Known for part in parts):
+            return [ops.constant(np.array([part.value for part in parts], kind.dtype))]
+        return [ops.reshape(value_of(part, kind), (1, *kind.shape)) for part in parts]
 
     def require_memory(self) -> None:
         """Only so much is set aside for what may not come."""
         total = sum(self.capacity * size(k.shape) * k.dtype.itemsize for k in self.kinds if k is not None)
         if total > MOST_BYTES:
             raise refusal(f"under a condition that only the run knows, by up to {total / 2**30:.1f} GiB")
+
+    # -- reading
+
+    def view(self) -> RunTimeList:
+        """The list as it is now."""
+        if self.count is None or not self.reads and self.former is None:
+            raise Deeper(self, True)
+        sources = [s for s in self.rows if s is not None]
+        return RunTimeList([], self.tree, self.kinds, self.rows, self.count.read(),
+                           lambda value: Tensor(Element(self.name, sources, value)), len(self.given))
+
+    shape = property(lambda self: self.view().shape)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.view()[index]
+
+    def __bool__(self) -> bool:
+        self.view()
+        if not self.given:
+            raise refusal("whose truth decides")
+        return True
+
+    def as_array(self) -> Any:
+        return self.view().as_array()
+
+    def total(self, start: Any) -> Any:
+        return self.view().total(start)
+
+    def extreme(self, function: Callable) -> Any:
+        return self.view().extreme(function)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
+        return getattr(ufunc, method)(*_viewed(inputs), **_viewed(kwargs))
+
+    def __array_function__(self, function: Callable, types: object, args: tuple, kwargs: dict) -> Any:
+        return function(*_viewed(args), **_viewed(kwargs))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(list, name):
+            raise AttributeError(f"'list' object has no attribute '{name}'")
+        raise refusal(f"and is changed by list.{name}")
 
     # -- elements
 
@@ -217,6 +316,22 @@ class Grower:
 
 
 calls.OURS.add(Grower)
+
+
+def _refused(self: Grower, *operands: Any) -> Any:
+    raise refusal("with which the loop does more than to append, or read elements")
+
+
+for _name in ("add", "radd", "mul", "rmul", "imul", "eq", "lt", "le", "gt", "ge", "contains", "iter", "reversed",
+              "setitem", "delitem"):
+    setattr(Grower, f"__{_name}__", _refused)
+Grower.__hash__ = object.__hash__
+
+
+def _viewed(tree: Any) -> Any:
+    """Lists that grow as they are now, in nested arguments."""
+    return mapped(tree, lambda x: x.view() if type(x) is Grower else x)
+
 
 
 def _kind(part: Tree) -> Kind | None:
@@ -248,15 +363,15 @@ def turns_since(loop: Loop) -> int | None:
     return total
 
 
-def marks(trace: Trace) -> list[tuple[Grower, int | None, int]]:
+def marks(trace: Trace) -> list[tuple[Grower, int | None, int, int]]:
     """What has been noted so far of growing lists, for `reset` when a loop inside is traced again."""
-    return [(g, g.most, len(g.held)) for g in trace.growers]
+    return [(g, g.most, len(g.held), len(g.passed)) for g in trace.growers]
 
 
-def reset(noted: list[tuple[Grower, int | None, int]]) -> None:
-    for grower, most, held in noted:
+def reset(noted: list[tuple[Grower, int | None, int, int]]) -> None:
+    for grower, most, held, passed in noted:
         grower.most = most
-        del grower.held[held:]
+        del grower.held[held:], grower.passed[passed:]
 
 
 def _is_array(tree: Tree) -> bool:
@@ -292,4 +407,4 @@ def _references() -> list[int]:
     return probe.found
 
 
-__all__ = ["Grower", "ListError", "marks", "refusal", "reset", "turns_since"]
+__all__ = ["Deeper", "Grower", "ListError", "marks", "refusal", "reset", "turns_since"]

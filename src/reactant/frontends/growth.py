@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.errors import LeakError
 from reactant.frontends import calls, effects, identity
 from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
 from reactant.frontends.array_lists import ArrayList
-from reactant.frontends.carried import Slot, leaves, with_leaves
-from reactant.frontends.growing import Grower, refusal
+from reactant.frontends.branches import contents_tree
+from reactant.frontends.carried import Slot, held_before, leaves, own_copies, with_leaves
+from reactant.frontends.growing import Deeper, Grower, refusal
+from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
@@ -38,13 +41,6 @@ MOST_COLLECTED = 16
 if TYPE_CHECKING:
     from reactant.frontends.branches import Branch
     from reactant.frontends.loops import Loop
-
-
-class Deeper(BaseException):
-    """A list is appended to in a branch, or in a loop inside: it needs a `Grower`."""
-
-    def __init__(self, collector: Collector):
-        self.collector = collector
 
 
 class Collector:
@@ -100,16 +96,17 @@ class Row:
 class Growth:
     """The lists of one loop."""
 
-    def __init__(self, loop: Loop, names: tuple[str, ...], exclusive: Set[str]):
-        self.loop, self.exclusive = loop, exclusive
+    def __init__(self, loop: Loop, names: tuple[str, ...], exclusive: Set[str], read: tuple[str, ...] = ()):
+        self.loop, self.exclusive = loop, set(exclusive)
+        self.places: dict[str, Place] = {}      # of lists that are no variables
         self.lists: dict[str, Any] = {}
         self.known: set[int] = set()
         self.growers: dict[str, Grower] = {}
         self.turns: dict[str, list[int] | None] = {}     # in which each element is appended, where that is known
-        self.incomplete = False         # the body was left to be traced with other growers
+        self.deeper: tuple[str, bool] | None = None     # the body was left to be traced with this list's grower
         self.simple = type(loop.count) is int and not loop.flags     # every turn is known to run
         cells = loop.variables.cells
-        for name in names:
+        for name in (*names, *read):
             value = loop.variables.get(name) if name in cells else ABSENT
             if type(value) is Collector and (not self.simple or self.count > MOST_COLLECTED):
                 raise Deeper(value)
@@ -122,7 +119,7 @@ class Growth:
             _, times = reachable([*held, *outside], everywhere=True)
             self.lists = {n: v for n, v in self.lists.items() if times[id(v)] == 1}
             for name, value in self.lists.items():
-                if not self.simple or type(value) is RunTimeList:
+                if not self.simple or type(value) is RunTimeList or name in read:
                     self.growers[name] = Grower(loop, name, value)
         self.collectors: dict[str, Collector] = {}
         self.trees: dict[str, list[Tree]] = {}
@@ -136,13 +133,13 @@ class Growth:
     def collecting(self) -> Iterator[None]:
         """While the body is traced: each list's variable holds what collects."""
         cells, active = self.loop.variables.cells, current_trace().growers
-        before, self.incomplete = len(active), False
+        before, self.deeper = len(active), None
         try:
             for name in self.lists:
                 if name in self.growers:
                     self.growers[name].begin()
                     active.append(self.growers[name])
-                    cells[name].cell_contents = self.growers[name]
+                    self.put(name, self.growers[name])
                 else:
                     cells[name].cell_contents = self.collectors[name] = Collector()
             yield
@@ -150,22 +147,79 @@ class Growth:
                 grower.end()
             self.trees = {n: [capture(i) for i in c.items] for n, c in self.collectors.items()}
         except Deeper as found:
-            names = [n for n, c in self.collectors.items() if c is found.collector]
+            names = [n for n, c in {**self.growers, **self.collectors}.items() if c is found.stand_in]
             if not names:
                 raise
-            self.growers[names[0]] = Grower(self.loop, names[0], self.lists[names[0]])
-            self.incomplete = True
+            self.deeper = names[0], found.reads
         finally:
             del active[before:]
             self.collectors = {}
             for name, value in self.lists.items():
-                cells[name].cell_contents = value
+                if name not in self.places:
+                    cells[name].cell_contents = value
+
+    # -- lists that are no variables
+
+    def put(self, name: str, value: Any) -> None:
+        if name in self.places:
+            self.places[name].put(value)
+        else:
+            self.loop.variables.cells[name].cell_contents = value
+
+    def adopt(self, box: list[list], copies: Set[int] = frozenset()) -> bool:
+        """Let something stand for a list, the one in `box`, that is found in one place only, until `release`."""
+        place = None if self.loop.count is None else place_of(box, own_copies(self.loop) | copies)
+        if place is None:
+            return False
+        effects.touch(place.owner)
+        name = f"<list #{len(self.places)}>"
+        self.lists[name], self.places[name] = place.get(), place
+        self.growers[name] = Grower(self.loop, name, self.lists[name])
+        self.exclusive.add(name)
+        place.put(self.growers[name])
+        self.loop.begin_again()
+        return True
+
+    def release(self) -> None:
+        for name, place in self.places.items():
+            if type(place.get()) is Grower:
+                place.put(self.lists[name])
+
+    def adopt_grown(self, branch: Branch) -> bool:
+        """Whether the body appended to lists that are no variables, which it now has to be traced again for."""
+        older = reachable(held_before(self.loop))[0]
+        copies = {id(x) for change, after in branch.objects
+                  for x in (change.before, getattr(after, "original", None))}
+        found = False
+        for change, after in branch.objects:
+            grew = type(change.container) is list and type(after) is Node and len(after.original) > len(change.before) \
+                and all(a is b for a, b in zip(change.before, after.original, strict=False))
+            if grew and id(change.container) in older:
+                found |= self.adopt([change.container], copies)
+        return found
+
+    def require_inside(self, branch: Branch) -> None:
+        """What stands for a list is in its one place after the turn."""
+        if not self.growers:
+            return
+        pairs = [(self.loop.entries.get(n, ABSENT), after) for n, after in branch.states.items()]
+        for change, after in branch.objects:
+            with contextlib.suppress(LeakError):        # made in the turn: others would hold it
+                pairs.append((contents_tree(change.before), after))
+        for before, after in pairs:
+            if _mentions(after, self.growers) > _mentions(before, self.growers):
+                raise refusal("that gets another name or place")
 
     # -- lists that grow under conditions
 
     def more(self) -> bool:
         """Whether the body has to be traced again, with other memories."""
-        if self.incomplete:
+        if self.deeper is not None:
+            name, reads = self.deeper
+            self.growers[name] = Grower(self.loop, name, self.lists[name], reads)
+            if name in self.places:
+                self.places[name].put(self.growers[name])
+                self.loop.begin_again()
             return True
         return any([grower.more() for grower in self.growers.values()])
 
@@ -175,7 +229,7 @@ class Growth:
         for name, grower in self.growers.items():
             if grower.count is None:        # nothing is ever appended
                 continue
-            for root, _ in grower.held:
+            for root in {root for root, _ in grower.held} | grower.outside():
                 self.require_unwritten(branch, root)
             self.turns[name] = None
             before = loop.storage_slots[grower.count].body
@@ -252,9 +306,9 @@ class Growth:
                 found = [s for root, _ in grower.held for s in self.sources(root, turn)]
                 return (lambda value: _guarded(name, found, value)) if found else None
             if turns is None:
-                self.loop.variables.set(name, RunTimeList.of(target, grower, guarded(None)))
+                self.put(name, RunTimeList.of(target, grower, guarded(None)))
             else:
-                extend(target, [grower.element(k, guarded(turn)) for k, turn in enumerate(turns)])
+                extend(target, [grower.element(len(grower.given) + k, guarded(turn)) for k, turn in enumerate(turns)])
 
     # -- rows
 
@@ -404,6 +458,10 @@ def extend(target: Any, elements: list[Any]) -> None:
         identity.about_to_change(target)
         effects.touch(target)
         target.extend(elements)
+
+
+def _mentions(tree: Tree, growers: dict[str, Grower]) -> int:
+    return sum(type(leaf) is Known and any(leaf.value is g for g in growers.values()) for leaf in leaves(tree))
 
 
 def _guarded(name: str, sources: list, value: ir.Value) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 from reactant.frontends import effects
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.calls import replace
+from reactant.frontends.growing import Grower
 from reactant.frontends.numpy.bounded import is_partial, require_equal
 from reactant.frontends.numpy.bounded_functions import by_position
 from reactant.frontends.numpy.promotion import python_type
@@ -238,6 +239,8 @@ def items_of(iterable: Any) -> Items | None:
         return ArrayListItems(iterable)
     if type(iterable) is RunTimeList:
         return ListItems(iterable)
+    if type(iterable) is Grower:
+        return ListItems(iterable.view())
     if is_partial(iterable):
         return ArrayItems(by_position(iterable))
     return None

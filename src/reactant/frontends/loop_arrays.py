@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import effects, rotations
+from reactant.frontends import rotations
 from reactant.frontends.aliases import (
     ChosenStorage,
     GuardedStorage,
@@ -22,7 +22,7 @@ from reactant.frontends.aliases import (
     roots_of,
 )
 from reactant.frontends.branches import Branch
-from reactant.frontends.carried import Carried, NeedsPeeling, Slot, is_held_once, leaves
+from reactant.frontends.carried import Carried, NeedsPeeling, Slot, is_held_once, leaves, own_copies
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.operators import VALUE
@@ -170,8 +170,7 @@ class LoopArrays:
         """Whether nothing else refers to the arrays that a variable, list, dict or object has before the loop."""
         loop = self.loop
         if name in loop.variables.containers and name not in loop.owned:
-            copies = effects.copies() | {id(c) for each in (*loop.trace.loops, loop) for c in each.before.values()}
-            copies |= {id(c.before) for c in loop.variables.containers.values()}
+            copies = own_copies(loop)
             loop.owned[name] = all([
                 is_held_once(leaf.tensor, copies) for leaf in by_value(loop.entries[name], loop.carried[name])
                 if type(leaf) is Held and leaf.tensor.kind == ARRAY])

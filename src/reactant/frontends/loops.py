@@ -17,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import array_lists, branches, effects, growing, loop_conditions, rotations, source_map
+from reactant.frontends import array_lists, branches, growing, loop_conditions, rotations, source_map
 from reactant.frontends.aliases import (
     bind_directly,
     fewer_memories,
@@ -28,6 +28,7 @@ from reactant.frontends.aliases import (
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
+    NeedsGrower,
     NeedsPeeling,
     Slot,
     Unroll,
@@ -35,6 +36,7 @@ from reactant.frontends.carried import (
     is_unusable,
     leaves,
     may_be,
+    mismatch,
     numeric_kind,
     operations_in,
     parts_of,
@@ -89,7 +91,7 @@ class Loop:
                  live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], *, count: Any = None,
                  test: Callable[[], Any] | None = None, first: Any = None,
                  again: Callable[..., Any] | None = None, start: int = 0, appended: tuple[str, ...] = (),
-                 exclusive: Set[str] = frozenset()):
+                 exclusive: Set[str] = frozenset(), read: tuple[str, ...] = ()):
         self.trace: Trace = current_trace()
         fewer_memories()
         self.outer = self.trace.region.block
@@ -100,19 +102,24 @@ class Loop:
         self.start, self.again = start, again
         self.count_value = count.value() if is_tensor(count) else None
         self.owned = {n: is_owned(self.variables.cells.get(n)) for n in live}
-        self.before = self.variables.snapshot()
-        self.entries = {n: capture(v) for n, v in self.before.items()}
-        self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in rebound) for n in live}
-        self.ways: dict[tuple[str, int], str] = {}
-        self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
-        self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
+        self.rebound = rebound
+        self.begin_again()
         self.storages: list[Storage] = reachable_storages(self.functions)
         self.array_lists: dict[str, array_lists.ArrayList] = {}
         self.test_in_body = False
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
         self.policy = ""
-        self.growth = Growth(self, appended, exclusive)
+        self.growth = Growth(self, appended, exclusive, read)
+
+    def begin_again(self) -> None:
+        """What is known of the variables follows from their values before the loop alone."""
+        self.before = self.variables.snapshot()
+        self.entries = {n: capture(v) for n, v in self.before.items()}
+        self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in self.rebound) for n in self.entries}
+        self.ways: dict[tuple[str, int], str] = {}
+        self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
+        self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -133,6 +140,7 @@ class Loop:
         try:
             self.trace_and_build()
         finally:
+            self.growth.release()
             vars(self).clear()      # who asks later who else holds a list or an array shall not count this
 
     def trace_and_build(self) -> None:
@@ -149,6 +157,15 @@ class Loop:
                 if found.loop is not self:
                     raise
                 array_lists.convert(self, found)
+            except NeedsGrower as found:
+                growing.reset(noted)
+                self.variables.restore(self.before)
+                if found.loop is not self:
+                    raise
+                box, error = [found.target], found.error
+                found.target, found.__traceback__ = None, None
+                if not self.growth.adopt(box):
+                    raise error from None
             except BaseException:
                 growing.reset(noted)
                 self.variables.restore(self.before)
@@ -177,8 +194,10 @@ class Loop:
                 f"it before the loop.")) from None
         self.variables.restore(self.before)
         self.operations = operations_in(self.block)
-        if self.growth.more() or self.more_storages(branch) or self.more_objects(branch):
+        if self.growth.more() or self.more_storages(branch) or self.growth.adopt_grown(branch) \
+                or self.more_objects(branch):
             return False
+        self.growth.require_inside(branch)
         plans = self.advance(branch)
         if plans is None:
             return False
@@ -328,7 +347,7 @@ class Loop:
                 continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
-                raise NeedsPeeling(self.mismatch(name, plan.reason))
+                raise NeedsPeeling(mismatch(self, name, plan.reason))
             if type(plan) is Keep and is_unusable(plan.value):
                 continue
             settled &= self.settle(name, carried, plan, branch)
@@ -351,7 +370,7 @@ class Loop:
             return entry, kinds
         value = after.children[1] if is_optional(after) else after
         if value is after and type(self.count) is int and self.start == 0:
-            raise NeedsPeeling(self.mismatch(name, "None and a value"))
+            raise NeedsPeeling(mismatch(self, name, "None and a value"))
         made = Node("optional", (), [Known(False), self.nothing_like(value)], None)
         return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
@@ -404,26 +423,11 @@ class Loop:
     def if_defined(defined: Tree, new: ir.Value, old: ir.Value) -> ir.Value:
         return ops.select(truth_of(defined), new, old) if type(defined) is Held else new
 
-    def mismatch(self, name: str, reason: str) -> ControlFlowError:
-        if name in self.variables.containers:
-            changed = self.variables.containers[name]
-            advice = "Use an array made before the loop, or a local variable."
-            if self.test is not None and isinstance(getattr(changed, "container", changed), list):
-                advice = ("A list can grow in a `for` loop, which has a bound: write `for _ in range(most):` with "
-                          "`if not (...): break`, or store into an array made before the loop.")
-            return ControlFlowError(
-                f"A loop that runs inside compiled code changes {effects.describe(changed)} in "
-                f"a way that a loop cannot carry: it gets other elements, keys or attributes, or their types change. "
-                + advice)
-        return ControlFlowError(
-            f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an "
-            f"iteration it holds {reason}. Give it its final type before the loop.")
-
     def settle(self, name: str, carried: Carried, plan: Plan, branch: Branch) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
         parts = list(parts_of(plan, carried.entry))
         if len(parts) != len(carried.kinds):
-            raise NeedsPeeling(self.mismatch(name, "values of different structure"))
+            raise NeedsPeeling(mismatch(self, name, "values of different structure"))
         same = True
         for position, (part, kind) in enumerate(zip(parts, carried.kinds, strict=True)):
             if type(part) is Keep:
@@ -434,7 +438,7 @@ class Loop:
             try:
                 wanted = part.kind if kind is None else joined(kind, part.kind)
             except Mismatch as problem:
-                raise NeedsPeeling(self.mismatch(name, str(problem))) from None
+                raise NeedsPeeling(mismatch(self, name, str(problem))) from None
             if kind is None or wanted != kind:
                 entry = numeric_kind(carried.leaves()[position])
                 carried.kinds[position] = dataclasses.replace(wanted, interval=entry.interval if entry else None)

@@ -80,7 +80,8 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
 
 
 def for_stmt(iterable: Iterable, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-             dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...] = ()) -> None:
+             dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...] = (),
+             read: tuple[str, ...] = ()) -> None:
     cells = cells_of(body)
     stops = [cells[f] for f in flags]
     for item in ag__.iterate(iterable):

@@ -186,30 +186,37 @@ class Outliner:
         targets = writes([s.target])
         live, dead = self._names(assigned, s.live_head)
         number = next(self.namer)
-        appended = _only_appended(s.body)
+        lists = [_tuple(names) for names in _appended(s.body)]
         item = at_location(ast.Assign([s.target], name(ITEM)), s)
         body = self._function(f"ag__body_{number}", [item, *s.body], assigned, (ITEM,), s.body[0])
         call = operator_call("for_stmt", s.iter, name(body.name), _tuple(s.stop_flags), live, dead,
-                             _tuple(sorted({*targets, *_rebound(s.body)})), *([_tuple(appended)] if appended else []))
+                             _tuple(sorted({*targets, *_rebound(s.body)})),
+                             *(lists if any(t.elts for t in lists) else []))
         return [body, at_location(ast.Expr(call), s)]
 
 
-def _only_appended(statements: list[ast.stmt]) -> list[str]:
-    """Names with which the block does nothing but `name.append(...)`, `name.extend([...])` or `name += [...]`."""
+def _appended(statements: list[ast.stmt]) -> tuple[list[str], list[str]]:
+    """Names with which the block does nothing but `name.append(...)`, `name.extend([...])` or `name += [...]`; and
+    names with which it does that and more, but does not bind them."""
     appends: dict[str, int] = {}
     mentions: dict[str, int] = {}
+    bound: dict[str, int] = {}
     for s in statements:
         for n in ast.walk(s):
             match n:
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="append"), args=[_],
                                              keywords=[])) \
                         | ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="extend"),
-                                                  args=[ast.List() | ast.Tuple()], keywords=[])) \
-                        | ast.AugAssign(target=ast.Name(id=identifier), op=ast.Add(), value=ast.List()):
+                                                  args=[ast.List() | ast.Tuple()], keywords=[])):
                     appends[identifier] = appends.get(identifier, 0) + 1
-                case ast.Name(id=identifier):
+                case ast.AugAssign(target=ast.Name(id=identifier), op=ast.Add(), value=ast.List()):
+                    appends[identifier] = appends.get(identifier, 0) + 1
+                    bound[identifier] = bound.get(identifier, 0) - 1
+                case ast.Name(id=identifier, ctx=context):
                     mentions[identifier] = mentions.get(identifier, 0) + 1
-    return sorted(n for n, times in appends.items() if mentions[n] == times)
+                    bound[identifier] = bound.get(identifier, 0) + (not isinstance(context, ast.Load))
+    only = {n for n, times in appends.items() if mentions[n] == times}
+    return sorted(only), sorted(n for n in appends.keys() - only if not bound[n])
 
 
 def _rebound(statements: list[ast.stmt]) -> list[str]:

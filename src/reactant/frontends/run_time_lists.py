@@ -38,16 +38,16 @@ class RunTimeList:
     __array_priority__ = 2000.0
 
     def __init__(self, prefix: list[Any], tree: Tree, kinds: list[Kind | None], rows: list[Storage | None],
-                 count: ir.Value, guarded: Callable[[ir.Value], Tensor] | None):
+                 count: ir.Value, guarded: Callable[[ir.Value], Tensor] | None, least: int = 0):
         self.prefix, self.tree, self.kinds, self.rows, self.guarded = prefix, tree, kinds, rows, guarded
         self.capacity = next((s.shape[0] for s in rows if s is not None), 0)
-        self.count = python_number(count, (0, self.capacity))
+        self.count = python_number(count, (least, self.capacity))
         self.region = current_trace().region
 
     @staticmethod
     def of(target: list | RunTimeList, grower: Grower, guarded: Callable[[ir.Value], Tensor] | None) -> RunTimeList:
         """What `target` has become after a loop."""
-        prefix = target.prefix if type(target) is RunTimeList else list(target)
+        prefix = target.prefix if type(target) is RunTimeList else [] if grower.given else list(target)
         before = target.guarded if type(target) is RunTimeList else None
         both = guarded if before is None or guarded is None else lambda v: before(guarded(v).value())
         return RunTimeList(prefix, grower.tree, grower.kinds, grower.rows, grower.count.read(), both or before)

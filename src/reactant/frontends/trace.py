@@ -108,6 +108,8 @@ class Trace:
         """Which containers may be which others (`identity`)."""
         self.given: list[Any] = []
         """The lists, dicts and objects among the arguments."""
+        self.kept: set[int] = set()
+        """Identities of what else refers to these, and is ours."""
         self.depth = 0
         """How many functions had been called when it began: what they hold is the caller's."""
         self.closed = False

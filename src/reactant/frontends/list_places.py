@@ -1,0 +1,72 @@
+"""Where a list is found that is no variable of a loop, but grows in it: `self.history.append(x)`.
+
+What stands for the list while the loop is traced takes its place there. That needs the one place: the garbage collector
+says what refers to the list, and references that come from nowhere else refuse it.
+"""
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from types import CellType
+from typing import Any
+
+from reactant.frontends.carried import HIDDEN, references
+from reactant.frontends.effects import Change
+from reactant.frontends.identity import Link
+from reactant.frontends.state import Node
+
+
+@dataclass(eq=False)
+class Place:
+    """An attribute, a key, an index or a variable of another function."""
+
+    owner: Any
+    held: Any
+    key: Any
+
+    def put(self, value: Any) -> None:
+        if type(self.held) is CellType:
+            self.held.cell_contents = value
+        else:
+            self.held[self.key] = value
+
+    def get(self) -> Any:
+        return self.held.cell_contents if type(self.held) is CellType else self.held[self.key]
+
+
+def place_of(box: list[list], copies: set[int]) -> Place | None:
+    """The only place of a list, which is taken out of `box` so that its caller does not refer to it; None where there
+    may be others. `copies`: identities of our own copies of contents."""
+    target = box.pop()
+    for _ in range(2):
+        hidden, found = references(target)
+        holders = []
+        for holder in found:        # no comprehension: it would refer to the list by a cell
+            if type(holder) not in (Change, Node, Link) and id(holder) not in copies:
+                holders.append(holder)
+        if hidden == HIDDEN and len(holders) == 1:
+            return _place(holders[0], target)
+        found = holders = holder = None     # type: ignore[assignment]
+        gc.collect()
+    return None
+
+
+def _place(holder: Any, target: list) -> Place | None:
+    if type(holder) is CellType:
+        return Place(holder, holder, None)
+    owner, held = holder, holder
+    if isinstance(holder, dict):
+        if "__builtins__" in holder:        # a module's variables
+            return None
+        owner = next((o for o in gc.get_referrers(holder) if _attributes(o) is holder), holder)
+    elif not isinstance(holder, list):
+        held = _attributes(holder)
+    pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else ()
+    return next((Place(owner, held, key) for key, x in pairs if x is target), None)
+
+
+def _attributes(x: Any) -> Any:
+    try:
+        return object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return None
