@@ -153,7 +153,7 @@ def its_sum_and_extremes(x, n):
     for k in range(n):
         values.append(x[0] * k - 0.01 * max(values) + 0.001 * sum(values))
         x = x * 0.9
-    return values[-1], min(values)
+    return values[-1]
 
 
 def its_elements(x, n):
@@ -182,7 +182,7 @@ LOOPS = [attributes, loops_inside, known_condition, run_time_condition, dictiona
 def test_lists_that_grow_and_are_read_stay_in_a_loop(program):
     agree(program, [(START, 150)])
     operations = reactant.jit(program).lower(START, 150).operations()
-    assert operations["stablehlo.while"] >= 1 and sum(operations.values()) < 600
+    assert operations["stablehlo.while"] >= 1 and sum(operations.values()) < 200
 
 
 def test_lists_of_arguments_grow_in_a_loop():

@@ -53,3 +53,24 @@ def test_names_that_differ_decide():
         return [v * 2 for k, v in sorted(state.items())], sorted(state.items(), reverse=True)[0][0]
 
     assert reactant.verify(by_name, {"b": np.ones(2), "a": np.zeros(3), "c": 4.0})
+
+
+NOT_NUMBERS = np.concatenate([np.arange(9.0)[::-1], [np.nan, -1.0, np.inf, -np.inf]])
+
+
+def extremes(x):
+    return min(x), max(x)
+
+
+@pytest.mark.parametrize("x", [
+    np.arange(40.0)[::-1] % 7, np.arange(40) % 7, np.arange(40, dtype=np.uint8), np.arange(40) % 3 > 1, NOT_NUMBERS,
+    np.roll(NOT_NUMBERS, 4), np.full(20, np.nan), np.array([0.0, -0.0] * 9), np.array([-0.0, 0.0] * 9, np.float32)])
+def test_extremes_of_many_numbers_are_the_first_best_ones(x):
+    compiled, plain = reactant.jit(extremes)(x), extremes(x)
+    assert list(map(repr, compiled)) == list(map(repr, plain))
+    assert sum(reactant.jit(extremes).lower(x).operations().values()) < 60
+
+
+def test_keys_that_are_no_numbers_are_never_the_best_but_where_they_are_first():
+    for x in (NOT_NUMBERS, np.roll(NOT_NUMBERS, 4)):
+        check(lambda x: (min(range(len(x)), key=lambda k: x[k]), max(range(len(x)), key=lambda k: x[k])), x)

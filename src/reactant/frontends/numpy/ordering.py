@@ -12,9 +12,12 @@ import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.frontends import calls
-from reactant.frontends.numpy.creation import as_tensor
+from reactant.frontends.numpy.creation import as_tensor, elements_of_one
 from reactant.frontends.numpy.python_numbers import is_python
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, wrap
+
+MANY = 8
+"""So many numbers are not compared one by one."""
 
 ADVICE = "Sort an array of keys with np.argsort and index arrays with the result."
 
@@ -51,7 +54,44 @@ def best(items: list, keys: list, largest: bool) -> Any:
         # equal keys: Python keeps the first, and a reversed sort that is stable does as well
         return _taken(items, _order(keys, largest)[:1])[0]
     column = _column(keys)
-    return _taken(items, (np.argmax if largest else np.argmin)(column)[None])[0]
+    place = (np.argmax if largest else np.argmin)(_counted(column, largest))
+    if column.dtype.kind == "f":
+        place = np.where(np.isnan(column[0]), 0, place)
+    return _taken(items, place[None])[0]
+
+
+def extreme(items: Any, largest: bool) -> Any:
+    """`min(items)` or `max(items)` of many real numbers of one dtype, which stand in one array; None for others.
+
+    As Python keeps it: the first of the best ones. A NaN is never better nor worse than another number, so it is the
+    result where it is the first item, and else does not count.
+    """
+    whole, first = _whole(items)
+    if whole is None or whole.dtype.kind not in "biuf" or whole.shape[0] < MANY:
+        return None
+    reduce = np.max if largest else np.min
+    if whole.dtype.kind == "f":
+        equal = whole == reduce(_counted(whole, largest))
+        best = np.take(whole, np.argmax(equal), mode="clip")        # 0.0 or -0.0: the first one
+        found = np.where(np.isnan(whole[0]), whole[0], best)
+    else:
+        found = reduce(whole)
+    return Tensor.of_value(found.value(), first.kind)
+
+
+def _counted(column: Any, largest: bool) -> Any:
+    """Numbers, of which those that are NaN are never the best one."""
+    return np.where(np.isnan(column), -np.inf if largest else np.inf, column) if column.dtype.kind == "f" else column
+
+
+def _whole(items: Any) -> tuple[Any, Any]:
+    """Numbers that stand in one array: that array, and the first of them."""
+    if type(items) is Tensor and len(items.shape) == 1 and items.shape[0]:
+        return (None, None) if items.is_concrete() else (items, items[0])
+    if type(items) in (list, tuple) and items and type(items[0]) is Tensor and items[0].shape == ():
+        value = elements_of_one(list(items), (len(items),))
+        return (None if value is None else Tensor.of_value(value)), items[0]
+    return None, None
 
 
 def depends(keys: list) -> bool:

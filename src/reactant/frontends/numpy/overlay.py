@@ -383,6 +383,8 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
     def choose(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and hasattr(type(args[0]), "extreme"):     # a list of run-time length
             return args[0].extreme(original)
+        if len(args) == 1 and not kwargs and (found := ordering.extreme(args[0], original is max)) is not None:
+            return found
         items = list(args[0]) if len(args) == 1 and not isinstance(args[0], dict) else list(args)
         if (key := kwargs.get("key")) is not None and items and is_tracing():
             keys = [calls.call(key, item) for item in items]
