@@ -251,3 +251,96 @@ def test_copies_that_are_appended():
                 seen.append(list(values))
         return seen
     agree(program, [(U,)])
+
+
+# ---- lists that are no variables of the loop ------------------------------------------------------------------------
+
+class Counts:
+    def __init__(self, n):
+        self.counts, self.calls = [0] * n, 0
+
+    def hit(self, k):
+        self.counts[k] += 1
+        self.calls += 1
+
+
+class UnionFind:
+    def __init__(self, n):
+        self.parent, self.rank, self.sets = list(range(n)), [0] * n, n
+
+    def find(self, x):
+        while self.parent[x] != x:
+            self.parent[x] = self.parent[self.parent[x]]
+            x = self.parent[x]
+        return x
+
+    def union(self, a, b):
+        a, b = self.find(a), self.find(b)
+        if a == b:
+            return False
+        if self.rank[a] < self.rank[b]:
+            a, b = b, a
+        self.parent[b] = a
+        if self.rank[a] == self.rank[b]:
+            self.rank[a] += 1
+        self.sets -= 1
+        return True
+
+
+def attribute(places):
+    counts = Counts(9)
+    for k in places:
+        counts.hit(k % 9)
+    return counts.counts, counts.calls
+
+
+def rows_in_a_dictionary(places):
+    table = {"rows": [[0] * 3 for _ in range(9)]}
+    for k in places:
+        if k % 2 == 0:
+            table["rows"][k % 9][1] += 1
+    return table
+
+
+def two_lists_of_an_object(places):
+    sets, joined = UnionFind(40), 0
+    for k in range(len(places)):
+        if sets.union(places[k], (places[k] * 7 + k) % 40):
+            joined += 1
+    return sets.sets, joined, np.array(sets.parent)
+
+
+def of_a_closure(places):
+    parent = list(range(40))
+
+    def find(i):
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    joined = 0
+    for k in range(len(places)):
+        a, b = find(places[k]), find((places[k] * 3 + k) % 40)
+        if a != b:
+            parent[a] = b
+            joined += 1
+    return joined, np.array(parent)
+
+
+@pytest.mark.parametrize("program", [attribute, rows_in_a_dictionary, two_lists_of_an_object, of_a_closure])
+def test_lists_in_objects_dicts_and_closures_stay_in_a_loop(program):
+    compiled = agree(program, [(np.random.default_rng(k).integers(0, 40, 120),) for k in range(2)])
+    assert sum(compiled.lower(np.zeros(120, int)).operations().values()) < 400
+
+
+def seen_twice(places):
+    counts = Counts(9)
+    seen = counts.counts
+    for k in places:
+        counts.hit(k % 9)
+    return seen, seen is counts.counts
+
+
+def test_lists_in_objects_that_others_see():
+    agree(seen_twice, [(np.arange(20),)])

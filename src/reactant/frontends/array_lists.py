@@ -18,7 +18,8 @@ from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends import chosen_items, effects
 from reactant.frontends.aliases import globals_of, reachable
 from reactant.frontends.calls import OURS
-from reactant.frontends.carried import held_before
+from reactant.frontends.carried import held_before, own_copies
+from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy import creation
 from reactant.frontends.numpy.indexing import element_steps
 from reactant.frontends.numpy.storage import Storage
@@ -40,6 +41,7 @@ class NeedsArray(BaseException):
 
     def __init__(self, loop: Loop, target: list, kind: Kind, error: Exception):
         self.loop, self.target, self.kind, self.error = loop, target, kind, error
+        self.args = ()      # the only reference
 
 
 class ArrayList:
@@ -232,27 +234,67 @@ def needs_array(target: list, kind: Kind, or_none: bool = False) -> None:
 
 def convert(loop: Loop, found: NeedsArray) -> None:
     """Put an array in the place of a list that a loop writes into; raises where others could see the difference."""
+    for name, source in [(n, a.source) for n, a in loop.array_lists.items()] + _held_lists(loop):
+        if found.target is source or _holds(source, found.target):
+            if name in loop.array_lists or _is_alone(loop, source):
+                return _stand_in(loop, name, source, found)
+            break
+    source = None
+    place = _place(loop, found)
+    if place is None:
+        raise found.error
+    effects.touch(place.owner)
+    name = f"<array #{len(loop.array_places)}>"
+    loop.array_places[name] = place
+    try:
+        _stand_in(loop, name, place.get(), found)
+    except BaseException:
+        del loop.array_places[name]
+        raise
+
+
+def _held_lists(loop: Loop) -> list[tuple[str, list]]:
+    """The variables of the loop that are lists, and are not bound in it."""
     variables = loop.variables
-    for name in variables.cells:
-        value = loop.array_lists[name].source if name in loop.array_lists else variables.get(name)
-        if type(value) is not list or found.target is not value and not _holds(value, found.target):
-            continue
-        if name in variables.live or name in variables.dead:
-            break
-        try:
-            before = loop.array_lists.get(name)
-            _require_alone(loop, value)
-            with ir.InsertionPoint(loop.outer):
-                whole, kind = _stacked(value, found.kind if before is None else joined(before.kind, found.kind))
-        except Mismatch:
-            break
-        if before is not None:
-            loop.storages = [s for s in loop.storages if s is not before.memory.storage]
-        memory = Tensor.of_value(whole)
-        loop.array_lists[name] = ArrayList(memory, kind, value, False)
-        loop.storages.append(memory.storage)
-        return
-    raise found.error
+    held = [(n, variables.get(n)) for n in variables.cells if n not in variables.live and n not in variables.dead]
+    return [(n, value) for n, value in held if type(value) is list and n not in loop.array_lists]
+
+
+def _stand_in(loop: Loop, name: str, source: list, found: NeedsArray) -> None:
+    try:
+        before = loop.array_lists.get(name)
+        if not all(_is_alone(loop, x) for x in source if type(x) is list):
+            raise found.error
+        with ir.InsertionPoint(loop.outer):
+            whole, kind = _stacked(source, found.kind if before is None else joined(before.kind, found.kind))
+    except Mismatch:
+        raise found.error from None
+    if before is not None:
+        loop.storages = [s for s in loop.storages if s is not before.memory.storage]
+    memory = Tensor.of_value(whole)
+    made = loop.array_lists[name] = ArrayList(memory, kind, source, False)
+    loop.storages.append(memory.storage)
+    if name in loop.array_places:
+        loop.array_places[name].put(made)
+        loop.begin_again()
+
+
+def _place(loop: Loop, found: NeedsArray) -> Place | None:
+    """The one place of a list that is no variable, or of the outermost list around it."""
+    box, found.target, found.__traceback__ = [found.target], None, None
+    while True:
+        place = place_of(box, own_copies(loop))
+        if place is None or not isinstance(place.owner, list):
+            return place
+        box = [place.owner]
+        place.owner = place.held = None
+
+
+def release(loop: Loop) -> None:
+    """Lists that are no variables are in their places again."""
+    for name, place in loop.array_places.items():
+        if type(place.get()) is ArrayList:
+            place.put(loop.array_lists[name].source)
 
 
 def _holds(items: list, target: list) -> bool:
@@ -260,18 +302,19 @@ def _holds(items: list, target: list) -> bool:
     return any(x is target or type(x) is list and _holds(x, target) for x in items)
 
 
-def _require_alone(loop: Loop, value: list) -> None:
-    """Nobody else sees the list while the loop runs, and it holds each of its lists once."""
+def _is_alone(loop: Loop, source: list) -> bool:
+    """Whether nobody else sees the list while the loop runs, and it holds each of its lists once."""
     variables = loop.variables
     held = [variables.get(n) for n in variables.cells]
     outside = [x for f in loop.functions for x in globals_of(f)]
     _, times = reachable([*held, *outside], everywhere=True)
-    waiting = [value]
+    waiting = [source]
     while waiting:
         current = waiting.pop()
         if times.get(id(current), 1) != 1:
-            raise Mismatch("a list that other code sees")
+            return False
         waiting += [x for x in current if type(x) is list]
+    return True
 
 
 @contextlib.contextmanager
@@ -280,11 +323,15 @@ def standing_in(loop: Loop) -> Iterator[None]:
     cells = loop.variables.cells
     try:
         for name, made in loop.array_lists.items():
-            cells[name].cell_contents, made.ended = made, False
+            made.ended = False
+            if name not in loop.array_places:
+                cells[name].cell_contents = made
         yield
     finally:
         for name, made in loop.array_lists.items():
-            cells[name].cell_contents, made.ended = made.source, True
+            made.ended = True
+            if name not in loop.array_places:
+                cells[name].cell_contents = made.source
 
 
 def finish(loop: Loop) -> None:
@@ -293,4 +340,4 @@ def finish(loop: Loop) -> None:
         fill(made.source, Storage(made.memory.shape, made.memory.dtype, made.memory.value()), made.kind)
 
 
-__all__ = ["ArrayList", "NeedsArray", "convert", "fill", "finish", "get", "put", "standing_in"]
+__all__ = ["ArrayList", "NeedsArray", "convert", "fill", "finish", "get", "put", "release", "standing_in"]

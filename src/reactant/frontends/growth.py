@@ -22,7 +22,7 @@ from reactant.frontends import calls, effects, identity
 from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import contents_tree
-from reactant.frontends.carried import Slot, held_before, leaves, own_copies, with_leaves
+from reactant.frontends.carried import NeedsGrower, Slot, held_before, leaves, own_copies, with_leaves
 from reactant.frontends.growing import Deeper, Grower, refusal
 from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy.storage import Storage, row_steps
@@ -179,6 +179,11 @@ class Growth:
         place.put(self.growers[name])
         self.loop.begin_again()
         return True
+
+    def adopt_needed(self, loop: Loop, found: NeedsGrower) -> None:
+        box, found.target, found.__traceback__ = [found.target], None, None
+        if not self.adopt(box):
+            raise found.error from None
 
     def release(self) -> None:
         for name, place in self.places.items():

@@ -1,4 +1,4 @@
-"""Where a list is found that is no variable of a loop, but grows in it: `self.history.append(x)`.
+"""Where a list is found that is no variable of a loop, but changes in it: `self.history.append(x)`.
 
 What stands for the list while the loop is traced takes its place there. That needs the one place: the garbage collector
 says what refers to the list, and references that come from nowhere else refuse it.

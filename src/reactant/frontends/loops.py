@@ -106,6 +106,7 @@ class Loop:
         self.begin_again()
         self.storages: list[Storage] = reachable_storages(self.functions)
         self.array_lists: dict[str, array_lists.ArrayList] = {}
+        self.array_places: dict[str, Any] = {}
         self.test_in_body = False
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
@@ -141,6 +142,7 @@ class Loop:
             self.trace_and_build()
         finally:
             self.growth.release()
+            array_lists.release(self)
             vars(self).clear()      # who asks later who else holds a list or an array shall not count this
 
     def trace_and_build(self) -> None:
@@ -151,21 +153,12 @@ class Loop:
                 if self.attempt(scratch):
                     return
                 growing.reset(noted)
-            except array_lists.NeedsArray as found:
+            except (array_lists.NeedsArray, NeedsGrower) as found:
                 growing.reset(noted)
                 self.variables.restore(self.before)
                 if found.loop is not self:
                     raise
-                array_lists.convert(self, found)
-            except NeedsGrower as found:
-                growing.reset(noted)
-                self.variables.restore(self.before)
-                if found.loop is not self:
-                    raise
-                box, error = [found.target], found.error
-                found.target, found.__traceback__ = None, None
-                if not self.growth.adopt(box):
-                    raise error from None
+                (self.growth.adopt_needed if type(found) is NeedsGrower else array_lists.convert)(self, found)
             except BaseException:
                 growing.reset(noted)
                 self.variables.restore(self.before)
