@@ -23,7 +23,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
-from reactant.frontends import array_lists, attempts, effects, identity, objects, operators
+from reactant.frontends import array_lists, attempts, effects, generated, identity, objects, operators
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsGrower, NeedsPeeling, Unroll, truth_of
@@ -496,6 +496,7 @@ def install() -> None:
         inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
         del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_calling(ag__.call_bound))
+    generated.install(for_stmt)
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
         "exception", "unhandled", "raise_again", "interruption")})

@@ -39,6 +39,30 @@ def _thunk(expression: ast.expr) -> ast.Lambda:
     return ast.copy_location(ast.Lambda(arguments, expression), expression)
 
 
+def _folds(function: ast.expr, argument: ast.expr) -> bool:
+    """Whether `function(argument)` may be a fold over a generator expression with one simple `for`."""
+    match function, argument:
+        case ast.Name("sum" | "any" | "all"), ast.GeneratorExp(
+                generators=[ast.comprehension(target=ast.Name() | ast.Tuple() as target, is_async=0)]):
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            bound = {n.id for n in names if isinstance(n, ast.Name)}
+            return len(bound) == len(names) and _movable([argument])
+    return False
+
+
+def _function_of(target: ast.Name | ast.Tuple, expression: ast.expr) -> ast.Lambda:
+    """`lambda target: expression`."""
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(n.id) for n in names], kwonlyargs=[], kw_defaults=[],
+                              defaults=[])
+    inner = ast.copy_location(ast.Lambda(arguments, expression), expression)
+    if not isinstance(target, ast.Tuple):
+        return inner
+    arguments = ast.arguments(posonlyargs=[], args=[ast.arg("ag__item")], kwonlyargs=[], kw_defaults=[], defaults=[])
+    unpacked = ast.Call(inner, [ast.Starred(ast.Name("ag__item", ast.Load()), ast.Load())], [])
+    return ast.copy_location(ast.Lambda(arguments, unpacked), expression)
+
+
 def mark_tests(root: ast.AST) -> None:
     """Note which `and` and `or` are asked for their truth only: their operands may be of several types."""
     tests: list[ast.expr] = []
@@ -256,11 +280,22 @@ class ExpressionConversion(ast.NodeTransformer):
             return node
         frame_bound = isinstance(node.func, ast.Name) and node.func.id in FRAME_BOUND
         function = node.func if frame_bound else self.visit(node.func)
-        arguments = [self.visit(a) for a in node.args]
+        arguments = [self.generated(a) if _folds(node.func, a) else self.visit(a) for a in node.args]
         keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]
         if frame_bound:
             return ast.copy_location(ast.Call(function, arguments, keywords), node)
         return at_location(operator_call("call", function, *arguments, keywords=keywords), node)
+
+    def generated(self, node: ast.GeneratorExp) -> ast.expr:
+        """A generator expression as its iterable and a function of an element, which a loop can call."""
+        [part] = node.generators
+        tests = part.ifs
+        if len(tests) > 1:
+            tests = [ast.copy_location(ast.BoolOp(ast.And(), tests), tests[0])]
+            tests[0].only_truth = True
+        functions = [_function_of(part.target, self.visit(e)) for e in (node.elt, *tests)]
+        nothing = [] if tests else [ast.Constant(None)]
+        return at_location(operator_call("generated", self.visit(part.iter), *functions, *nothing), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if getattr(node, "generated", False) or not isinstance(node.ctx, ast.Load):

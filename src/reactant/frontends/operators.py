@@ -151,6 +151,11 @@ def iterate(iterable: Iterable) -> Iterable:
     return iterable
 
 
+def generated(iterable: Iterable, element: Callable, test: Callable | None) -> Iterable:
+    """A generator expression."""
+    return (element(x) for x in iterable if test is None or test(x))
+
+
 def get_item(container: Any, index: Any) -> Any:
     return container[index]
 
@@ -320,6 +325,7 @@ class Operators:
         self.and_, self.or_, self.not_, self.chain, self.contains = and_, or_, operator.not_, chain, contains
         self.is_, self.is_none = is_, is_none
         self.truth, self.decided, self.condition, self.iterate = truth, decided, condition, iterate
+        self.generated = generated
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
