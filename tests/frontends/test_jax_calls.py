@@ -106,3 +106,18 @@ def test_locations_are_the_users():
             (result, *_) = jax_calls.call_jax(jax.lax.linalg.cholesky, value)
         text = modules.to_text(trace.finish([result]), locations=True)
     assert '"user.py":12:3' in text and "jax_calls.py" not in text and "closed_call" not in text
+
+
+UNSET = """module { func.func public @main(%a: tensor<i64>) -> (tensor<3xi64>, tensor<3xi64>) {
+  %unset = stablehlo.constant {reactant.unset} dense<0> : tensor<3xi64>
+  %zeros = stablehlo.constant dense<0> : tensor<3xi64>
+  func.return %unset, %zeros : tensor<3xi64>, tensor<3xi64> } }"""
+
+
+def test_constants_that_nobody_reads_stay_apart_from_those_of_equal_content():
+    """They were one, and native code left the zeros unwritten (gradients that run loops again, loaded from files)."""
+    with context.building():
+        module = modules.parse(UNSET)
+        jax_calls._flatten(module)
+        assert [modules.UNSET in op.attributes for op in modules.walk(module)
+                if op.name == "stablehlo.constant"] == [True, False]

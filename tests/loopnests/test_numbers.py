@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import reactant
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.ir.interpret import evaluate
@@ -134,3 +135,15 @@ def compare_loosely(builder, dtype, arguments):
         wanted = evaluate(module, arguments)
     for x, y in zip(wanted, run(module, arguments), strict=True):
         np.testing.assert_allclose(y, x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("stride", [2, 3, 4, 5, 6, 7, 8, 9, 12])
+def test_strides_of_short_rows(dtype, stride):
+    """LLVM read strides of 6 wrong by vectors where the rows were no multiple of 4."""
+    rng = np.random.default_rng(stride)
+    for rows, columns in ((6, 6), (5, 7), (6, 5), (4, 9), (3, 10), (6, 13)):
+        a = rng.integers(-9, 9, (rows, stride)).astype(dtype)
+        b = rng.integers(-9, 9, (columns, stride)).astype(dtype)
+        got = reactant.jit(lambda a, b: -(a @ b.T), native="always")(a, b)
+        np.testing.assert_array_equal(got, -(a @ b.T), err_msg=f"{rows} x {columns}")

@@ -26,7 +26,6 @@ from reactant.ir.types import shape_and_dtype
 from reactant.runtime.jax_internals import restore_x64, swap_x64
 from reactant.session import SESSION, suspended
 
-
 BY_JAX = "Differentiate by JAX, as in reactant.jit(jax.grad(f))."
 
 

@@ -59,7 +59,9 @@ def splice(module: ir.Module, values: Sequence[ir.Value], into: ir.Module | None
 
 def _flatten(module: ir.Module) -> None:
     """Leave no function but `main`, and no locations."""
-    modules.run_passes(module, "strip-debuginfo,inline")
+    # MLIR's inliner makes one of constants of equal content, also where one of them says that nobody reads it
+    inliner = "" if modules.UNSET.encode() in modules.bytecode(module) else ",inline"
+    modules.run_passes(module, "strip-debuginfo" + inliner)
     modules.inline_calls(module)        # those inside regions of StableHLO ops
     modules.run_passes(module, "symbol-dce,func.func(cse)")
 

@@ -129,7 +129,7 @@ class Pointers(Builder):
                 assert base.value is not None
                 self.memory[number] = self.values[base.value]
             elif base.kind == "table":
-                self.memory[number] = self.table(base, element)
+                self.memory[number] = self.table(number, base, element)
             else:
                 kind = ir.MemRefType.get([base.size // base.unit], element,
                                          memory_space=shared if base.kind == "shared" else None)
@@ -142,11 +142,11 @@ class Pointers(Builder):
                 name = "memref.alloc" if base.kind == "shared" else "memref.alloca"
                 self.memory[number] = ir.Operation.create(name, [kind], attributes=attributes).results[0]
 
-    def table(self, base: Base, element: ir.Type) -> ir.Value:
+    def table(self, number: int, base: Base, element: ir.Type) -> ir.Value:
         from reactant.kernels.interpret import numpy_type
         content = np.frombuffer(base.content or b"", numpy_type(element))
         kind = ir.MemRefType.get([len(content)], element)
-        symbol = f"table{sum(b.kind == 'table' for b in self.bases[:self.bases.index(base)])}"
+        symbol = f"table{sum(b.kind == 'table' for b in self.bases[:number])}"
         raw = ir.DenseElementsAttr.get(np.ascontiguousarray(content), type=element, shape=[len(content)])
         with ir.InsertionPoint.at_block_begin(self.module.body):
             ir.Operation.create("memref.global", attributes={

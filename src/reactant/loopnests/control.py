@@ -30,6 +30,10 @@ class Compiler(Counters):
         super().__init__()
         self.rows: dict[Node, list[Rows]] = {}
         """The arrays of loops that live in rows which are kept."""
+        self.rotated: dict[Node, list[bool]] = {}
+        """Which arrays change places in loops that have been tried: the loops around them are written twice, too."""
+        self.trusts = True          # that they do the same when written again
+        self.trusted = False        # something was written so
 
     # ---- blocks
 
@@ -265,6 +269,17 @@ class Compiler(Counters):
                                       or emit_columns(self, node, slots, destinations)):
             return
         find_rows(self, node, slots, destinations)
+        if self.trusts and node in self.rotated:
+            self.trusted = True
+        else:
+            self._try_while(node, slots, destinations)
+        for slot, rotates in zip(slots, self.rotated[node], strict=True):
+            slot.rotates = rotates
+        self._place_slots(node, slots, destinations)
+        self._write_while(node, slots, [s for s in slots if s.rotates], final=True)
+
+    def _try_while(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
+        """Write a loop to see which arrays change places, and forget what was written."""
         state = (dict(self.e.storage), dict(self.e.bound), {k: list(v) for k, v in self.free.items()})
         made, taken = list(self.frames[-1].made), list(self._taken)
         buffers = [(b, b.version, b.level, b.home) for b in set(self.e.storage.values())]
@@ -279,8 +294,7 @@ class Compiler(Counters):
         for buffer, version, level, home in buffers:    # what the trial changed
             buffer.version, buffer.level, buffer.home = version, level, home
         self._restore_scratch()
-        self._place_slots(node, slots, destinations)
-        self._write_while(node, slots, [s for s in slots if s.rotates], final=True)
+        self.rotated[node] = [s.rotates for s in slots]
 
     def _restore_scratch(self) -> None:
         """Workspace first asked for on trial stays; its names are forgotten by the trial."""

@@ -33,6 +33,18 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     """
     compiler = Compiler()
     compiler.parallel = parallel
+    try:
+        return _written(compiler, block, inputs, outputs, name, lent)
+    except NotCompiled:
+        if not compiler.trusted:
+            raise
+    compiler = Compiler()           # a loop in a loop did not do what it did on trial: each is tried where it stands
+    compiler.parallel, compiler.trusts = parallel, False
+    return _written(compiler, block, inputs, outputs, name, lent)
+
+
+def _written(compiler: Compiler, block: Block, inputs: Sequence[Node], outputs: Sequence[Node], name: str,
+             lent: Sequence[Node]) -> Written:
     w, e = compiler.w, compiler.e
     constants = list(dict.fromkeys(n for n in block.walk() if n.kind == "constant" and n.splat is None and n.size))
     lent = [n for n in inputs if n in set(lent)]

@@ -19,6 +19,9 @@ _libraries: list[Any] = []
 LEAST_TRIPS = 4
 """Turns from which a loop may become vector code. LLVM takes 16, below which it wants them to be whole vectors: a
 logarithm of sums over 12 states took 1,100 us, and takes 180. It holds for all of llvmlite in this process."""
+MOST_INTERLEAVED = 4
+"""The greatest stride that LLVM reads as whole vectors and takes apart. With a stride of 6 it read wrong numbers of
+float64: products with a turned matrix of 6 columns, where its rows were no multiple of 4."""
 NEWEST_KNOWN = 22
 """The newest LLVM whose options were looked at."""
 
@@ -31,6 +34,7 @@ def _target() -> tuple[Any, str, str]:
     llvm.initialize_native_asmparser()
     if llvm.llvm_version_info[0] <= NEWEST_KNOWN:       # LLVM ends the process over an option that it does not know
         llvm.set_option("reactant", f"--vectorizer-min-trip-count={LEAST_TRIPS}")
+        llvm.set_option("reactant", f"--max-interleave-group-factor={MOST_INTERLEAVED}")
     for library in ("libm.so.6", "libgcc_s.so.1"):      # divisions of 128 bits are functions of the latter
         with contextlib.suppress(RuntimeError):         # where it is part of the C library
             llvm.load_library_permanently(library)
@@ -74,7 +78,7 @@ def fingerprint() -> str:
     """What machine code depends on besides its source."""
     with _lock:
         _, cpu, features = _target()
-    return f"{llvmlite.__version__} {llvm.llvm_version_info} {LEAST_TRIPS} {cpu} {features}"
+    return f"{llvmlite.__version__} {llvm.llvm_version_info} {LEAST_TRIPS} {MOST_INTERLEAVED} {cpu} {features}"
 
 
 class InvalidCode(RuntimeError):
