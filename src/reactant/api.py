@@ -48,7 +48,6 @@ class Jitted:
         self._warned = False
         self._late: Callable[[tuple, dict], Jitted | None] | None = None
         """Before anything is compiled: whether functions defined since `jit`, or the arguments, show a JAX function."""
-        self.found: Jitted | None = None       # the JAX way, where they did
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
@@ -57,13 +56,11 @@ class Jitted:
         entry = self._latest
         leaves = None if entry is None or entry.matches is None else entry.matches(args, kwargs)
         if leaves is None or entry is None:
-            if self.found is not None:
-                return self.found(*args, **kwargs)
+            if (found := self._by_jax(args, kwargs)) is not None:
+                return found(*args, **kwargs)
             key, leaves = self._sign(args, kwargs)
             entry = self._entries.get(key)
             if entry is None:
-                if self._late is not None and (found := self._late(args, kwargs)) is not None:
-                    return found(*args, **kwargs)
                 entry = self._compile(key, leaves)
             if not entry.passing:
                 self._latest = entry
@@ -79,18 +76,22 @@ class Jitted:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
-        if self._late is not None and (found := self._late(args, kwargs)) is not None:
+        if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         key, _ = self._sign(args, kwargs)
         return self._lower(key, keep=True)
 
     def lower_call(self, args: tuple, kwargs: dict) -> tuple[Lowered, list]:
         """The program for a call, and the arrays that its module takes there."""
-        if self._late is not None and (found := self._late(args, kwargs)) is not None:
+        if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower_call(args, kwargs)
         key, leaves = self._sign(args, kwargs)
         lowered = self._lower(key, keep=True)
         return lowered, [*leaves, *lowered.traced.captured]
+
+    def _by_jax(self, args: tuple, kwargs: dict) -> Jitted | None:
+        """What takes a call instead, where this is a JAX function after all."""
+        return None if self._late is None else self._late(args, kwargs)
 
     def cache_size(self) -> int:
         """Number of signatures compiled so far."""
@@ -160,12 +161,12 @@ class BoundJitted(Jitted):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return super().__call__(*args, **kwargs)
-        if self._late is not None and (found := self._late(args, kwargs)) is not None:
+        if (found := self._by_jax(args, kwargs)) is not None:
             return found(*args, **kwargs)
         return self.base(*self.brought, *args, **{**self._named_too, **kwargs})
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        if self._late is not None and (found := self._late(args, kwargs)) is not None:
+        if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         args, kwargs = self.arguments(args, kwargs)
         return self.base.lower(*args, **kwargs)
@@ -290,13 +291,16 @@ def _jit_of_jax(function: Callable, options: CompileOptions, static_argnames: An
 
 def _looking_again(made: Jitted, static_argnames: Any) -> Callable[[tuple, dict], Jitted | None]:
     """Code that said nothing when it was decorated may call functions that were defined later, or what it is given."""
+    found: Jitted | None = None
+
     def look(args: tuple, kwargs: dict) -> Jitted | None:
-        if made.found is None:
+        nonlocal found
+        if found is None:
             if made._entries or not (is_jax_function(made.function) or brings_jax(args, kwargs)):
                 made._late = None
                 return None
-            made.found = _jit_of_jax(made.function, made.options, static_argnames, (), {})
-        return made.found
+            found = _jit_of_jax(made.function, made.options, static_argnames, (), {})
+        return found
     return look
 
 

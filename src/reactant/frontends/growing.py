@@ -333,7 +333,6 @@ def _viewed(tree: Any) -> Any:
     return mapped(tree, lambda x: x.view() if type(x) is Grower else x)
 
 
-
 def _kind(part: Tree) -> Kind | None:
     try:
         return kind_of(part)

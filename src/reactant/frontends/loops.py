@@ -18,13 +18,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import array_lists, branches, growing, loop_conditions, rotations, source_map
-from reactant.frontends.aliases import (
-    bind_directly,
-    fewer_memories,
-    is_owned,
-    reachable,
-    reachable_storages,
-)
+from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, reachable, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,

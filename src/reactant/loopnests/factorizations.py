@@ -5,6 +5,7 @@ selects where rows change places. One alone is worked on as it is.
 """
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +38,13 @@ def routine_of(op: ir.Operation) -> str | None:
     if op.name != "stablehlo.custom_call" or "mhlo.backend_config" not in op.attributes:
         return None
     name: str = attr.decode(op.attributes["call_target_name"])
-    found = name.removeprefix("lapack_")[1:].removesuffix("_ffi")
+    found = _routine(name)
     return found if found in ROUTINES and name[len("lapack_")] in "sd" else None
+
+
+def _routine(target: str) -> str:
+    """`getrf` of `lapack_dgetrf_ffi`."""
+    return target.removeprefix("lapack_")[1:].removesuffix("_ffi")
 
 
 def is_small(op: ir.Operation) -> bool:
@@ -57,11 +63,11 @@ def lanes_of(dtype: np.dtype) -> int:
 
 def emit_factorization(compiler: Compiler, node: Node, outputs: dict[Node, Buffer]) -> None:
     """Write the loops; results go to `outputs`, a buffer for each result node."""
-    routine = decoded(node, "call_target_name").removeprefix("lapack_")[1:].removesuffix("_ffi")
-    {"getrf": LU, "potrf": Cholesky, "trsm": Triangular}[routine](compiler, node, outputs).emit()
+    writers: dict[str, Callable[..., Factorization]] = {"getrf": LU, "potrf": Cholesky, "trsm": Triangular}
+    writers[_routine(decoded(node, "call_target_name"))](compiler, node, outputs).emit()
 
 
-class Factorization:
+class Factorization(ABC):
     """One call: matrices are put side by side, worked on, and put where the results go."""
 
     def __init__(self, compiler: Compiler, node: Node, outputs: dict[Node, Buffer]) -> None:
@@ -96,13 +102,13 @@ class Factorization:
             buffer.version += 1
             buffer.level = self.w.depth
 
+    @abstractmethod
     def compute(self, first: Affine) -> None:
         """What is done with the matrices from `first` on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def operations(self) -> float:
         """Of one matrix."""
-        raise NotImplementedError
 
     # ---- loops
 

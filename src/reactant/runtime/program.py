@@ -184,8 +184,8 @@ def _hand_over(module: ir.Module, callbacks: Sequence[Callable], where: Any) -> 
     first = len(where.host_callbacks)
     for callback in callbacks:
         where.add_host_callback(callback)
-    for op in modules.walk(module):
-        if op.name == "stablehlo.custom_call" and "mhlo.backend_config" in op.attributes \
+    for op in modules.ops_called("stablehlo.custom_call", module):
+        if "mhlo.backend_config" in op.attributes \
                 and "index" in (config := ir.DictAttr(op.attributes["mhlo.backend_config"])):
             number = ir.IntegerAttr(config["index"])
             moved = ir.IntegerAttr.get(number.type, number.value + first)
