@@ -27,6 +27,23 @@ REPLACEMENTS: dict[Any, Callable] = {}
 KINDS: dict[type, Callable[[Any, tuple, dict], Any]] = {}
 """How objects of a type are called, and the bound methods of such objects: `handler(function, arguments, keywords)`."""
 
+
+class _Arrivals:
+    """Modules that are imported while tracing (imports in functions, lazy packages): who has replacements for them
+    is asked again."""
+
+    def __init__(self) -> None:
+        self.modules = 0
+        self.listeners: list[Callable[[], None]] = []
+
+    def ask(self) -> None:
+        self.modules = len(sys.modules)
+        for listener in self.listeners:
+            listener()
+
+
+ARRIVALS = _Arrivals()
+
 OURS: set[type] = set()
 """Types whose methods are not converted, and change none of their arguments."""
 
@@ -50,7 +67,7 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
         trace.entering = False
     kind = type(function)
     if kind is FunctionType:
-        replacement = REPLACEMENTS.get(function)
+        replacement = _replacement_of(function)
         if replacement is not None:
             return replacement(*arguments, **keywords)
         return _call_function(function, arguments, keywords)
@@ -135,9 +152,13 @@ def following(function: Any) -> Any:
 
 def _replacement_of(function: Any) -> Callable | None:
     try:
-        return REPLACEMENTS.get(function)
+        found = REPLACEMENTS.get(function)
     except TypeError:  # not hashable
         return None
+    if found is None and len(sys.modules) != ARRIVALS.modules:
+        ARRIVALS.ask()
+        return REPLACEMENTS.get(function)
+    return found
 
 
 def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> Any:

@@ -1,6 +1,9 @@
 """scipy.ndimage's filters over modes, origins, ranks and dtypes."""
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -74,9 +77,32 @@ def test_an_output_array_of_the_function_is_written():
     check(f, IMAGE, rtol=1e-12, atol=1e-13)
 
 
-def test_weights_of_the_run_are_refused():
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16, np.int32])
+def test_whole_sums_of_integers(dtype):
+    x = np.random.default_rng(3).integers(0, 200, (6, 9)).astype(dtype)
+    whole = np.array([[0, 1, 0], [1, -4, 1], [0, 1, 2]])
+    check(lambda x: (ndimage.sobel(x), ndimage.laplace(x), ndimage.correlate(x, whole, mode="wrap"),
+                     ndimage.convolve1d(x, [1, 3, -2], output=np.int32)), x)
+
+
+def test_weights_of_the_run():
+    check(lambda x, w: (ndimage.correlate1d(x, w), ndimage.convolve(x, w[:, None] * w, mode="wrap")),
+          IMAGE, np.array([0.5, 0.0, -0.25]), rtol=1e-12, atol=1e-14)
+    far = np.where(IMAGE > 1.5, np.inf, IMAGE)
+    check(lambda x, w: ndimage.correlate(x, w), far, np.array([[0.0, 1.0], [2.0, 0.0]]))
+    check(lambda x: ndimage.gaussian_filter(x, 0.7, order=1, truncate=100), LINE, rtol=1e-11, atol=1e-13)
     with pytest.raises(UnsupportedError, match="known only at run time"):
-        reactant.jit(lambda x, w: ndimage.correlate1d(x, w))(LINE, np.ones(3))
+        reactant.jit(lambda x, w: ndimage.minimum_filter(x, footprint=w > 0))(LINE, np.ones(3))
+
+
+def test_modules_that_are_loaded_while_tracing(tmp_path):
+    """Packages load their parts at first use: here inside of the compiled function."""
+    (tmp_path / "program.py").write_text(
+        "import numpy as np, reactant\n\n\ndef blurred(x):\n    from scipy import ndimage\n"
+        "    return ndimage.gaussian_filter(x, 1.0)\n\n\nx = np.arange(12.0).reshape(3, 4) ** 2\n"
+        "print(np.abs(reactant.jit(blurred)(x) - blurred(x)).max() < 1e-12)\n")
+    ran = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "True", ran.stderr
 
 
 def test_derivatives_pass_through():

@@ -2,7 +2,7 @@
 images and signals, linear algebra.
 
 SciPy's Python code is converted like the user's own; here stands what it calls in C. SciPy is never imported for it:
-`register_loaded()` looks at what the program has imported.
+`register_loaded()` looks at what the program has imported, before a trace and when modules were loaded in it.
 """
 from __future__ import annotations
 
@@ -42,3 +42,6 @@ def _choosing(theirs: Callable, ours: Callable) -> Callable:
     def choose(*args: Any, **kwargs: Any) -> Any:
         return (ours if is_tracing() and has_tensors(args, kwargs) else theirs)(*args, **kwargs)
     return choose
+
+
+calls.ARRIVALS.listeners.append(register_loaded)

@@ -13,15 +13,19 @@ import numpy as np
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.implements import concretely
 from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.optional import known
 
 MODES = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
 """SciPy's numbers of boundary modes, as modes of `np.pad`."""
+_NEAR = float(np.finfo(np.float64).eps)
+"""SciPy's C code leaves weights out that are not larger, and takes filters for symmetric within it."""
 TAPS = 128
 """Sums of at most this many shifted slices are written out; longer filters become a product with the windows."""
 
 
 def _known(x: Any, what: str) -> np.ndarray:
     """Weights and footprints decide the program."""
+    x = known(x)
     if type(x) is Tensor:
         if not x.is_concrete():
             raise UnsupportedError(f"scipy.ndimage with {what} that are known only at run time is not supported in "
@@ -46,7 +50,18 @@ def _store(output: Any, value: Any, exact: bool = False) -> None:
     if output.dtype.kind in "iub" and not exact:
         raise UnsupportedError("Sums of scipy.ndimage that are cut to integers are not supported in compiled code: the "
                                "last place of the sum would decide. Give the filter floating-point numbers.")
-    output[...] = value.astype(output.dtype) if type(value) is Tensor else value
+    if type(value) is Tensor:
+        if output.dtype.kind in "iub" and value.dtype.kind == "f":
+            value = value.astype(np.int64)  # negative sums wrap around in unsigned outputs, as in C
+        value = value.astype(output.dtype)
+    output[...] = value
+
+
+def _whole(x: Tensor, w: Any) -> bool:
+    """Whether the sums are whole numbers which float64 holds exactly."""
+    if x.dtype.kind not in "iu" or type(w) is Tensor or np.any(w != np.round(w)):
+        return False
+    return np.abs(w).sum() * 2.0 ** (8 * x.dtype.itemsize) < 2.0 ** 53
 
 
 def _reach(size: int, origin: int) -> tuple[int, int]:
@@ -69,21 +84,28 @@ def _line(x: Any, size: int, axis: int, mode: int, cval: float, origin: int) -> 
 
 
 def correlate1d(x: Any, weights: Any, axis: int, output: Any, mode: int, cval: float, origin: int) -> None:
-    x, w = wrap(x), _known(weights, "weights").astype(np.float64)
+    x, w = wrap(x), _weights(weights)
     taps, windows = _line(x.astype(np.float64), w.size, axis, mode, cval, origin)
-    _store(output, windows @ wrap(w) if taps is None else _weighted(taps, w))
+    _store(output, windows @ wrap(w) if taps is None else _weighted(taps, w), exact=_whole(x, w))
 
 
-def _weighted(taps: list, w: np.ndarray) -> Any:
-    """In the order of SciPy's loops: symmetric and antisymmetric filters add (subtract) opposite elements first."""
-    half, near = w.size // 2, np.finfo(np.float64).eps
-    sign = 0
-    if w.size % 2:
-        sign = 1 if np.all(np.abs(w - w[::-1]) <= near) else -1 if np.all(np.abs(w + w[::-1]) <= near) else 0
+def _weights(weights: Any) -> Any:
+    """In double precision; known ones as an ndarray."""
+    weights = known(weights)
+    runs = type(weights) is Tensor and not weights.is_concrete()
+    return (weights if runs else _known(weights, "weights")).astype(np.float64)
+
+
+def _weighted(taps: list, w: Any) -> Any:
+    """In the order of SciPy's loops: symmetric and antisymmetric filters add (subtract) opposite elements first, where
+    the weights are known."""
+    half, sign = w.size // 2, 0
+    if w.size % 2 and type(w) is not Tensor:
+        sign = 1 if np.all(np.abs(w - w[::-1]) <= _NEAR) else -1 if np.all(np.abs(w + w[::-1]) <= _NEAR) else 0
     if not sign:
         total = taps[0] * w[0]
-        for tap, weight in zip(taps[1:], w[1:], strict=True):
-            total = total + tap * weight
+        for k in range(1, w.size):
+            total = total + taps[k] * w[k]
         return total
     total = taps[half] * w[half]
     for k in range(half):
@@ -93,17 +115,19 @@ def _weighted(taps: list, w: np.ndarray) -> Any:
 
 
 def correlate(x: Any, weights: Any, output: Any, mode: int, cval: float, origins: Any) -> None:
-    x, w = wrap(x), _known(weights, "weights").astype(np.float64)
+    x, w = wrap(x), _weights(weights)
     wide, offsets = _windows(x.astype(np.float64), w.shape, origins, mode, cval)
-    used = [offset for offset in offsets if w[offset] != 0]
+    runs = type(w) is Tensor
+    used = [offset for offset in offsets if runs or abs(w[offset]) > _NEAR]
     if len(used) > 4 * TAPS:
         raise UnsupportedError(f"scipy.ndimage.correlate with {len(used)} weights is not supported in compiled code. "
                                "Use scipy.signal.fftconvolve, or filter along one axis after the other.")
     total = None
     for offset in used:
         term = _shifted(wide, offset, x.shape) * w[offset]
+        term = np.where(abs(w[offset]) > _NEAR, term, 0.0) if runs else term
         total = term if total is None else total + term
-    _store(output, np.zeros(x.shape) if total is None else total)
+    _store(output, np.zeros(x.shape) if total is None else total, exact=_whole(x, w))
 
 
 def _windows(x: Any, shape: tuple[int, ...], origins: Any, mode: int, cval: float) -> tuple[Any, list]:
