@@ -199,8 +199,8 @@ def _loaded(function: FunctionType, code: CodeType) -> Iterator[tuple[str, Any]]
     for name in code.co_names:
         if name in function.__globals__:
             yield name, function.__globals__[name]
-        elif name == "jax" and not hasattr(builtins, name):              # import jax, in its body
-            yield name, jax
+        elif name == "jax" and not (hasattr(builtins, name) or _OTHERS & set(code.co_names)):
+            yield name, jax                                              # import jax, in its body
     if code is function.__code__:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:

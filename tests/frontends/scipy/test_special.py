@@ -24,6 +24,10 @@ ARGUMENTS = {
     **{n: grid(POSITIVE[::2], POSITIVE[1::2], UNIT[::2]) for n in ("betainc", "betaincc")},
     **{n: grid(POSITIVE, REAL[::5]) for n in ("boxcox", "boxcox1p", "huber")},
     **{n: grid(POSITIVE, POSITIVE) for n in ("gammainc", "gammaincc", "kl_div", "rel_entr", "xlogy", "xlog1py")},
+    "betaln": grid(POSITIVE, POSITIVE),
+    **{n: grid(POSITIVE[:-2], POSITIVE) for n in ("chdtr", "chdtrc", "pdtr", "pdtrc")},
+    **{n: grid(POSITIVE[1:-2:2], POSITIVE[2:-2:2], POSITIVE[1:]) for n in ("fdtr", "fdtrc")},
+    "stdtr": grid(POSITIVE[1:-2], REAL),
     "erfinv": (np.concatenate([UNIT, -UNIT]),), "logit": (UNIT,), "ndtri": (UNIT,), "exp1": (POSITIVE,),
 }
 

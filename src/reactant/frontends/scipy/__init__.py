@@ -1,5 +1,5 @@
 """SciPy's compiled code that NumPy programs lean on: special functions, Fourier transforms, filters of
-images and signals, linear algebra.
+images and signals, linear algebra, distributions.
 
 SciPy's Python code is converted like the user's own; here stands what it calls in C. SciPy is never imported for it:
 `register_loaded()` looks at what the program has imported, before a trace and when modules were loaded in it.
@@ -13,12 +13,15 @@ from typing import Any
 
 from reactant.frontends import calls
 from reactant.frontends.numpy.implements import has_tensors
-from reactant.frontends.scipy import filters, linalg, signal, transforms
+from reactant.frontends.scipy import filters, linalg, signal, stats, transforms
 from reactant.frontends.trace import is_tracing, located
 
 _TABLES: dict[str, dict[str, Callable]] = {"scipy.fft": transforms.FUNCTIONS,
                                            "scipy.ndimage._nd_image": filters.FUNCTIONS,
-                                           "scipy.linalg": linalg.FUNCTIONS, "scipy.signal": signal.FUNCTIONS}
+                                           "scipy.linalg": linalg.FUNCTIONS, "scipy.signal": signal.FUNCTIONS,
+                                           "scipy.stats._distn_infrastructure": stats.FUNCTIONS,
+                                           "scipy._lib._util": stats.ELEMENTWISE,
+                                           "scipy._lib.array_api_extra._lib._funcs": stats.ELEMENTWISE}
 _registered: set[str] = set()
 
 
@@ -33,7 +36,8 @@ def register_loaded() -> None:
 
 def _register(module: ModuleType, table: dict[str, Callable]) -> None:
     for name, ours in table.items():
-        theirs = getattr(module, name, None)
+        owner, _, attribute = name.rpartition(".")
+        theirs = getattr(getattr(module, owner) if owner else module, attribute, None)
         if theirs is not None:
             calls.replace(theirs)(_choosing(theirs, located(ours)))
 

@@ -34,7 +34,7 @@ def _matrix(a: Any, check_finite: bool, square: bool = False, rank: int = 2) -> 
     if square and a.shape[0] != a.shape[1]:
         raise ValueError(f"expected a square matrix, got shape {a.shape}")
     if check_finite and a.dtype.kind in "fc":
-        current_trace().check(np.all(np.isfinite(a)).value(),
+        current_trace().check(wrap(np.all(np.isfinite(a))).value(),
                               lambda: ValueError("array must not contain infs or NaNs"))
     return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
