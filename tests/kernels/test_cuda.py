@@ -65,13 +65,13 @@ def test_files_folders_and_defines(tmp_path):
 
 def test_templates_namespaces_and_overloads():
     module = reactant.cuda.load("""
-template <typename T, int N> __global__ void fill(T *x, T value) { if (threadIdx.x < N) x[threadIdx.x] = value; }
+template <typename T, unsigned N> __global__ void fill(T *x, T value) { if (threadIdx.x < N) x[threadIdx.x] = value; }
 namespace outer { namespace inner { __global__ void one(int *x) { x[0] = 1; } } }
 template <class T> struct Square { __device__ T operator()(T v) const { return v * v; } };
 template <class F, class T> __global__ void map(T *x, F f) { x[threadIdx.x] = f(x[threadIdx.x]); }
-""", name_expressions=["fill<float, 3>", "fill<double, 2>", "map<Square<int>, int>"])
+""", name_expressions=["fill<float, 3u>", "fill<double, 2>", "map<Square<int>, int>"])
     a, b, c = np.zeros(4, np.float32), np.zeros(4), np.arange(4, dtype=np.int32)
-    module["fill<float, 3>"][1, 4](a, 2)
+    module["fill<float, 3u>"][1, 4](a, 2)
     module["fill<double,2>"][1, 4](b, 2.5)
     module["map"][1, 4](c, np.zeros((), np.dtype("V1"))[()])
     np.testing.assert_array_equal(a, [2, 2, 2, 0])

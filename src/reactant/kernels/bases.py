@@ -17,6 +17,8 @@ from reactant.kernels.rebuild import argument_attributes, blocks_of, edges, term
 NULL = -1
 MEMORY_OPS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0, "llvm.cmpxchg": 0}
 """Operations that access memory -> which operand is the pointer."""
+LARGEST = 8
+"""Bytes of the largest elements: wider numbers are put together."""
 BLOCK_OPS = ("llvm.intr.memcpy", "llvm.intr.memmove", "llvm.intr.memset")
 INTEGER_STEPS = frozenset(f"arith.{n}" for n in "addi subi andi ori select muli extsi extui trunci index_cast".split())
 
@@ -231,7 +233,7 @@ class Bases:
         align = ir.IntegerAttr(op.attributes["alignment"]).value if "alignment" in op.attributes else 16
         kind = "i64" if is_pointer(value) else str(value.type)  # a pointer in memory is its address
         for number in found:
-            self.bases[number].accessed.append((kind, min(bytes_of_type(kind), align)))
+            self.bases[number].accessed.append((kind, min(bytes_of_type(kind), align, LARGEST)))
             if op.name == "llvm.store" and self.bases[number].kind == "table":
                 raise self.unsupported(op, f"The kernel stores into {self.bases[number].name}, which is a constant.")
 

@@ -83,6 +83,11 @@ def _compiled(flags: list[str], text: str, title: str, compiler: str | os.PathLi
     return ModuleSource(llvm, title)
 
 
+def _plain(name: str) -> str:
+    """A kernel's name without what may be written in several ways: spaces, and the suffixes of integers."""
+    return re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", re.sub(r"\s+", "", name))
+
+
 class Module(NamedFunctions):
     """The kernels of one source: `module.name`, `module["space::name"]`, `module["name<float>"]`.
 
@@ -106,11 +111,11 @@ class Module(NamedFunctions):
         return self._made[name]
 
     def _function(self, name: str) -> Any:
-        plain = re.sub(r"\s+", "", name)
-        matches = [f for n, f in self._functions.items() if plain in (re.sub(r"\s+", "", n), f.symbol)]
+        plain = _plain(name)
+        matches = [f for n, f in self._functions.items() if plain in (_plain(n), f.symbol)]
         if not matches:     # templates may be asked for by their name alone, kernels in namespaces by the last part
             matches = [f for n, f in self._functions.items()
-                       if plain in (re.sub(r"\s+", "", n).split("<")[0], n.split("<")[0].rsplit("::", 1)[-1])]
+                       if plain in (_plain(n).split("<")[0], n.split("<")[0].rsplit("::", 1)[-1])]
         if len(matches) != 1:
             known = ", ".join(self._functions) or "no kernel"
             raise KeyError(f"'{name}' names {'several kernels' if matches else 'no kernel'} of {self._source.name}, "

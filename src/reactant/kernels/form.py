@@ -34,8 +34,9 @@ lowering to LLVM does).
 *Control flow.* `scf.for` (index typed, positive constant step, carried values), `scf.while` (any), `scf.if`,
 `scf.index_switch`. No cf but `cf.assert` (of checked launches), no early exit; `scf.execute_region` never.
 
-*Values.* `arith`, `math` on i1, i8, i16, i32, i64 (i128 inside a widening multiplication), f16, bf16, f32, f64, index.
-Integers wrap; `overflow<nsw>`/`<nuw>` and `nneg` are promises, as in LLVM. `undef` and `poison` are zero.
+*Values.* `arith`, `math` on i1, i8, i16, i32, i64 (i128 where such numbers are divided or become floats), f16, bf16,
+f32, f64, index. Integers wrap; `overflow<nsw>`/`<nuw>` and `nneg` are promises, as in LLVM. `undef` and `poison` are
+zero.
 
 *Between threads.* `gpu.barrier`: every thread of the block that has not returned arrives at some barrier; memory of
 the block and global memory agree after it. `gpu.shuffle` of i32, i64, f32, f64: a lane outside the segment keeps its

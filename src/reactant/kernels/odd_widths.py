@@ -1,5 +1,5 @@
-"""Integers of 2 to 63 bits that no machine has, which LLVM makes of masks, shifts and sums of series, as numbers of the
-next width that there is: their own bits, zeros above."""
+"""Integers of 2 to 127 bits that no machine has, which LLVM makes of masks, shifts and sums of series, as numbers of
+the next width that there is: their own bits, zeros above."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from reactant.ir.context import building
 from reactant.kernels.build import Builder
 
-PLAIN = (1, 8, 16, 32, 64)
+PLAIN = (1, 8, 16, 32, 64, 128)
 _WRAPPING = frozenset(("arith.addi", "arith.subi", "arith.muli", "arith.shli"))
 _UNSIGNED = frozenset(("arith.andi", "arith.ori", "arith.xori", "arith.shrui", "arith.divui", "arith.remui",
                        "arith.minui", "arith.maxui", "arith.select", "math.ctpop"))
@@ -47,7 +47,7 @@ def _operations(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _odd(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.IntegerType) and type_.width not in PLAIN and type_.width < 64
+    return isinstance(type_, ir.IntegerType) and type_.width not in PLAIN and type_.width < PLAIN[-1]
 
 
 def _known(op: ir.Operation) -> bool:

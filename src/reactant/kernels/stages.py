@@ -17,6 +17,7 @@ from reactant.kernels.shuffles import join_shuffles
 from reactant.kernels.structured import structure
 from reactant.kernels.swap_loops import find_swap_loops
 from reactant.kernels.tidy import tidy, tidy_graph, tidy_open
+from reactant.kernels.wide_integers import split_wide
 
 
 def _pointers(module: ir.Module) -> ir.Module:
@@ -24,7 +25,7 @@ def _pointers(module: ir.Module) -> ir.Module:
 
 
 def _structured(module: ir.Module) -> ir.Module:
-    return tidy(find_swap_loops(tidy_open(structure(module))))
+    return tidy(find_swap_loops(tidy_open(split_wide(structure(module)))))
 
 
 def _counted(module: ir.Module) -> ir.Module:
