@@ -14,9 +14,11 @@ import numpy as np
 from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
 from reactant.compiled import Compiled, Lowered
+from reactant.derivatives.by_jax import Taken, TakenByJax
 from reactant.derivatives.direct import CalledDirectly, Guarded
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
+from reactant.frontends.jax import NotImported
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -51,10 +53,34 @@ def compiled_once(lowered: Lowered) -> Compiled:
 class Sharing(Jitted):
     """A compiled function that shares its executables with others of the same program."""
 
+    taken: Taken | None = None
+    """The derivative as JAX takes it, where it is of a JAX function."""
+
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         with self._lock:
-            made = compiled_once(self._lower(key, keep=False))
+            made = self.made(key)
             return made if made.passing else self._entries.setdefault(key, made)
+
+    def made(self, key: tuple) -> Any:
+        """What calls of a signature run."""
+        try:
+            return compiled_once(self._lower(key, keep=False))
+        except NotImported as refused:
+            return self.by_jax(key, refused)
+
+    def by_jax(self, key: tuple, refused: NotImported) -> TakenByJax:
+        """The derivative by JAX, where the function cannot be imported. Raises where there is none."""
+        if self.taken is None:
+            raise refused
+        return TakenByJax(self.taken, key, self.__name__, self.options, EXTRA, refused.reason)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for these arguments; where JAX takes the derivative, a program of their leaves."""
+        try:
+            return super().lower(*args, **kwargs)
+        except NotImported as refused:
+            key, leaves = self._sign(args, kwargs)
+            return self.by_jax(key, refused).lower(leaves)
 
 
 class OfJax(Sharing):
@@ -70,9 +96,10 @@ class OfJax(Sharing):
         return as_jax(super().__call__(*args, **kwargs))
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
-        made = compiled_once(self._lower(key, keep=False))
-        entry = CalledDirectly(made.lowered, made.executable, key[0], key[1])
-        self.shortcut.offer(entry.direct)
+        entry = self.made(key)
+        if not isinstance(entry, TakenByJax):
+            entry = CalledDirectly(entry.lowered, entry.executable, key[0], key[1])
+            self.shortcut.offer(entry.direct)
         with self._lock:
             return entry if entry.passing else self._entries.setdefault(key, entry)
 
@@ -82,13 +109,20 @@ class OfJax(Sharing):
         self.shortcut = Guarded()
 
 
-class Retraced(Jitted):
+class Retraced(Sharing):
     """A function that is traced at every call: what it reads from outside may have changed. The program is compiled
-    once."""
+    once. What only JAX can differentiate is not compiled as a whole."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         key, leaves = self._sign(args, kwargs)
-        return compiled_once(self._lower(key, keep=False)).run(leaves, args, kwargs)
+        try:
+            made = compiled_once(self._lower(key, keep=False))
+        except NotImported:
+            if self.taken is None:
+                raise
+            given = kwargs.pop(EXTRA, None)
+            return self.taken(args, kwargs, given)
+        return made.run(leaves, args, kwargs)
 
 
 def is_compiled(function: Any) -> bool:
@@ -99,9 +133,9 @@ def is_compiled(function: Any) -> bool:
 
 
 def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str, extra: bool = False,
-             kind: type[Jitted] = Sharing) -> Jitted:
+             kind: type[Sharing] = Sharing, taken: Taken | None = None) -> Sharing:
     """`traced(args, kwargs, extra)` as a compiled function with the arguments, options and static arguments of
-    `function`."""
+    `function`. taken: the same by JAX, for JAX functions that cannot be imported."""
     inner = base_of(function)
 
     def entry(*args: Any, **kwargs: Any) -> Any:
@@ -120,9 +154,12 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
             at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
             parameters.insert(at, keyword)
         entry.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    if kind is Sharing and not extra and isinstance(inner, JaxJitted):
+    of_jax = isinstance(inner, JaxJitted)
+    if kind is Sharing and not extra and of_jax:
         kind = OfJax
-    return kind(entry, inner.options, inner._static, inner._traced)
+    made = kind(entry, inner.options, inner._static, inner._traced)
+    made.taken = taken if of_jax else None
+    return made
 
 
 def base_of(function: Any) -> Jitted:

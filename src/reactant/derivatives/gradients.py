@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from reactant.api import Jitted
+from reactant.derivatives import by_jax
 from reactant.derivatives.entry import (
     OfJax,
     argument,
@@ -50,7 +51,8 @@ class Derivative:
     @cached_property
     def jitted(self) -> Jitted:
         """The gradient as a compiled function: to call, `lower`, `explain`."""
-        return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__)
+        return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__,
+                        taken=lambda args, kwargs, _: self.by_jax(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
@@ -81,11 +83,21 @@ class Derivative:
                                       loops=self.policy.text)
         made.take_effect(results)
         left = iter(found)
-        gradient = as_chosen(self.argnums, self.argnames,
-                             [gradients_like(argument(n, args, kwargs), left) for n in chosen])
+        return self.told(filled(whole, results), filled(made.aux, results),
+                         [gradients_like(argument(n, args, kwargs), left) for n in chosen])
+
+    def by_jax(self, args: tuple, kwargs: dict) -> Any:
+        """The gradient as JAX takes it."""
+        (result, aux), found = by_jax.gradient(self.differentiated, args, kwargs, self.chosen(args, kwargs),
+                                               self.has_aux)
+        return self.told((result, aux) if self.has_aux else result, aux, found)
+
+    def told(self, whole: Any, aux: Any, found: list[Any]) -> Any:
+        """What a call gives. whole: what the function returns."""
+        gradient = as_chosen(self.argnums, self.argnames, found)
         if self.with_value:
-            return filled(whole, results), gradient
-        return (gradient, filled(made.aux, results)) if self.has_aux else gradient
+            return whole, gradient
+        return (gradient, aux) if self.has_aux else gradient
 
 
 def gradients_like(arg: Any, values: Any) -> Any:

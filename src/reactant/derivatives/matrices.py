@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 
 from reactant import signature as sig
 from reactant.api import Jitted
+from reactant.derivatives import by_jax
 from reactant.derivatives.entry import argument, as_chosen, chosen_arguments, compiled, name_of
 from reactant.derivatives.gradients import grad
 from reactant.derivatives.linear import prepared
@@ -38,7 +39,8 @@ class Jacobian:
     @cached_property
     def jitted(self) -> Jitted:
         """The Jacobian as a compiled function: to call, `lower`, `explain`."""
-        return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__)
+        return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__,
+                        taken=lambda args, kwargs, _: self.by_jax(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.traced(args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)
@@ -65,6 +67,15 @@ class Jacobian:
 
         found = sig.map_tree(made.outputs(), lambda leaf: None if leaf is None else row(leaf.index))
         return (found, filled(made.aux, results)) if self.has_aux else found
+
+    def by_jax(self, args: tuple, kwargs: dict) -> Any:
+        """The matrix as JAX computes it."""
+        chosen = chosen_arguments(self.differentiated, self.argnums, self.argnames, args, kwargs)
+        (result, aux), rows = by_jax.matrix(self.differentiated, args, kwargs, chosen, self.has_aux, self.mode)
+        left = iter(rows)
+        found = sig.map_tree(result, lambda leaf: None if leaf is None
+                             else as_chosen(self.argnums, self.argnames, next(left)))
+        return (found, aux) if self.has_aux else found
 
 
 Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]

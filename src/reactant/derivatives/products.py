@@ -6,6 +6,7 @@ from typing import Any
 
 from reactant import signature as sig
 from reactant.api import Jitted
+from reactant.derivatives import by_jax
 from reactant.derivatives.entry import (
     EXTRA,
     Retraced,
@@ -27,7 +28,8 @@ from reactant.session import is_tracing
 @remembered
 def _jvp_entry(function: Any, has_aux: bool) -> Jitted:
     return compiled(function, lambda args, kwargs, tangents: jvp_traced(function, args, tangents, kwargs, has_aux),
-                    f"jvp_{name_of(function)}", True, Sharing if is_compiled(function) else Retraced)
+                    f"jvp_{name_of(function)}", True, Sharing if is_compiled(function) else Retraced,
+                    lambda args, kwargs, tangents: by_jax.pushed(function, args, tangents, kwargs, has_aux))
 
 
 def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False,

@@ -15,7 +15,9 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered, Times, lower
-from reactant.derivatives.entry import compiled, compiled_once, is_compiled, name_of
+from reactant.derivatives import by_jax
+from reactant.derivatives.by_jax import TakenByJax
+from reactant.derivatives.entry import EXTRA, base_of, compiled, compiled_once, is_compiled, name_of
 from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.linear import prepared, primal_of, tangent_tree
 from reactant.derivatives.outline import Slot, as_floating, filled, leaves_of
@@ -24,11 +26,13 @@ from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.division import divided
 from reactant.differentiate.forward import finish, new_function
 from reactant.errors import ReactantError
+from reactant.frontends.jax import NotImported
 from reactant.frontends.numpy.tensor import ARRAY
 from reactant.frontends.trace import current_trace
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
+from reactant.jax_functions import JaxJitted
 from reactant.options import CompileOptions
 from reactant.tracing import Result, Traced
 
@@ -51,6 +55,10 @@ class _Divided:
     wanted: Wanted
 
 
+def _applied(linear: Callable, given: Any) -> Any:
+    return linear(given)
+
+
 class Split:
     """`begin(primals)` gives ((outputs, aux), later): `later(g)` is the derivative there, for g as often as wanted."""
 
@@ -58,13 +66,20 @@ class Split:
         self.function, self.numbers, self.mode, self.has_aux = function, numbers, mode, has_aux
         self.jitted = compiled(function, lambda args, kwargs, _: self._traced(args, kwargs),
                                f"{'vjp' if mode == 'reverse' else 'linearize'}_{name_of(function)}")
-        self._programs: dict[Any, _Divided] = {}
+        self._programs: dict[Any, _Divided | TakenByJax] = {}
+        self._apply = JaxJitted(_applied, self.jitted.options)
 
     def begin(self, primals: tuple, kwargs: dict) -> tuple[Any, Callable[[Any], Any]]:
         key, leaves = self.jitted._sign(primals, kwargs)
         made = self._programs.get(key) if is_compiled(self.function) else None      # else the function is traced anew
         if made is None:
-            made = self._programs[key] = self._make(key)
+            try:
+                made = self._make(key)
+            except NotImported as refused:
+                made = self._taken(key, refused)
+            self._programs[key] = made
+        if isinstance(made, TakenByJax):
+            return self._by_jax(made, leaves, primals, kwargs)
         outputs, kept = made.early.run(leaves, primals, kwargs)
 
         def later(given: Any) -> Any:
@@ -94,6 +109,23 @@ class Split:
             varies = [sig.map_tree(args[n], as_floating) for n in self.numbers]
             self._wanted = Wanted(shapes, lambda given: _tangents(varies, self.numbers, given))
         return filled((made.outputs(), made.aux), results), derivative
+
+    def _taken(self, key: tuple, refused: NotImported) -> TakenByJax:
+        """The first program by JAX: ((outputs, aux), linear function)."""
+        if not isinstance(base_of(self.function), JaxJitted):
+            raise refused
+        return TakenByJax(lambda args, kwargs, _: by_jax.linear(self.function, args, kwargs, self.numbers, self.has_aux,
+                                                                self.mode),
+                          key, self.jitted.__name__, self.jitted.options, EXTRA, refused.reason)
+
+    def _by_jax(self, made: TakenByJax, leaves: list, primals: tuple, kwargs: dict) -> tuple[Any, Callable[[Any], Any]]:
+        apply: Callable
+        if is_compiled(self.function):
+            (whole, linear), apply = made.run(leaves, primals, kwargs), self._apply
+        else:
+            (whole, linear), apply = made.function(*leaves), _applied
+        return whole, by_jax.later(self.function, primals, kwargs, self.numbers, self.mode, whole,
+                                   lambda given: apply(linear, given))
 
     def _make(self, key: tuple) -> _Divided:
         options = self.jitted.options

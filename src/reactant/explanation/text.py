@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,13 +137,14 @@ def account(lowered: Lowered, times: Times) -> Explanation:
                        times, getattr(lowered, "reason", ""), tuple(lowered.notes))
 
 
-def explain(function: Callable, *args: Any, **kwargs: Any) -> Explanation:
+def explain(function: Any, *args: Any, **kwargs: Any) -> Explanation:
     """What compiling `function` for these arguments does: per source line the operations it became, the rules that
     fired and how often, the chain of rewrites from each operation to what became of it, operations, flops and bytes
     before and after our passes, and where compile time went.
 
     Print it, or read its fields."""
+    derivative = hasattr(function, "differentiated") and hasattr(function, "lower")
     with following():
-        compiled = as_jitted(function).lower(*args, **kwargs).compile()
+        compiled = (function if derivative else as_jitted(function)).lower(*args, **kwargs).compile()
     compiled.executable.compile(on_device=compiled.lowered.on_device)
     return account(compiled.lowered, compiled.times)

@@ -26,11 +26,19 @@ from reactant.ir.types import shape_and_dtype
 from reactant.runtime.jax_internals import restore_x64, swap_x64
 from reactant.session import SESSION, suspended
 
-BY_JAX = "Differentiate by JAX, as in reactant.jit(jax.grad(f))."
+BY_JAX = "Call the derivative outside, or compile with frontend=\"jax\"."
 
 
 class CannotImport(Exception):
     """Why a call is left to `jax.jit`."""
+
+
+class NotImported(UnsupportedError):
+    """A JAX function that cannot be a part of a program of ours; `reason` says what stands in the way."""
+
+    def __init__(self, message: str, reason: str):
+        super().__init__(message)
+        self.reason = reason
 
 
 @dataclass
@@ -212,7 +220,8 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     except CannotImport as refused:
         purpose, advice = ("differentiated by reactant", BY_JAX) if SESSION.differentiating \
             else ("part of a compiled NumPy function", "Call it outside.")
-        raise UnsupportedError(f"The JAX function '{name}' cannot be {purpose}: {refused}. {advice}") from None
+        reason = f"The JAX function '{name}' cannot be {purpose}: {refused}."
+        raise NotImported(f"{reason} {advice}", reason) from None
     if any(is_key(out.dtype) for out in imported.outputs):
         raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
                                f"Return jax.random.key_data(key), or keep keys inside.")

@@ -130,11 +130,12 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
 
 def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct]) -> ir.Module:
     """The module of a rule, with a function beside `main` for each mark in it."""
-    from reactant.frontends.jax import CannotImport, lower_call  # which lowers the calls that come here
+    from reactant.frontends.jax import CannotImport, NotImported, lower_call  # which lowers the calls that come here
     try:
         module = lower_call(jax.jit(function, keep_unused=True), tuple(inputs), {}, differentiated=True).module
     except CannotImport as refused:
-        raise UnsupportedError(f"The derivative of {name} cannot be used by reactant: {refused}.") from None
+        reason = f"The derivative of {name} cannot be used by reactant: {refused}."
+        raise NotImported(reason, reason) from None
     except Exception as error:
         if type(error).__name__ != "CustomVJPException":       # private to JAX
             raise
