@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.errors import ReactantError, UnsupportedError
 from tests.support import check
 
 
@@ -343,3 +344,38 @@ def test_attributes_written_in_place_beside_those_bound_anew():
     check(trained, *arguments, rtol=1e-9)
     operations = reactant.jit(trained).lower(*arguments).operations(optimized=False)
     assert operations["stablehlo.while"] == 1 and sum(operations.values()) < 500     # 3,400 once, for 25 turns
+
+
+class Tracker:
+    """With arrays of None, as class libraries write them, where there is no value yet."""
+
+    def __init__(self, size):
+        self.seen, self.gain = np.array([[None] * size]).T, np.array([None, None])
+        self.mean = np.zeros(size)
+
+    def update(self, seen, gain):
+        if self.gain[0] is not None:
+            gain = 0.5 * (gain + self.gain)
+        self.seen, self.gain = seen.copy(), gain
+        self.mean = self.mean + self.gain[0] * (self.seen - self.mean)
+
+
+def test_arrays_of_none_that_values_take_the_place_of():
+    def tracked(rows, gain):
+        tracker = Tracker(rows.shape[1])
+        means = np.zeros_like(rows)
+        for k in range(len(rows)):
+            tracker.update(rows[k], gain)
+            means[k] = tracker.mean
+        return means, tracker.seen
+    check(tracked, np.random.default_rng(0).random((20, 3)), np.array([0.3, 0.1]))
+
+
+@pytest.mark.parametrize("store", [
+    lambda x, a: a.__setitem__(0, x[0]), lambda x, a: x + a, lambda x, a: a.fill(3),
+    lambda x, a: np.array([None, x[0]])])
+def test_arrays_of_none_hold_nothing_else(store):
+    with pytest.raises((ReactantError, TypeError)):
+        reactant.jit(lambda x: store(x, np.array([None, None])))(np.ones(2))
+    with pytest.raises(UnsupportedError, match="dtype object"):
+        reactant.jit(lambda x: np.array([None, "text"]))(np.ones(2))

@@ -191,13 +191,24 @@ def _minimum_rank(made: Tensor, ndmin: int) -> Tensor:
     return np.reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
 
 
+def _nothing_yet(nested: object, dtype: object) -> np.ndarray | None:
+    """NumPy's own array where every element is None: it stands in an attribute until a value takes its place."""
+    return np.array(nested) if dtype is None and nested is not None and _only_none(nested) else None
+
+
+def _only_none(nested: object) -> bool:
+    return nested is None or isinstance(nested, (list, tuple)) and len(nested) > 0 and all(map(_only_none, nested))
+
+
 _COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
 """What `np.asarray(copy=...)` of older NumPy and array-API wrappers hand down."""
 
 
 @implements(np.array, creation=True)
 def array(object: object, dtype: object = None, copy: bool | None = True, order: str = "K", subok: bool = False,
-          ndmin: int = 0, ndmax: int = 0, like: object = None) -> Tensor:
+          ndmin: int = 0, ndmax: int = 0, like: object = None) -> Any:
+    if (nothing := _nothing_yet(object, dtype)) is not None:
+        return nothing
     made = as_tensor(object, dtype)
     copy = _COPY_MODES.get(copy, copy)
     rearranged = (order == "F" and not made.flags.f_contiguous) or (order == "C" and not made.flags.c_contiguous)

@@ -22,7 +22,7 @@ from reactant.frontends import calls, objects, operators, source_map
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import creation, families, implements, index_tricks, ordering, python_numbers, ufuncs
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
-from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.trace import current_trace, is_tracing, located
 from reactant.ir import ops
@@ -164,6 +164,7 @@ def _set_item(value: Any, container: Any, index: Any) -> None:
         container[index] = value
         return
     if is_tracing() and _is_outside(container):
+        check_dtype(container.dtype)        # arrays of None may be made here, but not written
         raise ConstantWriteError()
     calls.set_item(value, container, index)
 
