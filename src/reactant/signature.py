@@ -1,9 +1,9 @@
 """Arguments of a call as a hashable signature and a flat list of run-time leaves, and back as traced arguments.
 
-Lists, tuples, dicts, NamedTuples, dataclasses, registered jax pytrees and plain objects are containers. Arrays, NumPy
-scalars and Python `float`/`complex` are run-time leaves; `int`, `bool`, `str`, `None`, functions and other hashable
-objects are static: part of the signature. Attributes of objects may be what none of these is, as long as nobody uses
-them.
+Lists, tuples, dicts, NamedTuples, dataclasses, registered jax pytrees and plain objects are containers, structured
+arrays those of their fields. Arrays, NumPy scalars and Python `float`/`complex` are run-time leaves; `int`, `bool`,
+`str`, `None`, functions and other hashable objects are static: part of the signature. Attributes of objects may be what
+none of these is, as long as nobody uses them.
 """
 from __future__ import annotations
 
@@ -51,7 +51,17 @@ class Static:
 def _frozen(value: Any) -> Hashable:
     if isinstance(value, slice):
         return ("slice", value.start, value.stop, value.step)
+    if isinstance(value, np.void):
+        return (value.dtype, value.tobytes())
     return value
+
+
+@functools.cache
+def _floats(dtype: np.dtype) -> bool:
+    """Whether any part of a struct is a number that only the run knows."""
+    if dtype.names is not None:
+        return any(_floats(dtype[name]) for name in dtype.names)
+    return dtype.base.kind in "fc" if dtype.base.names is None else _floats(dtype.base)
 
 
 class Flattener:
@@ -74,6 +84,10 @@ class Flattener:
         kind = type(x)
         if kind is np.ndarray or kind is DeviceArray or isinstance(x, (np.ndarray, jax.Array)):
             return self._shared(x) or self._array(x)
+        if isinstance(x, np.void) and x.dtype.names is not None and _floats(x.dtype):
+            return ("records", x.dtype, None, tuple(self._member(x[name]) for name in x.dtype.names))
+        if isinstance(x, np.void):
+            return Static(x)
         if isinstance(x, np.generic):
             self.leaves.append(x)
             return ("scalar", x.dtype)
@@ -84,6 +98,10 @@ class Flattener:
             return Static(x)
         return self._shared(x) or self._container(x, trace_numbers)
 
+    def _member(self, x: Any) -> Any:
+        """A field of a struct: its whole numbers are known, as sizes are."""
+        return Static(x) if isinstance(x, (np.integer, np.bool_)) else self.node(x)
+
     def _shared(self, x: Any) -> tuple | None:
         number = self._seen.get(id(x))
         if number is not None:
@@ -93,6 +111,8 @@ class Flattener:
         return None
 
     def _array(self, x: Any) -> tuple:
+        if isinstance(x, np.ndarray) and type(x) is np.ndarray and x.dtype.names is not None:
+            return ("records", x.dtype, x.shape, tuple(self.node(x[name]) for name in x.dtype.names))
         self.leaves.append(x)
         if isinstance(x, np.ndarray):
             if type(x) is not np.ndarray and not isinstance(x, np.memmap):
@@ -220,6 +240,8 @@ class Rebuilder:
         self._seen: list[Any] = []
         self.containers: list[tuple[Any, tuple]] = []
         """Mutable containers made, with the path from the arguments to each."""
+        self.records: list[tuple[Any, tuple]] = []
+        """Structured arrays, likewise."""
         self.refused: list[tuple[Refused, tuple]] = []
         """Stand-ins of attributes, likewise."""
 
@@ -240,10 +262,25 @@ class Rebuilder:
             return made
         if kind in ("scalar", "python"):
             return self._leaf(node)
+        if kind == "records":
+            return self._records(node, path)
         if kind == "refused":
             self.refused.append((Refused(node[1]), path))
             return self.refused[-1][0]
         return self._container(node, path)
+
+    def _records(self, node: tuple, path: tuple) -> Any:
+        from reactant.frontends.numpy.records import Records
+        _, dtype, shape, members = node
+        number = len(self._seen)
+        if shape is not None:       # numbers are not shared
+            self._seen.append(None)
+        fields = {name: self.build(n, (*path, name)) for name, n in zip(dtype.names, members, strict=True)}
+        made = Records(dtype, shape or (), fields)
+        if shape is not None:
+            self._seen[number] = made
+        self.records.append((made, path))
+        return made
 
     def _leaf(self, node: tuple) -> Any:
         self.count += 1

@@ -78,7 +78,8 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         session.kept |= {id(args), id(kwargs), id(session.given)}
         result = function(*args, **kwargs)
         collector = _Collector(session)
-        shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.refused]}
+        shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.records,
+                                                        *rebuilder.refused]}
         traced = Traced(session.module, collector.tree(result, shared))
         for container, path, old in before:
             new = sig.contents(container)

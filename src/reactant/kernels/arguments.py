@@ -5,6 +5,7 @@ into operands of the kernel's LLVM function through an `Operands`.
 """
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ import numpy as np
 
 from reactant.errors import ReactantError
 from reactant.kernels.cleanup import Wrapper, quoted
-from reactant.kernels.record import Buffer, Scalar
+from reactant.kernels.record import Buffer, Field, Scalar
 
 
 class KernelArgumentError(ReactantError, TypeError):
@@ -96,6 +97,14 @@ class BytesArgument:
 
 
 @dataclass(frozen=True)
+class RecordArgument:
+    """A struct given by value, of which the run knows some numbers: (offset in bytes, number)."""
+
+    dtype: np.dtype
+    members: tuple[tuple[int, NumberArgument], ...]
+
+
+@dataclass(frozen=True)
 class TupleArgument:
     """A tuple of arguments; `kind` is its type where it has names."""
 
@@ -103,7 +112,7 @@ class TupleArgument:
     kind: type = tuple
 
 
-Argument = ArrayArgument | NumberArgument | BytesArgument | TupleArgument
+Argument = ArrayArgument | NumberArgument | BytesArgument | RecordArgument | TupleArgument
 
 
 def leaves(arguments: tuple[Argument, ...]) -> Iterator[Argument]:
@@ -140,15 +149,31 @@ def plain(dtype: np.dtype) -> tuple[np.dtype, int]:
     if dtype.kind == "c":
         return np.dtype(f"f{dtype.itemsize // 2}"), 2
     if dtype.kind == "V":
-        fields = {f[0] for f in (dtype.fields or {}).values()}
-        whole = sum(f[0].itemsize for f in (dtype.fields or {}).values()) == dtype.itemsize
-        if len(fields) == 1 and whole and (field := fields.pop()).kind in "biufc" and field.itemsize <= 16:
-            one, count = plain(field)
-            return one, count * len(dtype.fields or {})
-        return np.dtype("i1"), dtype.itemsize
+        members = members_of(dtype)
+        kinds = {m.dtype for m in members}
+        if len(kinds) == 1 and sum(m.dtype.itemsize * m.count for m in members) == dtype.itemsize \
+                and (kind := kinds.pop()).kind in "biufc" and kind.itemsize <= 16:
+            one, count = plain(kind)
+            return one, count * (dtype.itemsize // kind.itemsize)
+        unit = math.gcd(8, dtype.itemsize, *(n for m in members for n in (m.offset, m.dtype.itemsize)))
+        return np.dtype(f"i{unit if members else 1}"), dtype.itemsize // (unit if members else 1)
     if dtype.kind in "if" and dtype.itemsize <= 8:
         return dtype, 1
     raise KernelArgumentError(f"Arrays of dtype {dtype} cannot be arguments of kernels.")
+
+
+def members_of(dtype: np.dtype, offset: int = 0, name: str = "") -> tuple[Field, ...]:
+    """The numbers of a struct, those of structs in it included."""
+    found: list[Field] = []
+    for key in dtype.names or ():
+        kind, place = (dtype.fields or {})[key][:2]
+        base, count = kind.base, math.prod(kind.shape)
+        label = f"{name}.{key}" if name else key
+        if base.names is None:
+            found.append(Field(label, offset + place, base, count))
+        else:
+            found += [m for k in range(count) for m in members_of(base, offset + place + k * base.itemsize, label)]
+    return tuple(found)
 
 
 def constant_text(value: Any, dtype: np.dtype) -> str:
@@ -230,4 +255,13 @@ class Operands:
         where = self.line(f"alloca [{len(content)} x i8], align 16")
         text = "".join(f"\\{b:02X}" for b in content)
         self.wrapper.lines.append(f'store [{len(content)} x i8] c"{text}", ptr {where}, align 16')
+        return where
+
+    def record(self, argument: RecordArgument) -> str:
+        """The address of a struct of which the run knows some numbers."""
+        where = self.line(f"alloca [{argument.dtype.itemsize} x i8], align 16")
+        self.wrapper.lines.append(f"store [{argument.dtype.itemsize} x i8] zeroinitializer, ptr {where}")
+        for offset, value in argument.members:
+            place = self.line(f"getelementptr i8, ptr {where}, i64 {offset}")
+            self.wrapper.lines.append(f"store {self.number(value)}, ptr {place}, align 1")
         return where

@@ -14,6 +14,7 @@ from reactant.kernels.arguments import (
     KernelArgumentError,
     NumberArgument,
     Operands,
+    RecordArgument,
     TupleArgument,
     constant_text,
 )
@@ -119,8 +120,7 @@ def boolean(value: str, operands: Operands) -> str:
 def structure(argument: Argument, wanted: CType, where: str) -> BytesArgument:
     """A struct given by value: a structured scalar, a tuple, or a complex number for two floats."""
     if isinstance(argument, BytesArgument):
-        if len(argument.content) != wanted.size:
-            raise KernelArgumentError(f"{where} is {wanted} of {wanted.size} bytes, {len(argument.content)} given.")
+        _require_size(len(argument.content), wanted, where)
         return argument
     content = bytearray(wanted.size)
     for offset, kind, value, _ in pieces(argument, wanted, where):
@@ -128,6 +128,11 @@ def structure(argument: Argument, wanted: CType, where: str) -> BytesArgument:
             known = np.asarray(cast(NumberArgument, value).value).astype(kind).tobytes()
             content[offset:offset + kind.itemsize] = known
     return BytesArgument(np.dtype(f"V{wanted.size}"), bytes(content))
+
+
+def _require_size(size: int, wanted: CType, where: str) -> None:
+    if size != wanted.size:
+        raise KernelArgumentError(f"{where} is {wanted} of {wanted.size} bytes, {size} given.")
 
 
 def stored(argument: Argument, wanted: CType, operands: Operands, where: str) -> str:
@@ -147,7 +152,10 @@ Piece: TypeAlias = "tuple[int, np.dtype | CType, Argument, str]"
 
 
 def pieces(argument: Argument, wanted: CType, where: str) -> list[Piece]:
-    """Of a struct that is given as a tuple or complex number."""
+    """Of a struct that is given as a tuple, a complex number or a record."""
+    if isinstance(argument, RecordArgument):
+        _require_size(argument.dtype.itemsize, wanted, where)
+        return [(offset, value.dtype, value, where) for offset, value in argument.members]
     if isinstance(argument, NumberArgument) and argument.dtype.kind == "c":
         real = np.dtype(f"f{argument.dtype.itemsize // 2}")
         argument = TupleArgument(tuple(
@@ -195,6 +203,8 @@ def _runs(argument: Argument) -> bool:
     """Whether an argument holds what only the run knows: numbers, addresses."""
     if isinstance(argument, TupleArgument):
         return any(_runs(i) for i in argument.items)
+    if isinstance(argument, RecordArgument):
+        return any(_runs(value) for _, value in argument.members)
     return isinstance(argument, ArrayArgument) or (isinstance(argument, NumberArgument) and argument.scalar is not None)
 
 

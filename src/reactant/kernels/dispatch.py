@@ -19,7 +19,7 @@ from reactant.errors import ReactantError, UnsupportedError, where
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, dtype_of, shape_of
-from reactant.kernels import checks, costs, ptx, ptx_call, tensors
+from reactant.kernels import checks, costs, ptx, ptx_call, records, tensors
 from reactant.kernels.record import Buffer, KernelRecord
 from reactant.kernels.stages import run_stages
 from reactant.runtime.devices import default_device
@@ -67,8 +67,10 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
         why = "accesses are checked at run time" if check else "lower=\"native\" asks for it"
         raise _only_on_cpu(record.name, place, why)
     try:
-        structured = run_stages(record)
+        structured = run_stages(records.without_fields(record))
     except UnsupportedError as error:
+        if path != "native" and not check and (members := _of_members(record)) is not None:
+            return _tensor(record, members)
         if place != "cuda" or path == "tensor":
             raise
         return _ptx(record, (_said(error),))
@@ -82,7 +84,7 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
     if path == "native":
         return unraised(record, reasons=('lower="native" asks for it',))
     try:
-        raised = tensors.raised(structured)
+        raised = _raised(record, structured)
     except tensors.NotRaised as error:
         if path == "tensor":
             others = "".join(f"\n  also {reason}" for reason in tensors.reasons(structured)[1:])
@@ -103,6 +105,20 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
     if path == "auto" and not differentiated and place == "cpu":
         return _estimated(record, structured, raised)
     return _tensor(record, raised)
+
+
+def _raised(record: KernelRecord, structured: ir.Module) -> tensors.Raised:
+    """The tensor program, of the members of structs where every access says which it means, else of their bits."""
+    return _of_members(record) or tensors.raised(structured)
+
+
+def _of_members(record: KernelRecord) -> tensors.Raised | None:
+    if not records.has_fields(record):
+        return None
+    try:
+        return records.joined(tensors.raised(run_stages(record)), record)
+    except (UnsupportedError, tensors.NotRaised):
+        return None
 
 
 def _estimated(record: KernelRecord, structured: ir.Module, raised: tensors.Raised) -> Lowering:

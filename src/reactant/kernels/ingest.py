@@ -106,6 +106,9 @@ class Ingest:
                               f"{', '.join(map(str, parameter.shape))}>")
             if not parameter.written:
                 attributes.append("reactant.constant")
+            if parameter.fields:
+                members = (f'"{f.name}:{f.offset}:{np.dtype(f.dtype).name}:{f.count}"' for f in parameter.fields)
+                attributes.append(f"reactant.fields = [{', '.join(members)}]")
         return ", ".join(attributes)
 
     def global_text(self, made: Global) -> str:

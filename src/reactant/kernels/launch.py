@@ -145,7 +145,7 @@ def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Any:
         values = [*held, *binding.values]
         written = [m for m, b in zip(binding.memories, record.buffers, strict=True) if b.written]
         for memory in written:
-            memory.tensor.require_writeable()
+            memory.require_writeable()
         for memory, value in zip(written, lowering.emit(values), strict=True):
             memory.write(value)
         return None if result is None else Tensor.of_value(ops.reshape(result.tensor.value(), ()), SCALAR)
@@ -161,8 +161,9 @@ def with_result(way_in: WayIn, binding: Binding) -> Memory | None:
     if dtype is None:
         return None
     tensor = Tensor(Storage((1,), dtype, data=np.zeros(1, dtype)))
-    binding.memories.append(Memory(tensor, "result", (0,), (1,), np.dtype(dtype)))
-    return binding.memories[-1]
+    memory = Memory(tensor, "result", (0,), (1,), np.dtype(dtype))
+    binding.memories.append(memory)
+    return memory
 
 
 _lowered: dict[tuple, tuple[KernelRecord, dispatch.Lowering]] = {}

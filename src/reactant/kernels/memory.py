@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.aliases import roots_of
+from reactant.frontends.numpy.records import Records
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage, row_major_strides
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, wrap
 from reactant.ir import ops
@@ -25,10 +26,12 @@ from reactant.kernels.arguments import (
     BytesArgument,
     KernelArgumentError,
     NumberArgument,
+    RecordArgument,
     TupleArgument,
     plain,
 )
-from reactant.kernels.record import Buffer, Scalar
+from reactant.kernels.record import Buffer, Field, Scalar
+from reactant.kernels.rows import as_pieces, fields_of, taken
 
 
 @dataclass
@@ -50,6 +53,13 @@ class Memory:
     def storage(self) -> Storage:
         return self.tensor.storage
 
+    @property
+    def storages(self) -> list[Storage]:
+        return [self.tensor.storage]
+
+    def require_writeable(self) -> None:
+        self.tensor.require_writeable()
+
     def buffer(self) -> Buffer:
         """The record's parameter for this memory."""
         dtype, count = plain(self.dtype)
@@ -68,6 +78,71 @@ class Memory:
         if self.order != tuple(range(len(self.order))):
             value = ops.transpose(value, [int(i) for i in np.argsort(self.order)])
         self.tensor.assign(value)
+
+
+@dataclass
+class RecordMemory:
+    """The memory that the fields of a structured array make up together: rows of pieces, the last dimension."""
+
+    records: Records
+    name: str
+    writeable: bool = True
+    gaps = False
+
+    @property
+    def members(self) -> list[tuple[Field, Tensor]]:
+        """The numbers of a row, and their arrays."""
+        return _members(self.records)
+
+    @property
+    def storages(self) -> list[Storage]:
+        return [tensor.storage for _, tensor in self.members]
+
+    def require_writeable(self) -> None:
+        for _, tensor in self.members:
+            tensor.require_writeable()
+
+    def buffer(self) -> Buffer:
+        unit, count = plain(self.records.dtype)
+        return Buffer(self.name, unit, (*self.records.shape, count), fields=fields_of(self.records.dtype))
+
+    def read(self) -> ir.Value:
+        unit, count = plain(self.records.dtype)
+        outer, columns, at = self.records.shape, [], 0
+
+        def pad(until: int) -> None:
+            if until > at:
+                columns.append(ops.constant(np.zeros((*outer, (until - at) // unit.itemsize), unit)))
+        for member, tensor in self.members:
+            pad(member.offset)
+            columns.append(as_pieces(to_plain(tensor.value()), unit, outer))
+            at = member.offset + member.dtype.itemsize * member.count
+        pad(self.records.itemsize)
+        return columns[0] if len(columns) == 1 else ops.concatenate(columns, len(outer))
+
+    def write(self, value: ir.Value) -> None:
+        unit, _ = plain(self.records.dtype)
+        for member, tensor in self.members:
+            one, parts = plain(member.dtype)
+            new = taken(value, unit, member.offset, one, parts * member.count)
+            shape = (*shape_of(tensor.value()), 2) if member.dtype.kind == "c" else shape_of(tensor.value())
+            tensor.assign(from_plain(ops.reshape(new, shape), member.dtype))
+
+
+def _members(records: Records, offset: int = 0) -> list[tuple[Field, Tensor]]:
+    found: list[tuple[Field, Tensor]] = []
+    for name in records.dtype.names or ():
+        kind, place = (records.dtype.fields or {})[name][:2]
+        held = records.field(name)
+        if isinstance(held, Records):
+            if kind.shape:
+                raise UnsupportedError(f"The field '{name}' is an array of structs in a struct, which kernels in "
+                                       f"compiled functions do not take. Launch the kernel alone.")
+            found += _members(held, offset + place)
+        else:
+            found.append((Field(name, offset + place, kind.base, int(np.prod(kind.shape, dtype=np.int64))),
+                          wrap(held)))
+    return sorted(found, key=lambda pair: pair[0].offset)
 
 
 def to_plain(value: ir.Value) -> ir.Value:
@@ -122,7 +197,7 @@ class Binding:
     """The arguments of one launch: descriptions for the compiler, memories and run-time numbers for the program."""
 
     arguments: tuple[Argument, ...] = ()
-    memories: list[Memory] = field(default_factory=list)
+    memories: list[Memory | RecordMemory] = field(default_factory=list)
     scalars: list[Scalar] = field(default_factory=list)
     values: list[ir.Value] = field(default_factory=list)
 
@@ -168,6 +243,8 @@ class _Binder:
         if isinstance(x, (tuple, list)) and not is_tensor(x):
             items = tuple(self.bound(item, f"{name}.{i}") for i, item in enumerate(x))
             return TupleArgument(items, type(x) if hasattr(x, "_fields") else tuple)
+        if isinstance(x, Records):
+            return self.records(x, name) if x.shape else self.struct(x, name)
         if isinstance(x, np.void):
             return BytesArgument(x.dtype, x.tobytes())
         if getattr(type(x), "partial", False):
@@ -184,6 +261,37 @@ class _Binder:
             return NumberArgument(dtype, x, python=True)
         tensor = wrap(x)
         return self.array(tensor, name) if tensor.kind == ARRAY else self.number(tensor, name)
+
+    def records(self, x: Records, name: str) -> ArrayArgument:
+        """A structured array: a view of the memory of the whole one."""
+        whole = x.whole
+        if x.place is None or whole.place is None:
+            raise KernelArgumentError(f"The argument '{name}' is a part of a structured array that only the run "
+                                      f"decides. Pass the whole array and the index as a number.")
+        if whole not in self._memories:
+            self._memories[whole] = len(self.binding.memories)
+            self.binding.memories.append(RecordMemory(whole, self._unique(name)))
+        start, own = (a.__array_interface__["data"][0] for a in (whole.place, x.place))
+        return ArrayArgument(self._memories[whole], own - start if x.size else 0, x.place.shape, x.place.strides,
+                             x.dtype)
+
+    def struct(self, x: Records, name: str) -> Argument:
+        """An element of a structured array, by value."""
+        found: list[tuple[int, NumberArgument]] = []
+        for member, tensor in _members(x):
+            for k in range(member.count):
+                one = tensor if not tensor.shape else tensor.reshape(-1)[k]
+                number = self.bound(one, f"{name}.{member.name}")
+                assert isinstance(number, NumberArgument)
+                kind = member.dtype
+                half = np.dtype(f"f{kind.itemsize // 2}") if kind.kind == "c" else kind
+                for part in range(2 if kind.kind == "c" else 1):
+                    value = number.value if half is kind or number.value is None else \
+                        (number.value.real, number.value.imag)[part]
+                    scalar = None if number.scalar is None else number.scalar + part
+                    found.append((member.offset + k * kind.itemsize + part * half.itemsize,
+                                  NumberArgument(half, value, scalar)))
+        return RecordArgument(x.dtype, tuple(found))
 
     def number(self, tensor: Tensor, name: str) -> Argument:
         python = tensor.kind == PYTHON
@@ -211,6 +319,7 @@ class _Binder:
             self.binding.memories.append(_memory(base, self._unique(name)))
         place = self._memories[key]
         memory = self.binding.memories[place]
+        assert isinstance(memory, Memory)
         memory.writeable = memory.writeable and tensor.writeable
         offset, shape, strides, starts = _seen(memory, base, rest)
         scalar = None
@@ -239,7 +348,7 @@ class _Binder:
         memories = self.binding.memories
         for i, first in enumerate(memories):
             for second in memories[i + 1:]:
-                if roots_of(first.storage) & roots_of(second.storage):
+                if any(roots_of(a) & roots_of(b) for a in first.storages for b in second.storages):
                     raise UnsupportedError(
                         f"The arguments '{first.name}' and '{second.name}' of the kernel may be the same array, which "
                         f"only the run decides. Pass a copy of the one that the kernel only reads.")

@@ -27,6 +27,7 @@ from reactant.kernels.arguments import (
     KernelArgumentError,
     NumberArgument,
     Operands,
+    RecordArgument,
     TupleArgument,
 )
 from reactant.kernels.cleanup import read_module
@@ -155,6 +156,8 @@ def example(argument: Argument) -> Any:
         return argument.as_numpy()
     if isinstance(argument, BytesArgument):
         return np.frombuffer(argument.content, argument.dtype)[0]
+    if isinstance(argument, RecordArgument):
+        return np.zeros((), argument.dtype)[()]
     items = [example(a) for a in argument.items]
     return tuple(items) if argument.kind is tuple else argument.kind(*items)
 
@@ -178,6 +181,8 @@ def expanded(argument: Argument, operands: Operands, kind: Any = None) -> list[s
         return [o for item in argument.items for o in expanded(item, operands)]
     if isinstance(argument, BytesArgument):
         return [f"ptr {operands.bytes(argument)}"]
+    if isinstance(argument, RecordArgument):
+        return [f"ptr {operands.record(argument)}"]
     if argument.dtype.kind == "c":
         real = np.dtype(f"f{argument.dtype.itemsize // 2}")
         if argument.scalar is None:

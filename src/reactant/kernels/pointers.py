@@ -28,6 +28,7 @@ from reactant.kernels.bases import (
 from reactant.kernels.build import Builder
 from reactant.kernels.form import kernel_of, line_of
 from reactant.kernels.ingest_values import signed
+from reactant.kernels.members import Members
 from reactant.kernels.rebuild import (
     Edge,
     argument_attributes,
@@ -81,6 +82,7 @@ class Pointers(Builder):
         self.values: dict[ir.Value, ir.Value] = {}
         self.addresses: dict[ir.Value, Address] = {}
         self.memory: dict[int, ir.Value] = {}
+        self.members: dict[int, Members] = {}
 
     def rebuild(self) -> None:
         old_blocks = blocks_of(self.old)
@@ -88,7 +90,13 @@ class Pointers(Builder):
         for argument, given in zip(old_blocks[0].arguments, argument_attributes(self.old), strict=True):
             kind = argument.type
             if is_pointer(argument):
-                base = self.bases[next(iter(self.analysis.of[argument]))]
+                number = next(iter(self.analysis.of[argument]))
+                base = self.bases[number]
+                if "reactant.fields" in given:
+                    self.members[number] = members = Members.of(base, given)
+                    types += members.types
+                    attributes += members.attributes
+                    continue
                 kind = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], ir.Type.parse(base.element))
                 given = {**given, "reactant.elements": ir.IntegerAttr.get(ir.IntegerType.get_signless(64),
                                                                           base.size // base.unit)}
@@ -101,8 +109,13 @@ class Pointers(Builder):
             kinds = [k for argument in block.arguments for k in self.carried_types(argument)]
             new_blocks.append(new_blocks[-1].create_after(*kinds))
         with ir.InsertionPoint(entry), self.old.location:
-            for old_argument, new_argument in zip(old_blocks[0].arguments, entry.arguments, strict=True):
-                self.values[old_argument] = new_argument
+            arguments = iter(entry.arguments)
+            for argument in old_blocks[0].arguments:
+                number = next(iter(self.analysis.of.get(argument, ())), NULL)
+                if number in self.members:
+                    self.members[number].memory = [next(arguments) for _ in self.members[number].types]
+                else:
+                    self.values[argument] = next(arguments)
             self.make_memory()
         successors = [[e.target for e in edges(old_blocks, terminator_of(b))] for b in old_blocks]
         for number in reverse_postorder(successors):
@@ -125,6 +138,8 @@ class Pointers(Builder):
         shared = ir.Attribute.parse("#gpu.address_space<workgroup>")
         for number, base in enumerate(self.bases):
             element = ir.Type.parse(base.element)
+            if number in self.members:
+                continue
             if base.kind == "argument":
                 assert base.value is not None
                 self.memory[number] = self.values[base.value]
@@ -417,55 +432,68 @@ class Pointers(Builder):
         ir.Operation.create("func.call", [], [self.integer(-1, self.i32)],
                             {"callee": ir.FlatSymbolRefAttr.get("reactant.barrier.warp")})
 
+    def place(self, number: int, index: ir.Value, kind: ir.Type) -> tuple[ir.Value, ir.Value, str] | None:
+        """(memory, index, element type) of a value of type `kind` in a base; None where it has to be put together."""
+        if number in self.members:
+            return self.members[number].place(self, index, self.bits(kind) // 8)
+        base = self.bases[number]
+        return (self.memory[number], index, base.element) if self.bits(kind) == 8 * base.unit else None
+
+    def is_padding(self, number: int, index: ir.Value, kind: ir.Type) -> bool:
+        return number in self.members and self.members[number].is_padding(self, index, self.bits(kind) // 8)
+
     def loaded(self, number: int, index: ir.Value, kind: ir.Type) -> ir.Value:
         """The value of type `kind` at an index of a base."""
-        memory, base = self.memory[number], self.bases[number]
-        element = ir.Type.parse(base.element)
-        count = self.bits(kind) // (8 * base.unit)
-        if count == 1:
-            return self.reinterpret(self.create("memref.load", element, memory, index), kind)
-        whole = ir.IntegerType.get_signless(self.bits(kind))
-        total = None
-        for piece in range(count):
-            part = self.create("memref.load", element, memory, self.plus(index, piece))
-            part = self.reinterpret(part, ir.IntegerType.get_signless(8 * base.unit))
-            part = self.create("arith.extui", whole, part)
+        place = self.place(number, index, kind)
+        if place is not None:
+            return self.reinterpret(self.create("memref.load", ir.Type.parse(place[2]), *place[:2]), kind)
+        if self.is_padding(number, index, kind):
+            return self.zero(kind)
+        whole, narrow, total = ir.IntegerType.get_signless(self.bits(kind)), self.piece(number, kind), None
+        for piece in range(whole.width // narrow.width):
+            part = self.create("arith.extui", whole, self.loaded(number, self.plus(index, piece), narrow))
             if piece:
-                part = self.create("arith.shli", whole, part, self.integer(8 * base.unit * piece, whole))
+                part = self.create("arith.shli", whole, part, self.integer(narrow.width * piece, whole))
             total = part if total is None else self.create("arith.ori", whole, total, part)
         assert total is not None
         return self.reinterpret(total, kind)
 
     def stored(self, number: int, index: ir.Value, value: ir.Value) -> None:
-        memory, base = self.memory[number], self.bases[number]
-        element = ir.Type.parse(base.element)
-        count = self.bits(value.type) // (8 * base.unit)
-        if count == 1:
-            ir.Operation.create("memref.store", [], [self.reinterpret(value, element), memory, index])
+        place = self.place(number, index, value.type)
+        if place is not None:
+            ir.Operation.create("memref.store", [], [self.reinterpret(value, ir.Type.parse(place[2])), *place[:2]])
             return
-        whole, narrow = ir.IntegerType.get_signless(self.bits(value.type)), ir.IntegerType.get_signless(8 * base.unit)
+        if self.is_padding(number, index, value.type):
+            return
+        whole, narrow = ir.IntegerType.get_signless(self.bits(value.type)), self.piece(number, value.type)
         value = self.reinterpret(value, whole)
-        for piece in range(count):
+        for piece in range(whole.width // narrow.width):
             part = value if not piece else self.create("arith.shrui", whole, value,
-                                                       self.integer(8 * base.unit * piece, whole))
-            part = self.reinterpret(self.create("arith.trunci", narrow, part), element)
-            ir.Operation.create("memref.store", [], [part, memory, self.plus(index, piece)])
+                                                       self.integer(narrow.width * piece, whole))
+            self.stored(number, self.plus(index, piece), self.create("arith.trunci", narrow, part))
+
+    def piece(self, number: int, kind: ir.Type) -> ir.IntegerType:
+        """What a wider value is put together of."""
+        unit = 8 * self.bases[number].unit
+        if self.bits(kind) <= unit:
+            raise UnsupportedError("The kernel accesses a part of a struct's member.")
+        return ir.IntegerType.get_signless(unit)
 
     def at_llvm_atomicrmw(self, op: ir.Operation) -> None:
         value = self.values[op.operands[1]]
         kind = ir.IntegerAttr(op.attributes["bin_op"]).value
 
         def access(number: int, index: ir.Value) -> list[ir.Value]:
-            self.require_whole(number, value.type, op)
-            return [atomics.read_modify_write(self, kind, self.memory[number], index, value)]
+            memory, at = self.require_whole(number, index, value.type, op)
+            return [atomics.read_modify_write(self, kind, memory, at, value)]
         self.values[op.results[0]] = self.through(self.address(op.operands[0]), access, [value.type], op)[0]
 
     def at_llvm_cmpxchg(self, op: ir.Operation) -> None:
         expected, new = (self.values[v] for v in list(op.operands)[1:])
 
         def access(number: int, index: ir.Value) -> list[ir.Value]:
-            self.require_whole(number, new.type, op)
-            return [atomics.compare_exchange(self, self.memory[number], index, expected, new)]
+            memory, at = self.require_whole(number, index, new.type, op)
+            return [atomics.compare_exchange(self, memory, at, expected, new)]
         old = self.through(self.address(op.operands[0]), access, [new.type], op)[0]
         self.values[op.results[0]] = old
         self.exchanged = getattr(self, "exchanged", {})
@@ -480,10 +508,13 @@ class Pointers(Builder):
         else:
             self.values[op.results[0]] = self.compare("eq", old, self.exchanged[pair])
 
-    def require_whole(self, number: int, kind: ir.Type, op: ir.Operation) -> None:
-        if self.bits(kind) != 8 * self.bases[number].unit:
+    def require_whole(self, number: int, index: ir.Value, kind: ir.Type, op: ir.Operation) -> tuple[ir.Value, ir.Value]:
+        """(memory, index) of what is changed at once."""
+        place = self.place(number, index, kind)
+        if place is None:
             raise UnsupportedError(f"The kernel accesses one array atomically as {kind} and elsewhere in smaller "
                                    f"pieces, which cannot be compiled. {line_of(op)}".strip())
+        return place[:2]
 
     # -- blocks of memory
 

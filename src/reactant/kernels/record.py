@@ -42,6 +42,16 @@ OPERATIONS = {
 
 
 @dataclass(frozen=True)
+class Field:
+    """A member of the structs in a piece of memory: `count` numbers of `dtype`, `offset` bytes from where it begins."""
+
+    name: str
+    offset: int
+    dtype: np.dtype
+    count: int = 1
+
+
+@dataclass(frozen=True)
 class Buffer:
     """A pointer parameter: one piece of memory, of `elements` values of `dtype`, that starts at the pointer.
 
@@ -51,12 +61,15 @@ class Buffer:
     shape: how the memory's owner sees it, row-major; a hint for recovering dimensions from flat indices. Its product
         is `elements`.
     written: whether the kernel may write it (LLVM could not prove that it does not).
+    fields: of structs whose members are of several types, which are rows of the shape: as tensors every member is an
+        array of its own (`records`).
     """
 
     name: str
     dtype: np.dtype
     shape: tuple[int, ...]
     written: bool = True
+    fields: tuple[Field, ...] = ()
 
     @property
     def elements(self) -> int:
