@@ -1,6 +1,8 @@
 """Loops of NumPy programs: which of them stop being loops, and that the results stay what they are."""
 import copy
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -248,3 +250,11 @@ def test_big_turns_stay_turns():
             a[i] = np.sin(a[i])
 
     assert "stablehlo.while" in check(program, (np.repeat(big, 3, 0),))
+
+
+def test_counters_of_few_bits_that_take_more_turns_than_they_hold():
+    def program(x):
+        return jax.lax.fori_loop(jnp.int8(-128), jnp.int8(127), lambda i, y: y.at[i.astype(int) + 128].set(2.0 * i), x)
+    compiled = reactant.jit(program)
+    np.testing.assert_array_equal(compiled(jnp.zeros(256)), jax.jit(program)(jnp.zeros(256)))
+    assert not compiled.reasons

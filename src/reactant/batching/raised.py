@@ -155,7 +155,7 @@ class Raised:
         init = self.plan.inits[role.index]
         step, dtype = role.counter.step, dtype_of(init)
         if self.turns_made is None:
-            return ops.add(init, self.count * step)
+            return ops.add(init, ops.convert(ops.constant(self.count * step, INDEX), dtype))    # which may wrap around
         return ops.add(init, ops.convert(ops.multiply(self.turns_made, step), dtype))
 
     def _written(self, role: Written) -> ir.Value:

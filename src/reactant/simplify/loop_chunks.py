@@ -73,7 +73,8 @@ def while_is_map_in_chunks(site: Site):
         values = turns(ops.constant(chunks * chunk, np.int64), plan.count % chunk, values)
     found = dict(zip(others, values, strict=True))
     for i, role in counts.items():
-        found[i] = ops.add(plan.inits[i], plan.count * role.counter.step)
+        found[i] = ops.add(plan.inits[i], ops.convert(ops.constant(plan.count * role.counter.step, np.int64),
+                                                          dtype_of(plan.inits[i])))
     return [found[i] for i in range(len(plan.inits))]
 
 
