@@ -264,6 +264,16 @@ def test_one_array_given_twice_beside_other_arguments(opaque):
     np.testing.assert_array_equal(written, [2, 2, 2])
 
 
+@pytest.mark.parametrize("dtype", [">f8", ">i4", ">c16"])
+def test_written_arguments_may_be_of_the_other_byte_order(dtype):
+    def running(x):
+        x[1:] += x[:-1]
+        return x.sum()
+    mine, theirs = (np.arange(9).astype(dtype) for _ in range(2))
+    assert reactant.jit(running)(mine[::2]) == running(theirs[::2])
+    np.testing.assert_array_equal(mine, theirs)
+
+
 def test_overlapping_arguments_raise_when_written():
     def add_into(x, y):
         x += y

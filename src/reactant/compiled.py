@@ -179,7 +179,7 @@ class Compiled:
         results = self.executable([*leaves, *self._traced.captured])
         self._raise_failed(results)
         for number, index in self._traced.written.items():
-            np.copyto(leaves[number], results[index], casting="no")
+            np.copyto(leaves[number], results[index], casting="equiv")
         return self._deliver(results, leaves, args, kwargs)
 
     def _run_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
@@ -199,7 +199,7 @@ class Compiled:
             if type(leaves[number]) is DeviceArray:
                 leaves[number].replace(results[index].jax)
             elif isinstance(leaves[number], np.ndarray):
-                np.copyto(leaves[number], np.asarray(results[index]), casting="no")
+                np.copyto(leaves[number], np.asarray(results[index]), casting="equiv")
             else:
                 raise ReactantError("The function writes into an argument that is a jax.Array, which cannot change. "
                                     "Pass reactant.array(x) instead.")

@@ -127,7 +127,7 @@ class Executable:
             results = self._run_copying(arguments)
         if write_back:
             for index, destination in write_back.items():
-                np.copyto(destination, results[index], casting="no")
+                np.copyto(destination, results[index], casting="equiv")
                 results[index] = destination
         return results
 
