@@ -241,7 +241,10 @@ class Compiler(Counters):
             types = [t for r in scalars for t in self._types(r.dtype)]
             self.w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
             self.leave(frame)
-        return self.w.close()
+        lines = self.w.close()
+        for buffer in self.e.storage.values():      # written here, read in another branch
+            buffer.level = min(buffer.level, self.w.depth)
+        return lines
 
     # ---- numbers that are carried
 
@@ -305,7 +308,7 @@ class Compiler(Counters):
 
     def _place_slots(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
         """A buffer for each carried array, with its first content."""
-        inner = {o for b in node.blocks for n in b.walk() for o in n.operands}
+        inner = self._read_inside(node)
         results = list(destinations.values())
         for slot in slots:
             slot.buffer = None
@@ -334,6 +337,18 @@ class Compiler(Counters):
             else:
                 slot.buffer = self._target(slot.result, Root(slot.result, "map", slot.init.shape), destinations)
                 self.begin(slot.init, slot.buffer)
+
+    def _read_inside(self, node: Node) -> set[Node]:
+        """What the regions of an op take, and what that is computed from where it is not in memory."""
+        found: set[Node] = set()
+        stack = [used for block in node.blocks for used in block.uses()]
+        while stack:
+            each = stack.pop()
+            if each not in found:
+                found.add(each)
+                if each not in self.e.storage and each not in self.e.bound:
+                    stack += each.operands
+        return found
 
     def begin(self, init: Node, buffer: Buffer) -> None:
         """Give a carried array its first content; what is not read before it is written is left out."""

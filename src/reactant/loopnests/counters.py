@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from reactant.loopnests.buffers import Buffers
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
@@ -43,6 +45,18 @@ def step_of(slot: Slot) -> int | None:
     return int(right.splat) if made.kind == "add" else -int(right.splat)
 
 
+def _may_wrap(slot: Slot, direction: str, start: tuple[int, int], limit: tuple[int, int], step: int) -> bool:
+    """Whether a counter can pass the end of its dtype before its condition stops it. Of a limit about which nothing is
+    known it is assumed that it does not."""
+    ends = np.iinfo(slot.init.dtype)
+    if limit == (ends.min, ends.max):
+        return False
+    if direction == "NE":
+        return start[1] > limit[0] if step > 0 else start[0] < limit[1]
+    beyond = step - (direction == "LT") + (direction == "GT")
+    return limit[1] + beyond > ends.max if step > 0 else limit[0] + beyond < ends.min
+
+
 class Counters(Buffers):
     """What is known of integers while a function is written."""
 
@@ -74,7 +88,8 @@ class Counters(Buffers):
                     left, right = right, left
                     direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, direction)
                 limit = self.known_range(right)
-                if left is not slot.condition_argument or limit is None:
+                if left is not slot.condition_argument or limit is None \
+                        or _may_wrap(slot, direction, start, limit, step):
                     continue
                 if step > 0 and direction in ("LT", "LE", "NE") and (direction != "NE" or step == 1):
                     beyond = 0 if direction == "LE" else -1

@@ -154,7 +154,7 @@ class Elements:
             name = self.w.pure(f"arith.maxsi {name}, {self.w.index(low)} : index", (name,), "k")
         if most > high:
             name = self.w.pure(f"arith.minsi {name}, {self.w.index(high)} : index", (name,), "k")
-        self.w.facts.ranges[name] = (max(low, least), min(high, most))
+        self.w.facts.ranges[name] = (min(max(low, least), high), max(min(high, most), low))
         return symbol(name)
 
     # ---- elements

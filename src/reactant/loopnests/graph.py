@@ -79,6 +79,14 @@ class Block:
             for inner in node.blocks:
                 yield from inner.walk()
 
+    def uses(self) -> Iterator[Node]:
+        """What ops take and regions give, at any depth."""
+        yield from self.returned
+        for node in self.nodes:
+            yield from node.operands
+            for inner in node.blocks:
+                yield from inner.uses()
+
     def inside(self, other: Block) -> bool:
         """Whether this block is `other` or nested in it."""
         block: Block | None = self
@@ -104,6 +112,9 @@ def read_block(block: ir.Block, known: dict[ir.Value, Node], owner: Node | None 
         operation = op.operation
         if operation.name in ("stablehlo.return", "func.return"):
             made.returned = [known[v] for v in operation.operands]
+            for value in made.returned:
+                if owner is not None and value.block is not made:
+                    value.users.append(owner)
         else:
             read_operation(operation, known, made)
     return made

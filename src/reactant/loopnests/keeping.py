@@ -83,9 +83,7 @@ class Keeping:
     def _inputs(node: Node) -> Iterable[Node]:
         yield from node.operands
         for inner in node.blocks:
-            for each in inner.walk():
-                yield from each.operands
-            yield from inner.returned
+            yield from inner.uses()
 
     @staticmethod
     def _ends_a_nest(node: Node) -> bool:
@@ -169,7 +167,7 @@ class Keeping:
             return {(domain, self.depth[user], *self._step(node, user, expense))}
         ways = paths.get(user, set())
         extra = self._step(node, user, expense)
-        if extra == (None,):
+        if extra == (None,) or None in ways:
             return {None}
         if user.kind == "slice" and set(decoded(user, "strides")) == {1}:
             # a slice of what a window is put into, for that very window: the same place again

@@ -356,11 +356,11 @@ class Arithmetic:
         """yes if condition else no"""
         if condition.value is not None:
             return yes if condition.value else no
-        if yes == no:
-            return yes
         if yes.dtype.kind == "c":
             a, b = self.halves(yes), self.halves(no)
             return self.pair(self.select(condition, a[0], b[0]), self.select(condition, a[1], b[1]), yes.dtype)
+        if yes == no and str(yes.value) == str(no.value):       # 0.0 == -0.0
+            return yes
         if yes.dtype.kind == "b" and yes.value is not None and no.value is not None:
             return condition if yes.value else self._boolean("not", (condition,))
         names = [self.name(n) for n in (condition, yes, no)]
