@@ -83,6 +83,25 @@ template <class F, class T> __global__ void map(T *x, F f) { x[threadIdx.x] = f(
     assert d[0] == 1
 
 
+def test_templates_by_what_they_were_asked_for_as():
+    module = reactant.cuda.load("""
+typedef double real;
+enum Mode { FIRST, SECOND };
+__device__ float larger(float a, float b) { return a > b ? a : b; }
+template <typename T, T (*F)(T, T)> __global__ void zip(T *x, const T *y) { x[threadIdx.x] = F(x[threadIdx.x], y[0]); }
+template <class T> __global__ void one(T *x) { x[0] = 1; }
+template <Mode M, bool Q> __global__ void mode(int *x) { x[0] = 10 * M + Q; }
+""", name_expressions=["zip<float, larger>", "one<real>", "one<unsigned>", "mode<SECOND, 1>", "mode<FIRST, false>"])
+    x, a, b, c = np.arange(4, dtype=np.float32), np.zeros(1), np.zeros(1, np.uint32), np.zeros(1, np.int32)
+    module["zip<float,larger>"][1, 4](x, np.array([1.5], np.float32))
+    module["one<real>"][1, 1](a)
+    module["one<unsigned>"][1, 1](b)
+    module["mode<SECOND, 1>"][1, 1](c)
+    np.testing.assert_array_equal(x, [1.5, 1.5, 2, 3])
+    assert (a[0], b[0], c[0]) == (1, 1, 11)
+    assert "__reactant" not in repr(module) + "".join(module.variables)
+
+
 def test_a_whole_program_with_its_host_side():
     module = reactant.cuda.load("""
 #include <cstdio>

@@ -18,6 +18,8 @@ from reactant.kernels.numba_cuda import without_gpu
 __all__ = ["Module", "load", "without_gpu"]
 
 ARCHITECTURE = "sm_80"
+INSTANCE = "__reactant_instance_"
+"""Variables that hold the addresses of instances of templates, which says what clang calls them."""
 
 
 def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping[str, object] | Iterable[str] = (),
@@ -44,11 +46,12 @@ def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping
     wanted = [name_expressions] if isinstance(name_expressions, str) else list(name_expressions)
     if name is not None and "<" in name and name not in wanted:
         wanted.append(name)
-    instances = "".join(f"\n  (void)(void *)&{expression};" for expression in wanted)
-    if instances:
-        text += f"\nstatic __attribute__((used)) void __reactant_instances() {{{instances}\n}}"
+    text += "".join(f"\n__device__ void *{INSTANCE}{k} = (void *)&{name};" for k, name in enumerate(wanted))
     flags = [*_language(compiler, toolkit), *clang.definitions(defines, folders), *options]
-    module = Module(_compiled(flags, text, title, compiler), lower, check)
+    made = _compiled(flags, text, title, compiler)
+    symbols = dict(re.findall(rf'^@{INSTANCE}(\d+) = .* ptr @("[^"]+"|[\w.$-]+)', made.text, re.MULTILINE))
+    made.text = re.sub(rf"^@{INSTANCE}\d+ = .*\n", "", made.text, flags=re.MULTILINE)
+    module = Module(made, lower, check, {_plain(wanted[int(k)]): s.strip('"') for k, s in symbols.items()})
     return module if name is None else module[name]
 
 
@@ -95,8 +98,10 @@ class Module(NamedFunctions):
         set them. A launch may replace them: `module.k[grid, block](x, coefficients=c)`.
     """
 
-    def __init__(self, source: ModuleSource, lower: str = "auto", check: bool = False):
+    def __init__(self, source: ModuleSource, lower: str = "auto", check: bool = False,
+                 instances: Mapping[str, str] | None = None):
         self._lower, self._check = lower, check
+        self._instances = dict(instances or {})     # as asked for, without spaces -> LLVM name
         kernels = re.findall(r'^define [^@\n]*\bptx_kernel [^@\n]*@("[^"]+"|[\w.$-]+)\(', source.text, re.MULTILINE)
         symbols = [s.strip('"') for s in kernels]
         found = [source.functions[s] for s in symbols if s in source.functions]
@@ -112,7 +117,8 @@ class Module(NamedFunctions):
 
     def _function(self, name: str) -> Any:
         plain = _plain(name)
-        matches = [f for n, f in self._functions.items() if plain in (_plain(n), f.symbol)]
+        symbol = self._instances.get(plain, plain)
+        matches = [f for n, f in self._functions.items() if symbol == f.symbol or plain == _plain(n)]
         if not matches:     # templates may be asked for by their name alone, kernels in namespaces by the last part
             matches = [f for n, f in self._functions.items()
                        if plain in (_plain(n).split("<")[0], n.split("<")[0].rsplit("::", 1)[-1])]
