@@ -15,19 +15,20 @@ MERGE = "func.func(cse)"
 
 def merge_equal(module: ir.Module, memory: Memory) -> bool:
     """Merge equal ops and drop dead ones; gives whether there were any."""
-    known = modules.bytecode if memory.deep else _sizes
-    before = known(module)
+    before = _size(module, memory)
     modules.run_passes(module, MERGE)
-    if known(module) == before:     # then the ops need not be looked through
+    if _size(module, memory) == before:     # then the ops need not be looked through
         return False
     note(module.operation, memory)
     return True
 
 
-def _sizes(module: ir.Module) -> list[int]:
-    """How many ops the functions of a module have: whoever merges ops drops some."""
-    return [len(block.operations) for function in module.body for region in function.operation.regions
-            for block in region]
+def _size(module: ir.Module, memory: Memory) -> int:
+    """How many ops a module has: whoever merges ops drops some."""
+    if memory.deep:
+        return sum(modules.names(module).values())
+    return sum(len(block.operations) for function in module.body for region in function.operation.regions
+               for block in region)
 
 
 def note(root: ir.Operation, memory: Memory) -> None:
