@@ -244,6 +244,48 @@ def make_factorisations(n=8, steps=5):
     return factorisations, (random.random((n, n)), random.random(n), steps)
 
 
+def pendulums(state, steps, dt):
+    """Steps of three coupled pendulums, number by number: `state` is a dictionary of angles and speeds."""
+    state = dict(state)
+    for _ in [None] * steps:
+        for i in range(3):
+            pull = -9.81 * np.sin(state[f"angle{i}"])
+            for j in range(3):
+                if j != i:
+                    apart = state[f"angle{j}"] - state[f"angle{i}"]
+                    pull = pull + 0.3 * apart * np.cos(apart) - 0.01 * state[f"speed{i}"]
+            state[f"speed{i}"] = state[f"speed{i}"] + dt * pull
+        for i in range(3):
+            state[f"angle{i}"] = state[f"angle{i}"] + dt * state[f"speed{i}"]
+    return state
+
+
+def make_pendulums(steps=25):
+    return pendulums, ({**{f"angle{i}": 0.1 * i + 0.1 for i in range(3)}, **{f"speed{i}": 0.0 for i in range(3)}},
+                       steps, 1e-3)
+
+
+def alignments(points, frames, rounds):
+    """Rounds of aligning points to several frames by singular value decomposition; (n, 3), a list of (3, 3)."""
+    total = 0.0
+    for _ in [None] * rounds:
+        moved = []
+        for frame in frames:
+            centre = points.mean(0)
+            left, sizes, right = np.linalg.svd((points - centre).T @ (points @ frame - centre))
+            turn = left @ right
+            turn = turn * np.sign(np.linalg.det(turn))
+            moved.append(points @ turn + np.linalg.inv(frame + 3 * np.eye(3))[0])
+            total = total + sizes.sum()
+        points = sum(moved) / len(moved)
+    return points, total
+
+
+def make_alignments(n=20, frames=6, rounds=3):
+    random = np.random.default_rng(15)
+    return alignments, (random.random((n, 3)), [random.random((3, 3)) for _ in range(frames)], rounds)
+
+
 # ---- JAX -------------------------------------------------------------------------------------------------------
 
 def make_perceptron_gradient(depth=30, width=32):
@@ -312,6 +354,7 @@ def make_recurrent_gradient(depth=8, width=16, length=20):
 
 NUMPY = {"robot_arm": make_robot_arm, "shallow_water": make_shallow_water, "kalman": make_kalman,
          "particles": make_particles, "spline": make_spline, "kinetics": make_kinetics,
-         "orbits": make_orbits, "turbulence": make_turbulence, "factorisations": make_factorisations}
+         "orbits": make_orbits, "turbulence": make_turbulence, "factorisations": make_factorisations,
+         "pendulums": make_pendulums, "alignments": make_alignments}
 JAX = {"perceptron_gradient": make_perceptron_gradient, "decoder_gradient": make_decoder_gradient,
        "recurrent_gradient": make_recurrent_gradient}
