@@ -22,7 +22,9 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.rewrite import Memory, Report, RuleSet, changes, registry
+from reactant.rewrite.copies import simplify_copies
 from reactant.rewrite.pattern import Rule
+from reactant.rewrite.repeats import Repeat
 from reactant.session import collecting_later
 from reactant.simplify import loops, target_costs, target_versions
 
@@ -44,10 +46,12 @@ def admits(options: CompileOptions, rule: Rule) -> bool:
 @dataclass(frozen=True)
 class Fixpoint:
     """Rules of several families applied together until none fires, equal ops merged in between. Those of the `late`
-    families look only at what has settled; where one fires, it all starts again."""
+    families look only at what has settled; where one fires, it all starts again. `once`: what the program repeats is
+    done once."""
     families: tuple[str, ...]
     rounds: int = field(default=12)
     late: tuple[str, ...] = ()
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "loop_branches", "loop_borders", "products", "bands", "blocks", "control_flow", "flags",
                      "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
-                    late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"))
+                    late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"), once=True)
 
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_systems", "target_forms",
                    "target_products", "target_loops", "loop_windows", "loop_reads", "shape", "chains", "slicing",
@@ -257,8 +261,10 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
     if state.settled is not None and state.lacks((*rules.table, *late.table)):
         return
     settled = state.settled
+    repeats = False
     if settled is None:
         modules.run_passes(state.module, PASSES["cse"].pipeline)
+        repeats = each.once and _simplify_repeats(state, each, (rules, late))
     state.names = state.settled = None
 
     def apply(rules: RuleSet, settled: frozenset[Rule] | None = None) -> int:
@@ -267,7 +273,7 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
     for number in range(each.rounds):
         before = dict(report.counts())
         fired = apply(rules, settled=None if number else settled)
-        whole = fired
+        whole = fired = fired + (not number and repeats)
         for _ in range(each.rounds):
             if not fired or report.not_converged:
                 break
@@ -282,6 +288,28 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
                 return
     # The module is right; what still changed in the last round is on record.
     report.not_converged = [name for name, count in report.counts() if count != before.get(name)]
+
+
+def _simplify_repeats(state: _State, each: Fixpoint, rules: tuple[RuleSet, RuleSet]) -> bool:
+    """Simplify what the module repeats, each once."""
+    if state.report.limit is not None or state.report.chains is not None:   # rewrites are counted, or followed, each
+        return False
+
+    def simplify(module: ir.Module, repeat: Repeat) -> tuple[Memory | None, bool]:
+        inner = _State(module, state.options, Report(), state.verify)
+        _run_fixpoint(inner, each)
+        saved = inner.report.visited + REWRITE * inner.report.rewrites
+        worth = saved * (repeat.copies - 1) > COPIED * repeat.length * repeat.copies
+        if worth:
+            state.report.take(inner.report, repeat.copies)
+        return None if inner.report.not_converged else inner.memory, worth
+
+    state.memory.clear()
+    return simplify_copies(state.module.operation, state.memory, rules, simplify)
+
+
+REWRITE, COPIED = 4, 1.25
+"""What a rewrite costs, and an op that is put in place of a copy, where an op looked at in vain costs 1."""
 
 
 @cache

@@ -195,14 +195,18 @@ class _Run:
         return self.rewrites
 
     def listed(self, root: ir.Operation, first: dict[str, Root] | None) -> dict[int, ir.Operation]:
-        """What to begin with: all ops, or those that have rules, or, where all have been looked at before, those where
-        something is new."""
+        """What to begin with: all ops, or those that have rules (but for those on which all of these were tried, and
+        nobody has had a reason to look since), or, where all have been looked at before, those where something is
+        new."""
         if first is None and self.memory.complete and id(self.table) in self.memory.tried:
             return self.memory.left(root, self.table)
         found = self.memory.list(root)
-        if first is not None:
-            return {address: op for address, op in found.items() if op.name in first}
-        return dict(found)
+        if first is None:
+            return dict(found)
+        begun = self.memory.tried.get(id(self.table)) if first is self.table else None
+        tried, visited = begun[1] if begun else {}, self.memory.visited
+        return {address: op for address, op in found.items()
+                if op.name in first and not (address in tried and tried[address] >= visited.get(address, 0))}
 
     def visit(self, op: ir.Operation, address: int, known: Seen, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""
@@ -246,7 +250,7 @@ class _Run:
         before = memory.looked.get(address) if address in self.unchanged else None      # of rules that have settled
         memory.looked[address] = (*looked, *before[0]) if before else tuple(looked), \
             (*READ, *before[1]) if before else tuple(READ)
-        self.tried[address] = memory.clock
+        self.tried[address] = memory.visited[address] = memory.clock
         if len(again) < len(rows):
             memory.seen[address] = (entry, tuple(again), values, owners, decoded, places, op)
         return False

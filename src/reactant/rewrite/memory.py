@@ -70,6 +70,8 @@ class Memory:
         self.tried: dict[int, tuple[int, dict[int, int]]] = {}
         """For every table of rules (by its `id`): when it was begun with, and when all that can match an op were tried
         since, and none fired."""
+        self.visited: dict[int, int] = {}
+        """When rules of any table were tried on an op last."""
         self.asked_last: dict[int, int] = {}
         """For every table: when `left` was asked last; what was tried before, and has nothing new, counts as tried
         then."""
@@ -108,8 +110,8 @@ class Memory:
     def clear(self) -> None:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked, self.tried,
-                     self.asked_last, self.looked, self.altered, self.inner, self.handed, self.reread, self.unseen,
-                     self.nested):
+                     self.visited, self.asked_last, self.looked, self.altered, self.inner, self.handed, self.reread,
+                     self.unseen, self.nested):
             each.clear()
         self.listed = None
         self.complete = False

@@ -94,6 +94,16 @@ class Report:
         firing.seconds += seconds
         self._locations.append((rule, location))
 
+    def take(self, other: Report, times: int) -> None:
+        """Add the rewrites of another report, each of which stands for so many."""
+        for rule, firing in other.fired.items():
+            mine = self.fired.setdefault(rule, Firing())
+            mine.count += times * firing.count
+            mine.seconds += firing.seconds
+        self.visited += other.visited
+        self.not_converged += other.not_converged
+        self._locations += times * other._locations
+
     def follow(self, op: ir.Operation, rule: str, built: Sequence[ir.Operation]) -> None:
         """Record a rewrite of `op` in its chain; before the op is erased."""
         address = hash(op.results[0]) if len(op.results) else None
