@@ -16,7 +16,7 @@ from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.recent import matcher
-from reactant.session import collecting_later, is_tracing
+from reactant.session import collecting_later, is_tracing, quietly
 
 if TYPE_CHECKING:
     from reactant.compiled import Compiled, Lowered
@@ -86,7 +86,8 @@ class Jitted:
         if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower_call(args, kwargs)
         key, leaves = self._sign(args, kwargs)
-        lowered = self._lower(key, keep=True)
+        with quietly():
+            lowered = self._lower(key, keep=True)
         return lowered, [*leaves, *lowered.traced.captured]
 
     def _by_jax(self, args: tuple, kwargs: dict) -> Jitted | None:

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from reactant import jax_derivatives, kernels, outer_state, pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
-from reactant.frontends import calls, control_flow, source_map
+from reactant.frontends import calls, control_flow, printing, source_map
 from reactant.frontends.numpy import overlay
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
@@ -85,7 +85,7 @@ class Lowered:
         with building():
             executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
                                     donate=self._donated(), native=self.native_module(None),
-                                    general=self.report.kept)
+                                    general=self.report.kept, callbacks=self.traced.callbacks)
         return Compiled(self, executable)
 
     def native_module(self, device: jax.Device | None) -> ir.Module | None:
@@ -346,4 +346,5 @@ def pipeline_of(options: CompileOptions) -> Any:
 
 overlay.install()
 control_flow.install()
+printing.install()
 jax_derivatives.install()

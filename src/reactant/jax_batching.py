@@ -24,7 +24,7 @@ def batched_body(body: Body, dimensions: tuple[int | None, ...], count: int) -> 
     """The body for a whole batch; all results have it as dimension 0."""
     from reactant.batching.engine import batched_module  # loaded when something is mapped
     with building():
-        made = batched_module(modules.parse(body.bytecode), dimensions, count, everything=True).module
+        made = batched_module(modules.silence(modules.parse(body.bytecode)), dimensions, count, everything=True).module
         pipelines.run(made, "default")
         return body_of(made, f"{body.name}_batched", sorted(body.weak))
 

@@ -20,7 +20,7 @@ from reactant.api import Jitted, jit
 from reactant.errors import UnsupportedError
 from reactant.frontends.jax_recognition import JAX, kind_of
 from reactant.options import CompileOptions
-from reactant.session import is_tracing, suspended
+from reactant.session import is_tracing, quietly, suspended
 
 Axes = Any
 """An int, None, or a tree of them with the containers of what it is for, down to any depth."""
@@ -177,7 +177,8 @@ class _Call:
         from reactant.frontends import branches
         scratch = branches.scratch_blocks(1)
         try:
-            return self._run(scratch.regions[0].blocks.append())
+            with quietly():
+                return self._run(scratch.regions[0].blocks.append())
         finally:
             scratch.erase()
 

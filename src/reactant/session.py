@@ -9,10 +9,12 @@ from typing import Any
 
 
 class Session(threading.local):
-    """The running trace of each thread, or None; and how many functions to be differentiated are being traced."""
+    """The running trace of each thread, or None; how many functions to be differentiated are being traced; and whether
+    programs leave out what they would print."""
 
     trace: Any = None
     differentiating: int = 0
+    quiet: bool = False
 
 
 SESSION = Session()
@@ -32,6 +34,16 @@ def suspended() -> Iterator[None]:
         yield
     finally:
         SESSION.trace, SESSION.differentiating = before
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Programs that are traced inside print nothing: they are batched, exported, or run by something else than XLA."""
+    before, SESSION.quiet = SESSION.quiet, True
+    try:
+        yield
+    finally:
+        SESSION.quiet = before
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
-from reactant.errors import ConcreteValueNeeded, LeakError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError
 from reactant.frontends import scipy
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
@@ -62,6 +62,7 @@ class Traced:
     captured: list[np.ndarray] = field(default_factory=list)
     flags: int | None = None                                 # result index of the run-time checks
     errors: list[Callable[[], BaseException]] = field(default_factory=list)
+    callbacks: tuple[Callable, ...] = ()                     # what calls of Python in the program run
     remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
 
 
@@ -178,11 +179,15 @@ def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
         if storage.version and storage.value != session.entry.arguments[storage.argument]:
             traced.written[storage.argument] = collector.add(storage.value)
     checks = [(ok, error) for ok, error, region in session.checks if region is session.region]
+    if session.said is not None:        # who reads the flags has waited until all is said
+        said = ops.compare(session.said.read(), ops.constant(np.int32(0)), "GE")
+        checks.append((said, lambda: ReactantError("What the program prints did not come to an end.")))
     if checks:
         flags = ops.concatenate([ops.reshape(ok, (1,)) for ok, _ in checks], 0)
         traced.flags = collector.add(flags)
         traced.errors = [error for _, error in checks]
     traced.captured, traced.written_copies = list(session.captured), session.written_copies
+    traced.callbacks = tuple(session.callbacks)
     traced.remarks = list(dict.fromkeys(session.remarks))
     session.finish(collector.values)
     return traced

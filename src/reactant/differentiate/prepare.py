@@ -26,7 +26,7 @@ from reactant.ir.types import dtype_of, is_float, shape_of, tensor_type
 
 def prepared(module: ir.Module) -> ir.Module:
     """The copy."""
-    copy = modules.clone(module)
+    copy = modules.silence(modules.clone(module))
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.custom_call"]:
         form = NATIVE_FORMS.get(str(attr.decode(op.attributes["call_target_name"])))
         if form is not None:

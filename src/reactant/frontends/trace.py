@@ -94,6 +94,12 @@ class Trace:
         """Numbers of arguments of which a function that is differentiated writes into a copy."""
         self.remarks: list[str] = []
         """What `explain` tells of parts of the program that came from elsewhere (launches of kernels)."""
+        self.callbacks: list[Callable[..., tuple]] = []
+        """What the program's calls of Python run, by the `index` they have (`printing`)."""
+        self.said: Storage | None = None
+        """The counter that keeps these calls in order."""
+        self.texts: list[tuple[Any, Callable[[Any], str]]] = []
+        """Values of the run that stand in texts, and how they are written there; the marks have their numbers."""
         self.attempts: list[Any] = []
         """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
         self.entering = False

@@ -19,6 +19,8 @@ SOURCE = "reactant.source"
 
 UNSET = "reactant.unset"
 """Attribute of a constant of which no element is read before it has been written: it may hold anything."""
+PRINTED = "reactant.printed"
+"""Attribute of a call of Python that says something to the user: its result is its first operand, a counter."""
 LOOP_POLICY = "reactant.loops"
 """Attribute of a loop: how reverse mode keeps it, where the user says."""
 
@@ -218,3 +220,12 @@ def function(module: ir.Module, name: str = "main") -> ir.Operation:
         if op.operation.name == "func.func" and op.operation.attributes["sym_name"].value == name:
             return op.operation
     raise KeyError(name)
+
+
+def silence(module: ir.Module) -> ir.Module:
+    """Drop the calls that say something to the user (`PRINTED`)."""
+    for op in ops_called("stablehlo.custom_call", module):
+        if PRINTED in op.attributes:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+    return module

@@ -164,7 +164,7 @@ def _set_item(value: Any, container: Any, index: Any) -> None:
         container[index] = value
         return
     if is_tracing() and _is_outside(container):
-        check_dtype(container.dtype)        # arrays of None may be made here, but not written
+        check_dtype(getattr(container, "dtype", bool))      # arrays of None may be made here, but not written
         raise ConstantWriteError()
     calls.set_item(value, container, index)
 

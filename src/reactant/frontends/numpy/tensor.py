@@ -23,7 +23,7 @@ from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
-from reactant.frontends.trace import current_trace
+from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_and_dtype, size, supported
 
@@ -305,16 +305,26 @@ class Tensor:
         return hash(self._concrete_scalar("hash"))
 
     def __repr__(self) -> str:
-        if self.is_concrete():
-            return repr(self.numpy())
-        return f"{TRACED_TEXT}{self.kind} {self.dtype}{list(self.shape)}>"
+        return repr(self.numpy()) if self.is_concrete() else self.text(repr)
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return str(self._as_known()) if self.is_concrete() else self.text(str)
 
     def __format__(self, spec: str) -> str:
-        if self.is_concrete() and self.size == 1:
-            return format(self.numpy().reshape(())[()], spec)
-        return repr(self)
+        return format(self._as_known(), spec) if self.is_concrete() else self.text(lambda known: format(known, spec))
+
+    def _as_known(self) -> Any:
+        known = self.numpy()
+        return known if self.kind == ARRAY else known[()].item() if self.kind == PYTHON else known[()]
+
+    def text(self, write: Callable[[Any], str]) -> str:
+        """A mark that stands for the present content in texts; `print` writes it when the program runs."""
+        trace = Trace.current()
+        described = f"{TRACED_TEXT}{self.kind} {self.dtype}{list(self.shape)}"
+        if trace is None or self.storage.region.closed:
+            return f"{described}>"
+        trace.texts.append((Tensor.of_value(self.value(), self.kind), write))
+        return f"{described} #{len(trace.texts) - 1}>"
 
     def __deepcopy__(self, memo: dict) -> Tensor:
         return self.copy() if self.kind == ARRAY else self

@@ -1,0 +1,279 @@
+"""`print`, `warnings.warn` and `logging` with values of the run: said when the program runs, in the order of the code.
+
+A value that is known only at run time goes into a text as a mark; what the text is given to is called from the program
+(a callback of XLA), with the values in place of the marks. A counter goes through all such calls, which keeps their
+order; loops and branches carry it as any other memory. What is differentiated, batched or exported says nothing.
+"""
+from __future__ import annotations
+
+import builtins
+import functools
+import logging
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ConcreteValueNeeded
+from reactant.frontends import calls, operators
+from reactant.frontends.numpy.implements import concretely
+from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.tensor import PYTHON, SCALAR, TRACED_TEXT, Tensor
+from reactant.frontends.optional import MaybeNone
+from reactant.frontends.source_map import user_frame
+from reactant.frontends.trace import Trace, current_trace, is_tracing, located
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.modules import PRINTED
+from reactant.session import SESSION
+
+_MARK = re.compile(f"({TRACED_TEXT}[^>]* #[0-9]+>)")
+_CONVERSION = re.compile(r"%(?:\((\w+)\))?([#0\- +]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([diouxXeEfFgGcrsa%])")
+_PLAIN = (type(None), bool, int, float, complex, bytes, np.generic, np.ndarray, type)
+"""What prints as itself; other objects are made texts at once, which may hold marks."""
+
+
+@dataclass(frozen=True)
+class _Hole:
+    """A value of the run: its place among the arguments of the callback, what it is, how it is written in a text."""
+
+    number: int
+    kind: str
+    write: Callable[[Any], str] | None = None
+
+
+@dataclass(frozen=True)
+class _Text:
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class _Verbatim:
+    """An object in a list that is printed: its `repr`."""
+
+    text: Any
+
+    def __repr__(self) -> str:
+        return str(self.text)
+
+
+# ---- texts -------------------------------------------------------------------------------------------------------
+
+def _marked(text: str, trace: Trace, values: list[ir.Value]) -> Any:
+    """A text with a hole for each mark."""
+    parts: list[Any] = _MARK.split(text)
+    for k in range(1, len(parts), 2):
+        tensor, write = trace.texts[int(parts[k].rpartition("#")[2][:-1])]
+        parts[k] = _hole(tensor, values, write)
+    _refuse(*parts)     # marks that were cut
+    return parts[0] if len(parts) == 1 else _Text(tuple(parts))
+
+
+def _hole(tensor: Tensor, values: list[ir.Value], write: Callable[[Any], str] | None = None) -> _Hole:
+    values.append(tensor.value())
+    return _Hole(len(values) - 1, tensor.kind, write)
+
+
+def _template(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False) -> Any:
+    """What is printed, with holes; containers as they are now."""
+    if type(x) is MaybeNone:
+        x = x.known()
+    if type(x) is Tensor:
+        return concretely(x.copy()) if x.is_concrete() and x.kind not in (PYTHON, SCALAR) else \
+            concretely(x) if x.is_concrete() else _hole(x, values)
+    if isinstance(x, str):
+        return _marked(x, trace, values)
+    if type(x) in (list, tuple, set, frozenset):
+        return type(x)([_template(each, trace, values, True) for each in x])
+    if type(x) is dict:
+        return {key: _template(each, trace, values, True) for key, each in x.items()}
+    if isinstance(x, _PLAIN) or isinstance(x, BaseException):
+        return x.copy() if isinstance(x, np.ndarray) else x
+    text = _marked(repr(x) if inside else str(x), trace, values)
+    return _Verbatim(text) if inside else text
+
+
+def _filled(template: Any, values: list[Any]) -> Any:
+    if type(template) is _Hole:
+        value = values[template.number]
+        return value if template.write is None else template.write(value)
+    if type(template) is _Text:
+        return "".join([p if type(p) is str else str(_filled(p, values)) for p in template.parts])
+    if type(template) is _Verbatim:
+        return _Verbatim(_filled(template.text, values))
+    if type(template) in (list, tuple, set, frozenset):
+        return type(template)([_filled(each, values) for each in template])
+    if type(template) is dict:
+        return {key: _filled(each, values) for key, each in template.items()}
+    return template
+
+
+def _percent(left: str, right: Any) -> str:
+    """`text % values`, where some are of the run."""
+    given = right if type(right) is tuple else (right,)
+    if not any(type(x) in (Tensor, MaybeNone) for x in (*given, *(right.values() if type(right) is dict else ()))):
+        return left % right
+    waiting = list(given)
+
+    def one(found: re.Match) -> str:
+        name, _, width, precision, kind = found.groups()
+        if kind == "%":
+            return "%"
+        stars = [waiting.pop(0) for star in (width, precision) if star == "*"]
+        value = right[name] if name is not None else waiting.pop(0)
+        rule = found.group().replace(f"({name})", "")
+        value = value.known() if type(value) is MaybeNone else value
+        if type(value) is not Tensor or value.is_concrete():
+            return rule % (*stars, concretely(value))
+        return value.text(lambda known: rule % (*stars, known))
+    try:
+        return _CONVERSION.sub(one, left)
+    except IndexError:
+        raise TypeError("not enough arguments for format string") from None
+
+
+# ---- calls -------------------------------------------------------------------------------------------------------
+
+@located
+def _said(function: Callable, args: tuple, keywords: dict) -> None:
+    """Call `function` when the program comes here."""
+    trace = current_trace()
+    if SESSION.differentiating or SESSION.quiet:
+        return
+    values: list[ir.Value] = []
+    template = tuple([_template(x, trace, values) for x in args])
+    options = {name: _template(x, trace, values) if type(x) in (str, Tensor) else x for name, x in keywords.items()}
+    kinds = {hole.number: hole.kind for hole in [*_holes(template), *_holes(options)]}
+
+    def run(count: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray]:
+        known = [_as(kinds[k], np.asarray(array)) for k, array in enumerate(arrays)]
+        function(*_filled(template, known), **_filled(options, known))
+        return (np.asarray(count),)
+
+    counter = _counter(trace)
+    counter.write(_call(len(trace.callbacks), [counter.read(), *values]))
+    trace.callbacks.append(run)
+
+
+def _holes(template: Any) -> list[_Hole]:
+    if type(template) is _Hole:
+        return [template]
+    inner = template.parts if type(template) is _Text else (template.text,) if type(template) is _Verbatim else \
+        template.values() if type(template) is dict else \
+        template if type(template) in (list, tuple, set, frozenset) else ()
+    return [hole for each in inner for hole in _holes(each)]
+
+
+def _as(kind: str, array: np.ndarray) -> Any:
+    return array[()].item() if kind == PYTHON else array[()] if kind == SCALAR else array
+
+
+def _counter(trace: Trace) -> Storage:
+    """The memory that every call reads and writes: of the whole program, wherever the first call stands."""
+    if trace.said is None:
+        with trace.at_entry():
+            trace.said = Storage((), np.dtype(np.int32), ops.constant(np.int32(0)))
+        while trace.said.region.parent is not None:
+            trace.said.region = trace.said.region.parent
+    return trace.said
+
+
+def _call(index: int, operands: list[ir.Value]) -> ir.Value:
+    platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    layouts = [ir.Attribute.parse(f"dense<{list(range(rank))[::-1]}> : tensor<{rank}xindex>" if rank else
+                                  "dense<> : tensor<0xindex>") for rank in (v.type.rank for v in operands)]
+    return ops.create("stablehlo.custom_call", results=[operands[0].type], operands=operands, attributes={
+        "call_target_name": attr.string(f"xla_ffi_python_{platform}_callback"), "has_side_effect": attr.boolean(True),
+        "backend_config": attr.string(""), "operand_layouts": ir.ArrayAttr.get(layouts),
+        "result_layouts": ir.ArrayAttr.get(layouts[:1]), PRINTED: ir.UnitAttr.get(),
+        "mhlo.backend_config": ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)}),
+    }).result
+
+
+# ---- what says something -----------------------------------------------------------------------------------------
+
+LOGGING = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR,
+           "critical": logging.CRITICAL, "log": None}
+WHOLE = frozenset({"format", "format_map", "join", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix"})
+"""Methods of texts that leave the marks in them as they are."""
+
+
+def _print(*args: Any, **keywords: Any) -> None:
+    if is_tracing():
+        _said(print, args, keywords)
+    else:
+        print(*args, **keywords)
+
+
+def _logging(original: Callable, level: int | None, of_logger: bool) -> Callable:
+    """A record of a level that is on while the program is compiled; others leave loops without calls of Python."""
+    def log(*args: Any, **keywords: Any) -> None:
+        if not is_tracing():
+            original(*args, **keywords)
+            return
+        logger, rest = (args[0], args[1:]) if of_logger else (logging.getLogger(), args)
+        if logger.isEnabledFor(rest[0] if level is None else level):
+            bound = functools.partial(original, logger) if of_logger else original
+            _said(bound, rest, keywords)
+    return log
+
+
+def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **more: Any) -> None:
+    if not is_tracing():
+        warnings.warn(message, category, stacklevel + 1, source, **more)
+        return
+    frame = user_frame()
+    place = (frame.filename, frame.line) if frame is not None else ("<compiled>", 1)
+    _said(warnings.warn_explicit, (message, category or UserWarning, *place), {})
+
+
+def _repr(x: Any) -> str:
+    return x.text(repr) if type(x) is Tensor and is_tracing() and not x.is_concrete() else repr(x)
+
+
+def _refuse(*texts: Any) -> None:
+    """What looks into a text needs it now."""
+    if any(type(text) is str and TRACED_TEXT in text for text in texts):
+        raise ConcreteValueNeeded("A text", "Texts that hold values of the run can be printed, logged and joined.")
+
+
+def _method(function: Any, arguments: tuple, keywords: dict) -> Any:
+    if function.__name__ not in WHOLE:
+        _refuse(function.__self__, *arguments)
+    return function(*arguments, **keywords)
+
+
+def _refusing(original: Callable) -> Callable:
+    def operate(*operands: Any, **keywords: Any) -> Any:
+        _refuse(*operands)
+        return original(*operands, **keywords)
+    return operate
+
+
+def install() -> None:
+    """Put the functions and operators in place, around those that are there. Done once, after `control_flow`."""
+    calls.replace(builtins.print)(_print)
+    calls.replace(warnings.warn)(_warn)
+    calls.replace(builtins.repr)(_repr)
+    for function in (len, int, float):
+        calls.REPLACEMENTS[function] = _refusing(calls.REPLACEMENTS.get(function, function))
+    for name, level in LOGGING.items():
+        for owner in (logging, logging.Logger):
+            original = getattr(owner, name)
+            calls.replace(original)(_logging(original, level, owner is not logging))
+    calls.KINDS[str] = _method
+    before = operators.ag__.Mod, operators.ag__.foreign_call
+
+    def percent(left: Any, right: Any) -> Any:
+        return _percent(left, right) if type(left) is str else before[0](left, right)
+
+    def foreign_call(arguments: tuple, keywords: dict) -> None:
+        _refuse(*arguments, *keywords.values())
+        before[1](arguments, keywords)
+    operators.install(Mod=percent, foreign_call=foreign_call, Eq=_refusing(operators.ag__.Eq),
+                      NotEq=_refusing(operators.ag__.NotEq))
