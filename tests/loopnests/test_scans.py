@@ -32,6 +32,23 @@ def test_cumulative_ops(body, shape, axis):
         np.testing.assert_array_equal(found, np.flip(wanted, axis) if backwards else wanted)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_bodies_of_several_ops(axis):
+    x = np.random.default_rng(0).normal(size=(4, 6))
+
+    def smooth_maximum(a, b):
+        return ops.log(ops.add(ops.exponential(a), ops.exponential(b)))
+    far = x.shape[axis] - 1
+    sizes = [n if d == axis else 1 for d, n in enumerate(x.shape)]
+    for backwards in (False, True):
+        padding = [((0, far) if backwards else (far, 0)) if d == axis else (0, 0) for d in range(2)]
+        found = run(module_of(lambda a, p=padding: ops.reduce_window(a(4, 6), -np.inf, smooth_maximum, sizes,
+                                                                     padding=p), "float64"), [x])[0]
+        turned = np.flip(x, axis) if backwards else x
+        wanted = np.logaddexp.accumulate(turned, axis)
+        np.testing.assert_allclose(found, np.flip(wanted, axis) if backwards else wanted, rtol=1e-12)
+
+
 def test_other_windows_are_no_scans():
     from reactant.ir.context import building
     from reactant.rewrite.selftest import build_module

@@ -7,6 +7,8 @@ and |x|.
 1 / (1 + exp(-x)) becomes the logistic function, which XLA computes in the same way: its derivative y (1 - y) needs y
 alone.
 
+log(exp a + exp b) is marked, however it is computed (see `smooth`).
+
 A solution by LU, U^-1 L^-1 P b, is marked as one of A x = P b: its derivative needs no derivative of L and U.
 
 Constants that simplification has moved out of the body of a sort or a reduction go back in: rules copy bodies.
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from reactant.differentiate import smooth
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
 from reactant.ir import attributes as attr
@@ -40,6 +43,7 @@ def prepared(module: ir.Module) -> ir.Module:
         _mark_solution(op)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.divide"]:
         _to_logistic(op)
+    smooth.mark(copy)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.bitcast_convert"]:
         if is_float(dtype_of(op.result)) and dtype_of(op.operands[0]).itemsize == dtype_of(op.result).itemsize:
             with op.location, ir.InsertionPoint(op):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,37 @@ def keep_call(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[
     if not is_the_users(parameters):
         return compute(context, *operands)
     rule = _rule(context.primitive, parameters, [_struct(aval) for aval in context.avals_in])
+    return _marked(context, operands, rule, lambda arguments: compute(context, *arguments))
+
+
+def keep_iteration(primitive: Any) -> Callable:
+    """The lowering of one of JAX's own functions that is computed by iteration, to a mark with JAX's rule: its
+    derivative is simpler than that of every step."""
+    compute = jax_mlir._lowerings[primitive].rule                   # private: how jax lowers it
+
+    def keep(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[ir.Value]:
+        rule = _rule(_Iterated(primitive), parameters, [_struct(aval) for aval in context.avals_in])
+        return _marked(context, operands, rule, lambda arguments: compute(context, *arguments, **parameters))
+    return keep
+
+
+@dataclass(frozen=True)
+class _Iterated:
+    """A primitive of one result, to be called as `custom_jvp_call` is."""
+
+    primitive: Any
+    name = "custom_jvp_call"
+
+    def bind(self, *arrays: Any, **parameters: Any) -> list[Any]:
+        return [self.primitive.bind(*arrays, **parameters)]
+
+    def get_bind_params(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        return parameters
+
+
+def _marked(context: Any, operands: Sequence[ir.Value], rule: requests.CustomRule,
+            compute: Callable[[Sequence[ir.Value]], Sequence[Any]]) -> Sequence[ir.Value]:
+    """A call that is marked with a rule, of a function with what it computes."""
     name = requests.fresh("jax_custom")
     types = [value.type for value in operands]
     with ir.InsertionPoint(context.module_context.module.body):
@@ -56,7 +88,7 @@ def keep_call(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, []))})
     block = function.regions[0].blocks.append(*types)
     with ir.InsertionPoint(block):
-        results = list(compute(context, *block.arguments))
+        results = list(compute(list(block.arguments)))
         ir.Operation.create("func.return", [], results)
     given = [value.type for value in results]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, given))
@@ -75,7 +107,7 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
     can). JAX is told of no others: a `vjp` rule says nothing about arrays from outside, and only those that vary are
     an error."""
     x64 = jax.config.jax_enable_x64
-    name = name_of(parameters)
+    name = str(primitive.primitive) if isinstance(primitive, _Iterated) else name_of(parameters)
     if varied is None:
         outside = parameters.get("num_consts", 0) if primitive.name == "custom_vjp_call" else 0
         varied = frozenset(range(outside, len(inputs)))

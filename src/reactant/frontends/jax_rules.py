@@ -11,10 +11,11 @@ from typing import Any
 
 from jax._src.ad_util import stop_gradient_p  # private: the primitive of jax.lax.stop_gradient
 from jax._src.interpreters import mlir as jax_mlir  # private: lowering with a rule of ours, and the rule's helpers
+from jax._src.lax import special  # private: its primitives
 from jaxlib.mlir import ir
 
 from reactant.differentiate.requests import STOP
-from reactant.frontends.jax_custom import LIBRARY, PRIMITIVES, is_the_users, keep_call
+from reactant.frontends.jax_custom import LIBRARY, PRIMITIVES, is_the_users, keep_call, keep_iteration
 from reactant.runtime.program import lower_to_differentiate, lower_to_simplify, run_module
 
 
@@ -33,7 +34,8 @@ def lowering_parameters(jaxpr: Any) -> Any:
     rule says what the derivative is (`custom_linear_solve`), which differentiating the lowered program amounts to. The
     latter must not be marked; raises `MixedMarks` where the function has both, because lowering cannot tell them apart.
     """
-    overrides = [(run_module, lower_to_differentiate), *((each, keep_call) for each in _with_rules(jaxpr))]
+    overrides = [(run_module, lower_to_differentiate), *((each, keep_call) for each in _with_rules(jaxpr)),
+                 *((each, keep_iteration(each)) for each in ITERATED)]
     callers = set(_callers(jaxpr))
     said = any(not file.startswith(LIBRARY) or file.endswith(_MARKED) for file in callers)
     derived = any(file.startswith(LIBRARY) and not file.endswith((*_HARMLESS, *_MARKED)) for file in callers)
@@ -43,6 +45,9 @@ def lowering_parameters(jaxpr: Any) -> Any:
         overrides.append((stop_gradient_p, _mark))
     return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides))
 
+
+ITERATED = (special.igamma_p, special.igammac_p)
+"""Functions of JAX that are computed by iteration, and whose derivatives are not, or are simpler."""
 
 SIMPLIFIED = jax_mlir.LoweringParameters(override_lowering_rules=((run_module, lower_to_simplify),))
 """How to lower what is to be simplified: compiled functions of ours are parts of the program."""

@@ -10,21 +10,17 @@ from reactant.ir.types import shape_of
 from reactant.loopnests.affine import Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
-from reactant.loopnests.nests import monoid
 from reactant.loopnests.scatter import current
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler
 
 _ATTRIBUTES = ("window_dimensions", "padding", "window_strides", "base_dilations", "window_dilations")
-COMBINERS = {"add", "multiply", "maximum", "minimum", "and", "or"}
 
 
 def is_scan(op: ir.Operation) -> bool:
-    """Whether a reduce_window is cumulative along one dimension, forwards or backwards."""
-    body = [o.operation for o in op.regions[0].blocks[0].operations]
-    if len(op.results) != 1 or len(body) != 2 or body[0].name.removeprefix("stablehlo.") not in COMBINERS \
-            or {*body[0].operands} != {*op.regions[0].blocks[0].arguments} or body[1].operands[0] != body[0].results[0]:
+    """Whether a reduce_window of one array is cumulative along one dimension, forwards or backwards."""
+    if len(op.results) != 1:
         return False
     extents = shape_of(op.operands[0])
     window, padding, *steps = (attr.decode(op.attributes[n]) if n in op.attributes else None for n in _ATTRIBUTES)
@@ -54,7 +50,7 @@ def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
     operand, init = node.operands
     window, padding, *steps = (decoded(node, n) for n in _ATTRIBUTES)
     found = _scanned(operand.shape, window, padding, *steps)
-    assert found is not None and monoid(node) is not None
+    assert found is not None
     d, backwards = found
     extent = node.shape[d]
     outer = [k for k in range(len(node.shape)) if k < d]
@@ -81,7 +77,8 @@ def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
                 element = e.at(operand, place)
                 before = start if first else current(compiler, buffer, linear(
                     tuple(i + (1 if backwards else -1) if k == d else i for k, i in enumerate(place)), node.shape))
-                e.store(e.combined(node.blocks[0], [before], [element])[0], buffer, linear(place, node.shape))
+                pair = ([element], [before]) if backwards else ([before], [element])
+                e.store(e.combined(node.blocks[0], *pair)[0], buffer, linear(place, node.shape))
                 for tail in reversed(own):
                     w.finish(tail)
         for tail in reversed(tails):

@@ -40,7 +40,7 @@ def compiles(op: ir.Operation) -> bool:
     if kind == "reduce":
         return _scalar_body(op)
     if kind == "reduce_window":
-        return is_scan(op)
+        return is_scan(op) and _scalar_body(op)
     if kind == "scatter":
         return len(op.results) == 1 and _scalar_body(op)
     if kind == "dot_general":

@@ -102,6 +102,17 @@ def compare_of_negates(x, y, d, t):
     return None if t == "TOTALORDER" else ops.compare(x, y, MIRRORED[d])
 
 
+@rewrite(match.compare(match.exponential(x), k, comparison_direction=d, compare_type=t), dtypes="float",
+         example=(lambda a: ops.compare(ops.exponential(a(6)), -0.5, "LT"),
+                  lambda a: ops.compare(ops.exponential(a(6)), 0.0, "LT")),
+         counter=(lambda a: ops.compare(ops.exponential(a(6)), -0.5, "GT"),
+                  lambda a: ops.compare(ops.exponential(a(6)), 0.0, "LE")))
+def exponential_below_zero(x, k, d, t, result_shape):
+    """exp(x) < c is false for c <= 0, and so are <= and == for c < 0; NaN is not below anything either"""
+    never = k <= 0 if d == "LT" else k < 0 and d in ("LE", "EQ")
+    return ops.constant(False, bool, result_shape) if never and t != "TOTALORDER" else None
+
+
 @rewrite(match.compare(match.add(x, c), constant("z"), comparison_direction=d), dtypes="integer",
          example=lambda a: ops.compare(ops.add(a(6), 3), 5, "EQ"),
          counter=lambda a: ops.compare(ops.add(a(6), 3), 5, "LT"))

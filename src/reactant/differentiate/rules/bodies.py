@@ -2,12 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.declare import Call, attributes_of
-from reactant.ir import ops
+from reactant.differentiate.smooth import LOG_OF_SUM
+from reactant.errors import NotDifferentiable
+from reactant.ir import creation, interpret, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 IDENTITY = {"add": 0.0, "multiply": 1.0, "maximum": float("-inf"), "minimum": float("inf")}
@@ -50,7 +55,10 @@ def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[
         if any(x not in known for x in op.operands):
             raise call.refuse("its body uses values from outside.")
         operands = [known[x] for x in op.operands]
-        if op.name in _THROUGH and all(not shape_of(r) for r in op.results):
+        if LOG_OF_SUM in op.attributes:
+            made = ops.create(op.name, [x.type for x in operands], operands, {LOG_OF_SUM: op.attributes[LOG_OF_SUM]})
+            known.update(zip(op.results, made.results, strict=True))
+        elif op.name in _THROUGH and all(not shape_of(r) for r in op.results):
             known.update(zip(op.results, operands, strict=True))
         elif op.name in ops.ELEMENTWISE:
             type_ = tensor_type(shape, dtype_of(op.result))
@@ -60,3 +68,19 @@ def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[
     if any(v not in known for v in returned):
         raise call.refuse("its body returns a value from outside.")
     return [known[v] for v in returned]
+
+
+def evaluated_body(call: Call, arguments: Sequence[Any]) -> np.ndarray | None:
+    """What a region over scalars makes of constants of the operands' types; None where it is not elementwise."""
+    made, before = ir.Module.create(), creation.record(None)
+    try:
+        with ir.InsertionPoint(made.body), ir.Location.unknown():
+            main = func_dialect.FuncOp("main", ([], [tensor_type((), dtype_of(call.inputs[0]))]))
+            with ir.InsertionPoint(main.add_entry_block()):
+                values = [ops.constant(np.asarray(each), dtype_of(call.inputs[0])) for each in arguments]
+                ops.create("func.return", [], applied(call, values))
+        return interpret.evaluate(made, [])[0]
+    except (NotDifferentiable, interpret.NotInterpretable):
+        return None
+    finally:
+        creation.record(before)

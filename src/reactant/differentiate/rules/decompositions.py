@@ -21,6 +21,7 @@ from reactant.differentiate.rules.matrices import (
     triangle,
     with_unit_diagonal,
 )
+from reactant.differentiate.smooth import LOG_OF_SUM, slopes
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 
@@ -125,6 +126,10 @@ def _permuted(pivots: ir.Value, x: ir.Value, back: bool) -> ir.Value:
 
 def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
     """Of a solution: A x = b has x' = A^-1 (b' - A' x)."""
+    if LOG_OF_SUM in call.op.attributes:
+        moved = [None if t is None else ops.multiply(slope, t)
+                 for slope, t in zip(slopes(call), tangents[1:], strict=True)]
+        return [plus(*moved), *tangents[1:]]
     found = [t if t is None else ops.optimization_barrier(t)[0] for t in tangents]
     if SOLUTION in call.op.attributes:
         x, _, factor, pivots, _ = call.operands
@@ -139,6 +144,10 @@ def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
 
 
 def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
+    if LOG_OF_SUM in call.op.attributes:
+        assert g[1] is None and g[2] is None, "only its first result is used"
+        return [None, *(ops.multiply(slope, g[0]) if want else None
+                        for slope, want in zip(slopes(call), wanted[1:], strict=True))]
     found: list[Contribution] = [None if each is None else ops.optimization_barrier(each)[0] for each in g]
     if SOLUTION in call.op.attributes and g[0] is not None:
         x, _, factor, pivots, _ = call.operands

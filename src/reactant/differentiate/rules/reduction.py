@@ -95,23 +95,19 @@ def _product_slopes(call: Call) -> ir.Value:
     rows, n = size([shape[d] for d in kept]), size([shape[d] for d in removed])
     order = [*kept, *removed]
     flat = ops.reshape(ops.transpose(x, order), (rows, n))
-    before = _products_before(flat)
-    after = ops.reverse(_products_before(ops.reverse(flat, [1])), [1])
-    slopes = ops.reshape(ops.multiply(before, after), [shape[d] for d in order])
+    slopes = ops.multiply(_products_beside(flat, True), _products_beside(flat, False))
+    slopes = ops.reshape(slopes, [shape[d] for d in order])
     return ops.transpose(slopes, [order.index(d) for d in range(len(order))])
 
 
-def _products_before(x: ir.Value) -> ir.Value:
-    """Along the second dimension, the product of all earlier elements; in logarithmically many steps."""
+def _products_beside(x: ir.Value, before: bool) -> ir.Value:
+    """Along the second dimension, the product of all earlier (later) elements."""
     rows, n = shape_of(x)
     if n == 0:
         return x
-    found = ops.pad(ops.slice(x, (0, 0), (rows, n - 1)), 1, (0, 1), (0, 0))
-    distance = 1
-    while distance < n:
-        found = ops.multiply(found, ops.pad(ops.slice(found, (0, 0), (rows, n - distance)), 1, (0, distance), (0, 0)))
-        distance *= 2
-    return found
+    low, high = ([0, 1], [0, 0]) if before else ([0, 0], [0, 1])
+    moved = ops.pad(ops.slice(x, [0, 1 - low[1]], [rows, n - low[1]]), 1, low, high)
+    return ops.reduce_window(moved, 1, "multiply", (1, n), padding=[(0, 0), (n - 1, 0) if before else (0, n - 1)])
 
 
 derivative("reduce", _reduce_forward, _reduce_reverse)

@@ -1,15 +1,27 @@
-"""Moving windows. A sum is linear; cumulative products and extremes carry their tangents along; anything else is made
-of slices, combined in the order of the window. Of two equal extremes each gets half, of more the halves of halves.
+"""Moving windows. A sum is linear; what is cumulative carries its tangents along, from element to element; anything
+else is made of slices, combined in the order of the window. Of two equal extremes each gets half, of more the halves of
+halves.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, tangents_of, zeros
-from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of, body_of_region
+from reactant.differentiate.declare import (
+    Call,
+    Contribution,
+    Tangents,
+    derivative,
+    is_transposing,
+    plus,
+    tangents_of,
+    zeros,
+)
+from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of, body_of_region, evaluated_body
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
@@ -30,48 +42,85 @@ def window_options(call: Call) -> dict[str, Any]:
             "padding": [(0, 0)] * rank if padding is None else [tuple(int(p) for p in row) for row in padding]}
 
 
-def _scan(call: Call) -> tuple[str, int, bool] | None:
-    """(op, dimension, from the end) where the windows are all elements so far along one dimension."""
-    kind = body_of(call.op) if len(call.inputs) == 2 else None
-    start = ops.constant_value(call.inputs[1])
-    if kind not in ("multiply", "maximum", "minimum") or start is None or not (start == IDENTITY[kind]).all():
+@dataclass(frozen=True)
+class _Scan:
+    """Windows of all elements so far along one dimension: y[t] = f(y[t - 1], x[t]), or from the end."""
+
+    dimension: int
+    from_end: bool
+    start: Any
+
+
+def _scan_of(call: Call) -> _Scan | None:
+    """How a call scans, if it does: over one array, along one dimension, from what changes nothing."""
+    start = ops.constant_value(call.inputs[1]) if len(call.inputs) == 2 else None
+    if start is None or not _changes_nothing(call, start):
         return None
     given, shape = window_options(call), shape_of(call.inputs[0])
-    window = given.pop("window_dimensions")
-    padding = given.pop("padding")
+    window, padding = given.pop("window_dimensions"), given.pop("padding")
     wide = [d for d, w in enumerate(window) if w != 1]
-    if len(wide) != 1 or any(n != 1 for numbers in given.values() for n in numbers):
+    if len(wide) != 1 or any(n != 1 for numbers in given.values() for n in numbers) or not all(shape):
         return None
     d = wide[0]
-    if window[d] < shape[d] or any(padding[e] != (0, 0) for e in range(len(shape)) if e != d):
+    if window[d] < shape[d] or any(pair != (0, 0) for e, pair in enumerate(padding) if e != d):
         return None
-    return {(window[d] - 1, 0): (kind, d, False), (0, window[d] - 1): (kind, d, True)}.get(padding[d])
+    ends = {(window[d] - 1, 0): False, (0, window[d] - 1): True}
+    return _Scan(d, ends[padding[d]], start) if padding[d] in ends else None
 
 
-def _scan_tangent(x: ir.Value, t: ir.Value, kind: str, dimension: int, from_end: bool) -> ir.Value:
-    """The tangent of a cumulative product (maximum, minimum): twice as many elements at each step, results and
-    tangents together. Of two equal elements each gets half."""
-    shape, distance = shape_of(x), 1
+def _changes_nothing(call: Call, start: Any) -> bool:
+    """Whether padding with `start` leaves windows as they are. Bodies that are no single op are asked whether they do
+    so to `start` itself."""
+    kind = body_of(call.op)
+    if kind in IDENTITY:
+        return bool(start == IDENTITY[kind])
+    return kind is None and np.isinf(start).all() and evaluated_body(call, [start, start]) == start
 
-    def moved(value: ir.Value, fill: float) -> ir.Value:
-        start, limit, low, high = [0] * len(shape), list(shape), [0] * len(shape), [0] * len(shape)
-        if from_end:
-            start[dimension], high[dimension] = distance, distance
-        else:
-            limit[dimension], low[dimension] = shape[dimension] - distance, distance
-        return ops.pad(ops.slice(value, start, limit), fill, low, high)
 
-    while distance < shape[dimension]:
-        y, s = moved(x, IDENTITY[kind]), moved(t, 0)
-        if kind == "multiply":
-            x, t = ops.multiply(x, y), ops.add(ops.multiply(t, y), ops.multiply(x, s))
-        else:
-            better = ops.compare(y, x, "GT" if kind == "maximum" else "LT")
-            half = ops.multiply(ops.add(t, s), 0.5)
-            t = ops.select(better, s, ops.select(ops.compare(y, x, "EQ"), half, t))
-            x = ops.select(better, y, x)
-        distance *= 2
-    return t
+def _steps(call: Call, scan: _Scan) -> tuple[ir.Value, ir.Value]:
+    """The partials of f in y[t - 1] and in x[t], for all t."""
+    x, d = call.operands[0], scan.dimension
+    before = _shifted(call.results[0], d, not scan.from_end, scan.start)
+    pair = [x, before] if scan.from_end else [before, x]
+    step = Call(call.op, pair, [])
+
+    def partial(number: int) -> ir.Value:
+        ones: list[ir.Value | None] = [None, None]
+        ones[number] = ops.splat(1, x)
+        found = tangents_of(step, ones, lambda inner: applied(inner, inner.operands))[0]
+        return zeros(x) if found is None else found
+
+    return partial(int(scan.from_end)), partial(int(not scan.from_end))
+
+
+def _shifted(x: ir.Value, d: int, up: bool, fill: Any) -> ir.Value:
+    """`x` moved by one along a dimension, towards its end if `up`."""
+    shape = shape_of(x)
+    low, high = [0] * len(shape), [0] * len(shape)
+    (low if up else high)[d] = 1
+    return ops.pad(_part(x, d, 0 if up else 1, shape[d] - 1), fill, low, high)
+
+
+def _recurrence(a: ir.Value, b: ir.Value, d: int, from_end: bool) -> ir.Value:
+    """s[t] = a[t] s[t - 1] + b[t] along a dimension, beginning (at the end) with b. A loop, which is what native code,
+    and whatever makes doublings of it, read."""
+    shape = shape_of(b)
+    n, row = shape[d], [1 if e == d else extent for e, extent in enumerate(shape)]
+    if n <= 1:
+        return b
+    first = n - 1 if from_end else 0
+
+    def place(i: ir.Value) -> list[ir.Value]:
+        at = ops.subtract(n - 1, i) if from_end else i
+        return [at if e == d else ops.constant(0, np.int32) for e in range(len(shape))]
+
+    def turn(i: ir.Value, s: ir.Value, found: ir.Value) -> list[ir.Value]:
+        at = place(i)
+        s = ops.add(ops.multiply(ops.dynamic_slice(a, at, row), s), ops.dynamic_slice(b, at, row))
+        return [ops.add(i, 1), s, ops.dynamic_update_slice(found, s, at)]
+
+    return ops.while_([ops.constant(1, np.int32), _part(b, d, first, 1), b],
+                      lambda i, *_: ops.compare(i, n, "LT"), turn)[2]
 
 
 # ---- any body ------------------------------------------------------------------------------------------------------
@@ -146,16 +195,19 @@ def _is_sum(call: Call) -> bool:
 def _window_forward(call: Call, tangents: Tangents) -> Tangents:
     if _is_sum(call) and tangents[1] is None:
         return [ops.reduce_window(tangents[0], 0, "add", **window_options(call))]
-    scanned = None if tangents[1] is not None else _scan(call)
-    if scanned is not None:
-        return [_scan_tangent(call.operands[0], tangents[0], *scanned)]
-    return tangents_of(call, tangents, _expanded)
+    scan = None if tangents[1] is not None or is_transposing() else _scan_of(call)
+    if scan is None:
+        return tangents_of(call, tangents, _expanded)
+    carried, entered = _steps(call, scan)
+    return [_recurrence(carried, ops.multiply(entered, tangents[0]), scan.dimension, scan.from_end)]
 
 
 def _window_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution] | None:
     """The cotangent spread by the strides, summed by the same window, read at the operand's positions."""
-    if not _is_sum(call) or wanted[1]:
+    if wanted[1]:
         return None
+    if not _is_sum(call):
+        return _scan_reverse(call, g[0])
     given = window_options(call)
     old, new = shape_of(call.inputs[0]), shape_of(g[0])
     if not all(new) or not all(old):
@@ -176,6 +228,16 @@ def _window_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -
     spread = ops.pad(g[0], 0, low, high, [s - 1 for s in given["window_strides"]])
     summed = ops.reduce_window(spread, 0, "add", given["window_dimensions"], window_dilations=given["window_dilations"])
     return [ops.slice(summed, [a for a, _ in crop], [b for _, b in crop], given["base_dilations"]), None]
+
+
+def _scan_reverse(call: Call, g: ir.Value) -> list[Contribution] | None:
+    """The cotangent of y[t] goes on to y[t - 1] and to x[t]."""
+    scan = _scan_of(call)
+    if scan is None:
+        return None
+    carried, entered = _steps(call, scan)
+    arriving = _recurrence(_shifted(carried, scan.dimension, scan.from_end, 0), g, scan.dimension, not scan.from_end)
+    return [ops.multiply(entered, arriving), None]
 
 
 derivative("reduce_window", _window_forward, _window_reverse)

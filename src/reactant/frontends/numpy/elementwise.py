@@ -366,7 +366,7 @@ def _log_add_exp(x: ir.Value, y: ir.Value) -> ir.Value:
     """log(exp(x) + exp(y)) without overflow; equal infinities stay."""
     big, gap = ops.maximum(x, y), ops.subtract(x, y)
     usual = ops.add(big, ops.log_plus_one(ops.exponential(ops.negate(ops.abs(gap)))))
-    return ops.select(ops.compare(x, y, "EQ"), ops.add(x, float(np.log(2.0))), usual)
+    return ops.select(ops.compare(gap, gap, "NE"), ops.add(x, y), usual)
 
 
 def _log_add_exp2(x: ir.Value, y: ir.Value) -> ir.Value:
