@@ -177,6 +177,9 @@ def launches_of(entry: Entry) -> Counter[str]:
         def __getitem__(self, launch: Any) -> Callable[..., None]:
             return lambda *arguments: counts.update([self.name])
 
+        def __call__(self, *arguments: Any) -> None:
+            counts.update([self.name])
+
         def __getattr__(self, name: str) -> Any:
             return lambda *arguments: self
     entry.host(SimpleNamespace(**{n: Launch(n) for n in entry.kernels()}), *entry.make())
