@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import jax
 
 from reactant import signature as sig
-from reactant.errors import RAISED_BY_PROGRAMS, translated
+from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, ReactantError, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.recent import matcher
@@ -43,6 +43,7 @@ class Jitted:
         self._traced = sig.require_known(traced, known, "traced_argnames")
         self._named = bool(self._static or self._traced)
         self._entries: dict[tuple, Compiled] = {}
+        self._room: dict[tuple, int] = {}       # where lists turned out longer than `list_capacity`
         self._latest: Compiled | None = None    # what the last call ran
         self._lock = threading.Lock()
         self._warned = False
@@ -66,10 +67,32 @@ class Jitted:
                 self._latest = entry
         try:
             return entry.run(leaves, args, kwargs)
+        except ListTooLong as error:
+            if self.options.donate or entry.passing:
+                raise
+            too_long = error
         except RAISED_BY_PROGRAMS as error:
             if (known := translated(error)) is error:
                 raise
             raise known from None
+        self._make_room(entry, too_long, args, kwargs)
+        return self(*args, **kwargs)
+
+    def _make_room(self, entry: Compiled, error: ListTooLong, args: tuple, kwargs: dict) -> None:
+        """Compile again with more room for lists (nothing was written). Raises `error` where that is too much."""
+        key, leaves = self._sign(args, kwargs)
+        with self._lock:
+            if self._entries.get(key) is not entry:
+                return      # another thread has done it
+            before = entry.lowered.options.list_capacity
+            del self._entries[key]
+            self._room[key], self._latest = 16 * max(before, 1), None
+        try:
+            self._compile(key, leaves)
+        except ReactantError:
+            with self._lock:
+                self._entries[key], self._room[key] = entry, before
+            raise error from None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -127,7 +150,9 @@ class Jitted:
     def _lower(self, key: tuple, keep: bool) -> Lowered:
         with collecting_later():
             from reactant.compiled import lower  # the compiler is loaded when the first program is compiled
-        return lower(self.function, key[0], key[1], self.options, keep_original=keep)
+        room = self._room.get(key)
+        options = self.options if room is None else self.options.with_(list_capacity=room)
+        return lower(self.function, key[0], key[1], options, keep_original=keep)
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         entry = self._lower(key, keep=False).compile()

@@ -56,12 +56,16 @@ class ConcreteValueNeeded(ReactantError, TypeError):
 class UnsupportedError(ReactantError, NotImplementedError):
     """Something NumPy or Python can do and compiled code cannot (yet, or ever); says what to do instead."""
 
-    def __init__(self, message: str):
-        super().__init__(message + where())
+    def __init__(self, message: str, at: str | None = None):
+        super().__init__(message + (where() if at is None else at))
 
 
 class NotDifferentiable(ReactantError, NotImplementedError):
     """An op on the way from the arguments to the results has no derivative; names the op and the user's line."""
+
+
+class ListTooLong(ReactantError, MemoryError):
+    """More elements than there is room for were appended to a list whose length nothing bounds."""
 
 
 class LeakError(ReactantError, RuntimeError):

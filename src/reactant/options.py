@@ -21,6 +21,8 @@ class CompileOptions:
     finite: assume that no value is NaN or infinite.
     unroll_limit: a `for` over a known range is unrolled while trip count x operations of the body stays within this.
     max_unroll: most iterations unrolled where the loop index must be a Python int (a shape, a list index).
+    list_capacity: room, in elements, that is set aside for a list or queue in a loop where nothing bounds its length; a
+        call that needs more compiles again, with 16 times as much.
     check: check array indices, divisors and shapes known only at run time, and raise after the call.
     donate: device arrays given as arguments may be overwritten.
     xla: XLA compile options by name, over those chosen for the module.
@@ -36,6 +38,7 @@ class CompileOptions:
     finite: bool = False
     unroll_limit: int = 256
     max_unroll: int = 4096
+    list_capacity: int = 1024
     check: bool = True
     donate: bool = False
     xla: tuple[tuple[str, Any], ...] = field(default=())
@@ -59,7 +62,7 @@ class CompileOptions:
             raise ValueError(f"CompileOptions: native={self.native!r} is not one of {', '.join(NATIVE)}.")
         if not isinstance(self.optimize, (bool, str, tuple)):
             raise TypeError("CompileOptions: optimize is True, False, a name or a tuple of names.")
-        for name in ("unroll_limit", "max_unroll"):
+        for name in ("unroll_limit", "max_unroll", "list_capacity"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ValueError(f"CompileOptions: {name} is a non-negative int, not {value!r}.")

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant import signature as sig
 from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError
-from reactant.frontends import scipy
+from reactant.frontends import scipy, source_map
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype
@@ -144,8 +144,10 @@ class _Collector:
     def _leaf(self, leaf: Any, counts: dict[Storage, int]) -> Any:
         if getattr(type(leaf), "partial", False):
             raise UnsupportedError("The compiled function returns an array whose size depends on run-time values (a "
-                                   "masked or run-time slice). Return it at full size, e.g. np.where(mask, x, 0) or "
-                                   "the mask itself, and select after the call.")
+                                   "masked or run-time slice, a list that grows under conditions). Return it at full "
+                                   "size, e.g. np.where(mask, x, 0), or the mask itself, and select after the "
+                                   "call; of a list, what is computed from it, or an array made before the loop and a "
+                                   "count.", source_map.made_at(leaf.sizes()))
         if type(leaf) is MaybeNone:
             value = leaf.known(lambda: UnsupportedError(
                 "The compiled function returns None here, and a value on other paths: which one is known only at run "

@@ -70,3 +70,106 @@ def test_long_folds_are_loops(program):
 def test_a_fold_over_nothing():
     agree(pairs, [(np.zeros(0),)])
     agree(decisions, [(np.zeros(0),)])
+
+
+# ---- which elements there are, only the run knows ---------------------------------------------------------------
+
+def kept(x):
+    large = [v for v in x if v > 0]
+    places = [k for k, v in enumerate(x) if v > 0 if k > 1]
+    total = 0.0
+    for k in places:
+        total += x[k] * k
+    return sum(large), len(large), np.array(large).sum(), total, len([v for v in x if v > 1e9])
+
+
+def extremes(x):
+    return max(v * v for v in x if v > -9), min([v for v in x if v > 0], default=x[0]), \
+        min((k for k, v in enumerate(x) if v > 0), key=lambda k: x[k]), sorted(v for v in x if v > 0)[0], \
+        sorted([v for v in x if v > 0], reverse=True)[-1], len(list(filter(lambda v: v < 0, x)))
+
+
+def tables(x):
+    table = np.outer(x, x)
+    n = len(x)
+    return sum(table[i, j] for i in range(n) for j in range(i) if table[i, j] > 0), \
+        len([1 for i in range(n) if x[i] > 0 for j in range(n) if table[i, j] > 0])
+
+
+def known_tuples(x):
+    kept = [(u, w) for (u, v), w in [((0, 1), 2.0), ((0, 0), 1.0), ((-1, 0), 4.0)] if x[u] > x[v]]
+    total = 0.0
+    for u, w in kept:
+        total += w * x[u]
+    return total, len(kept)
+
+
+def decided_by_length(x):
+    means = np.zeros(len(x))
+    for k in range(len(x)):
+        near = [x[j] for j in range(len(x)) if abs(x[j] - x[k]) < 0.5 and j != k]
+        means[k] = sum(near) / len(near) if near else 0.0
+        if not near and k:
+            means[k] = -1.0
+    return means
+
+
+def found_first(x):
+    return next((k for k, v in enumerate(x) if v > 3), -1), next(k for k, v in enumerate(x) if v > 3), \
+        next((k for k in range(len(x)) if x[k] > 1e9), -1)
+
+
+def generated_once(x):
+    some = (v for v in x if v > 0)
+    return sum(some) + sum(some)
+
+
+@pytest.mark.parametrize("program", [kept, extremes, tables, known_tuples, decided_by_length, found_first,
+                                     generated_once])
+@pytest.mark.parametrize("length", [1, 30])
+def test_conditions_about_run_time_values(program, length):
+    x = np.random.default_rng(length).standard_normal(length)
+    x[0] = 3.0 + length
+    agree(program, [(x,)])
+
+
+def test_conditions_stay_loops():
+    counts = reactant.jit(kept).lower(np.ones(3000)).operations()
+    assert sum(counts.values()) < 300
+
+
+def test_what_python_raises():
+    x = -np.ones(5)
+    with pytest.raises(StopIteration):
+        reactant.jit(lambda x: next(v for v in x if v > 0))(x)
+    with pytest.raises(ValueError, match="empty"):
+        reactant.jit(lambda x: max(v for v in x if v > 0))(x)
+    with pytest.raises(ValueError, match="empty"):
+        reactant.jit(lambda x: min([v for v in x if v > 0]))(x)
+
+
+def returned(x):
+    return [v for v in x if v > 0]
+
+
+def test_a_result_of_run_time_length_names_its_line():
+    line = r"at .*test_generated.py:\d+, where it is made\n    return .v for v in x"
+    with pytest.raises(reactant.UnsupportedError, match=line):
+        reactant.jit(returned)(np.ones(3))
+
+
+def functions_of_the_last_one(x):
+    kept = [lambda v: v + k for k in range(3)]                      # noqa: B023
+    chosen = [lambda v: v * k for k in range(5) if k % 2 == 0]      # noqa: B023
+    return kept[0](x), chosen[0](x), [max(x, key=lambda v: v * k) for k in range(2)]   # noqa: B023
+
+
+def of_run_time_lists(x):
+    places = [k for k, v in enumerate(x) if v > 0]
+    doubled = [2 * x[k] for k in places]
+    return sum(doubled), max(x[k] for k in places), len([1 for k in places for v in x if v > x[k]])
+
+
+@pytest.mark.parametrize("program", [functions_of_the_last_one, of_run_time_lists])
+def test_variables_of_comprehensions(program):
+    agree(program, [(np.array([1.0, -2.0, 3.0, 0.5]),)])

@@ -49,6 +49,7 @@ class ArrayList:
     shows what these lists held when it was made."""
 
     __slots__ = ("ended", "kind", "memory", "places", "root", "seen", "shape", "shown", "source")   # so no plain object
+    stands_for = list
     ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memory
 
     def __init__(self, memory: Tensor, kind: Kind, source: list, shown: bool, places: tuple = (),

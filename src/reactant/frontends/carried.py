@@ -158,16 +158,18 @@ def operations_in(block: ir.Block) -> int:
 
 def uses_only(block: ir.Block, known: set[ir.Value]) -> bool:
     """Whether the operations use nothing but each other, constants and `known` values."""
-    for op in block.operations:
-        for operand in op.operands:
-            if operand not in known and ops.constant_value(operand) is None:
+    return all(computes_from(op, known) for op in block.operations)
+
+
+def computes_from(op: ir.Operation, known: set[ir.Value]) -> bool:
+    """Whether an operation uses nothing but constants and `known` values, to which its results are added then."""
+    if not all(operand in known or ops.constant_value(operand) is not None for operand in op.operands):
+        return False
+    for region in op.regions:
+        for inner in region.blocks:
+            if not uses_only(inner, known | set(inner.arguments)):
                 return False
-        known.update(op.results)
-        for region in op.regions:
-            for inner in region.blocks:
-                known.update(inner.arguments)
-                if not uses_only(inner, known):
-                    return False
+    known.update(op.results)
     return True
 
 

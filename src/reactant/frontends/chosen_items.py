@@ -30,7 +30,7 @@ UNROLLED_FOR_PLACES = 32
 
 def get(items: list | tuple, index: Tensor) -> Any:
     """`items[index]`."""
-    place = _place(items, index, f"{type(items).__name__} index out of range")
+    place = place_in(items, index, f"{type(items).__name__} index out of range")
 
     def among(first: int) -> Any:
         if first == len(items) - 1:
@@ -41,7 +41,7 @@ def get(items: list | tuple, index: Tensor) -> Any:
 
 def put(value: Any, items: list, index: Tensor) -> None:
     """`items[index] = value`."""
-    place = _place(items, index, "list assignment index out of range")
+    place = place_in(items, index, "list assignment index out of range")
 
     def store(k: int) -> Callable[[], None]:
         def stored() -> None:
@@ -54,13 +54,13 @@ def put(value: Any, items: list, index: Tensor) -> None:
 
 def fit(items: list | tuple, index: Tensor) -> bool:
     """Whether elements can be chosen from these, and no unrolled loop would know which one it is."""
-    if not 0 < len(items) <= MOST or _known_unrolled(index):
+    if not 0 < len(items) <= MOST or known_unrolled(index):
         return False
     first, *others = map(capture, items)
     return all(type(unify(first, other)) is not Broken for other in others)
 
 
-def _place(items: list | tuple, index: Tensor, outside: str) -> ir.Value:
+def place_in(items: list | tuple, index: Tensor, outside: str) -> ir.Value:
     """The index, counted from the start, in code that fails where it is out of range."""
     count, place = len(items), ops.reshape(index.value(), ())
     low, high = index.interval or (-count - 1, count)
@@ -70,7 +70,7 @@ def _place(items: list | tuple, index: Tensor, outside: str) -> ir.Value:
     return ops.select(ops.compare(place, 0, "LT"), ops.add(place, count), place) if low < 0 else place
 
 
-def _known_unrolled(index: Tensor) -> bool:
+def known_unrolled(index: Tensor) -> bool:
     """Whether the index may be known where the loops that are being traced are unrolled."""
     trace = current_trace()
     options = trace.options or CompileOptions()

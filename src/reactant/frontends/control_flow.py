@@ -15,6 +15,7 @@ Which loops are loops:
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
@@ -23,17 +24,18 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
-from reactant.frontends import array_lists, attempts, effects, generated, identity, objects, operators
+from reactant.frontends import array_lists, attempts, effects, generated, identity, objects, operators, ragged
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsGrower, NeedsPeeling, Unroll, truth_of
-from reactant.frontends.growing import Deeper, ListError
+from reactant.frontends.growing import Deeper, Grower, ListError, refusal
 from reactant.frontends.growth import exclusive_lists
-from reactant.frontends.iteration import Items, items_of
+from reactant.frontends.iteration import Items, RowItems, items_of
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.optional import is_none, known_index
+from reactant.frontends.run_time_lists import RunTimeList, of_items
 from reactant.frontends.state import MaybeBound, capture
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
@@ -41,6 +43,8 @@ from reactant.options import CompileOptions
 
 SMALL = 4
 """Loops of at most this many iterations are always unrolled."""
+FEW_ROWS = 16
+"""Loops over lists of more run-time numbers may stay loops."""
 SEGMENTS, SEGMENTED_LENGTH = 4, 128
 """A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
 becomes so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
@@ -59,12 +63,18 @@ def is_traced(value: Any) -> bool:
     return ops.constant_value(value.value()) is None
 
 
+def asked(value: Any) -> Any:
+    """What decides in a test: of lists that are no lists while tracing, whether there is something in them."""
+    return value.has_elements() if type(value) in (RunTimeList, Grower) else value
+
+
 def predicate_of(value: Tensor) -> ir.Value:
     return truth_of(capture(value))
 
 
 def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
             dead: tuple[str, ...]) -> None:
+    test = asked(test)
     if not is_traced(test):
         return operators.if_stmt(test, then, orelse, live, dead)
     try:
@@ -76,6 +86,7 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
 
 
 def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    test = asked(test)
     if not is_traced(test):
         return then() if test else orelse()
     return staged_if(predicate_of(test), then, orelse)
@@ -125,6 +136,7 @@ def or_(first: Any, *others: Callable[[], Any]) -> Any:
 
 
 def not_(value: Any) -> Any:
+    value = asked(value)
     if not is_traced(value):
         return not value
     return python_number(ops.not_(predicate_of(value)))
@@ -132,6 +144,7 @@ def not_(value: Any) -> Any:
 
 def condition(value: Any) -> Any:
     """What an operand of `and` or `or` says in a test."""
+    value = asked(value)
     if value is None or isinstance(value, (str, list, tuple, dict, set)):
         return bool(value)
     return python_number(predicate_of(value)) if is_traced(value) and value.dtype.kind != "b" else value
@@ -139,6 +152,7 @@ def condition(value: Any) -> Any:
 
 def truth(value: Any) -> bool:
     """A decision that Python itself takes."""
+    value = asked(value)
     if is_traced(value):
         raise ConcreteValueNeeded("A condition in a comprehension (or beside `:=` or `yield`)",
                                   "Write a `for` loop with `if` and `append`, or select with a mask: x[x > 0].")
@@ -180,6 +194,7 @@ def _python_bool(value: Any) -> Any:
 # ---- errors at run time ----------------------------------------------------------------------------------------
 
 def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
+    test = asked(test)
     if not is_traced(test) and (test or not effects.recording()):
         return operators.assert_stmt(test, message)
     _refuse_handlers()
@@ -276,6 +291,8 @@ def _get_item(inner: Callable) -> Callable:
     def get_item(container: Any, index: Any) -> Any:
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
+            if ragged.fit(container, index):
+                return ragged.get(container, index)
             return array_lists.get(container, index)
         return inner(container, index)
     return get_item
@@ -323,7 +340,8 @@ def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
 
 
 def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-               dead: tuple[str, ...], rebound: tuple[str, ...]) -> None:
+               dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...] = (),
+               read: tuple[str, ...] = ()) -> None:
     if not is_tracing():
         return operators.while_stmt(test, body, flags, live, dead, rebound)
     cells = operators.cells_of(body)
@@ -331,36 +349,48 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
     failure: ReactantError | None = None
     iterations = 0
 
+    def stage(first: Any, unless_known: bool = False) -> None:
+        lists = exclusive_lists(body, (*appended, *read))
+        loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
+                    again=again, appended=appended, exclusive=lists, read=read)
+        if unless_known:
+            loop.reject = lambda: loop.growth.is_known()
+        try:
+            loop.stage()
+        except NeedsPeeling as reason:
+            raise reason.error from None
+
     def again(*values: Any) -> Any:
         state: Any = False
         for value in values:
             state = or_(state, lambda v=value: v)
-        return and_(not_(state), test)
+        return and_(not_(state), lambda: asked(test()))
 
     while True:
         outcome = again(*(cells[f].cell_contents for f in flags))
         if is_traced(outcome):
-            return _stage_while(test, body, flags, live, dead, rebound, outcome, again)
+            return stage(outcome)
+        outcome = bool(outcome)     # no reference to a list
         if not outcome:
             return None
-        if failure is None and iterations and built.count() > options.unroll_limit:
-            try:
-                return _stage_while(test, body, flags, live, dead, rebound, True, again)
-            except UNROLLED as error:
-                failure = error
+        try:
+            if read and not iterations and failure is None:     # which turns there are may depend on what is in them
+                return stage(True, unless_known=True)
+            if failure is None and iterations and built.count() > options.unroll_limit:
+                return stage(True)
+        except Unroll:
+            pass
+        except UNROLLED as error:
+            failure = error
         if failure is not None and iterations >= options.max_unroll and built.count():
             raise failure
-        body()
+        try:
+            body()
+        except ControlFlowError:
+            if isinstance(failure, ListError):
+                raise failure from None
+            raise
         iterations += 1
-
-
-def _stage_while(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-                 dead: tuple[str, ...], rebound: tuple[str, ...], first: Any, again: Callable) -> None:
-    loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=test, first=first, again=again)
-    try:
-        loop.stage()
-    except NeedsPeeling as reason:
-        raise reason.error from None
 
 
 def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
@@ -370,12 +400,36 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
     items = items_of(iterable)
     if items is None:
+        items = _rows(iterable)
+    if items is None:
         return _run(ag__.iterate(iterable), body, flags, live, dead)
-    if is_tensor(items.length) or items.policy:
-        return _Counted(items, body, flags, live, dead, rebound, appended, read).stage()
-    if items.length <= SMALL and not (appended and items.length):     # what grows may have a run-time length
-        return _run(_known(items), body, flags, live, dead)
-    return _Counted(items, body, flags, live, dead, rebound, appended, read).choose()
+    with same_lengths(items.lists):
+        if is_tensor(items.length) or items.policy:
+            return _Counted(items, body, flags, live, dead, rebound, appended, read).stage()
+        if items.length <= SMALL and not ((appended or read) and items.length):  # what grows may have a run-time length
+            return _run(_known(items), body, flags, live, dead)
+        return _Counted(items, body, flags, live, dead, rebound, appended, read).choose()
+
+
+@contextlib.contextmanager
+def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
+    """A loop over lists, which nothing is appended to there: Python would go on with what is."""
+    before = [g.count and g.count.read() for g in lists]
+    yield
+    if any(g.count is not None and g.count.read() != count for g, count in zip(lists, before, strict=True)):
+        raise refusal("while a loop runs over it")
+
+
+def _rows(iterable: Any) -> Items | None:
+    """Many elements of a list that are run-time numbers, or tuples of such, as something a loop can run over."""
+    if type(iterable) not in (list, tuple) or len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0]):
+        return None
+    rows = of_items(iterable)
+    return None if rows is None else RowItems(rows, iterable)
+
+
+def _has_tensors(item: Any) -> bool:
+    return is_tensor(item) or type(item) is tuple and any(map(_has_tensors, item))
 
 
 def _known(items: Items, start: int = 0) -> Iterator[Any]:
@@ -496,7 +550,7 @@ def install() -> None:
         inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
         del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_calling(ag__.call_bound))
-    generated.install(for_stmt)
+    generated.install()
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
         "exception", "unhandled", "raise_again", "interruption")})

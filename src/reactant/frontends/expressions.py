@@ -14,6 +14,9 @@ from reactant.frontends.jumps import at_location, name, operator_call
 
 FRAME_BOUND = {"super", "globals", "locals", "eval", "exec", "vars", "dir", "breakpoint", "__import__"}
 """Builtins that look at the frame that calls them: left as direct calls."""
+ITEM = "ag__item"
+CALLS_AT_ONCE = {"sum", "any", "all", "min", "max", "sorted", "list", "tuple", "set", "len", "next"}
+"""Builtins that keep no function they are given."""
 _MOVES_NOT = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
 
 
@@ -39,28 +42,56 @@ def _thunk(expression: ast.expr) -> ast.Lambda:
     return ast.copy_location(ast.Lambda(arguments, expression), expression)
 
 
+def _is_pattern(target: ast.expr) -> bool:
+    """Whether a target is names, or tuples of such."""
+    return isinstance(target, ast.Name) or isinstance(target, ast.Tuple) and all(map(_is_pattern, target.elts))
+
+
+def _is_generated(node: ast.GeneratorExp | ast.ListComp) -> bool:
+    """Whether the parts of a comprehension can be functions of what its targets are bound to."""
+    return _movable([node]) and not _may_keep_variables(node) \
+        and all(not g.is_async and _is_pattern(g.target) for g in node.generators)
+
+
+def _may_keep_variables(node: ast.AST) -> bool:
+    """Whether a function inside may outlive the turn it is made in: all of them share the variables of the last one."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CALLS_AT_ONCE:
+        return any(_may_keep_variables(below) for a in (*node.args, *(k.value for k in node.keywords))
+                   for below in ast.iter_child_nodes(a))
+    return any(isinstance(below, (ast.Lambda, ast.GeneratorExp)) or _may_keep_variables(below)
+               for below in ast.iter_child_nodes(node))
+
+
 def _folds(function: ast.expr, argument: ast.expr) -> bool:
-    """Whether `function(argument)` may be a fold over a generator expression with one simple `for`."""
+    """Whether `function(argument)` may be a fold over a generator expression."""
     match function, argument:
-        case ast.Name("sum" | "any" | "all"), ast.GeneratorExp(
-                generators=[ast.comprehension(target=ast.Name() | ast.Tuple() as target, is_async=0)]):
-            names = target.elts if isinstance(target, ast.Tuple) else [target]
-            bound = {n.id for n in names if isinstance(n, ast.Name)}
-            return len(bound) == len(names) and _movable([argument])
+        case ast.Name("sum" | "any" | "all" | "min" | "max" | "sorted" | "list" | "tuple"), ast.GeneratorExp():
+            return _is_generated(argument)
     return False
 
 
-def _function_of(target: ast.Name | ast.Tuple, expression: ast.expr) -> ast.Lambda:
-    """`lambda target: expression`."""
-    names = target.elts if isinstance(target, ast.Tuple) else [target]
-    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(n.id) for n in names], kwonlyargs=[], kw_defaults=[],
+def _lambda(names: list[str], expression: ast.expr) -> ast.Lambda:
+    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[],
                               defaults=[])
-    inner = ast.copy_location(ast.Lambda(arguments, expression), expression)
-    if not isinstance(target, ast.Tuple):
-        return inner
-    arguments = ast.arguments(posonlyargs=[], args=[ast.arg("ag__item")], kwonlyargs=[], kw_defaults=[], defaults=[])
-    unpacked = ast.Call(inner, [ast.Starred(ast.Name("ag__item", ast.Load()), ast.Load())], [])
-    return ast.copy_location(ast.Lambda(arguments, unpacked), expression)
+    return ast.copy_location(ast.Lambda(arguments, expression), expression)
+
+
+def _function_of(target: ast.expr, expression: ast.expr) -> ast.Lambda:
+    """`lambda target: expression`."""
+    if isinstance(target, ast.Name):
+        return _lambda([target.id], expression)
+    return _lambda([ITEM], _unpacked(target, expression, ITEM))
+
+
+def _unpacked(target: ast.Tuple, expression: ast.expr, source: str) -> ast.expr:
+    """`expression` where the names of `target` are bound to the parts of `source`."""
+    names = []
+    for position, element in enumerate(target.elts):
+        names.append(element.id if isinstance(element, ast.Name) else f"{source}_{position}")
+        if not isinstance(element, ast.Name):
+            expression = _unpacked(element, expression, names[-1])
+    unpacked = ast.Call(_lambda(names, expression), [ast.Starred(name(source), ast.Load())], [])
+    return ast.copy_location(unpacked, expression)
 
 
 def mark_tests(root: ast.AST) -> None:
@@ -286,16 +317,29 @@ class ExpressionConversion(ast.NodeTransformer):
             return ast.copy_location(ast.Call(function, arguments, keywords), node)
         return at_location(operator_call("call", function, *arguments, keywords=keywords), node)
 
-    def generated(self, node: ast.GeneratorExp) -> ast.expr:
-        """A generator expression as its iterable and a function of an element, which a loop can call."""
-        [part] = node.generators
+    def generated(self, node: ast.GeneratorExp | ast.ListComp, first: int = 0) -> ast.expr:
+        """A comprehension as its iterable, a function of an element (of what the next `for` generates, where there is
+        one) and one that decides about it, which a loop can call."""
+        part, last = node.generators[first], first + 1 == len(node.generators)
         tests = part.ifs
         if len(tests) > 1:
             tests = [ast.copy_location(ast.BoolOp(ast.And(), tests), tests[0])]
             tests[0].only_truth = True
-        functions = [_function_of(part.target, self.visit(e)) for e in (node.elt, *tests)]
-        nothing = [] if tests else [ast.Constant(None)]
-        return at_location(operator_call("generated", self.visit(part.iter), *functions, *nothing), node)
+        inner = self.visit(node.elt) if last else self.generated(node, first + 1)
+        functions = [_function_of(part.target, e) for e in (inner, *map(self.visit, tests))]
+        if not tests:
+            functions.append(ast.Constant(None))
+        nested = [] if last else [ast.Constant(True)]
+        return at_location(operator_call("generated", self.visit(part.iter), *functions, *nested), node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        conditional = any(g.ifs for g in node.generators)
+        return self.generated(node) if conditional and _is_generated(node) else self.generic_visit(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        if _is_generated(node):
+            return at_location(operator_call("listed", self.generated(node)), node)
+        return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if getattr(node, "generated", False) or not isinstance(node.ctx, ast.Load):

@@ -1,29 +1,38 @@
-"""`sum`, `any` and `all` of a generator expression over a range or an array: a loop like any other `for`.
+"""Comprehensions and generator expressions about run-time values: loops like any other `for`.
 
 `sum(a[j] * b[i - j] for j in range(i))` hands `sum` the iterable and a function of one element (`expressions` makes
-it). Where the iterable can be picked from by a run-time index, the elements are added up in a `for`.
+it). Where the iterable can be picked from by a run-time index, the elements are added up in a `for`. Where only the run
+knows which elements there are (`[x for x in xs if x > t]`), a `for` appends those that there are to a list.
 """
 from __future__ import annotations
 
+import builtins
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from reactant.errors import UnsupportedError
 from reactant.frontends import calls, objects, operators
-from reactant.frontends.iteration import items_of
+from reactant.frontends.iteration import ListItems, items_of
 from reactant.frontends.numpy.overlay import to_python
-from reactant.frontends.operators import ag__
-from reactant.frontends.trace import is_tracing
+from reactant.frontends.numpy.tensor import is_tensor
+from reactant.frontends.operators import UNSET, ag__
+from reactant.frontends.run_time_lists import RunTimeList, of_items
+from reactant.frontends.state import MaybeBound
+from reactant.frontends.trace import current_trace, is_tracing
 
 
 class Generated:
-    """The elements of a generator expression with one `for`. To others it is the generator."""
+    """The elements of a generator expression; `nested` where an element is itself generated. To others it is the
+    generator."""
 
-    __slots__ = ("element", "iterable", "iterator", "test")
+    __slots__ = ("element", "iterable", "iterator", "nested", "test")
 
-    def __init__(self, iterable: Any, element: Callable[[Any], Any], test: Callable[[Any], Any] | None):
-        self.iterable, self.element, self.test = iterable, element, test
+    def __init__(self, iterable: Any, element: Callable[[Any], Any], test: Callable[[Any], Any] | None,
+                 nested: bool = False):
+        self.iterable, self.element, self.test, self.nested = iterable, element, test, nested
         self.iterator: Iterator[Any] | None = None
 
     def __iter__(self) -> Iterator[Any]:
@@ -31,40 +40,201 @@ class Generated:
 
     def __next__(self) -> Any:
         if self.iterator is None:
-            self.iterator = (self.element(x) for x in ag__.iterate(self.iterable)
-                             if self.test is None or ag__.truth(self.test(x)))
+            self.iterator = self.elements(ag__.truth)
         return next(self.iterator)
 
-    def folded(self, value: Any, combine: Callable[[Any, Any], Any], for_stmt: Callable) -> Any:
+    def elements(self, truth: Callable[[Any], bool]) -> Iterator[Any]:
+        for x in ag__.iterate(self.iterable):
+            if self.test is None or truth(self.test(x)):
+                found = self.element(x)
+                if self.nested:
+                    yield from found.elements(truth)
+                else:
+                    yield found
+
+    def depends(self) -> bool:
+        """Whether this is a loop to be traced, and has not begun to run as Python."""
+        return self.iterator is None and is_tracing()
+
+    def taken(self) -> None:
+        """The elements are used up."""
+        self.iterator = iter(())
+
+    def source(self) -> Any:
+        """What a loop runs over: lists as if an index could pick from them, where something is decided about each."""
+        if items_of(self.iterable) is not None:
+            return self.iterable
+        if not isinstance(self.iterable, (list, tuple)):
+            self.iterable = list(ag__.iterate(self.iterable))
+        rows = of_items(self.iterable) if self.test is not None else None
+        return self.iterable if rows is None else ListItems(rows)
+
+    def folded(self, value: Any, combine: Callable[[Any, Any], Any]) -> Any:
         """`value` combined with each element in turn."""
-        element, test = self.element, self.test
+        element, test, nested = self.element, self.test, self.nested
+
+        def combined(item: Any) -> Any:
+            found = element(item)
+            return found.folded(value, combine) if nested else combine(value, found)
 
         def body(item: Any) -> None:
             nonlocal value
-            if test is None:
-                value = combine(value, element(item))
-            else:
-                value = ag__.if_exp(test(item), lambda: combine(value, element(item)), lambda: value)
+            value = combined(item) if test is None else \
+                ag__.if_exp(test(item), lambda: combined(item), lambda: value)
 
-        for_stmt(self.iterable, body, (), ("value",), (), ("value",))
+        _for(self.iterable, body, (), ("value",), (), ("value",))
+        self.taken()
         return value
 
+    def listed(self) -> Any:
+        """All elements: a list, or what stands for one of run-time length."""
+        if not self.depends():
+            return list(self)
+        if items_of(self.iterable) is None and not isinstance(self.iterable, (list, tuple)):
+            self.iterable = list(ag__.iterate(self.iterable))
+        try:
+            found = list(self.elements(_known)) if self.has_known_length() else _collected(self, [])
+        except _RunTimeTest:
+            found = _collected(self, [])
+        self.taken()
+        return found
 
-def _applied(fold: Callable[[Generated, Any], Any], known: Callable) -> Callable:
+    def has_known_length(self) -> bool:
+        items = items_of(self.iterable)
+        return items is None or not is_tensor(items.length)
+
+    def first(self, *default: Any) -> Any:
+        """`next` of all elements, which is the last thing that is asked."""
+        element, test, found = self.element, self.test, False
+        value = default[0] if default else UNSET
+
+        def body(item: Any) -> None:
+            def then() -> None:
+                nonlocal value, found
+                value, found = element(item), True
+
+            nonlocal value, found
+            ag__.if_stmt(test(item), then, None, ("found", "value"), ())
+
+        _for(self.source(), body, ("found",), ("found", "value"), (), ("found", "value"))
+        self.iterator = _refused()
+        if default:
+            return ag__.ld(value)
+        if not is_tensor(found):
+            if not found:
+                raise StopIteration
+            return ag__.ld(value)
+        current_trace().check(found.value(), StopIteration)
+        return value.value if type(value) is MaybeBound else ag__.ld(value)
+
+
+class _RunTimeTest(Exception):
+    """Whether there is an element is known only at run time."""
+
+
+def _known(test: Any) -> bool:
+    if is_tensor(test) and test.size == 1 and not test.is_concrete():
+        raise _RunTimeTest
+    return ag__.truth(test)
+
+
+def _refused() -> Iterator[Any]:
+    raise UnsupportedError("next() again of a generator of which only the run knows where it stands. Use an index.")
+    yield
+
+
+def _collected(generated: Generated, found: Any) -> Any:
+    """The elements in a list, appended in a loop."""
+    element, test, nested, source = generated.element, generated.test, generated.nested, generated.source()
+    decide = test if items_of(source) is not None or test is None else lambda item: ag__.truth(test(item))
+
+    def body(item: Any) -> None:
+        def then() -> None:
+            if nested:
+                _collected(element(item), found)
+            else:
+                ag__.call(found.append, element(item))
+
+        if decide is None:
+            then()
+        else:
+            ag__.if_stmt(decide(item), then, None, (), ())
+
+    _for(source, body, (), (), (), (), ("found",))
+    return found
+
+
+def _for(*arguments: Any) -> None:
+    ag__.for_stmt(*arguments)
+
+
+# ---- the builtins ----------------------------------------------------------------------------------------------
+
+def _folding(fold: Callable[..., Any], known: Callable) -> Callable:
     def applied(items: Any, /, *start: Any, **keywords: Any) -> Any:
-        if type(items) is not Generated or not is_tracing() or keywords or items_of(items.iterable) is None:
+        if type(items) is not Generated or not items.depends() or keywords:
             return known(items, *start, **keywords)
+        if items_of(items.iterable) is None and (items.test is None or not isinstance(items.iterable, (list, tuple))):
+            return known(items, *start)
         return fold(items, *start)
     return applied
 
 
-def install(for_stmt: Callable) -> None:
+def _listing(known: Callable) -> Callable:
+    def applied(*arguments: Any, **keywords: Any) -> Any:
+        if arguments and type(arguments[0]) is Generated and arguments[0].depends():
+            items = arguments[0].listed()
+            if known in (list, tuple, deque) and type(items) is not list:
+                if len(arguments) > 1 or keywords:
+                    raise UnsupportedError("A deque with a greatest length, of a run-time number of elements. Append "
+                                           "them in a loop.")
+                items.stands_for = known
+                return items
+            arguments = (items, *arguments[1:])
+        return known(*arguments, **keywords)
+    return applied
+
+
+def _sorting(known: Callable) -> Callable:
+    def applied(items: Any, /, **keywords: Any) -> Any:
+        return items.ordered(**keywords) if type(items) is RunTimeList else known(items, **keywords)
+    return applied
+
+
+def _next(known: Callable) -> Callable:
+    def applied(iterator: Any, *default: Any) -> Any:
+        decides = type(iterator) is Generated and iterator.depends() and iterator.test is not None \
+            and not iterator.nested and _can_begin(iterator.iterable)
+        return iterator.first(*default) if decides else known(iterator, *default)
+    return applied
+
+
+def _can_begin(iterable: Any) -> bool:
+    """Whether iterating begins at the first element."""
+    return items_of(iterable) is not None or hasattr(type(iterable), "__iter__") and not isinstance(iterable, Iterator)
+
+
+def _filter(known: Callable) -> Callable:
+    def applied(function: Any, items: Any, /) -> Any:
+        if not is_tracing() or not _can_begin(items):
+            return known(function, items)
+        return Generated(items, lambda x: x, (lambda x: x) if function is None else lambda x: ag__.call(function, x))
+    return applied
+
+
+def install() -> None:
     """Put it in place, around the builtins that are there. Done once, by `control_flow`."""
-    operators.install(generated=Generated)
+    operators.install(generated=Generated, listed=lambda elements: elements.listed())
+    known = calls.REPLACEMENTS
     folds = {
-        sum: lambda items, start=0: items.folded(start, objects.BINARY["Add"], for_stmt),
-        any: lambda items: items.folded(False, lambda a, b: to_python(np.logical_or(a, b)), for_stmt),
-        all: lambda items: items.folded(True, lambda a, b: to_python(np.logical_and(a, b)), for_stmt),
+        sum: lambda items, start=0: items.folded(start, objects.BINARY["Add"]),
+        any: lambda items: items.folded(False, lambda a, b: to_python(np.logical_or(a, b))),
+        all: lambda items: items.folded(True, lambda a, b: to_python(np.logical_and(a, b))),
     }
     for function, fold in folds.items():
-        calls.REPLACEMENTS[function] = _applied(fold, calls.REPLACEMENTS.get(function, function))
+        known[function] = _folding(fold, known.get(function, function))
+    known[sorted] = _sorting(known[sorted])
+    for function in (list, tuple, deque, sorted, min, max):
+        known[function] = _listing(known.get(function, function))
+    known[builtins.next] = _next(known[builtins.next])
+    known[filter] = _filter(known[filter])

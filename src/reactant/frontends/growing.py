@@ -9,6 +9,7 @@ rows begin with the elements from before the loop, and what it sees of them is a
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,21 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError
+from reactant.errors import ControlFlowError, ListTooLong
 from reactant.frontends import calls, effects
 from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, roots_of
 from reactant.frontends.array_lists import ArrayList
-from reactant.frontends.carried import NeedsPeeling, leaves, with_leaves
+from reactant.frontends.branches import StagedRaise
+from reactant.frontends.carried import leaves, with_leaves
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.storage import Storage, row_steps
-from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends.numpy.tensor import ARRAY, Tensor, python_number
 from reactant.frontends.operators import ag__
-from reactant.frontends.run_time_lists import RunTimeList
+from reactant.frontends.run_time_lists import RunTimeList, alike, ring_place, straightened
 from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
 from reactant.ir.types import size
+from reactant.options import CompileOptions
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
@@ -43,11 +46,16 @@ class ListError(ControlFlowError):
     """A list grows in a way that a loop cannot carry."""
 
 
-class Deeper(BaseException):
-    """What stands for a list does too little: it is appended to in a branch or in a loop inside, or `reads` it."""
+APPENDS, READS, POPS, SHIFTS = range(4)
+"""What a loop does with a list, each more than the one before: appends to it, reads it, takes elements off its end, and
+off its beginning."""
 
-    def __init__(self, stand_in: Any, reads: bool = False):
-        self.stand_in, self.reads = stand_in, reads
+
+class Deeper(BaseException):
+    """What stands for a list does too little: it is appended to in a branch or in a loop inside, or used for more."""
+
+    def __init__(self, stand_in: Any, use: int = APPENDS):
+        self.stand_in, self.use = stand_in, use
 
 
 class Element(GuardedStorage):
@@ -65,21 +73,35 @@ class Element(GuardedStorage):
 _SEEN = "by an array that other code sees (append a copy: x.copy())"
 
 
+def too_long(capacity: int) -> Callable[[], ListTooLong]:
+    return lambda: ListTooLong(f"A list gets longer than the {capacity} elements that compiled code has set aside for "
+                               f"it. Give it room: reactant.jit(f, list_capacity={16 * capacity}).")
+
+
 def refusal(why: str) -> ListError:
     return ListError(f"A list grows {why}, inside a loop that runs inside compiled code. Store into an array "
                      f"that is made before the loop: out = np.zeros(n); out[i] = ...")
 
 
 class Grower:
-    """A list that is appended to, from anywhere in a loop, and perhaps read (`reads`)."""
+    """A list or deque that is appended to, from anywhere in a loop, and perhaps used for more.
 
-    __slots__ = ("capacity", "changed", "count", "exact", "former", "found", "given", "held", "kinds", "loop", "most",
-                 "name", "passed", "reads", "rows", "start", "tree")    # so no plain object, whose attributes are state
+    Where elements are taken off its beginning, the rows are a ring: the elements are those from `head` on.
+    """
+
+    __slots__ = ("capacity", "changed", "count", "exact", "former", "found", "given", "head", "held", "kinds",
+                 "limited", "loop", "maxlen", "most", "name", "passed", "rows", "shown", "start", "stands_for", "tree",
+                 "use")      # so no plain object, whose attributes are state
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
 
-    def __init__(self, loop: Loop, name: str, target: Any, reads: bool = False):
-        self.loop, self.name, self.reads = loop, name, reads
+    def __init__(self, loop: Loop, name: str, target: Any, use: int = APPENDS,
+                 less: Grower | None = None):
+        self.stands_for = target.stands_for if type(target) is RunTimeList else type(target)
+        self.maxlen = getattr(target, "maxlen", None)
+        if self.stands_for is deque:
+            use = SHIFTS if self.maxlen is not None else max(use, READS)
+        self.loop, self.name, self.use = loop, name, use
         self.given: list[Tree] = []           # the elements from before the loop, where they are rows, too
         self.former = target if type(target) is RunTimeList else None
         self.tree: Tree | None = None           # of the first element met: the structure of all
@@ -89,25 +111,39 @@ class Grower:
         self.start = 0 if self.former is None else self.former.capacity
         self.rows: list[Storage | None] = []
         self.count: Storage | None = None
+        self.head: Storage | None = None
+        self.most: int | None = 0
         self.capacity = 0
         self.exact = False                      # whether the capacity is the number of elements
-        if reads and type(target) is list:
+        self.limited = False                    # whether there may be more elements than the capacity
+        if use >= READS and self.former is None:
             self.begin_with(target)
+        if use >= POPS and self.former is not None and self.former.prefix:
+            raise refusal("and is read, of which some elements are from before another loop")
         self.begin()
+        if less is not None and less.tree is not None:
+            self.learn(less)
+
+    def learn(self, less: Grower) -> None:
+        """Begin with what another one has found out that did less."""
+        self.tree, self.kinds, self.most, self.changed = less.tree, less.kinds, less.most, True
+        self.more()
 
     ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memories
 
     def begin(self) -> None:
         """A turn begins to be traced."""
-        self.most: int | None = 0               # how many elements all turns append, at most
+        self.most = 0               # how many elements all turns append, at most
         self.changed = False
         self.held: list[tuple[Storage, int]] = []    # arrays that others see too, with their versions
+        self.shown: list[Storage] = []          # older arrays of which a turn appends parts
         self.passed: list[tuple[Storage, int]] = []  # arrays made in a branch, that a parameter refers to for now
 
-    def begin_with(self, target: list) -> None:
-        """The rows begin with the elements of a list."""
+    def begin_with(self, target: list | deque) -> None:
+        """The rows begin with the elements of a list. Of one without any, nothing is known before some are appended:
+        in the trace that finds out which it is what it is before the loop, empty."""
         if not target:
-            raise NeedsPeeling(refusal("that is read before anything is in it"))
+            return
         self.given, self.start = [capture(x) for x in target], len(target)
         for tree in self.given:
             self.fit(tree, list(leaves(tree)))
@@ -132,22 +168,76 @@ class Grower:
         self.fit(tree, parts)
         if self.changed or self.count is None:
             return
-        place = self.count.read()
+        count = self.count.read()
+        self.write(self.place(count), parts)
+        if self.maxlen is None:
+            if self.limited:
+                current_trace().record(ops.compare(count, self.capacity, "LT"), too_long(self.capacity))
+            self.count.write(ops.add(count, 1))
+        else:       # the first one drops out of a full one
+            full = ops.compare(count, self.maxlen, "EQ")
+            self.count.write(ops.select(full, count, ops.add(count, 1)))
+            self.head.write(ops.select(full, self.place(ops.constant(1, np.int64)), self.head.read()))
+
+    def write(self, place: ir.Value, parts: list[Tree]) -> None:
         for storage, part, kind in zip(self.rows, parts, self.kinds, strict=True):
             if storage is not None and kind is not None:
                 zeros = [ops.constant(0, np.int64) for _ in kind.shape]
                 row = ops.reshape(value_of(part, kind), (1, *kind.shape))
                 storage.write(ops.dynamic_update_slice(storage.read(), row, [place, *zeros]))
-        self.count.write(ops.add(place, 1))
 
-    def extend(self, items: list | tuple) -> None:
+    def place(self, position: ir.Value) -> ir.Value:
+        """The row of the element at a position."""
+        return position if self.head is None else ring_place(self.head.read(), position, self.capacity)
+
+    def extend(self, items: Any) -> None:
+        if not isinstance(items, (list, tuple)):
+            return ag__.for_stmt(items, lambda item: self.append(item), (), (), (), ())
         while items:
             self.append(items[0])
             items = items[1:]
 
-    def __iadd__(self, items: list | tuple) -> Grower:
+    def __iadd__(self, items: Any) -> Grower:
         self.extend(items)
         return self
+
+    def is_empty(self) -> bool:
+        """Whether nothing has been appended yet, as far as is known."""
+        if self.count is None and self.tree is not None:
+            raise Deeper(self, self.use)
+        return self.count is None
+
+    # -- taking
+
+    def pop(self, index: Any = -1) -> Any:
+        if type(index) is not int or index not in (-1, 0):
+            raise refusal("of which elements are taken out of the middle")
+        return self.taken("pop from an empty deque" if self.stands_for is deque else "pop from empty list", index == 0)
+
+    def popleft(self) -> Any:
+        return self.taken("pop from an empty deque", True)
+
+    def taken(self, message: str, first: bool) -> Any:
+        """The last or first element, which is in there no longer."""
+        if self.use < (use := SHIFTS if first else POPS):
+            raise Deeper(self, use)
+        if self.is_empty():
+            current_trace().check(ops.constant(False), lambda: IndexError(message))
+            raise StagedRaise
+        count = self.count.read()
+        current_trace().check(ops.compare(count, 0, "GT"), lambda: IndexError(message))
+        left = ops.subtract(count, 1)
+        element = self.view().at(python_number(ops.constant(0, np.int64) if first else left, (0, self.capacity)))
+        self.count.write(left)
+        if first:
+            self.head.write(self.place(ops.constant(1, np.int64)))
+        return element
+
+    def clear(self) -> None:
+        if self.use < POPS:
+            raise Deeper(self, POPS)
+        if not self.is_empty():
+            self.count.write(ops.constant(0, np.int64))
 
     def fit(self, tree: Tree, parts: list[Tree]) -> None:
         """Make the elements' kinds hold this one too."""
@@ -155,7 +245,7 @@ class Grower:
             self.tree, self.changed = tree, True
             self.kinds = [_kind(part) for part in parts]
             return
-        if not _alike(self.tree, tree):
+        if not alike(self.tree, tree):
             raise refusal("by elements of different structure")
         for position, (first, part) in enumerate(zip(leaves(self.tree), parts, strict=True)):
             kind, other = self.kinds[position], _kind(part)
@@ -186,6 +276,9 @@ class Grower:
         elif _is_array(tree) and not (self.is_only_here(tree.tensor, top) and _is_whole(tree.tensor)):
             memory = tree.tensor.storage
             if has_dynamic_steps(tree.tensor) or memory.region is not self.loop.body_region:
+                if memory in self.loop.storage_slots or memory.region.encloses(self.loop.body_region.parent):
+                    self.shown.append(memory)
+                    return
                 if type(memory) is not Storage or tree.tensor.steps:
                     raise refusal(_SEEN)
                 self.passed.append((memory, memory.version))
@@ -212,12 +305,14 @@ class Grower:
         """Whether the memories had to be made, or made anew, after a trace of the body."""
         if self.tree is None:
             return False
-        if self.most is None:
-            raise refusal("in a loop of which only the run knows how often it runs")
-        if not self.changed and self.count is not None and (self.exact or self.most + self.start <= self.capacity):
+        limit = (current_trace().options or CompileOptions()).list_capacity
+        limited = self.maxlen is None and (self.most is None or self.use >= POPS and self.most > limit)
+        wanted = limit if limited else self.most if self.maxlen is None else self.maxlen
+        settled = limited == self.limited and (self.exact or wanted + self.start <= self.capacity)
+        if not self.changed and self.count is not None and settled:
             return False
-        self.exact = False
-        self.make(self.most)
+        self.exact, self.limited = False, limited
+        self.make(wanted)
         return True
 
     def shrink(self, count: int) -> bool:
@@ -231,7 +326,7 @@ class Grower:
 
     def make(self, capacity: int) -> None:
         loop = self.loop
-        loop.storages = [s for s in loop.storages if s not in self.rows and s is not self.count]
+        loop.storages = [s for s in loop.storages if s not in (*self.rows, self.count, self.head)]
         self.capacity = max(capacity, 1) + self.start
         with ir.InsertionPoint(loop.outer):
             self.rows = [None if kind is None else Storage((self.capacity, *kind.shape), kind.dtype,
@@ -239,7 +334,8 @@ class Grower:
                          for position, kind in enumerate(self.kinds)]
             self.count = Storage((), np.dtype(np.int64), ops.constant(len(self.given), np.int64)
                                  if self.former is None else self.former.count.value())
-        loop.storages += [s for s in (*self.rows, self.count) if s is not None]
+            self.head = None if self.use < SHIFTS else Storage((), np.dtype(np.int64), ops.constant(0, np.int64))
+        loop.storages += [s for s in (*self.rows, self.count, self.head) if s is not None]
 
     def initial(self, position: int, kind: Kind) -> ir.Value:
         """The rows before the loop."""
@@ -262,33 +358,60 @@ class Grower:
 
     # -- reading
 
-    def view(self) -> RunTimeList:
+    def view(self) -> Any:
         """The list as it is now."""
-        if self.count is None or not self.reads and self.former is None:
-            raise Deeper(self, True)
+        if self.use < READS and self.former is None:
+            raise Deeper(self, READS)
+        if self.is_empty():
+            return []
         sources = [s for s in self.rows if s is not None]
-        return RunTimeList([], self.tree, self.kinds, self.rows, self.count.read(),
-                           lambda value: Tensor(Element(self.name, sources, value)), len(self.given))
+        rows = [s and Storage(s.shape, s.dtype, s.read()) for s in self.rows]
+        return RunTimeList([], self.tree, self.kinds, rows, self.count.read(),
+                           lambda value: Tensor(Element(self.name, sources, value)),
+                           len(self.given) if self.use < POPS else 0, self.stands_for,
+                           None if self.head is None else self.head.read())
 
-    shape = property(lambda self: self.view().shape)
+    shape = property(lambda self: (len(v),) if type(v := self.view()) is list else v.shape)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.view()[index]
+        found = self.view()
+        if type(found) is list:
+            current_trace().check(ops.constant(False), lambda: IndexError("list index out of range"))
+            raise StagedRaise
+        return found[index]
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        found = self[index]     # raises where there is none
+        tree = capture(item)
+        if any(kind is None or kind.kind == ARRAY for kind in self.kinds) or not isinstance(index, int):
+            raise refusal("of which elements that are no numbers get other values")
+        parts = list(leaves(tree))
+        self.fit(tree, parts)
+        count = self.count.read()
+        self.write(self.place(ops.add(count, index) if index < 0 else ops.constant(index, np.int64)), parts)
+        del found
+
+    def has_elements(self) -> Any:
+        found = self.view()
+        return bool(found) if type(found) is list else found.has_elements()
 
     def __bool__(self) -> bool:
-        self.view()
-        if not self.given:
-            raise refusal("whose truth decides")
-        return True
+        raise refusal("whose truth decides where only Python can")
 
     def as_array(self) -> Any:
         return self.view().as_array()
 
     def total(self, start: Any) -> Any:
-        return self.view().total(start)
+        found = self.view()
+        return start if type(found) is list else found.total(start)
 
-    def extreme(self, function: Callable) -> Any:
-        return self.view().extreme(function)
+    def extreme(self, function: Callable, key: Callable | None = None, **default: Any) -> Any:
+        found = self.view()
+        if type(found) is list:
+            if default:
+                return default["default"]
+            raise StagedRaise
+        return found.extreme(function, key, **default)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
         return getattr(ufunc, method)(*_viewed(inputs), **_viewed(kwargs))
@@ -300,6 +423,13 @@ class Grower:
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
         raise refusal(f"and is changed by list.{name}")
+
+    def straighten(self) -> None:
+        """Let the rows begin with the first element."""
+        if self.head is not None:
+            start = self.head.read()
+            self.rows = [s and Storage(s.shape, s.dtype, straightened(s.read(), start)) for s in self.rows]
+            self.head = None
 
     # -- elements
 
@@ -323,7 +453,7 @@ def _refused(self: Grower, *operands: Any) -> Any:
 
 
 for _name in ("add", "radd", "mul", "rmul", "imul", "eq", "lt", "le", "gt", "ge", "contains", "iter", "reversed",
-              "setitem", "delitem"):
+              "delitem"):
     setattr(Grower, f"__{_name}__", _refused)
 Grower.__hash__ = object.__hash__
 
@@ -338,14 +468,6 @@ def _kind(part: Tree) -> Kind | None:
         return kind_of(part)
     except Mismatch as problem:
         raise refusal(f"by {problem}") from None
-
-
-def _alike(a: Tree, b: Tree) -> bool:
-    """Whether two trees have one structure."""
-    if type(a) is Node or type(b) is Node:
-        return type(a) is type(b) and a.kind == b.kind and a.key == b.key and all(
-            _alike(x, y) for x, y in zip(a.children, b.children, strict=True))
-    return (type(a) in (Held, Known)) and type(b) in (Held, Known)
 
 
 # ---- how often, and who holds what ------------------------------------------------------------------------------

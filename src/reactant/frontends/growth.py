@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from types import FunctionType
@@ -22,8 +23,16 @@ from reactant.frontends import calls, effects, identity
 from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import contents_tree
-from reactant.frontends.carried import NeedsGrower, Slot, held_before, leaves, own_copies, with_leaves
-from reactant.frontends.growing import Deeper, Grower, refusal
+from reactant.frontends.carried import (
+    NeedsGrower,
+    Slot,
+    computes_from,
+    held_before,
+    leaves,
+    own_copies,
+    with_leaves,
+)
+from reactant.frontends.growing import POPS, Deeper, Grower, refusal
 from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -31,7 +40,7 @@ from reactant.frontends.operators import cells_of
 from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
 from reactant.frontends.trace import current_trace
-from reactant.frontends.turns import increments
+from reactant.frontends.turns import increments, last_count
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
@@ -47,6 +56,7 @@ class Collector:
     """A list that can only be appended to, in the region it belongs to."""
 
     __slots__ = ("items", "region")
+    stands_for = list
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -74,7 +84,7 @@ def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str
     found = set()
     for name in names:
         with contextlib.suppress(KeyError, ValueError):
-            if type(cells[name].cell_contents) in (list, RunTimeList) and \
+            if type(cells[name].cell_contents) in (list, deque, RunTimeList) and \
                     sys.getrefcount(cells[name].cell_contents) <= 2:      # the cell, and the question
                 found.add(name)
     return frozenset(found)
@@ -102,15 +112,16 @@ class Growth:
         self.lists: dict[str, Any] = {}
         self.known: set[int] = set()
         self.growers: dict[str, Grower] = {}
+        self.lengths: dict[str, int | None] = {}        # of lists that elements are taken from
         self.turns: dict[str, list[int] | None] = {}     # in which each element is appended, where that is known
-        self.deeper: tuple[str, bool] | None = None     # the body was left to be traced with this list's grower
+        self.deeper: tuple[str, int] | None = None     # the body was left to be traced with this list's grower
         self.simple = type(loop.count) is int and not loop.flags     # every turn is known to run
         cells = loop.variables.cells
         for name in (*names, *read):
             value = loop.variables.get(name) if name in cells else ABSENT
             if type(value) is Collector and (not self.simple or self.count > MOST_COLLECTED):
                 raise Deeper(value)
-            if type(value) in (list, Collector, RunTimeList):
+            if type(value) in (list, deque, Collector, RunTimeList):
                 self.lists[name] = value
         if self.lists:
             held = [c.cell_contents for n, c in cells.items() if loop.variables.get(n) is not ABSENT]
@@ -119,7 +130,7 @@ class Growth:
             _, times = reachable([*held, *outside], everywhere=True)
             self.lists = {n: v for n, v in self.lists.items() if times[id(v)] == 1}
             for name, value in self.lists.items():
-                if not self.simple or type(value) is RunTimeList or name in read:
+                if not self.simple or type(value) in (RunTimeList, deque) or name in read:
                     self.growers[name] = Grower(loop, name, value)
         self.collectors: dict[str, Collector] = {}
         self.trees: dict[str, list[Tree]] = {}
@@ -128,6 +139,38 @@ class Growth:
     @property
     def count(self) -> int:
         return self.loop.count - self.loop.start
+
+    @contextlib.contextmanager
+    def standing_in(self) -> Iterator[None]:
+        """While the test of a loop is traced in the block that decides."""
+        cells = self.loop.variables.cells
+        try:
+            for name, grower in self.growers.items():
+                self.put(name, grower)
+            yield
+        finally:
+            for name, value in self.lists.items():
+                if name not in self.places:
+                    cells[name].cell_contents = value
+
+    def is_known(self) -> bool:
+        """Whether what becomes of the lists follows from what is known now, so that Python can find out."""
+        loop = self.loop
+        mine = {s for g in self.growers.values() for s in (*g.rows, g.count, g.head) if s is not None
+                and g.use >= POPS}
+        given = {s for g in self.growers.values() if all(type(x) is Known for t in g.given for x in leaves(t))
+                 for s in (*g.rows, g.count, g.head) if s is not None}
+        slots = [loop.storage_slots[s] for s in mine]
+        starts = {loop.storage_slots[s] for s in given} | {
+            s for s in loop.slots if ops.constant_value(s.init) is not None and s.after is not None}
+        while starts:
+            known = {s.body for s in starts}
+            spread(loop.block, known)
+            left = {s for s in starts if _is_known(s.after, known)}
+            if left == starts:
+                break
+            starts = left
+        return starts.issuperset(slots)
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
@@ -150,7 +193,7 @@ class Growth:
             names = [n for n, c in {**self.growers, **self.collectors}.items() if c is found.stand_in]
             if not names:
                 raise
-            self.deeper = names[0], found.reads
+            self.deeper = names[0], found.use
         finally:
             del active[before:]
             self.collectors = {}
@@ -168,7 +211,7 @@ class Growth:
 
     def adopt(self, box: list[list], copies: Set[int] = frozenset()) -> bool:
         """Let something stand for a list, the one in `box`, that is found in one place only, until `release`."""
-        place = None if self.loop.count is None else place_of(box, own_copies(self.loop) | copies)
+        place = place_of(box, own_copies(self.loop) | copies)
         if place is None:
             return False
         effects.touch(place.owner)
@@ -197,8 +240,7 @@ class Growth:
                   for x in (change.before, getattr(after, "original", None))}
         found = False
         for change, after in branch.objects:
-            grew = type(change.container) is list and type(after) is Node and len(after.original) > len(change.before) \
-                and all(a is b for a, b in zip(change.before, after.original, strict=False))
+            grew = type(change.container) is list and type(after) is Node and len(after.original) != len(change.before)
             if grew and id(change.container) in older:
                 found |= self.adopt([change.container], copies)
         return found
@@ -220,8 +262,10 @@ class Growth:
     def more(self) -> bool:
         """Whether the body has to be traced again, with other memories."""
         if self.deeper is not None:
-            name, reads = self.deeper
-            self.growers[name] = Grower(self.loop, name, self.lists[name], reads)
+            name, use = self.deeper
+            if name in self.growers and self.growers[name].use >= use and self.growers[name].more():
+                return True
+            self.growers[name] = Grower(self.loop, name, self.lists[name], use, self.growers.get(name))
             if name in self.places:
                 self.places[name].put(self.growers[name])
                 self.loop.begin_again()
@@ -234,19 +278,22 @@ class Growth:
         for name, grower in self.growers.items():
             if grower.count is None:        # nothing is ever appended
                 continue
-            for root in {root for root, _ in grower.held} | grower.outside():
+            for root in {root for root, _ in grower.held} | {*grower.shown} | grower.outside():
                 self.require_unwritten(branch, root)
             self.turns[name] = None
             before = loop.storage_slots[grower.count].body
             turns = self.known_turns() if type(self.lists[name]) is not RunTimeList else None
-            if turns is not None:
+            if turns is not None and grower.use >= POPS:
+                self.lengths[name] = last_count(loop.counter.body, turns, before,
+                                                branch.written.get(grower.count, before), len(grower.given))
+            elif turns is not None:
                 steps = increments(loop.counter.body, turns, before, branch.written.get(grower.count, before))
                 if steps is not None:
                     self.turns[name] = np.repeat(turns, steps).tolist()
                     if grower.shrink(int(steps.sum())):
                         return False
                     continue
-            if name not in self.exclusive:
+            if name not in self.exclusive and self.lengths.get(name) is None:
                 raise refusal("under a condition that only the run knows, while other code sees it")
             grower.require_memory()
         return True
@@ -270,7 +317,7 @@ class Growth:
 
     def has_run_time_lengths(self) -> bool:
         """Whether only the run knows how long a list gets: then its loop is not unrolled."""
-        return any(turns is None for turns in self.turns.values())
+        return any(turns is None and self.lengths.get(name) is None for name, turns in self.turns.items())
 
     def require_unwritten(self, branch: Branch, root: Any) -> None:
         """Elements that are arrays which others hold, too, can be told apart as long as nobody writes into them."""
@@ -308,9 +355,15 @@ class Growth:
 
             def guarded(turn: int | None, grower: Grower = grower, name: str = name
                         ) -> Callable[[ir.Value], Tensor] | None:
-                found = [s for root, _ in grower.held for s in self.sources(root, turn)]
+                roots = [*(root for root, _ in grower.held), *grower.shown, *grower.outside()]
+                found = [s for root in roots for s in self.sources(root, turn)]
                 return (lambda value: _guarded(name, found, value)) if found else None
-            if turns is None:
+            if (length := self.lengths.get(name)) is not None:
+                grower.straighten()
+                effects.touch(target)
+                target.clear()
+                extend(target, [grower.element(k, guarded(None)) for k in range(length)])
+            elif turns is None:
                 self.put(name, RunTimeList.of(target, grower, guarded(None)))
             else:
                 extend(target, [grower.element(len(grower.given) + k, guarded(turn)) for k, turn in enumerate(turns)])
@@ -452,6 +505,25 @@ class Growth:
         low, high = [0] * len(shape), shape[:]
         low[0], high[0] = k, k + 1
         return row.element(k, ops.reshape(ops.slice(whole, low, high), shape[1:]))
+
+
+def _is_known(value: ir.Value, known: set[ir.Value]) -> bool:
+    return value in known or ops.constant_value(value) is not None
+
+
+def spread(block: ir.Block, known: set[ir.Value]) -> None:
+    """Add the values in a block that are computed from nothing but `known` ones."""
+    for op in block.operations:
+        if op.name != "stablehlo.if" or not _is_known(op.operands[0], known):
+            computes_from(op, known)
+            continue
+        ends = []
+        for region in op.regions:
+            inside = set(known)
+            spread(region.blocks[0], inside)
+            *_, last = region.blocks[0].operations
+            ends.append([_is_known(value, inside) for value in last.operands])
+        known.update(r for r, *sides in zip(op.results, *ends, strict=True) if all(sides))
 
 
 def extend(target: Any, elements: list[Any]) -> None:

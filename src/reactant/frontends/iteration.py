@@ -35,6 +35,8 @@ class Items:
     length: int | Tensor
     policy = ""
     """How reverse mode keeps the loop, where the user says (`reactant.checkpointed`)."""
+    lists: tuple[Grower, ...] = ()
+    """The growing lists whose elements these are."""
 
     def at(self, k: int | Tensor) -> Any:
         raise NotImplementedError
@@ -160,7 +162,7 @@ class EnumeratedItems(Items):
 
 class EnumerateItems(Items):
     def __init__(self, items: Items, start: int):
-        self.items, self.start, self.length = items, start, items.length
+        self.items, self.start, self.length, self.lists = items, start, items.length, items.lists
 
     def at(self, k: int | Tensor) -> tuple:
         return self.start + k, self.items.at(k)
@@ -168,9 +170,10 @@ class EnumerateItems(Items):
 
 class ZipItems(Items):
     def __init__(self, items: list[Items]):
-        self.items = items
+        self.items, self.lists = items, tuple(g for i in items for g in i.lists)
         lengths = [i.length for i in items]
-        self.length = min(lengths) if not any(map(is_tensor, lengths)) else _smallest(lengths)
+        none = any(type(n) is int and n == 0 for n in lengths)
+        self.length = 0 if none else _smallest(lengths) if any(map(is_tensor, lengths)) else min(lengths)
 
     def at(self, k: int | Tensor) -> tuple:
         return tuple(i.at(k) for i in self.items)
@@ -186,7 +189,7 @@ def _smallest(lengths: list[Any]) -> Tensor:
 
 class ReversedItems(Items):
     def __init__(self, items: Items):
-        self.items, self.length = items, items.length
+        self.items, self.length, self.lists = items, items.length, items.lists
 
     def at(self, k: int | Tensor) -> Any:
         return self.items.at(self.length - 1 - k)
@@ -208,11 +211,22 @@ class PolicyItems(Items):
 class ListItems(Items):
     """The elements of a list of run-time length."""
 
-    def __init__(self, items: RunTimeList):
+    def __init__(self, items: RunTimeList, grower: Grower | None = None):
         self.items, self.length = items, items.length()
+        self.lists = () if grower is None else (grower,)
 
     def at(self, k: int | Tensor) -> Any:
         return self.items.at(k)
+
+
+class RowItems(Items):
+    """The elements of a list, and the same in rows."""
+
+    def __init__(self, rows: RunTimeList, items: list | tuple):
+        self.rows, self.items, self.length = rows, items, len(items)
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.rows.at(k) if is_tensor(k) else self.items[k]
 
 
 class ArrayListItems(Items):
@@ -240,7 +254,8 @@ def items_of(iterable: Any) -> Items | None:
     if type(iterable) is RunTimeList:
         return ListItems(iterable)
     if type(iterable) is Grower:
-        return ListItems(iterable.view())
+        seen = iterable.view()
+        return RangeItems(0, 0, 1) if type(seen) is list else ListItems(seen, iterable)
     if is_partial(iterable):
         return ArrayItems(by_position(iterable))
     return None

@@ -112,7 +112,7 @@ def _tested(loop: Loop, block: ir.Block) -> ir.Value | None:
             loop.variables.set(name, with_leaves(carried.entry, iter(objects)))
 
     try:
-        with array_lists.standing_in(loop):
+        with array_lists.standing_in(loop), loop.growth.standing_in():
             branch = branches.run(block, loop.test, loop.variables, loop.before, prepare)
     except NameError as error:
         if error.name in loop.unset:

@@ -281,14 +281,14 @@ class Loop:
 
     def iteration(self) -> Any:
         """One iteration; with the test in the body, whether another one follows."""
-        if self.counter is not None:
-            top = self.count - 1 if type(self.count) is int else FAR
-            self.body_region = self.trace.region
-            with self.growth.collecting():
+        self.body_region = self.trace.region
+        with self.growth.collecting():
+            if self.counter is not None:
+                top = self.count - 1 if type(self.count) is int else FAR
                 self.body(python_number(self.counter.body, (self.start, max(top, self.start))))
-            return ABSENT
-        self.body(None)
-        return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
+                return ABSENT
+            self.body(None)
+            return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
 
     # -- what is carried
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType
@@ -70,7 +71,8 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
 
 
 def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-               dead: tuple[str, ...], rebound: tuple[str, ...]) -> None:
+               dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...] = (),
+               read: tuple[str, ...] = ()) -> None:
     cells = cells_of(body)
     stops = [cells[f] for f in flags]
     while test():
@@ -151,9 +153,15 @@ def iterate(iterable: Iterable) -> Iterable:
     return iterable
 
 
-def generated(iterable: Iterable, element: Callable, test: Callable | None) -> Iterable:
-    """A generator expression."""
-    return (element(x) for x in iterable if test is None or test(x))
+def generated(iterable: Iterable, element: Callable, test: Callable | None, nested: bool = False) -> Iterable:
+    """A generator expression; `nested`: an element is itself generated."""
+    found = (element(x) for x in ag__.iterate(iterable) if test is None or test(x))
+    return itertools.chain.from_iterable(found) if nested else found
+
+
+def listed(elements: Iterable) -> Any:
+    """A list comprehension."""
+    return list(elements)
 
 
 def get_item(container: Any, index: Any) -> Any:
@@ -325,7 +333,7 @@ class Operators:
         self.and_, self.or_, self.not_, self.chain, self.contains = and_, or_, operator.not_, chain, contains
         self.is_, self.is_none = is_, is_none
         self.truth, self.decided, self.condition, self.iterate = truth, decided, condition, iterate
-        self.generated = generated
+        self.generated, self.listed = generated, listed
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing

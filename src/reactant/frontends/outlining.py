@@ -11,8 +11,8 @@ afterwards, the second those that the blocks assign and nothing reads again. Loo
                                     ag__.for_stmt(xs, ag__body_2, ('ag__broke_1',), ('a',), ('t',), ('a',))
     while test: A        becomes    ag__.while_stmt(ag__test_3, ag__body_3, flags, live, dead, rebound)
 
-The last tuple of a `while` names the variables that are bound anew, not only updated in place (`a += 1`); a `for` adds
-the lists that its body only appends to. Where a function
+The last tuple names the variables that are bound anew, not only updated in place (`a += 1`). Where there are such, two
+more name the lists that the body only appends to, and those with which it does more. Where a function
 assigns variables of another scope (`nonlocal`, `global`), `ag__.touch` is told before.
 """
 from __future__ import annotations
@@ -174,11 +174,12 @@ class Outliner:
         assigned = writes([*s.body, s.test])
         live, dead = self._names(assigned, s.live_head)
         number = next(self.namer)
+        lists = _appended([*s.body, ast.Expr(s.test)])
         test = self._function(f"ag__test_{number}", [ast.copy_location(ast.Return(s.test), s.test)], writes([s.test]),
                               (), s.test)
         body = self._function(f"ag__body_{number}", s.body, writes(s.body), (), s.body[0])
         call = operator_call("while_stmt", name(test.name), name(body.name), _tuple(s.stop_flags), live, dead,
-                             _tuple(_rebound([*s.body, ast.Expr(s.test)])))
+                             _tuple(_rebound([*s.body, ast.Expr(s.test)])), *self._lists(lists))
         return [test, body, at_location(ast.Expr(call), s)]
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
@@ -186,19 +187,24 @@ class Outliner:
         targets = writes([s.target])
         live, dead = self._names(assigned, s.live_head)
         number = next(self.namer)
-        lists = [_tuple(names) for names in _appended(s.body)]
+        lists = _appended(s.body)
         item = at_location(ast.Assign([s.target], name(ITEM)), s)
         body = self._function(f"ag__body_{number}", [item, *s.body], assigned, (ITEM,), s.body[0])
         call = operator_call("for_stmt", s.iter, name(body.name), _tuple(s.stop_flags), live, dead,
                              _tuple(sorted({*targets, *_rebound(s.body)})),
-                             *(lists if any(t.elts for t in lists) else []))
+                             *self._lists(lists))
         return [body, at_location(ast.Expr(call), s)]
+
+    @staticmethod
+    def _lists(names: tuple[list[str], list[str]]) -> list[ast.expr]:
+        return [_tuple(n) for n in names] if any(names) else []
 
 
 def _appended(statements: list[ast.stmt]) -> tuple[list[str], list[str]]:
     """Names with which the block does nothing but `name.append(...)`, `name.extend([...])` or `name += [...]`; and
-    names with which it does that and more, but does not bind them."""
+    names with which it does that or `name.pop()` and more, but does not bind them."""
     appends: dict[str, int] = {}
+    taken: set[str] = set()
     mentions: dict[str, int] = {}
     bound: dict[str, int] = {}
     for s in statements:
@@ -209,6 +215,8 @@ def _appended(statements: list[ast.stmt]) -> tuple[list[str], list[str]]:
                         | ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="extend"),
                                                   args=[ast.List() | ast.Tuple()], keywords=[])):
                     appends[identifier] = appends.get(identifier, 0) + 1
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="pop" | "popleft" | "extend")):
+                    taken.add(identifier)
                 case ast.AugAssign(target=ast.Name(id=identifier), op=ast.Add(), value=ast.List()):
                     appends[identifier] = appends.get(identifier, 0) + 1
                     bound[identifier] = bound.get(identifier, 0) - 1
@@ -216,7 +224,7 @@ def _appended(statements: list[ast.stmt]) -> tuple[list[str], list[str]]:
                     mentions[identifier] = mentions.get(identifier, 0) + 1
                     bound[identifier] = bound.get(identifier, 0) + (not isinstance(context, ast.Load))
     only = {n for n, times in appends.items() if mentions[n] == times}
-    return sorted(only), sorted(n for n in appends.keys() - only if not bound[n])
+    return sorted(only), sorted(n for n in (appends.keys() | taken) - only if not bound.get(n))
 
 
 def _rebound(statements: list[ast.stmt]) -> list[str]:

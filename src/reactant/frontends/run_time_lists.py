@@ -6,12 +6,14 @@ The elements stand in rows of arrays, after those that were there before the loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends import effects
 from reactant.frontends.calls import OURS
 from reactant.frontends.carried import leaves, with_leaves
 from reactant.frontends.nested import mapped
@@ -19,9 +21,11 @@ from reactant.frontends.numpy import bounded
 from reactant.frontends.numpy.bounded import Bounded, Range
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
-from reactant.frontends.state import Held, Kind, Known, Tree, capture, value_of
+from reactant.frontends.operators import ag__
+from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
+from reactant.ir.types import shape_of
 
 if TYPE_CHECKING:
     from reactant.frontends.growing import Grower
@@ -33,14 +37,17 @@ _ADVICE = ("How long this list is depends on run-time values. Make an array of i
 class RunTimeList:
     """A list with a run-time length: `prefix` are the elements from before the loop."""
 
-    __slots__ = ("capacity", "count", "guarded", "kinds", "prefix", "region", "rows", "tree")       # so no plain object
+    __slots__ = ("capacity", "count", "guarded", "head", "kinds", "prefix", "region", "rows", "stands_for",
+                 "tree")       # so no plain object
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
 
     def __init__(self, prefix: list[Any], tree: Tree, kinds: list[Kind | None], rows: list[Storage | None],
-                 count: ir.Value, guarded: Callable[[ir.Value], Tensor] | None, least: int = 0):
+                 count: ir.Value, guarded: Callable[[ir.Value], Tensor] | None, least: int = 0,
+                 stands_for: type = list, head: ir.Value | None = None):
         self.prefix, self.tree, self.kinds, self.rows, self.guarded = prefix, tree, kinds, rows, guarded
         self.capacity = next((s.shape[0] for s in rows if s is not None), 0)
+        self.stands_for, self.head = stands_for, head       # the rows are a ring that begins at `head`
         self.count = python_number(count, (least, self.capacity))
         self.region = current_trace().region
 
@@ -50,7 +57,9 @@ class RunTimeList:
         prefix = target.prefix if type(target) is RunTimeList else [] if grower.given else list(target)
         before = target.guarded if type(target) is RunTimeList else None
         both = guarded if before is None or guarded is None else lambda v: before(guarded(v).value())
-        return RunTimeList(prefix, grower.tree, grower.kinds, grower.rows, grower.count.read(), both or before)
+        grower.straighten()
+        return RunTimeList(prefix, grower.tree, grower.kinds, grower.rows, grower.count.read(), both or before,
+                           stands_for=grower.stands_for)
 
     # -- length and elements
 
@@ -64,6 +73,10 @@ class RunTimeList:
     def length(self) -> Any:
         return self.shape[0]
 
+    def has_elements(self) -> Any:
+        """Its truth."""
+        return self.length() > 0
+
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise UnsupportedError("A slice of a list of run-time length. " + _ADVICE)
@@ -71,10 +84,10 @@ class RunTimeList:
             return self.prefix[index]
         total = self.length()
         known = index.interval if is_tensor(index) else (int(index), int(index))
-        place = index if known is not None and known[0] >= 0 else \
-            index + total if known is not None and known[1] < 0 else None
-        if place is None:
-            raise UnsupportedError("An index whose sign only the run knows, into a list of run-time length. " + _ADVICE)
+        if known is not None and (known[0] >= 0 or known[1] < 0):
+            place = index if known[0] >= 0 else index + total
+        else:
+            place = ag__.if_exp(index < 0, lambda: index + total, lambda: index)
         inside = np.logical_and(place >= 0, place < total)
         current_trace().check(bounded.wrap(inside).value(), lambda: IndexError("list index out of range"))
         return self.at(place)
@@ -88,9 +101,12 @@ class RunTimeList:
             if kind is None:
                 parts.append(part.value)
                 continue
-            whole = self.column(position)
-            found = whole[place] if is_tensor(place) or place >= 0 else whole[place]
-            value = found.value()
+            if self.head is None:
+                value = self.column(position)[place].value()
+            else:
+                at = place.value() if is_tensor(place) else ops.constant(place, np.int64)
+                row = ring_place(self.head, at, self.capacity)
+                value = Tensor.of_value(self.rows[position].read())[python_number(row, (0, self.capacity - 1))].value()
             arrays = kind.kind == ARRAY
             parts.append(self.guarded(value) if arrays and self.guarded is not None else
                          Tensor.of_value(value, kind.kind))
@@ -106,7 +122,7 @@ class RunTimeList:
                 raise UnsupportedError("A list of run-time length holds elements of different structure.")
             value = value_of(part[position], kind)
             values.append(ops.reshape(value, (1, *kind.shape)))
-        return Tensor.of_value(ops.concatenate([*values, rows.read()], 0))
+        return Tensor.of_value(ops.concatenate([*values, straightened(rows.read(), self.head)], 0))
 
     def as_array(self) -> Bounded:
         """What `np.array` makes of it."""
@@ -122,20 +138,51 @@ class RunTimeList:
         from reactant.frontends.growing import refusal
         raise refusal("that has a run-time length, outside of a loop")
 
+    def sizes(self) -> list[ir.Value]:
+        """The values that its length depends on."""
+        return [self.count.value()] if is_tensor(self.count) else []
+
+    def pop(self, index: Any = -1) -> Any:
+        """The last element, which is in there no longer."""
+        if index != -1 or self.prefix or effects.recording():
+            return self.__getattr__("pop")
+        found = self[-1]
+        self.count = self.count - 1
+        return found
+
     # -- builtins
 
     def total(self, start: Any) -> Any:
         """`sum(items, start)`."""
         return start + self.reduced(np.sum)
 
-    def extreme(self, function: Callable) -> Any:
+    def extreme(self, function: Callable, key: Callable | None = None, **default: Any) -> Any:
         """`max(items)`, `min(items)`: the builtin is `function`."""
+        if default:
+            return ag__.if_exp(self.length() > 0, lambda: self.extreme(function, key), lambda: default["default"])
         try:
             function([])
         except ValueError as error:
             message = str(error)
         current_trace().check(bounded.wrap(self.length() > 0).value(), lambda: ValueError(message))
-        return self.reduced({max: np.max, min: np.min}[function])
+        return self.reduced({max: np.max, min: np.min}[function]) if key is None else self.best(function is max, key)
+
+    def best(self, largest: bool, key: Callable) -> Any:
+        """The first element with the largest or smallest key; there is one."""
+        best = self.at(0)
+        record = ag__.call(key, best)
+
+        def body(item: Any) -> None:
+            def then() -> None:
+                nonlocal best, record
+                best, record = item, found
+
+            nonlocal best, record
+            found = ag__.call(key, item)
+            ag__.if_stmt(found > record if largest else found < record, then, None, ("best", "record"), ())
+
+        ag__.for_stmt(self, body, (), ("best", "record"), (), ("best", "record"))
+        return best
 
     def reduced(self, function: Callable) -> Any:
         """A reduction over numbers or arrays."""
@@ -144,6 +191,19 @@ class RunTimeList:
         found = function(self.as_array(), axis=0)
         python = self.kinds[0] is not None and self.kinds[0].kind == PYTHON
         return Tensor.of_value(bounded.wrap(found).value(), PYTHON) if python else found
+
+    def ordered(self, key: Callable | None = None, reverse: bool = False) -> RunTimeList:
+        """`sorted(items)` of numbers."""
+        if key is not None or type(self.tree) not in (Held, Known):
+            raise UnsupportedError("sorted() of a list of run-time length whose elements are no numbers, or by a key. "
+                                   + _ADVICE)
+        found, total = self.as_array(), self.length()
+        turn = np.negative if found.dtype.kind == "f" else np.invert
+        frame = (turn(np.sort(turn(found))) if reverse else np.sort(found)).frame
+        kind = self.kinds[0]
+        rows = Storage(frame.shape, frame.dtype, frame.value())
+        return RunTimeList([], self.tree, [kind], [rows], total.value() if is_tensor(total) else
+                           ops.constant(total, np.int64), None)
 
     # -- NumPy
 
@@ -168,6 +228,59 @@ class RunTimeList:
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
         raise UnsupportedError(f"list.{name} of a list of run-time length. {_ADVICE}")
+
+
+def of_items(items: list | tuple) -> RunTimeList | None:
+    """Known elements as rows, so that a run-time index picks one; None where they do not have one structure, or hold
+    arrays (which others see) or other objects."""
+    trees = [capture(x) for x in items]
+    if not trees or not _is_flat(trees[0]) or not all(alike(trees[0], tree) for tree in trees):
+        return None
+    kinds: list[Kind | None] = []
+    rows: list[Storage | None] = []
+    for parts in zip(*map(leaves, trees), strict=True):
+        try:
+            found = [kind_of(part) for part in parts]
+        except Mismatch:
+            return None
+        if any(k is None or k.kind == ARRAY or (k.kind, k.dtype) != (found[0].kind, found[0].dtype) for k in found):
+            return None
+        kind = reduce(joined, found)
+        if all(type(part) is Known for part in parts):
+            whole = ops.constant(np.array([part.value for part in parts], kind.dtype))
+        else:
+            whole = ops.concatenate([ops.reshape(value_of(part, kind), (1,)) for part in parts], 0)
+        kinds.append(kind)
+        rows.append(Storage((len(items),), kind.dtype, whole))
+    return RunTimeList([], trees[0], kinds, rows, ops.constant(len(items), np.int64), None, len(items))
+
+
+def _is_flat(tree: Tree) -> bool:
+    """Whether it is a number, or tuples of such."""
+    return tree.kind == "tuple" and all(map(_is_flat, tree.children)) if type(tree) is Node else True
+
+
+def alike(a: Tree, b: Tree) -> bool:
+    """Whether two trees have one structure."""
+    if type(a) is Node or type(b) is Node:
+        return type(a) is type(b) and a.kind == b.kind and a.key == b.key and all(
+            alike(x, y) for x, y in zip(a.children, b.children, strict=True))
+    return (type(a) in (Held, Known)) and type(b) in (Held, Known)
+
+
+def ring_place(head: ir.Value, position: ir.Value, capacity: int) -> ir.Value:
+    """Where the element at a position stands in a ring."""
+    beyond = ops.add(head, position)
+    return ops.select(ops.compare(beyond, capacity, "GE"), ops.subtract(beyond, capacity), beyond)
+
+
+def straightened(rows: ir.Value, head: ir.Value | None) -> ir.Value:
+    """A ring as an array that begins with its first element."""
+    if head is None:
+        return rows
+    shape = list(shape_of(rows))
+    zeros = [ops.constant(0, np.int64) for _ in shape[1:]]
+    return ops.dynamic_slice(ops.concatenate([rows, rows], 0), [head, *zeros], shape)
 
 
 def as_arrays(tree: Any) -> Any:

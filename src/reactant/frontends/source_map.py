@@ -6,7 +6,9 @@ innermost frame that is the user's.
 from __future__ import annotations
 
 import linecache
+import re
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
@@ -80,6 +82,17 @@ def _unknown() -> ir.Location:
 @lru_cache(maxsize=65536)
 def _location(filename: str, line: int) -> ir.Location:
     return ir.Location.file(filename, line, 1, context())
+
+
+def made_at(values: Iterable[ir.Value]) -> str | None:
+    """The user's line that made one of these values, as errors name lines; None where none is known."""
+    for value in values:
+        place = None if isinstance(value.owner, ir.Block) else value.owner.location
+        found = re.fullmatch(r'loc\("(.*)":(\d+):\d+\)', str(place))
+        if found:
+            file, line = found[1], int(found[2])
+            return f"\n  at {file}:{line}, where it is made\n    {linecache.getline(file, line).strip()}"
+    return None
 
 
 def why_not_converted() -> str:

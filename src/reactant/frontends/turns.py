@@ -33,6 +33,19 @@ def increments(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Va
         return None
 
 
+def last_count(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Value, start: int) -> int | None:
+    """What a count that begins at `start` is after all turns; None where that depends on more than the index and the
+    count itself."""
+    steps, now = [0], np.array([start], np.int64)
+    try:
+        with np.errstate(all="ignore"):
+            for turn in turns:
+                now = np.broadcast_to(_Evaluator(1, {index: np.array([turn]), count: now}, steps).value(after), (1,))
+    except _Unknown:
+        return None
+    return int(now[0])
+
+
 _SIMPLE: dict[str, Callable] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
     "negate": np.negative, "abs": np.abs, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,

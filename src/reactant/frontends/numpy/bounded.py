@@ -148,6 +148,12 @@ class Bounded:
         extent = self.extents[dimension]
         return self.frame.shape[dimension] if extent is None else extent.length()
 
+    def sizes(self) -> list[ir.Value]:
+        """The values that its size depends on."""
+        parts = [part for e in self.extents if e is not None
+                 for part in ((e.value,) if isinstance(e, Mask) else (e.stop, e.start))]
+        return [part for part in parts if not isinstance(part, int)]
+
     # -- attributes
 
     @property

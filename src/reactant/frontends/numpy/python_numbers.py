@@ -147,8 +147,8 @@ def _interval(ufunc: np.ufunc, x: object, y: object) -> tuple[int, int] | None:
     """Interval arithmetic on integers; None when unknown or beyond 62 bits."""
     a, b = bounds(x), bounds(y)
     if a is None or b is None:
-        if ufunc is np.remainder and b is not None and b[0] == b[1] and b[0] > 0:
-            return (0, b[0] - 1)
+        if ufunc is np.remainder and b is not None and b[0] > 0:
+            return (0, b[1] - 1)
         return None
     if ufunc is np.add:
         found = (a[0] + b[0], a[1] + b[1])
