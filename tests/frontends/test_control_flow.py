@@ -182,15 +182,6 @@ def appends_in_branch(x):
     return out
 
 
-def appends_in_loop(x):
-    out = []
-    k = 0
-    while k < x[2]:
-        out.append(k)
-        k += 1
-    return out
-
-
 def new_attribute_in_loop(x):
     s = State(x)
     k = 0
@@ -279,7 +270,6 @@ REFUSED = {
     returned_types_differ: r"The returned value has no single type .* array of shape \(3,\) and a float64 scalar",
     returns_on_some_paths: "returns a value on some paths and nothing on others",
     appends_in_branch: "changes a list of 0 elements differently in its branches",
-    appends_in_loop: r"(?s)an array whose size depends on run-time values .*at .*test_control_flow.py",
     new_attribute_in_loop: "changes an object of type State in a way that a loop cannot carry",
     shape_changes_in_loop: r"'y' changes its type in a loop .* shape \(3,\) and a float64 array of shape \(6,\)",
     refusal_below_any_handler: "the size of the result depends on run-time values",

@@ -166,6 +166,7 @@ FUNCTIONS = {
     "percentile": lambda x, m, i, z: np.percentile(m, [25, 60], axis=1),
     "permute_dims": lambda x, m, i, z: np.permute_dims(m, (1, 0)) + 0,
     "piecewise": lambda x, m, i, z: np.piecewise(x, [x < 0, x >= 1], [0.0, lambda v: v * v]),
+    "vectorize": lambda x, m, i, z: np.vectorize(lambda v, w: v if v > w else w * 2)(x, 0.5),
     "place": lambda x, m, i, z: np.place(x, x > 1, [7.0]),
     "poly": lambda x, m, i, z: np.poly(x[:4]),
     "polyadd": lambda x, m, i, z: np.polyadd(x, m[0]),

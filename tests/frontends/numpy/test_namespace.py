@@ -172,8 +172,8 @@ def test_reasons_are_pinned():
         "np.random.rand draws from NumPy's hidden global state, so every call of the compiled program would repeat the "
         "same numbers. Use rng = np.random.default_rng(seed) inside the function, with the seed as an argument, and "
         "call its methods.")
-    assert texts["np.vectorize"] == ("np.vectorize calls a Python function for each element. Write the function with "
-                                     "whole arrays and np.where.")
+    assert texts["np.frompyfunc"] == ("np.frompyfunc calls a Python function for each element. Use np.vectorize, or "
+                                      "write it with whole arrays and np.where.")
     assert texts["np.nditer"] == ("np.nditer walks over memory, which a traced array has not. Loop over "
                                   "np.ndindex(x.shape), or use whole arrays.")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import reactant
-from reactant.errors import UnsupportedError
 from tests.frontends.numpy.tables import check_table
 
 RANDOM = np.random.default_rng(6)
@@ -70,8 +68,3 @@ def test_functions_along_axes():
                  lambda a: np.apply_along_axis(lambda v: np.outer(v, v), 0, a),
                  lambda a: np.apply_along_axis(np.diag, 1, a),
                  lambda a: np.apply_over_axes(np.sum, a, [0, 1])], A)
-
-
-def test_too_many_calls_are_refused():
-    with pytest.raises(UnsupportedError, match="apply_along_axis would call the function 5000 times while tracing"):
-        reactant.jit(lambda a: np.apply_along_axis(lambda v: v.sum(), 1, a))(np.zeros((5000, 2)))

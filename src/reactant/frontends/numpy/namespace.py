@@ -71,7 +71,7 @@ def undeclared() -> list[str]:
 def _entry(section: str, name: str, function: Any) -> Entry:
     if function in implements.REFUSED:
         return Entry(section, name, REFUSED, implements.REFUSED[function])
-    if function in implements.TABLE:
+    if function in implements.TABLE or function is np.vectorize:
         return Entry(section, name, COMPILED)
     if name.removeprefix("np.") in RUNS_WHILE_TRACING:
         return Entry(section, name, WHILE_TRACING)

@@ -20,7 +20,16 @@ from reactant import errors
 from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, objects, operators, source_map
 from reactant.frontends.nested import mapped
-from reactant.frontends.numpy import creation, families, implements, index_tricks, ordering, python_numbers, ufuncs
+from reactant.frontends.numpy import (
+    creation,
+    families,
+    implements,
+    index_tricks,
+    ordering,
+    per_element,
+    python_numbers,
+    ufuncs,
+)
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
@@ -91,10 +100,9 @@ def _refusing_writes(function: Callable, arguments: Any, keywords: dict) -> Any:
         raise
 
 
-def _call_vectorized(function: Any, arguments: tuple, keywords: dict) -> Any:
-    """A `np.vectorize` object that was made outside."""
+def _call_vectorized(function: np.vectorize, arguments: tuple, keywords: dict) -> Any:
     if is_tracing() and any(not t.is_concrete() for t in implements.tensors(arguments, keywords)):
-        raise errors.UnsupportedError(implements.REFUSED[np.vectorize])
+        return per_element.call_vectorized(function, arguments, keywords)
     result = function(*implements.concretely(arguments), **implements.concretely(keywords))
     return implements.made_here(result) if is_tracing() else result
 
@@ -337,7 +345,15 @@ def _warn(*args: Any, **kwargs: Any) -> None:
 @calls.replace(type)
 def _type(x: Any, *definition: Any, **keywords: Any) -> type:
     """The type of what a traced value stands for, so that `type(x) is np.ndarray` holds."""
-    return x.__class__ if type(x) is Tensor else type(x, *definition, **keywords)
+    if type(x) is Tensor:
+        return x.__class__
+    return getattr(x, "stands_for", type(x)) if type(x) in calls.OURS else type(x, *definition, **keywords)
+
+
+@calls.replace(isinstance)
+def _isinstance(x: Any, kinds: Any, /) -> bool:
+    """Whether what a traced value stands for is one of these."""
+    return issubclass(_type(x), kinds) if type(x) in calls.OURS and type(x) is not Tensor else isinstance(x, kinds)
 
 
 @calls.replace(hasattr)
@@ -382,8 +398,8 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
 
     @calls.replace(original)
     def choose(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and hasattr(type(args[0]), "extreme"):     # a list of run-time length
-            return args[0].extreme(original)
+        if len(args) == 1 and hasattr(type(args[0]), "extreme"):        # a list of run-time length
+            return args[0].extreme(original, **kwargs)
         if len(args) == 1 and not kwargs and (found := ordering.extreme(args[0], original is max)) is not None:
             return found
         items = list(args[0]) if len(args) == 1 and not isinstance(args[0], dict) else list(args)

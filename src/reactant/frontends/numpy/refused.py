@@ -36,7 +36,8 @@ POLYNOMIALS = ("{name}: polynomial objects cannot be compiled, nor functions tha
 ROOTS = ("{name}: how many results there are depends on which coefficients are zero. Use np.linalg.eigvals of the "
          "companion matrix.")
 DIVISION = "{name}: the size of the remainder depends on the values. Divide before the call."
-PER_ELEMENT = "{name} calls a Python function for each element. Write the function with whole arrays and np.where."
+PER_ELEMENT = ("{name} calls a Python function for each element. Use np.vectorize, or write it with whole arrays and "
+               "np.where.")
 ITERATORS = ("{name} walks over memory, which a traced array has not. Loop over np.ndindex(x.shape), or use whole "
              "arrays.")
 MEMORY = "{name} needs the memory of an array, which is known only when the compiled program has run."
@@ -51,7 +52,7 @@ IN_PLACE_SHAPE = "{name} changes the size of an array in place. Make a new one w
 ALWAYS = {
     FILES: "load loadtxt genfromtxt fromfile fromregex save savetxt savez savez_compressed memmap",
     GLOBAL_STATE: "seterrcall setbufsize set_printoptions",
-    PER_ELEMENT: "vectorize frompyfunc",
+    PER_ELEMENT: "frompyfunc",
     LEGACY_RANDOM: " ".join("random." + name for name in """
         seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice
         bytes shuffle permutation beta binomial chisquare dirichlet exponential f gamma geometric gumbel

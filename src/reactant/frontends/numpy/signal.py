@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.frontends.calls import following
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.contraction import dot as dot_value
@@ -20,12 +19,10 @@ from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast, weak_type
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, shape_of, size, tensor_type
+from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 UNROLLED_TAPS = 32
 """Convolutions whose shorter operand has at most this many elements are sums of shifted products."""
-UNROLLED_CALLS = 4096
-"""`apply_along_axis` calls the Python function at most this often."""
 
 
 # ---- interpolation ---------------------------------------------------------------------------------------------
@@ -302,29 +299,6 @@ def correlate(a: object, v: object, mode: object = "valid") -> Tensor:
 
 
 # ---- Python functions along axes -------------------------------------------------------------------------------
-
-@implements(np.apply_along_axis)
-def apply_along_axis(func1d: Callable, axis: int, arr: object, *args: object, **kwargs: object) -> Tensor:
-    a = as_tensor(arr)
-    axis = axis_in(axis, a.ndim)
-    moved = np.moveaxis(a, axis, -1)
-    lead: Shape = moved.shape[:-1]
-    count = size(lead)
-    if count == 0:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    _limit(count, "apply_along_axis")
-    function = following(func1d)
-    rows = [as_tensor(function(moved[i], *args, **kwargs)) for i in np.ndindex(*lead)]
-    made = np.reshape(np.stack(rows), (*lead, *rows[0].shape))
-    inner = rows[0].ndim
-    return np.moveaxis(made, tuple(range(len(lead), len(lead) + inner)), tuple(range(axis, axis + inner)))
-
-
-def _limit(count: int, name: str) -> None:
-    if count > UNROLLED_CALLS:
-        raise UnsupportedError(f"np.{name} would call the function {count} times while tracing (at most "
-                               f"{UNROLLED_CALLS}). Write the function for whole arrays, with axis= or broadcasting.")
-
 
 @implements(np.apply_over_axes)
 def apply_over_axes(func: Callable, a: object, axes: object) -> Tensor:
