@@ -11,8 +11,7 @@ from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.interpret import evaluate
-from reactant.loopnests import control
-from reactant.loopnests.graph import read_block
+from reactant.loopnests.graph import Node, read_block
 from reactant.loopnests.stage import Call
 from tests.loopnests.running import run, written
 from tests.support import assert_same
@@ -372,5 +371,5 @@ def test_what_a_loop_ends_with_is_not_copied_where_nobody_reads_it(monkeypatch):
         exact = evaluate(module, [x])
     np.testing.assert_array_equal(run(module, [x])[0], exact[0])
     stores = written(module).text.count("memref.store")
-    monkeypatch.setattr(control, "_is_read", lambda result: True)
+    monkeypatch.setattr(Node, "is_read", True)
     assert stores < written(module).text.count("memref.store")

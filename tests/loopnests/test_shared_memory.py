@@ -86,3 +86,15 @@ def test_signs_of_zeros_that_are_chosen():
         chosen = ops.select(test, ops.complex(zero, negative), ops.complex(negative, negative))
         return [ops.divide(1.0, ops.select(test, zero, negative)), ops.divide(1.0, ops.real(chosen))]
     check(program, np.array([1.0, 0.0, 2.0]))
+
+
+def test_a_loop_until_no_element_moves_gives_its_turns():
+    def program(a):
+        def body(n, x, moves):
+            y = ops.select(moves, ops.multiply(x, 1.5), x)
+            return [ops.add(n, 1), y, ops.and_(moves, ops.compare(y, 20.0, "LT"))]
+        x = a(64)
+        return ops.while_([ops.constant(0, "int64"), x, ops.compare(x, 0.0, "GE")],
+                          lambda n, x, moves: ops.and_(ops.reduce(moves, False, [0], "or"), ops.compare(n, 100, "LT")),
+                          body)[:2]
+    check(program, np.random.default_rng(0).normal(size=64))

@@ -446,7 +446,7 @@ class Compiler(Counters):
         if any(f.loop for f in self.frames):
             # pointers that change places leave their loop only at the top: around it, buffers have fixed names
             for s in rotating:
-                if not _is_read(s.result):
+                if not s.result.is_read:
                     continue        # the loop is run again for the rows that it fills
                 settled = self.scratch(s.init.dtype, s.init.size)
                 self.copy(s.result, settled)
@@ -563,14 +563,6 @@ def _last(node: Node, source: Node) -> bool:
     assert node.block is not None
     later = node.block.nodes[node.block.nodes.index(node) + 1:]
     return not any(user in later or user.block is not node.block for user in source.users)
-
-
-def _is_read(result: Node) -> bool:
-    """Whether anything reads a result, or a block gives it on."""
-    block = result.block
-    assert block is not None
-    return bool(result.users) or result in block.returned or any(
-        result in inner.returned for node in block.walk() for inner in node.blocks)
 
 
 def _closed(rotating: list[Slot], placed: dict[Slot, Buffer], slots: Sequence[Slot]) -> list[Slot]:

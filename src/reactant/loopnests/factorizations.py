@@ -384,8 +384,4 @@ class Triangular(Factorization):
 
 def results_to_write(node: Node) -> Sequence[Node]:
     """The results that something reads, or a block gives on."""
-    block = node.block
-    assert block is not None
-    returned = {n for n in block.returned} | {n for each in block.walk() for inner in each.blocks
-                                              for n in inner.returned}
-    return [r for r in node.results if r.users or r in returned]
+    return [r for r in node.results if r.is_read]

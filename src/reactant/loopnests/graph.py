@@ -55,6 +55,11 @@ class Node:
         return value.reshape(-1)[0] if value.ndim == 0 or value.size == 1 else value[(0,) * value.ndim]
 
     @property
+    def is_read(self) -> bool:
+        """Whether an op takes the value or a block gives it on."""
+        return bool(self.users) or self.block is not None and self in self.block.returned
+
+    @property
     def unset(self) -> bool:
         """Whether no element is read before it has been written."""
         return self.kind == "constant" and modules.UNSET in self.attributes

@@ -101,7 +101,7 @@ def recognised(compiler: Compiler, node: Node, slots: Sequence[Slot]) -> Strips 
     if isinstance(test, Node):
         slot = next(s for s in arrays if s.condition_argument is test.operands[0])
         mask = slot.argument
-        if not checked.rests_where_false(mask) or any(s.result.users for s in scalars):
+        if not checked.rests_where_false(mask) or any(s.result.is_read for s in scalars):
             return None
     else:
         fixed = {s.argument for s in scalars}
@@ -372,7 +372,7 @@ class Writing:
 
 def scalars_alone(compiler: Compiler, node: Node, scalars: Sequence[Slot]) -> None:
     """The numbers that a loop carries, once more without its arrays, where somebody needs them afterwards."""
-    if not any(s.result.users or node.block is not None and s.result in node.block.returned for s in scalars):
+    if not any(s.result.is_read for s in scalars):
         return
     w, e, a = compiler.w, compiler.e, compiler.a
     types = [t for s in scalars for t in compiler._types(s.init.dtype)]
