@@ -4,6 +4,8 @@ import math
 import numpy as np
 import pytest
 
+from tests.support import check
+
 
 def newton_square_roots(values, tolerance):
     """Newton's iteration on all values at once, stopped by `break`."""
@@ -250,3 +252,37 @@ def test_interpolate_table(agree, random, points):
     ys = random.standard_normal(points)
     x = random.random(6)
     agree(interpolate_table, lambda: (x, xs, ys))
+
+
+def sweeps(parts, n, again=False):
+    """Alternating updates, as of decompositions of tensors. The text of the loop binds `kept` anew; the run does not."""
+    kept = parts
+    for _ in range(n):
+        if again:
+            kept = [2 * part for part in kept]
+        for mode in range(len(kept)):
+            rest = 0.0
+            for k, part in enumerate(kept):
+                if k != mode:
+                    rest += part.sum()
+            kept[mode] = 0.3 * kept[mode] + 1 / (1 + rest * rest)
+    return kept, parts
+
+
+def nested_sweeps(table, n, again=False):
+    rows, first = table["rows"], table["rows"][0]
+    i = 0
+    while i < n + 0 * first[0].sum():
+        if again:
+            rows = [[first[0]]]
+        rows[0][1] = 0.1 * rows[0][1] + rows[1][0].sum()
+        rows[1][0] = 0.5 * rows[1][0] + 1
+        i += 1
+    return rows, first
+
+
+@pytest.mark.parametrize("n", [1, 5, 40])
+def test_lists_that_the_text_of_a_loop_binds_anew_but_the_run_does_not(n):
+    rng = np.random.default_rng(0)
+    check(sweeps, [rng.random((5, 2)), rng.random((6, 2)), rng.random((7, 2))], n, rtol=1e-12)
+    check(nested_sweeps, {"rows": [[rng.random(3), rng.random(3)], [rng.random(2)]]}, n, rtol=1e-12)

@@ -179,7 +179,12 @@ class Loop:
             raise NeedsPeeling(ControlFlowError(
                 f"'{error.name}' is read in a loop that runs inside compiled code before it is assigned there. Assign "
                 f"it before the loop.")) from None
+        kept = self.kept_after_all(branch)
         self.variables.restore(self.before)
+        if kept:
+            self.rebound = tuple(n for n in self.rebound if n not in kept)
+            self.kinds |= {n: self.first_kinds(n, False) for n in kept}
+            return False
         self.operations = operations_in(self.block)
         if self.growth.more() or self.more_storages(branch) or self.growth.adopt_grown(branch) \
                 or self.more_objects(branch):
@@ -291,6 +296,14 @@ class Loop:
             return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
 
     # -- what is carried
+
+    def kept_after_all(self, branch: Branch) -> list[str]:
+        """Names that the text of the body binds anew, but this body does not (a branch that is known not to be taken):
+        the list or object they hold is changed in place, so it is carried as what it is."""
+        changed = {id(change.container) for change, _ in branch.objects}
+        return [n for n in self.rebound if changed and n in self.carried and n not in branch.states
+                and any(self.kinds[n]) and type(self.carried[n].entry) is Node
+                and changed & reachable([self.variables.get(n)])[0]]
 
     def more_storages(self, branch: Branch) -> bool:
         """Arrays that turned out to be written."""
