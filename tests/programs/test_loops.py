@@ -255,7 +255,7 @@ def test_interpolate_table(agree, random, points):
 
 
 def sweeps(parts, n, again=False):
-    """Alternating updates, as of decompositions of tensors. The text of the loop binds `kept` anew; the run does not."""
+    """Alternating updates, as of decompositions of tensors. The loop's text binds `kept` anew; the run does not."""
     kept = parts
     for _ in range(n):
         if again:
@@ -269,9 +269,9 @@ def sweeps(parts, n, again=False):
     return kept, parts
 
 
-def nested_sweeps(table, n, again=False):
-    rows, first = table["rows"], table["rows"][0]
-    i = 0
+def nested_sweeps(a, b, n, again=False):
+    rows = [[a, 2 * a], [b]]
+    first, i = rows[0], 0
     while i < n + 0 * first[0].sum():
         if again:
             rows = [[first[0]]]
@@ -285,4 +285,4 @@ def nested_sweeps(table, n, again=False):
 def test_lists_that_the_text_of_a_loop_binds_anew_but_the_run_does_not(n):
     rng = np.random.default_rng(0)
     check(sweeps, [rng.random((5, 2)), rng.random((6, 2)), rng.random((7, 2))], n, rtol=1e-12)
-    check(nested_sweeps, {"rows": [[rng.random(3), rng.random(3)], [rng.random(2)]]}, n, rtol=1e-12)
+    check(nested_sweeps, rng.random(3), rng.random(2), n, rtol=1e-12)
