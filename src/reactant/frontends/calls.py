@@ -111,6 +111,9 @@ def _call_foreign(function: Any, arguments: tuple, keywords: dict) -> Any:
                                       "Call it outside of the compiled function, or write it with NumPy.") from error
         raise
     except (TypeError, ValueError, AttributeError, BufferError) as error:
+        for argument in arguments:
+            if hasattr(type(argument), "given_to"):     # what stands for a list
+                raise argument.given_to(_full_name(function)) from error
         ours = isinstance(error, ReactantError) or not ag__.involves_tracing(arguments, keywords)
         if ours or not _is_library(function):
             raise

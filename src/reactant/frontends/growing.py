@@ -431,6 +431,11 @@ class Grower:
             self.rows = [s and Storage(s.shape, s.dtype, straightened(s.read(), start)) for s in self.rows]
             self.head = None
 
+    @staticmethod
+    def given_to(name: str) -> ListError:
+        """What C code says that needs a list."""
+        return refusal(f"and is changed by {name}")
+
     # -- elements
 
     def element(self, k: int, guarded: Callable[[ir.Value], Tensor] | None) -> Any:
