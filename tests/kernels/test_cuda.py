@@ -735,3 +735,15 @@ def test_all_that_keeps_a_kernel_from_being_tensors_is_said():
     assert [line.strip().startswith(e) for line, e in zip(said.splitlines()[1:], expected, strict=True)] == [True] * 4
     with pytest.raises(reactant.UnsupportedError, match="(?s)<source>:7.*also <source>:8.*also <source>:16"):
         reactant.kernel(one, lower="tensor")[1, 32](*arguments)
+
+
+def test_variables_that_kernels_write_in_compiled_functions():
+    module = reactant.cuda.load("""
+__device__ unsigned count = 0;
+extern "C" __global__ void k(float *x) { atomicAdd(&count, 1u); x[threadIdx.x] += 1; }
+""")
+    with pytest.raises(ConstantWriteError, match=r"writes into the variable 'count'.*count=count"):
+        reactant.jit(lambda x: module.k[1, 4](x))(np.zeros(4, np.float32))
+    count = np.zeros((), np.uint32)
+    reactant.jit(lambda x, count: module.k[1, 4](x, count=count))(np.zeros(4, np.float32), count)
+    assert count == 4

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import ConcreteValueNeeded
+from reactant.errors import ConcreteValueNeeded, ConstantWriteError
 from reactant.frontends import source_map
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, is_tensor
@@ -145,7 +145,14 @@ def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Any:
         values = [*held, *binding.values]
         written = [m for m, b in zip(binding.memories, record.buffers, strict=True) if b.written]
         for memory in written:
-            memory.require_writeable()
+            try:
+                memory.require_writeable()
+            except ConstantWriteError:
+                if memory.name not in {v.name for v in getattr(way_in, "variables", ())}:
+                    raise
+                raise ConstantWriteError(
+                    f"the variable '{memory.name}' of the kernel '{way_in.name}' (to give it an array instead: "
+                    f"{way_in.name}[grid, block](..., {memory.name}={memory.name}))") from None
         for memory, value in zip(written, lowering.emit(values), strict=True):
             memory.write(value)
         return None if result is None else Tensor.of_value(ops.reshape(result.tensor.value(), ()), SCALAR)
