@@ -34,6 +34,11 @@ CASES = {
     "extremes": (lambda x: jnp.max(x * x + 1, 1) + jnp.min(x * x + 1, 1), 1.99),
     "narrow": (lambda x: (x * x + 1e-30).astype(jnp.bfloat16) * HALF.astype(ml_dtypes.bfloat16), 0.0),
     "vanishing": (lambda x: (x * x + 1e-30) * 1e-30, 0.0),
+    "sum of exponentials below the largest": (lambda x: jnp.sum(jnp.exp(x - jnp.max(x, 1, keepdims=True)), 1), 0.99),
+    "over more": (lambda x: jnp.sum(jnp.exp(x - jnp.max(x, 0)), (0, 1)), 0.99),
+    "over other dimensions": (lambda x: jnp.sum(jnp.exp(x - jnp.max(x, 1, keepdims=True)), 0), 0.0),
+    "below the largest of other rows": (lambda x: jnp.sum(jnp.exp(x - jnp.max(x, 1)), 1), 0.0),
+    "below what may be larger": (lambda x: jnp.sum(jnp.exp(x - jnp.max(x, 1, keepdims=True, initial=0)), 1), 0.0),
     "loop": (lambda x: lax.fori_loop(0, 3, lambda i, y: y * y + i, x) + 1, -np.inf),
 }
 

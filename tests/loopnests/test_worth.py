@@ -116,6 +116,26 @@ def test_paddings_are_not_computed_again_for_every_shift(monkeypatch):
     assert written and sum(made.text.count("memref.load") for made in written) < 600
 
 
+def test_sums_of_rows_of_a_product_that_are_spread_again_stay_with_it():
+    """XLA's library makes them with the product, at any size; sums alone, and many of them, are ours."""
+    def group(module):
+        block = modules.function(module).regions[0].blocks[0]
+        return [op.operation for op in block][1:-1]
+
+    def centred(a, times):
+        x = a(4096, 64)
+        y = ops.dot_general(x, a(64, 1024), contracting_dims=((1,), (0,)))
+        for _ in range(times):
+            y = ops.multiply(y, ops.broadcast_in_dim(ops.reduce(y, 0.0, (1,), "add"), (4096, 1024), (0,)))
+        return [y]
+
+    with building():
+        for times, ours in ((1, False), (2, False), (4, True)):
+            module = build_module(lambda a, times=times: centred(a, times), np.dtype("float32"))
+            made = [op for op in group(module) if op.name not in ("stablehlo.constant", worth.PRODUCT)]
+            assert worth.fed_by_product(made) and worth.pays(made, lambda: 1) == ours
+
+
 def test_a_block_of_which_nothing_may_pay_has_no_group_that_pays():
     """`may_pay` is asked first, so it must not deny what `pays` would grant."""
     names = ("add", "sine", "power", "tanh", "exponential", "select")

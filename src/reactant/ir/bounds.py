@@ -14,6 +14,8 @@ from reactant.ir.types import dtype_of, is_float, shape_of, size
 UNKNOWN = -math.inf
 DEPTH = 24
 """Ops that are looked at one behind the other."""
+UNMOVED = "reactant.stop_gradient"
+"""The mark on a value whose derivative is not wanted; the value is its operand."""
 
 
 def least(value: ir.Value) -> float:
@@ -106,17 +108,71 @@ def _clamped(op: ir.Operation, of: Of) -> float:
 
 def _reduced(op: ir.Operation, of: Of) -> float:
     """Sums of what is not negative, and extremes."""
-    if len(op.operands) != 2:
+    word = _combined_by(op)
+    if word is None:
         return UNKNOWN
-    body = [child.operation for child in op.regions[0].blocks[0]]
-    if len(body) != 2 or set(body[0].operands) != set(op.regions[0].blocks[0].arguments):
-        return UNKNOWN
-    word, (value, init) = body[0].name.partition(".")[2], (of(v) for v in op.operands)
+    value, init = (of(v) for v in op.operands)
     if word == "add":
-        return 0.0 if value >= 0 and init >= 0 else UNKNOWN
+        return (1.0 if _has_ones(op) else 0.0) + init if value >= 0 and init >= 0 else UNKNOWN
     if word == "maximum" and size(shape_of(op.operands[0])):
         return max(value, init)
     return min(value, init) if word in ("minimum", "maximum") else UNKNOWN
+
+
+def _combined_by(op: ir.Operation) -> str | None:
+    """The op that a reduction of one tensor combines elements by, where it is one op."""
+    if len(op.operands) != 2:
+        return None
+    block = op.regions[0].blocks[0]
+    body = [child.operation for child in block]
+    simple = len(body) == 2 and set(body[0].operands) == set(block.arguments)
+    return body[0].name.partition(".")[2] if simple else None
+
+
+def _has_ones(op: ir.Operation) -> bool:
+    """Whether a sum is of exp(x - max(x)), over what the maximum is over or more: it has an exp(0), or is NaN."""
+    power = _made_by(op.operands[0], "exponential")
+    difference = None if power is None else _made_by(power.operands[0], "subtract")
+    if difference is None or not size(shape_of(op.operands[0])):
+        return False
+    x, top = difference.operands
+    runs: list[int | None] = list(range(len(shape_of(x))))      # along which dimension of `top` each of x runs
+    while (spread := _made_by(top, "broadcast_in_dim", "reshape", "custom_call")) is not None:
+        origins = _origins(spread)
+        if origins is None:
+            return False
+        runs = [None if d is None else origins[d] for d in runs]
+        top = spread.operands[0]
+    maximum = _made_by(top, "reduce")
+    if maximum is None or maximum.operands[0] != x or _combined_by(maximum) != "maximum":
+        return False
+    start, over = constant_value(maximum.operands[1]), set(maximum.attributes["dimensions"])
+    left = iter(range(len(shape_of(top))))
+    wanted = [None if d in over else next(left) for d in range(len(runs))]
+    return (start is not None and bool(start == -math.inf) and over <= set(op.attributes["dimensions"])
+            and all(n == 1 or run == d for run, d, n in zip(runs, wanted, shape_of(x), strict=True)))
+
+
+def _made_by(value: ir.Value, *words: str) -> ir.Operation | None:
+    if isinstance(value.owner, ir.Block):
+        return None
+    op = value.owner.operation
+    return op if op.name.partition(".")[2] in words else None
+
+
+def _origins(op: ir.Operation) -> list[int | None] | None:
+    """The operand's dimension along which each dimension of a broadcast or reshape runs; None for all else."""
+    before, after = shape_of(op.operands[0]), shape_of(op.results[0])
+    if op.name == "stablehlo.broadcast_in_dim":
+        pairs = [(d, o) for o, d in enumerate(op.attributes["broadcast_dimensions"]) if before[o] == after[d]]
+    elif op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value != UNMOVED:
+        return None
+    else:
+        old, new = ([d for d, n in enumerate(shape) if n != 1] for shape in (before, after))
+        if [before[o] for o in old] != [after[d] for d in new]:
+            return None
+        pairs = list(zip(new, old, strict=True))
+    return [dict(pairs).get(d) for d in range(len(after))]
 
 
 RULES: dict[str, Callable[[ir.Operation, Of], float]] = {

@@ -5,6 +5,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import reactant
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
 from reactant.errors import NotDifferentiable
@@ -158,3 +159,20 @@ def test_the_logistic_function_is_recognised():
         y, g = compiled(vjp(module, [0], [0]), [x, np.ones(7)])
         np.testing.assert_array_equal(y, compiled(module, [x])[0])
         np.testing.assert_allclose(g, y * (1 - y), rtol=1e-14)
+
+
+def test_what_softmax_divides_by_is_never_zero():
+    """Its sum has an exp(0), so nothing is chosen for 0 / 0; a sum of exponentials alone may vanish."""
+    x = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32)
+    x[1] -= 1e30
+    x[2, :3] = -np.inf
+
+    def loss(x):
+        return jnp.sum(jax.nn.softmax(x) ** 3)
+
+    def vanishing(x):
+        return jnp.sum((jnp.exp(x) / jnp.sum(jnp.exp(x), 1, keepdims=True)) ** 3)
+
+    assert "stablehlo.select" not in reactant.jit(reactant.grad(loss)).lower(x).operations()
+    assert reactant.jit(reactant.grad(vanishing)).lower(x).operations()["stablehlo.select"]
+    np.testing.assert_allclose(reactant.jit(reactant.grad(loss))(x), jax.grad(loss)(x), rtol=1e-4, atol=1e-7)
