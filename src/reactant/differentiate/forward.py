@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
-from reactant.differentiate import requests, smooth
+from reactant.differentiate import factors, requests, smooth
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
 from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
 from reactant.differentiate.prepare import prepared
@@ -56,7 +56,7 @@ def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Block]:
 def finish(made: ir.Module, results: Sequence[ir.Value], source: ir.Module | None = None) -> None:
     """Return `results` from `main`, at the current insertion point. `source` has the functions that marks name."""
     ops.create("func.return", [], list(results))
-    smooth.unmark(made)
+    smooth.unmark(made, smooth.LOG_OF_SUM, factors.ORTHOGONAL)
     if source is not None and requests.present(made, requests.MARKS):
         requests.adopt_functions(source, made.operation)
         modules.run_passes(made, "symbol-dce")

@@ -40,9 +40,9 @@ def mark(module: ir.Module | ir.Operation) -> None:
         values[0].replace_all_uses_except(barrier.results[0], barrier)
 
 
-def unmark(module: ir.Module) -> None:
-    """Take the marks away."""
-    for op in [op for op in modules.walk(module) if LOG_OF_SUM in op.attributes]:
+def unmark(module: ir.Module, *marks: str) -> None:
+    """Take such marks away: the barriers that have them."""
+    for op in [op for op in modules.walk(module) if any(mark in op.attributes for mark in marks)]:
         for result, operand in zip(op.results, op.operands, strict=True):
             result.replace_all_uses_with(operand)
         op.erase()

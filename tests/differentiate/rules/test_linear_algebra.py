@@ -6,6 +6,7 @@ import pytest
 from jax import lax
 from jaxlib.mlir import ir
 
+import reactant
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
 from reactant.errors import NotDifferentiable
@@ -227,3 +228,42 @@ def test_a_solution_needs_no_derivative_of_the_factors():
         text = modules.to_text(made)
     assert text.count("trsm") <= 8 and "tensor<5x5xf64>, tensor<5x5xf64>) -> tensor<5x5xf64>" not in [
         line.rpartition(" : ")[2] for line in text.splitlines() if "dot_general" in line]
+
+
+def test_q_and_r_need_no_derivative_of_the_householder_vectors():
+    """One solve with R; where the vectors are read as well, theirs is computed."""
+    a = matrix(6, 4)
+
+    def packed(a):
+        made, taus = jnp.linalg.qr(a, mode="raw")
+        return lax.linalg.householder_product(made.mT, taus), made
+
+    with building():
+        for function, solves in ((qr, 1), (packed, 2)):
+            module = module_of(of_jax(function), [a])
+            made = vjp(module, [0], [0, 1])
+            modules.run_passes(made, "func.func(cse,canonicalize)")
+            text = modules.to_text(made)
+            assert (text.count("trsm") == solves) == (solves == 1) and "barrier" not in text
+    check(module_of(of_jax(packed), [a]), [a], evaluate=compiled, order=1, rtol=3e-5)
+
+
+def test_r_alone_and_its_diagonal():
+    def volumes(a):
+        r = lax.linalg.qr(a, full_matrices=False)[1]
+        return jnp.log(jnp.abs(jnp.diagonal(r, axis1=-2, axis2=-1))), jnp.triu(r, 1)
+
+    for a in (matrix(4, 3), matrix(2, 3, 3)):
+        check(module_of(of_jax(volumes), [a]), [a], evaluate=compiled, rtol=3e-5)
+
+
+def test_determinants_need_no_products():
+    """The cotangent of LU is diagonal: two solves, no product of matrices."""
+    def logdet(a):
+        return jnp.sum(jnp.linalg.slogdet(a)[1] ** 2)
+
+    for a in (matrix(5, 5), matrix(3, 5, 5)):
+        with jax.enable_x64(True):
+            found = reactant.jit(reactant.grad(logdet))
+            assert "stablehlo.dot_general" not in found.lower(a).operations()
+            np.testing.assert_allclose(found(a), jax.grad(logdet)(a), rtol=1e-10)

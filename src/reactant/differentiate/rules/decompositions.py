@@ -7,10 +7,13 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus
+from reactant.differentiate.factors import DIAGONAL, ORTHOGONAL, reads_only
 from reactant.differentiate.prepare import SOLUTION
 from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
+    diagonal_only,
+    factors_tangent,
     lapack_solve,
     matmul,
     of_rows,
@@ -91,29 +94,6 @@ def _rows_of_one(pivots: ir.Value, count: int) -> ir.Value:
     return ops.while_(start, lambda i, _: ops.compare(i, shape_of(pivots)[0], "LT"), swap)[1]
 
 
-def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
-    """P A = L U: with M = L^-1 P A' U^-1, L' = L low(M) and U' = up(M) U, packed as L and U are. The factor that is not
-    square is continued by the identity."""
-    packed, t = call.results[0], tangents[0]
-    shape = shape_of(t)
-    m, n = shape[-2:]
-    order = ops.broadcast_in_dim(_rows(call.results[1], m), shape, range(len(shape) - 1))
-    moved = taken(t, order, len(shape) - 2)
-    k = min(m, n)
-    low_factor = padded(triangle(part(packed, (0, m), (0, k)), True, 0.0), m, m)
-    up_factor = padded(triangle(part(packed, (0, k), (0, n)), False, 1.0), n, n)
-    if n > m:
-        more = ops.reshape(ops.compare(ops.iota((n,), "int32", 0), m, "GE"), (n,))
-        ones = ops.broadcast_in_dim(more, shape_of(up_factor), [len(shape) - 1])
-        up_factor = ops.select(ones, with_unit_diagonal(up_factor), up_factor)
-    middle = lapack_solve(low_factor, moved, left_side=True, lower=True, unit_diagonal=True)
-    middle = lapack_solve(up_factor, middle, left_side=False, lower=False)
-    low, up = triangle(middle, True, 0.0), triangle(middle, False, 1.0)
-    return [ops.add(ops.add(matmul(low_factor, low), low), matmul(up, up_factor)), None, None]
-
-
-# ---- barriers, and the solutions that they mark ---------------------------------------------------------------------
-
 def _permuted(pivots: ir.Value, x: ir.Value, back: bool) -> ir.Value:
     """P x, or P^T x."""
     shape = shape_of(x)
@@ -124,12 +104,56 @@ def _permuted(pivots: ir.Value, x: ir.Value, back: bool) -> ir.Value:
     return taken(x, ops.broadcast_in_dim(rows, shape, range(len(shape) - 1)), len(shape) - 2)
 
 
+def _lu_factors(packed: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """L (its diagonal left to be read as ones) and U; the one that is not square is continued by the identity."""
+    shape = shape_of(packed)
+    m, n = shape[-2:]
+    k = min(m, n)
+    low_factor = padded(triangle(part(packed, (0, m), (0, k)), True, 0.0), m, m)
+    up_factor = padded(triangle(part(packed, (0, k), (0, n)), False, 1.0), n, n)
+    if n > m:
+        more = ops.reshape(ops.compare(ops.iota((n,), "int32", 0), m, "GE"), (n,))
+        ones = ops.broadcast_in_dim(more, shape_of(up_factor), [len(shape) - 1])
+        up_factor = ops.select(ones, with_unit_diagonal(up_factor), up_factor)
+    return low_factor, up_factor
+
+
+def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
+    """P A = L U: with M = L^-1 P A' U^-1, L' = L low(M) and U' = up(M) U, packed as L and U are."""
+    low_factor, up_factor = _lu_factors(call.results[0])
+    middle = lapack_solve(low_factor, _permuted(call.results[1], tangents[0], False), left_side=True, lower=True,
+                          unit_diagonal=True)
+    middle = lapack_solve(up_factor, middle, left_side=False, lower=False)
+    low, up = triangle(middle, True, 0.0), triangle(middle, False, 1.0)
+    return [ops.add(ops.add(matmul(low_factor, low), low), matmul(up, up_factor)), None, None]
+
+
+def _lu_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
+    """The transpose. Of determinants, which read only the diagonal of U, M gets diag(G U^T) = diag(G) diag(U)."""
+    if g[0] is None:
+        return [None]
+    low_factor, up_factor = _lu_factors(call.results[0])
+    if reads_only(call.op.results[0], DIAGONAL):
+        middle = diagonal_only(ops.multiply(g[0], call.results[0]))
+    else:
+        low, up = ops.add(matmul(swapped(low_factor), g[0]), g[0]), matmul(g[0], swapped(up_factor))
+        middle = ops.add(triangle(low, True, 0.0), triangle(up, False, 1.0))
+    moved = lapack_solve(up_factor, middle, left_side=False, lower=False, transpose_a="TRANSPOSE")
+    moved = lapack_solve(low_factor, moved, left_side=True, lower=True, unit_diagonal=True, transpose_a="TRANSPOSE")
+    return [_permuted(call.results[1], moved, True)]
+
+
+# ---- barriers, and the solutions that they mark ---------------------------------------------------------------------
+
 def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
     """Of a solution: A x = b has x' = A^-1 (b' - A' x)."""
     if LOG_OF_SUM in call.op.attributes:
         moved = [None if t is None else ops.multiply(slope, t)
                  for slope, t in zip(slopes(call), tangents[1:], strict=True)]
         return [plus(*moved), *tangents[1:]]
+    if ORTHOGONAL in call.op.attributes:
+        packed, q, _ = call.operands
+        return [None, None, None] if tangents[2] is None else [*factors_tangent(packed, q, tangents[2]), tangents[2]]
     found = [t if t is None else ops.optimization_barrier(t)[0] for t in tangents]
     if SOLUTION in call.op.attributes:
         x, _, factor, pivots, _ = call.operands
@@ -143,11 +167,14 @@ def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
     return found
 
 
-def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
+def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]
+                     ) -> list[Contribution] | None:
     if LOG_OF_SUM in call.op.attributes:
         assert g[1] is None and g[2] is None, "only its first result is used"
         return [None, *(ops.multiply(slope, g[0]) if want else None
                         for slope, want in zip(slopes(call), wanted[1:], strict=True))]
+    if ORTHOGONAL in call.op.attributes:
+        return None
     found: list[Contribution] = [None if each is None else ops.optimization_barrier(each)[0] for each in g]
     if SOLUTION in call.op.attributes and g[0] is not None:
         x, _, factor, pivots, _ = call.operands
@@ -204,5 +231,5 @@ def _tridiagonal_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[boo
 
 
 routine("potrf", _cholesky_forward)
-routine("getrf", _lu_forward)
+routine("getrf", _lu_forward, _lu_reverse)
 routine("gtsv", _tridiagonal_forward, _tridiagonal_reverse)

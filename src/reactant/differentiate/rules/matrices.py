@@ -125,6 +125,27 @@ def lapack_solve(a: ir.Value, b: ir.Value, *, left_side: bool = True, lower: boo
         "result_layouts": ir.ArrayAttr.get([column_major])})[0]
 
 
+def turn_of(q: ir.Value, r: ir.Value, t: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Q' and R' of the first k columns of A = Q R, and the turn of Q. With X = A' R^-1 and M = Q^H X, the strict lower
+    triangle of M turns Q: Q' = X - Q (M - W) and R' = (M - W) R, where W is that triangle minus its adjoint."""
+    moved = lapack_solve(r, t, left_side=False, lower=False)
+    middle = matmul(adjoint(q), moved)
+    low = triangle(middle, True, 0.0)
+    turn = ops.subtract(low, adjoint(low))
+    if is_complex(dtype_of(t)):                                                          # R keeps a real diagonal
+        phase = ops.imag(diagonal_only(middle))
+        turn = ops.add(turn, ops.complex(ops.splat(0, phase), phase))
+    stretch = ops.subtract(middle, turn)
+    return ops.subtract(moved, matmul(q, stretch)), triangle(matmul(stretch, r), False, 1.0), turn
+
+
+def factors_tangent(packed: ir.Value, q: ir.Value, t: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Of R, below which is nothing that is read, and Q, both (m, n) with m >= n, of A = Q R."""
+    m, n = shape_of(t)[-2:]
+    dq, dr, _ = turn_of(q, triangle(part(packed, (0, n), (0, n)), False, 1.0), t)
+    return padded(dr, m, n), dq
+
+
 def setting(call: Call, name: str) -> int:
     """An integer of the configuration of a LAPACK call."""
     return int(ir.IntegerAttr(ir.DictAttr(call.op.attributes["mhlo.backend_config"])[name]).value)

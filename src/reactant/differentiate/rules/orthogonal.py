@@ -11,7 +11,6 @@ from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
     adjoint,
     diagonal,
-    diagonal_only,
     flag,
     lapack_solve,
     matmul,
@@ -20,10 +19,11 @@ from reactant.differentiate.rules.matrices import (
     padded,
     part,
     triangle,
+    turn_of,
     with_unit_diagonal,
 )
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, is_complex, shape_of
+from reactant.ir.types import shape_of
 
 
 def _vectors(packed: ir.Value, k: int) -> ir.Value:
@@ -60,26 +60,15 @@ def _applied(call: Call) -> list[ir.Value]:
 
 
 def _packed_tangent(packed: ir.Value, taus: ir.Value, t: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """A = Q R: with X = A' R^-1 and M = Q^H X, the strict lower triangle of M turns Q: Q' = X - Q (M - W) and
-    R' = (M - W) R, where W is that triangle minus its adjoint. V is the lower factor of Q - I = V U without pivoting
-    (U = -T V^H, so that tau = -diag(U)), and moves with Q as the factors of LU do."""
+    """V is the lower factor of Q - I = V U without pivoting (U = -T V^H, so that tau = -diag(U)), and moves with Q as
+    the factors of LU do."""
     m, n = shape_of(t)[-2:]
     k = min(m, n)
     v = _vectors(packed, k)
     upper = ops.negate(_factor(v, taus, adjoint(part(v, (0, k), (0, k)))))              # U
     product = matmul(v, upper)
     q = ops.add(product, with_unit_diagonal(ops.splat(0, product)))
-    r = triangle(part(packed, (0, k), (0, k)), False, 1.0)
-    moved = lapack_solve(r, part(t, (0, m), (0, k)), left_side=False, lower=False)
-    middle = matmul(adjoint(q), moved)
-    low = triangle(middle, True, 0.0)
-    turn = ops.subtract(low, adjoint(low))
-    if is_complex(dtype_of(t)):                                                          # R keeps a real diagonal
-        phase = ops.imag(diagonal_only(middle))
-        turn = ops.add(turn, ops.complex(ops.splat(0, phase), phase))
-    stretch = ops.subtract(middle, turn)
-    dq = ops.subtract(moved, matmul(q, stretch))
-    dr = triangle(matmul(stretch, r), False, 1.0)
+    dq, dr, turn = turn_of(q, triangle(part(packed, (0, k), (0, k)), False, 1.0), part(t, (0, m), (0, k)))
     # H_k is the identity where its tau is 0 (the last one of a square real matrix): it has nothing below the diagonal
     square = shape_of(upper)
     still = ops.compare(of_columns(taus, square), ops.splat(0, upper), "EQ")
