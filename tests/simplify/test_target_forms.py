@@ -95,3 +95,14 @@ def test_forms_for_native_code_are_what_was_written(function, native):
             for mine, plain in zip(jax.tree.leaves(compiled(x)), jax.tree.leaves(jax.jit(function)(x)), strict=True):
                 near = {"rtol": 2e-5, "atol": 1e-6} if dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-15}
                 np.testing.assert_allclose(mine, plain, **near)
+
+
+def test_diagonals_are_chosen():
+    """What reads a diagonal has a padded vector as its adjoint."""
+    def spread(v, places):
+        return v @ jnp.diagonal(places)
+
+    places, v = X[20:, :30], X[0, :30]
+    compiled = reactant.jit(jax.grad(spread, 1), native="never", target="cpu")
+    assert "stablehlo.pad" not in compiled.lower(v, places).operations()
+    np.testing.assert_array_equal(compiled(v, places), np.diag(v))

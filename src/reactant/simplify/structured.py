@@ -56,7 +56,7 @@ def diagonal_of(value: ir.Value) -> ir.Value:
     return ops.slice(ops.reshape(value, (side * side,)), (0,), (side * side,), (side + 1,))
 
 
-_MADE = ("stablehlo.convert", "stablehlo.select", "stablehlo.constant")
+_MADE = ("stablehlo.convert", "stablehlo.select", "stablehlo.constant", "stablehlo.reshape")
 """What makes diagonal matrices."""
 
 
@@ -74,10 +74,22 @@ def entries(value: ir.Value) -> ir.Value | np.ndarray | None:
         if zero is None or zero.any() or not is_identity_mask(mask):
             return None
         return _vector(inside)
+    if made.name == "stablehlo.reshape":
+        return _put_apart(made.operands[0], shape[0])
     content = known_content(value) if made.name == "stablehlo.constant" else None
     if content is None or (content * ~np.eye(shape[0], dtype=bool)).any() or not np.isfinite(content).all():
         return None
     return np.ascontiguousarray(np.diagonal(content))
+
+
+def _put_apart(value: ir.Value, side: int) -> ir.Value | None:
+    """The vector whose elements are `side` zeros apart, as the adjoint of `diagonal_of` leaves them."""
+    made = producer(value)
+    if made is None or made.name != "stablehlo.pad" or shape_of(made.operands[0]) != (side,):
+        return None
+    zero = ops.constant_value(made.operands[1])
+    sides = [tuple(made[name]) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+    return made.operands[0] if zero is not None and not zero.any() and sides == [(0,), (0,), (side,)] else None
 
 
 def _vector(inside: ir.Value) -> ir.Value | np.ndarray:
@@ -148,6 +160,8 @@ def _with_diagonal(x: ir.Value, y: ir.Value, d: DotDimensions) -> tuple | None:
 
 @rewrite(dot(x, y), dtypes="inexact", assumes="finite", made_by=_MADE,
          example=(lambda a: ops.dot_general(_diagonal(a), a(5, 3), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.reshape(ops.pad(a(5), 0, [0], [0], [5]), (5, 5)), a(5, 3),
+                                            contracting_dims=((0,), (0,))),
                   lambda a: ops.dot_general(_diagonal(a), a(3, 5, 2), contracting_dims=((0,), (1,))),
                   lambda a: ops.dot_general(a(2, 5, 3), _diagonal(a), contracting_dims=((1,), (0,)))),
          counter=lambda a: ops.dot_general(a(5, 5), a(5, 3), contracting_dims=((1,), (0,))))

@@ -1,5 +1,5 @@
-"""The last stage: the place of the greatest element by two plain reductions, small tables by selects, and what loops
-hand on from turn to turn last."""
+"""The last stage: diagonals by selects, the place of the greatest element by two plain reductions, small tables by
+selects, and what loops hand on from turn to turn last."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,39 @@ from reactant.simplify.loops import counted
 from reactant.simplify.target import becomes_loops
 from reactant.simplify.target_costs import costs
 
-x, y, i, d, n = variables("x y i d n")
+x, y, i, d, n, low, high, interior = variables("x y i d n low high interior")
+
+# ---- diagonals -----------------------------------------------------------------------------------------------------
+
+def _diagonal(a, shape=(5,), low=0, high=0, interior=5, result=(5, 5)):
+    sides = ([0] * (len(shape) - 1) + [k] for k in (low, high, interior))
+    return ops.reshape(ops.pad(a(*shape), a(), *sides), result)
+
+
+@rewrite(match.reshape(match.pad(x, y, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
+         example=(_diagonal, lambda a: _diagonal(a, (3, 4), 2, 0, 6, (3, 4, 6)),
+                  lambda a: _diagonal(a, (3,), 4, 5, 4, (5, 4))),
+         counter=(lambda a: _diagonal(a, interior=4, high=4), lambda a: _diagonal(a, (4,), 2, 4, 5, (5, 5)),
+                  lambda a: _diagonal(a, (3, 5), result=(15, 5)), lambda a: _diagonal(a, (1,), 1, 2, 2, (2, 2))))
+def diagonal_is_chosen(x, y, low, high, interior, result_shape):
+    """numbers at even distances of a row-major matrix, one further to the right in each row = a choice by row and
+    column: XLA divides every place of a padded vector by the distance"""
+    shape, rank = shape_of(x), len(result_shape)
+    if rank != len(shape) + 1 or result_shape[:-2] != shape[:-1] or shape[-1] < 2 or any(low[:-1]) or any(high[:-1]) \
+            or any(interior[:-1]) or interior[-1] != result_shape[-1] or low[-1] < 0 or high[-1] < 0:
+        return None
+    columns = result_shape[-1]
+    row, column = divmod(low[-1], columns)
+    if column + shape[-1] > columns:
+        return None
+    sides = ([0] * (rank - 2) + [k] for k in (column, columns - column - shape[-1]))
+    spread = ops.broadcast_in_dim(ops.pad(x, y, *sides), result_shape, [*range(rank - 2), rank - 1])
+    rows, places = (ops.iota(result_shape[-2:], np.int32, k) for k in (0, 1))
+    here = ops.compare(ops.add(rows, column - row) if row != column else rows, places, "EQ")
+    if rank > 2:
+        here = ops.broadcast_in_dim(here, result_shape, (rank - 2, rank - 1))
+    return ops.select(here, spread, ops.broadcast_in_dim(y, result_shape, ()))
+
 
 # ---- the greatest element and its place ----------------------------------------------------------------------------
 
