@@ -1,4 +1,4 @@
-"""Q and R of A = Q R where nothing else is read of what LAPACK's routines make of A.
+"""What is read of LAPACK's factorizations: Q and R alone, diagonals, values and vectors.
 
 `geqrf` packs R above the vectors that Q is made of, `orgqr` makes Q of those. `mark` puts a barrier over (packed, Q, A)
 where nothing else reads the vectors: its derivative is that of Q and R, and needs none of the vectors.
@@ -39,6 +39,43 @@ def mark(module: ir.Module | ir.Operation) -> None:
         barrier.move_after(op)
         for value, result in zip(values[:2], barrier.results, strict=False):
             value.replace_all_uses_except(result, [op, barrier])
+
+
+VALUES_ALONE = ("gesdd_ffi", "gesvd_ffi", "syevd_ffi", "heevd_ffi", "geev_ffi")
+"""LAPACK's routines that leave out vectors where a letter of the configuration is N."""
+
+
+def share_vectors(module: ir.Module) -> None:
+    """Where a rule asks for the vectors of what gave values alone, one call gives both."""
+    groups: list[list[ir.Operation]] = []
+    for op in [op for op in modules.walk(module) if _target(op).endswith(VALUES_ALONE)]:
+        found = [g for g in groups if g[0].block == op.block and _target(g[0]) == _target(op)
+                 and g[0].operands[0] == op.operands[0]]
+        if found:
+            found[0].append(op)
+        else:
+            groups.append([op])
+    for group in groups:
+        for more in group:
+            covered = [less for less in group if less != more and _has_more(more, less)]
+            if covered:
+                if more != group[0]:
+                    more.move_before(group[0])
+                for less in covered:
+                    for old, new in zip(less.results, more.results, strict=True):
+                        if old.type == new.type:
+                            old.replace_all_uses_with(new)
+                break
+
+
+def _has_more(more: ir.Operation, less: ir.Operation) -> bool:
+    """Whether a call gives all that is read of another, and vectors beside."""
+    if any(list(old.uses) and old.type != new.type for old, new in zip(less.results, more.results, strict=True)):
+        return False
+    of_more, of_less = ({each.name: each.attr for each in ir.DictAttr(op.attributes["mhlo.backend_config"])}
+                        for op in (more, less))
+    changed = [name for name in of_less if of_less[name] != of_more.get(name)]
+    return bool(changed) and all(ir.IntegerAttr(of_less[name]).value == ord("N") for name in changed)
 
 
 def _target(op: ir.Operation) -> str:

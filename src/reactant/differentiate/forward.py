@@ -57,6 +57,7 @@ def finish(made: ir.Module, results: Sequence[ir.Value], source: ir.Module | Non
     """Return `results` from `main`, at the current insertion point. `source` has the functions that marks name."""
     ops.create("func.return", [], list(results))
     smooth.unmark(made, smooth.LOG_OF_SUM, factors.ORTHOGONAL)
+    factors.share_vectors(made)
     if source is not None and requests.present(made, requests.MARKS):
         requests.adopt_functions(source, made.operation)
         modules.run_passes(made, "symbol-dce")

@@ -267,3 +267,19 @@ def test_determinants_need_no_products():
             found = reactant.jit(reactant.grad(logdet))
             assert "stablehlo.dot_general" not in found.lower(a).operations()
             np.testing.assert_allclose(found(a), jax.grad(logdet)(a), rtol=1e-10)
+
+
+@pytest.mark.parametrize("values", [jnp.linalg.eigvalsh, lambda a: jnp.linalg.svd(a, compute_uv=False),
+                                    lambda a: jnp.linalg.norm(a, "nuc"), lambda a: jnp.abs(jnp.linalg.eigvals(a))])
+def test_one_call_gives_values_and_the_vectors_of_their_derivative(values):
+    def loss(a):
+        return jnp.sum(values(a) ** 2)
+
+    with jax.enable_x64(True):
+        a = jnp.asarray(matrix(5, 5))
+        found = reactant.jit(reactant.value_and_grad(loss))
+        text = found.lower(a).as_text()
+        assert sum(text.count(f"@lapack_{name}_ffi") for name in ("dgesdd", "dsyevd", "dgeev")) == 1
+        value, slope = found(a)
+        np.testing.assert_allclose(value, loss(a), rtol=1e-12)
+        np.testing.assert_allclose(slope, jax.grad(loss)(a), rtol=1e-9, atol=1e-10)
