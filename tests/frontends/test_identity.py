@@ -203,3 +203,92 @@ def test_changes_that_nobody_else_can_see(function, sign):
     x, c = np.arange(3.0), sign * np.array([1.0, -1.0, 1.0])
     for got, wanted in zip(reactant.jit(function)(x, c), function(x, c), strict=True):
         assert np.allclose(got, wanted)
+
+
+# ---- what random programs (tests/fuzz/containers.py) found: silently wrong before --------------------------------
+
+def in_an_attribute(x, c):
+    rows = [x * 1.0]
+    thing = Thing(rows)
+    if c.sum() > 0:
+        thing.x = list(thing.x)
+    thing.x[0] = x - 3
+    return rows[0], thing.x[0]
+
+
+def in_a_list(x, c):
+    rows = [x * 1.0]
+    table = [rows]
+    if c.sum() > 0:
+        table[0] = list(rows)
+    table[0][0] = x - 3
+    return rows[0], table[0][0]
+
+
+def beside_another_change_in_a_loop(x, c):
+    rows, thing = [x * 1.0, x * 2.0], Thing([x, x])
+    other = rows
+    for i in range(20):
+        if c[0] > 0:
+            if c[1] > i:
+                rows = [x * 3.0, x * 4.0]
+            else:
+                thing.x = list(thing.x)
+        else:
+            other[0] = np.tanh(x)
+    return rows[0], other[0], thing.x[1]
+
+
+def one_from_before_the_loop(x, c):
+    rows, now = [x * 1.0, x * 2.0], [x * 0.3, x * 0.5]
+    for i in range(30):
+        now[0] = 0.9 * now[0] + c[0] * i
+        now = rows
+    return rows[0], now[0]
+
+
+def after_some_turns(x, c):
+    now, last = [[x * 1.0], [x * 2.0]], [x * 2.0]
+    for _ in range(200):
+        now[0][0] = 0.5 * now[0][0] + 1
+        now = [now[1], last]
+    return now[0][0], now[1][0], last[0]
+
+
+def bound_in_every_turn(x, c):
+    now, last = [x * 1.0], [x * 2.0]
+    for i in range(30):
+        x = x + i * c[0]
+        now = last
+    now[0] = x - 1
+    return now[0], last[0]
+
+
+def made_and_changed_in_a_branch(x, c):
+    thing, table = Thing([x * 1.0, x * 2.0]), {"rows": [x, x]}
+    if c.sum() > 0:
+        thing.x = [x * 3.0, 0.5 * thing.x[1]]
+        thing.x[0] = np.sin(x)
+        rows = [x * 5.0, x]
+        table["rows"] = rows
+        rows[0] = x - 7
+    return thing.x[0], thing.x[1], table["rows"][0]
+
+
+FOUND = (in_an_attribute, in_a_list, beside_another_change_in_a_loop, one_from_before_the_loop, after_some_turns,
+         bound_in_every_turn, made_and_changed_in_a_branch)
+
+
+@pytest.mark.parametrize("sign", (1.0, -1.0))
+@pytest.mark.parametrize("function", FOUND)
+def test_exact_or_refused(function, sign):
+    x, c = np.arange(3.0), sign * np.array([1.0, -1.0, 1.0])
+    refused = function in (in_an_attribute, in_a_list, beside_another_change_in_a_loop)
+    try:
+        results = reactant.jit(function)(x, c)
+    except reactant.ControlFlowError:
+        assert refused
+        return
+    assert not refused
+    for got, wanted in zip(results, function(x, c), strict=True):
+        assert np.allclose(got, wanted)

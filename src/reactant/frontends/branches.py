@@ -14,7 +14,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError, LeakError, ReactantError
-from reactant.frontends import effects, source_map
+from reactant.frontends import effects, identity, source_map
 from reactant.frontends.aliases import (
     ChosenStorage,
     bind_directly,
@@ -150,7 +150,7 @@ def _age(region: Region) -> Callable[[Storage], bool]:
 
 
 def _captured_changes(recorder: Recorder) -> list[tuple[Change, Tree]]:
-    return [(change, contents_tree(after)) for change, after in recorder.undo()]
+    return recorder.undo(contents_tree)
 
 
 def contents_tree(held: Any) -> Tree:
@@ -207,6 +207,7 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
     """Trace both sides; returns what their values are together (for conditional expressions)."""
     trace = current_trace()
     fewer_memories()
+    identity.forget()
     variables = Variables(functions, live, dead)
     bind_directly(variables.cells.values())
     before = variables.snapshot()

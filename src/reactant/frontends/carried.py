@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,7 @@ class Carried:
     bound: Slot | None = None         # whether an iteration has bound it
     slots: list[Slot | None] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
+    known: list[set[int]] = field(default_factory=list)     # what each container is or may be, by identity
 
     def leaves(self) -> list[Tree]:
         return list(leaves(self.entry))
@@ -87,21 +88,48 @@ def with_leaves(tree: Tree, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
-def may_be(value: Any, entry: Tree, plan: Plan | None, sure: bool, meeting: Any) -> None:
+def may_be(value: Any, entry: Tree, plan: Plan | None, meeting: Any, outside: Set[int] | None = None) -> None:
     """Note that the containers in the value of a variable may be those of its tree before the loop (`identity`), and
-    what the plan says they are after a turn. sure: there is one."""
+    what the plan says they are after a turn. outside: there is one, and these are the containers from before the loop,
+    by identity."""
     if type(entry) is not Node:
         return
     after = plan.second if type(plan) is Branching else None
-    if entry.kind in CONTAINERS and not (sure and after is not None and after is not entry.original
-                                         and not identity.is_linked(after)):
+    new = outside is not None and after is not None and id(after) not in outside and not identity.is_linked(after)
+    if entry.kind in CONTAINERS and not new:
         identity.may_be(value, (entry.original, after), meeting)
     if entry.kind in ("list", "tuple", "dict", "object"):
         parts = value if entry.kind in ("list", "tuple") else (value if entry.kind == "dict" else vars(value)).values()
         plans = plan.children if type(plan) is Branching and len(plan.children) == len(entry.children) \
             else [None] * len(entry.children)
         for part, child, inner in zip(parts, entry.children, plans, strict=True):
-            may_be(part, child, inner, sure, meeting)
+            may_be(part, child, inner, meeting, outside)
+
+
+def identities(entry: Tree, value: Any) -> Iterator[set[int]]:
+    """For each container in the value of a variable, what it is or may be."""
+    if type(entry) is not Node:
+        return
+    if entry.kind in CONTAINERS:
+        yield identity.known_as(value)
+    if entry.kind in ("list", "tuple", "dict", "object"):
+        parts = value if entry.kind in ("list", "tuple") else (value if entry.kind == "dict" else vars(value)).values()
+        for part, child in zip(parts, entry.children, strict=False):
+            yield from identities(child, part)
+
+
+def identities_after(entry: Tree, plan: Plan) -> Iterator[set[int]]:
+    """The same after a turn of a loop, by the plan of the variable."""
+    if type(entry) is not Node:
+        return
+    if type(plan) is Keep:
+        yield from identities(entry, plan.value)
+        return
+    if entry.kind in CONTAINERS:
+        yield identity.known_as(plan.second) if type(plan) is Branching else set()
+    children = plan.children if type(plan) is Branching else []
+    for child, inner in zip(entry.children, children, strict=False):
+        yield from identities_after(child, inner)
 
 
 def numeric_kind(leaf: Tree) -> Kind | None:

@@ -9,7 +9,7 @@ import collections
 import contextlib
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import CellType, FunctionType
 from typing import Any
@@ -51,15 +51,14 @@ class Recorder:
         if key not in self.changes and key not in self.ignored:
             self.changes[key] = Change(container, contents(container), name)
 
-    def undo(self) -> list[tuple[Change, Any]]:
-        """Take the changes back; returns those that changed something, with the content they had at the end."""
-        found = []
-        for change in reversed(self.changes.values()):
-            after = contents(change.container)
-            if differ(change.before, after):
-                refill(change.container, change.before)
-                found.append((change, after))
-        return found[::-1]
+    def undo(self, seen: Callable[[Any], Any] = lambda after: after) -> list[tuple[Change, Any]]:
+        """Take the changes back; returns those that changed something, with the content they had at the end, as `seen`
+        sees it while all of them are still as they were then (one container may be in another)."""
+        ends = [(change, contents(change.container)) for change in self.changes.values()]
+        found = [(change, seen(after)) for change, after in ends if differ(change.before, after)]
+        for change, _ in reversed(found):
+            refill(change.container, change.before)
+        return found
 
 
 def _key(container: Any) -> Any:

@@ -15,9 +15,15 @@ from types import FrameType
 from typing import Any
 
 from reactant.errors import ControlFlowError
+from reactant.frontends import effects
 from reactant.frontends.aliases import reachable
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.trace import Trace, frames
+
+
+class ChangesOneOfSeveral(ControlFlowError):
+    """A change of a container of which only the run decides which one it is."""
+
 
 CHANGING = frozenset((
     "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "clear", "sort",
@@ -53,7 +59,6 @@ def may_be(made: Any, sides: tuple[Any, ...], meeting: Any) -> None:
         if any(id(o) in others for o in link.known) and not (link.meeting is meeting and _apart(link.sides, sides)):
             others[id(link.made)] = link.made       # both may be the same one
     others.pop(id(made), None)
-    _forget_unreachable(links)
     links.append(Link(made, sides, meeting, list(others.values())))
 
 
@@ -63,19 +68,16 @@ def _apart(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
                                               for a, b in zip(one, other, strict=True))
 
 
-def _forget_unreachable(links: list[Link]) -> None:
-    if links:
-        seen = _reached()
-        for link in links:
-            link.known = [o for o in link.known if id(o) in seen]
-        links[:] = [link for link in links if link.known and id(link.made) in seen]
-
-
 def forget() -> None:
-    """The function has returned: of what it made, only what is found elsewhere counts (references are counted)."""
+    """Drop what is noted of containers that nobody reaches any more; at the start of a branch or loop. Not while one is
+    traced: what its variables were, and shall be again, is found nowhere then, nor is what is being put together."""
     trace = Trace.current()
-    if trace is not None:
-        _forget_unreachable(trace.identities)
+    if trace is None or not trace.identities or effects.recording():
+        return
+    seen = _reached()
+    for link in trace.identities:
+        link.known = [o for o in link.known if id(o) in seen]
+    trace.identities[:] = [link for link in trace.identities if link.known and id(link.made) in seen]
 
 
 def are_linked(container: Any, original: Any) -> bool:
@@ -83,6 +85,14 @@ def are_linked(container: Any, original: Any) -> bool:
     trace = Trace.current()
     return container is not None and container is original or trace is not None and any(
         link.made is container and any(o is original for o in link.known) for link in trace.identities)
+
+
+def known_as(container: Any) -> set[int]:
+    """The identities of what a container is or may be."""
+    trace = Trace.current()
+    links = trace.identities if trace is not None else ()
+    return {id(container)}.union(*(map(id, link.known) for link in links if link.made is container)) \
+        if container is not None else set()
 
 
 def is_linked(container: Any) -> bool:
@@ -102,7 +112,7 @@ def about_to_change(container: Any) -> None:
     if others and not _reached().isdisjoint(map(id, others)):
         kind = type(container).__name__
         what = f"a {kind}" if type(container) in _METHODS else f"an object of type {kind}"
-        raise ControlFlowError(
+        raise ChangesOneOfSeveral(
             f"This changes {what} of which only the run decides which one it is, and one that it may be is known by "
             "another name, too. Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), "
             "or change each one where it is certain which it is.")

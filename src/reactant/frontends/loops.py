@@ -17,7 +17,15 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import array_lists, branches, growing, loop_conditions, rotations, source_map
+from reactant.frontends import (
+    array_lists,
+    branches,
+    growing,
+    identity,
+    loop_conditions,
+    rotations,
+    source_map,
+)
 from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, reachable, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
@@ -26,6 +34,8 @@ from reactant.frontends.carried import (
     NeedsPeeling,
     Slot,
     Unroll,
+    identities,
+    identities_after,
     is_unset,
     is_unusable,
     leaves,
@@ -47,6 +57,8 @@ from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, py
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
 from reactant.frontends.state import (
     ABSENT,
+    CONTAINERS,
+    Branching,
     Broken,
     Held,
     Keep,
@@ -88,6 +100,7 @@ class Loop:
                  exclusive: Set[str] = frozenset(), read: tuple[str, ...] = ()):
         self.trace: Trace = current_trace()
         fewer_memories()
+        identity.forget()
         self.outer = self.trace.region.block
         self.functions = [f for f in functions if f is not None]
         self.variables = Variables(self.functions, live, dead)
@@ -113,6 +126,7 @@ class Loop:
         self.entries = {n: capture(v) for n, v in self.before.items()}
         self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in self.rebound) for n in self.entries}
         self.ways: dict[tuple[str, int], str] = {}
+        self.later: dict[str, Plan] = {}                # what else containers may be, from the second turn on
         self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
 
@@ -153,10 +167,11 @@ class Loop:
                 if found.loop is not self:
                     raise
                 (self.growth.adopt_needed if type(found) is NeedsGrower else array_lists.convert)(self, found)
-            except BaseException:
+            except BaseException as error:
                 growing.reset(noted)
                 self.variables.restore(self.before)
-                raise
+                if not (isinstance(error, identity.ChangesOneOfSeveral) and self.keep(self.rebound)):
+                    raise
             finally:
                 scratch.erase()
         raise ControlFlowError("The variables of this loop keep changing their types from one iteration to the next.")
@@ -181,9 +196,7 @@ class Loop:
                 f"it before the loop.")) from None
         kept = self.kept_after_all(branch)
         self.variables.restore(self.before)
-        if kept:
-            self.rebound = tuple(n for n in self.rebound if n not in kept)
-            self.kinds |= {n: self.first_kinds(n, False) for n in kept}
+        if self.keep(kept):
             return False
         self.operations = operations_in(self.block)
         if self.growth.more() or self.more_storages(branch) or self.growth.adopt_grown(branch) \
@@ -191,7 +204,7 @@ class Loop:
             return False
         self.growth.require_inside(branch)
         plans = self.advance(branch)
-        if plans is None:
+        if plans is None or self.more_identities(branch, plans):
             return False
         self.arrays = LoopArrays(self, branch)
         if not self.arrays.check():
@@ -264,7 +277,8 @@ class Loop:
                 carried.slots.append(slot)
                 carried.objects.append(self.at_start(name, position, leaf, kind, slot.body))
             value = with_leaves(carried.entry, iter(carried.objects))
-            may_be(value, carried.entry, None, False, self.carried)
+            may_be(value, carried.entry, self.later.get(name), self.carried)
+            carried.known = list(identities(carried.entry, value))
             self.variables.set(name, value)
 
     def initial(self, leaf: Tree, kind: Kind) -> ir.Value:
@@ -297,12 +311,18 @@ class Loop:
 
     # -- what is carried
 
+    def keep(self, names: Iterable[str]) -> bool:
+        """Carry the lists and objects of these variables as what they are; whether that is new for any."""
+        kept = [n for n in names if n in self.rebound and type(self.entries.get(n)) is Node and any(self.kinds[n])]
+        self.rebound = tuple(n for n in self.rebound if n not in kept)
+        self.kinds |= {n: self.first_kinds(n, False) for n in kept}
+        return bool(kept)
+
     def kept_after_all(self, branch: Branch) -> list[str]:
         """Names that the text of the body binds anew, but this body does not (a branch that is known not to be taken):
         the list or object they hold is changed in place, so it is carried as what it is."""
         changed = {id(change.container) for change, _ in branch.objects}
         return [n for n in self.rebound if changed and n in self.carried and n not in branch.states
-                and any(self.kinds[n]) and type(self.carried[n].entry) is Node
                 and changed & reachable([self.variables.get(n)])[0]]
 
     def more_storages(self, branch: Branch) -> bool:
@@ -329,6 +349,21 @@ class Loop:
             self.kinds[name] = self.first_kinds(name, False)
             found = True
         return found
+
+    def more_identities(self, branch: Branch, plans: dict[str, Plan]) -> bool:
+        """Where the body changes containers: whether a variable may be another one of those from before the loop at the
+        start of the next turn than at the start of this one."""
+        if not branch.objects:
+            return False
+        outside = reachable([self.variables.get(n) for n in self.variables.cells])[0]
+        new = {}
+        for name, plan in plans.items():
+            carried = self.carried[name]
+            if type(plan) is Branching and any((after & outside) - known for after, known in zip(
+                    identities_after(carried.entry, plan), carried.known, strict=False)):
+                new[name] = plan
+        self.later |= new
+        return bool(new)
 
     def advance(self, branch: Branch) -> dict[str, Plan] | None:
         """What each variable is after an iteration; None when something has to be carried differently."""
@@ -527,6 +562,7 @@ class Loop:
         self.ran = self.has_run()
         for rotation in self.arrays.rotations:
             rotation.finish(self)
+        outside = reachable([self.variables.get(n) for n in self.variables.cells])[0] if self.surely_runs() else None
         rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
         for name, carried in self.carried.items():
             if name in rotated:
@@ -542,7 +578,11 @@ class Loop:
                 values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
                 value = with_leaves(carried.entry, iter(values))
-                may_be(value, carried.entry, plan, self.surely_runs(), plans)
+                if outside is not None and type(plan) is Branching and plan.node.kind in CONTAINERS \
+                        and id(plan.second) in outside:
+                    value = plan.second
+                else:
+                    may_be(value, carried.entry, plan, plans, outside)
                 self.variables.set(name, value)
         for first, second in self.arrays.overlaps():
             for name, other in ((first, second), (second, first)):

@@ -1,0 +1,50 @@
+"""Programs over lists, dicts and objects (`containers`), compiled and by Python: equal, or refused."""
+from __future__ import annotations
+
+import importlib.util
+
+import jax
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import ReactantError
+from tests.fuzz.containers import Writer
+
+
+def compare(seed: int, directory) -> None:
+    path = directory / f"containers_{seed}.py"
+    path.write_text(Writer(seed).program())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def arguments():
+        rng = np.random.default_rng(1)
+        return list(rng.random((3, 4))), list(rng.random((3, 4)))
+    for flag, mode, n in ((False, 1, 20), (True, 2, 6)):
+        try:
+            plain = jax.tree.leaves(module.f(*arguments(), n, flag, mode))
+        except (ValueError, TypeError, IndexError, AttributeError):
+            continue            # the program is none
+        if not all(np.all(np.abs(v) < 1e6) for v in plain):
+            continue
+        try:
+            compiled = jax.tree.leaves(reactant.jit(module.f)(*arguments(), n, flag, mode))
+        except ReactantError:
+            continue
+        assert len(compiled) == len(plain)
+        for ours, theirs in zip(compiled, plain, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8, err_msg=path.read_text())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed, tmp_path):
+    compare(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(40))
+def test_many_random_programs(part, tmp_path):
+    for seed in range(100 + 50 * part, 150 + 50 * part):
+        compare(seed, tmp_path)
