@@ -23,6 +23,7 @@ from reactant.frontends import (
     growing,
     identity,
     loop_conditions,
+    loop_identity,
     rotations,
     source_map,
 )
@@ -35,7 +36,6 @@ from reactant.frontends.carried import (
     Slot,
     Unroll,
     identities,
-    identities_after,
     is_unset,
     is_unusable,
     leaves,
@@ -170,7 +170,7 @@ class Loop:
             except BaseException as error:
                 growing.reset(noted)
                 self.variables.restore(self.before)
-                if not (isinstance(error, identity.ChangesOneOfSeveral) and self.keep(self.rebound)):
+                if not (isinstance(error, identity.ChangesOneOfSeveral) and loop_identity.keep(self, self.rebound)):
                     raise
             finally:
                 scratch.erase()
@@ -194,9 +194,9 @@ class Loop:
             raise NeedsPeeling(ControlFlowError(
                 f"'{error.name}' is read in a loop that runs inside compiled code before it is assigned there. Assign "
                 f"it before the loop.")) from None
-        kept = self.kept_after_all(branch)
+        kept = loop_identity.kept_after_all(self, branch)
         self.variables.restore(self.before)
-        if self.keep(kept):
+        if loop_identity.keep(self, kept):
             return False
         self.operations = operations_in(self.block)
         if self.growth.more() or self.more_storages(branch) or self.growth.adopt_grown(branch) \
@@ -204,7 +204,7 @@ class Loop:
             return False
         self.growth.require_inside(branch)
         plans = self.advance(branch)
-        if plans is None or self.more_identities(branch, plans):
+        if plans is None or loop_identity.more(self, branch, plans):
             return False
         self.arrays = LoopArrays(self, branch)
         if not self.arrays.check():
@@ -311,20 +311,6 @@ class Loop:
 
     # -- what is carried
 
-    def keep(self, names: Iterable[str]) -> bool:
-        """Carry the lists and objects of these variables as what they are; whether that is new for any."""
-        kept = [n for n in names if n in self.rebound and type(self.entries.get(n)) is Node and any(self.kinds[n])]
-        self.rebound = tuple(n for n in self.rebound if n not in kept)
-        self.kinds |= {n: self.first_kinds(n, False) for n in kept}
-        return bool(kept)
-
-    def kept_after_all(self, branch: Branch) -> list[str]:
-        """Names that the text of the body binds anew, but this body does not (a branch that is known not to be taken):
-        the list or object they hold is changed in place, so it is carried as what it is."""
-        changed = {id(change.container) for change, _ in branch.objects}
-        return [n for n in self.rebound if changed and n in self.carried and n not in branch.states
-                and changed & reachable([self.variables.get(n)])[0]]
-
     def more_storages(self, branch: Branch) -> bool:
         """Arrays that turned out to be written."""
         new = [s for s in branch.written if s not in self.storage_slots and branch.preexisting(s)]
@@ -349,21 +335,6 @@ class Loop:
             self.kinds[name] = self.first_kinds(name, False)
             found = True
         return found
-
-    def more_identities(self, branch: Branch, plans: dict[str, Plan]) -> bool:
-        """Where the body changes containers: whether a variable may be another one of those from before the loop at the
-        start of the next turn than at the start of this one."""
-        if not branch.objects:
-            return False
-        outside = reachable([self.variables.get(n) for n in self.variables.cells])[0]
-        new = {}
-        for name, plan in plans.items():
-            carried = self.carried[name]
-            if type(plan) is Branching and any((after & outside) - known for after, known in zip(
-                    identities_after(carried.entry, plan), carried.known, strict=False)):
-                new[name] = plan
-        self.later |= new
-        return bool(new)
 
     def advance(self, branch: Branch) -> dict[str, Plan] | None:
         """What each variable is after an iteration; None when something has to be carried differently."""
