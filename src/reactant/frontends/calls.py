@@ -44,6 +44,9 @@ class _Arrivals:
 
 ARRIVALS = _Arrivals()
 
+SETTERS: dict[tuple[type, str], Callable[[Any, str, Any], None]] = {}
+"""What setting an attribute of a type does: `setter(owner, attribute, value)`."""
+
 OURS: set[type] = set()
 """Types whose methods are not converted, and change none of their arguments."""
 
@@ -257,6 +260,8 @@ def set_attr(value: Any, owner: Any, attribute: str) -> None:
     found = getattr(type(owner), attribute, None)
     if type(found) is property and convertible(found.fset):
         call(found.fset, owner, value)
+    elif (setter := SETTERS.get((type(owner), attribute))) is not None:
+        setter(owner, attribute, value)
     else:
         setattr(owner, attribute, value)
 
@@ -321,6 +326,21 @@ def _key_argument(original: Callable) -> None:
 
 for _original in (sorted, min, max, itertools.groupby):
     _key_argument(_original)
+
+
+@replace(getattr)
+def _getattr(owner: Any, attribute: str, /, *default: Any) -> Any:
+    try:
+        return ag__.get_attr(owner, attribute)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
+
+
+@replace(setattr)
+def _setattr(owner: Any, attribute: str, value: Any, /) -> None:
+    ag__.set_attr(value, owner, attribute)
 
 
 @replace(itertools.accumulate)

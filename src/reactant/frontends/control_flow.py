@@ -169,13 +169,13 @@ def is_(value: Any, known: bool) -> Any:
 def contains(item: Any, container: Any) -> Any:
     if is_tensor(container):
         return _python_bool(np.any(container == item))
-    if type(container) in (list, tuple, range) and (is_tensor(item) or type(container) is not range
-                                                    and any(map(is_tensor, container))):
-        if type(container) is range:
-            return _in_range(item, container)
+    if type(container) is range and is_tensor(item):
+        return _in_range(item, container)
+    if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
+            or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}):
         found: Any = False
         for element in container:
-            found = or_(found, lambda e=element: True if e is item else _python_bool(e == item))
+            found = or_(found, lambda e=element: True if e is item else _python_bool(ag__.Eq(e, item)))
         return found
     return objects.contains(item, container)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls, operators
+from reactant.frontends import calls, operators, sequences
 from reactant.frontends.calls import call, convertible
 from reactant.frontends.operators import ag__
 
@@ -123,7 +123,7 @@ def _named(error: TypeError, *operands: Any) -> TypeError:
     return error
 
 
-def _comparison(stem: str, mirror: str, symbol: str) -> Callable[[Any, Any], Any]:
+def _comparison(kind: str, stem: str, mirror: str, symbol: str) -> Callable[[Any, Any], Any]:
     name, mirrored = f"__{stem}__", f"__{mirror}__"
     native = getattr(operator, name)
 
@@ -134,6 +134,8 @@ def _comparison(stem: str, mirror: str, symbol: str) -> Callable[[Any, Any], Any
             if stem == "ne" and a not in PLAIN and method_of(a, "__eq__") and a.__ne__ is object.__ne__:
                 equal = _protocol(left, right, "__eq__", "__eq__")
                 return left is not right if equal is NotImplemented else ag__.not_(equal)
+            if sequences.depends(left, right):
+                return sequences.compared(kind, left, right)
             return native(left, right)
         result = _protocol(left, right, name, mirrored)
         if result is not NotImplemented:
@@ -145,7 +147,7 @@ def _comparison(stem: str, mirror: str, symbol: str) -> Callable[[Any, Any], Any
 
 
 BINARY = {kind: _binary(stem, symbol) for kind, (stem, symbol) in _SYMBOLS.items()}
-COMPARE = {kind: _comparison(*names) for kind, names in _COMPARISONS.items()}
+COMPARE = {kind: _comparison(kind, *names) for kind, names in _COMPARISONS.items()}
 
 
 def inplace(kind: str, left: Any, right: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import reactant
+from tests.frontends.agreement import agree
 from tests.frontends.numpy.tables import check_table
 from tests.support import check
 
@@ -66,3 +68,76 @@ def test_layout_of_results_decides_what_is_a_view():
         u[0] = 300
         return y, z, np.zeros_like(x.T).ravel("K")
     check(work, X)
+
+
+# ---- attributes that are set -----------------------------------------------------------------------------------
+
+def flattened_in_place(x):
+    x = x * 1
+    alias, view = x, x[1:]
+    x.shape = 12
+    alias[5] = 100
+    return x, alias.shape, view
+
+
+def several_shapes(x):
+    a, b = np.mgrid[0:4, 0:3]
+    a.shape = b.shape = a.size
+    c = x[:, ::2] + 0
+    c.shape = -1, 4
+    c.shape += (1,)
+    for name, value in (("shape", (2, 2, 2)),):
+        setattr(c, name, value)
+    return a, b, c
+
+
+def other_dtype(x):
+    x = x * 1
+    x.dtype = np.int64
+    return x
+
+
+def written_after(x):
+    a = x * 1
+    for i in range(20):
+        a[i % 4] += i
+    a.shape = a.size // 2, 2
+    for i in range(6):
+        a[i] *= i
+    return a
+
+
+def impossible(x):
+    x = x.T
+    x.shape = 12
+    return x
+
+
+def wrong_size(x):
+    x = x * 1
+    x.shape = 5,
+    return x
+
+
+@pytest.mark.parametrize("program", [flattened_in_place, several_shapes, other_dtype, written_after, impossible,
+                                     wrong_size], ids=lambda p: p.__name__)
+def test_setting_an_attribute_changes_how_the_array_is_seen(program):
+    agree(program, [(np.arange(12.0).reshape(4, 3),)])
+
+
+def test_setting_the_shape_where_it_cannot_be_known_is_refused():
+    def of_argument(x):
+        x.shape = -1
+        return x
+
+    def in_a_branch(x):
+        y = x * 1
+        if x[0, 0] > 0:
+            y.shape = -1
+        return y
+
+    x = np.ones((2, 3))
+    with pytest.raises(reactant.UnsupportedError, match="changes the caller's array"):
+        reactant.jit(of_argument)(x)
+    with pytest.raises(reactant.ControlFlowError, match="shape of an array from before"):
+        reactant.jit(in_a_branch)(x)

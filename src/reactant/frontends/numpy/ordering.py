@@ -34,7 +34,7 @@ def in_order(items: Any, key: Callable | None = None, reverse: bool = False) -> 
     if not depends(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
         return [items[k] for k in order]
-    return _taken(items, _order(keys, bool(reverse)))
+    return _taken(items, _order(_columns(keys), bool(reverse)))
 
 
 def _decided(keys: list) -> list | None:
@@ -50,13 +50,12 @@ def _decided(keys: list) -> list | None:
 
 def best(items: list, keys: list, largest: bool) -> Any:
     """The first item whose key is the smallest (largest) one."""
-    if any(type(k) in (tuple, list) for k in keys):
-        # equal keys: Python keeps the first, and a reversed sort that is stable does as well
-        return _taken(items, _order(keys, largest)[:1])[0]
-    column = _column(keys)
-    place = (np.argmax if largest else np.argmin)(_counted(column, largest))
-    if column.dtype.kind == "f":
-        place = np.where(np.isnan(column[0]), 0, place)
+    columns = _columns(keys)
+    counted = [_counted(c, largest) for c in columns]
+    # equal keys: Python keeps the first, and a reversed sort that is stable does as well
+    place = _order(counted, largest)[0] if len(columns) > 1 else (np.argmax if largest else np.argmin)(counted[0])
+    if columns[0].dtype.kind == "f":
+        place = np.where(np.isnan(columns[0][0]), 0, place)
     return _taken(items, place[None])[0]
 
 
@@ -99,19 +98,22 @@ def depends(keys: list) -> bool:
     return any((type(k) is Tensor and not k.is_concrete()) or (type(k) in (tuple, list) and depends(k)) for k in keys)
 
 
-def _order(keys: list, reverse: bool) -> Any:
+def _columns(keys: list) -> list:
+    """What is compared first, second... of all keys."""
+    if type(keys[0]) not in (tuple, list):
+        return [_column(keys)]
+    if any(type(k) not in (tuple, list) or len(k) != len(keys[0]) for k in keys):
+        raise UnsupportedError("Sorting by tuples of different lengths is not supported where the order depends on "
+                               f"run-time values. {ADVICE}")
+    return [_column([k[c] for k in keys]) for c in range(len(keys[0]))]
+
+
+def _order(columns: list, reverse: bool) -> Any:
     """Positions in ascending (descending) order of the keys; equal ones keep theirs."""
-    if type(keys[0]) in (tuple, list):
-        if any(type(k) not in (tuple, list) or len(k) != len(keys[0]) for k in keys):
-            raise UnsupportedError("Sorting by tuples of different lengths is not supported where the order depends on "
-                                   f"run-time values. {ADVICE}")
-        columns = [_column([k[c] for k in keys]) for c in range(len(keys[0]))]
-    else:
-        columns = [_column(keys)]
     if reverse:
         columns = [c[::-1] for c in columns]
     order = np.lexsort(tuple(columns[::-1])) if len(columns) > 1 else np.argsort(columns[0], kind="stable")
-    return len(keys) - 1 - order[::-1] if reverse else order
+    return columns[0].shape[0] - 1 - order[::-1] if reverse else order
 
 
 def _column(keys: list) -> Any:

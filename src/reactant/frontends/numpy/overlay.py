@@ -28,6 +28,7 @@ from reactant.frontends.numpy import (
     ordering,
     per_element,
     python_numbers,
+    shape,
     ufuncs,
 )
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
@@ -54,6 +55,7 @@ def install() -> None:
     calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _call_numpy
     calls.KINDS[np.vectorize] = _call_vectorized
     calls.OURS.add(Tensor)
+    calls.SETTERS.update({(Tensor, name): shape.set_attribute for name in ("shape", "dtype")})
     calls.KINDS[MethodDescriptorType] = calls.KINDS[WrapperDescriptorType] = _unbound
 
 
@@ -407,6 +409,8 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
             keys = [calls.call(key, item) for item in items]
             if ordering.depends(keys):
                 return ordering.best(items, keys, original is max)
+        if key is None and items and type(items[0]) in (tuple, list) and ordering.depends(items):
+            return ordering.best(items, items, original is max)
         if not any(type(i) is Tensor for i in items) or key is not None:
             return python(*([items] if len(args) == 1 else args), **kwargs)
         best = items[0]

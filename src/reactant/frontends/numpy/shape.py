@@ -3,13 +3,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
+from typing import Any
 
 import numpy as np
 
+from reactant.errors import ControlFlowError, UnsupportedError
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.creation import shape_tuple
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, wrap
+from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, size
 
@@ -99,6 +102,33 @@ def reshape(a: object, shape: object, order: str = "C", copy: bool | None = None
     if a.is_concrete():
         return Tensor.of_array(a.numpy().reshape(new).copy())
     return Tensor.of_value(ops.reshape(a.value(), new))
+
+
+def set_attribute(a: Tensor, name: str, value: Any) -> None:
+    """`a.shape = value`, `a.dtype = value`: the same array sees its memory in another way."""
+    if a.kind != ARRAY:
+        raise AttributeError(f"attribute '{name}' of '{a.dtype.type.__name__}' objects is not writable")
+    if name == "shape":
+        try:
+            seen = reshape(a, value, copy=False)
+        except ValueError as error:
+            if "copy" not in str(error):
+                raise
+            raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
+                                 "the desired shape.") from None
+    else:
+        seen = a.view(value)
+    if (seen.shape, seen.dtype, seen.strides_) == (a.shape, a.dtype, a.strides_):
+        return
+    if a.region is not current_trace().region:
+        raise ControlFlowError(f"The {name} of an array from before is set inside an `if` or a loop that is decided at "
+                               f"run time. Give what has the new {name} a name of its own, by "
+                               f"{'`.view()`' if name == 'dtype' else '`.reshape()`'}.")
+    if a.storage.argument is not None and not a.steps:
+        raise UnsupportedError(f"Setting the {name} of an argument changes the caller's array, which compiled code "
+                               f"does not. Write `x = x.{'view' if name == 'dtype' else 'reshape'}(...)`.")
+    a.steps, a.writeable = seen.steps, seen.writeable
+    a.shape, a.dtype, a.strides_ = seen.shape, seen.dtype, seen.strides_
 
 
 @implements(np.ravel, aliases=True)

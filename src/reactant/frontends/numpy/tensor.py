@@ -440,6 +440,7 @@ class Tensor:
 
 
 _ADVICE = {
+    "hash": "What only the run knows is no key of a dict and no member of a set: use an array that it indexes.",
     "bool": "Put the `if` or `while` into a Python function with source, so that it can be converted; or use np.where.",
     "index": "A list index or a size must be known while tracing: make the argument it is computed from static "
              "(static_argnames=...).",

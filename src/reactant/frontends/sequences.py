@@ -1,0 +1,66 @@
+"""Comparisons of tuples and lists whose elements are known at run time only: one by one, as Python compares them."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.operators import ag__
+from reactant.ir import ops
+
+ORDERS = {"Lt": False, "Gt": False, "LtE": True, "GtE": True}
+"""Orders, and what they say of equal sequences."""
+
+
+def depends(left: Any, right: Any) -> bool:
+    """Whether only the run knows how two sequences compare."""
+    return any(isinstance(left, kind) and isinstance(right, kind) for kind in (tuple, list)) \
+        and (_has_tensors(left) or _has_tensors(right))
+
+
+def _has_tensors(sequence: tuple | list) -> bool:
+    return any(is_tensor(x) or isinstance(x, (tuple, list)) and _has_tensors(x) for x in sequence)
+
+
+def compared(kind: str, left: tuple | list, right: tuple | list) -> Any:
+    """`left kind right` of tuples or of lists."""
+    if kind == "Eq":
+        return _equal(left, right)
+    return ag__.not_(_equal(left, right)) if kind == "NotEq" else _ordered(kind, left, right)
+
+
+def _equal(left: tuple | list, right: tuple | list) -> Any:
+    found: Any = len(left) == len(right)
+    for a, b in zip(left, right, strict=False):
+        if found is False:
+            break
+        found = _chosen(found, lambda a=a, b=b: _same(a, b), False)     # type: ignore[misc]
+    return found
+
+
+def _ordered(kind: str, left: tuple | list, right: tuple | list) -> Any:
+    found: Any = ORDERS[kind] if len(left) == len(right) else _truth(getattr(ag__, kind)(len(left), len(right)))
+    for a, b in reversed(list(zip(left, right, strict=False))):
+        rest = found
+        found = _chosen(_same(a, b), lambda rest=rest: rest,            # type: ignore[misc]
+                        lambda a=a, b=b: _truth(getattr(ag__, kind)(a, b)))     # type: ignore[misc]
+    return found
+
+
+def _same(a: Any, b: Any) -> Any:
+    return True if a is b else _truth(ag__.Eq(a, b))
+
+
+def _truth(value: Any) -> Any:
+    if not is_tensor(value) or value.is_concrete() or value.size != 1:
+        return bool(value)          # raises for arrays
+    return ag__.not_(ag__.not_(value)) if value.dtype.kind != "b" or value.shape else python_number(value.value())
+
+
+def _chosen(test: Any, then: Callable[[], Any], otherwise: Any) -> Any:
+    """`then() if test else otherwise()` for truths."""
+    other = otherwise if callable(otherwise) else lambda: otherwise
+    if not is_tensor(test):
+        return then() if test else other()
+    values = [v.value() if type(v) is Tensor else ops.constant(bool(v)) for v in (then(), other())]
+    return python_number(ops.select(test.value(), *values))
