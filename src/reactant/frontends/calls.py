@@ -202,9 +202,15 @@ _GENERATOR_CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__
 _SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
 
 
+@functools.cache
+def _is_record(kind: type) -> bool:
+    """Whether it is what pybind11 binds functions to."""
+    return kind.__module__ == "pybind11_builtins" or kind.__name__ == "PyCapsule"
+
+
 def _call_builtin(function: Any, arguments: tuple, keywords: dict) -> Any:
     owner = function.__self__
-    if owner is None or type(owner) is ModuleType or isinstance(owner, type):
+    if owner is None or type(owner) is ModuleType or isinstance(owner, type) or _is_record(type(owner)):
         replacement = _replacement_of(function)
         if replacement is None:
             return _call_foreign(function, arguments, keywords)
@@ -218,7 +224,7 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
         return replacement(*arguments, **keywords)
     if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
                                                        or convertible(getattr(cls, "__post_init__", None))):
-        return cls(*arguments, **keywords)
+        return _call_foreign(cls, arguments, keywords) if _is_library(cls) else cls(*arguments, **keywords)
     # What type.__call__ does.
     if cls.__new__ is object.__new__:
         made = object.__new__(cls)

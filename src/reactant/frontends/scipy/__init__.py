@@ -1,5 +1,5 @@
 """SciPy's compiled code that NumPy programs lean on: special functions, Fourier transforms, filters of
-images and signals, linear algebra, distributions.
+images and signals, linear algebra, distances, distributions.
 
 SciPy's Python code is converted like the user's own; here stands what it calls in C. SciPy is never imported for it:
 `register_loaded()` looks at what the program has imported, before a trace and when modules were loaded in it.
@@ -13,12 +13,14 @@ from typing import Any
 
 from reactant.frontends import calls
 from reactant.frontends.numpy.implements import has_tensors
-from reactant.frontends.scipy import filters, linalg, signal, stats, transforms
+from reactant.frontends.scipy import distances, filters, linalg, signal, stats, transforms
 from reactant.frontends.trace import is_tracing, located
 
 _TABLES: dict[str, dict[str, Callable]] = {"scipy.fft": transforms.FUNCTIONS,
                                            "scipy.ndimage._nd_image": filters.FUNCTIONS,
                                            "scipy.linalg": linalg.FUNCTIONS, "scipy.signal": signal.FUNCTIONS,
+                                           "scipy.spatial._distance_pybind": distances.FUNCTIONS,
+                                           "scipy.spatial._distance_wrap": distances.WRAPPED,
                                            "scipy.stats._distn_infrastructure": stats.FUNCTIONS,
                                            "scipy._lib._util": stats.ELEMENTWISE,
                                            "scipy._lib.array_api_extra._lib._funcs": stats.ELEMENTWISE}
