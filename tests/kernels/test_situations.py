@@ -328,6 +328,58 @@ def test_warps_with_fewer_lanes(threads, way):
         assert votes[i] == (int((warp > 0.5) @ (1 << np.arange(len(warp)))) & 0x7fffffff) + 3
 
 
+MISSING_LANES = """
+__device__ int sum_of(unsigned mask, int a) {
+    for (int m = 16; m > 0; m /= 2) a += __shfl_down_sync(mask, a, m);
+    return a;
+}
+extern "C" __global__ void k(const int *x, int *sums, int *chosen) {
+    __shared__ int of_warp[32];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, warps = (blockDim.x + 31) / 32;
+    int a = sum_of(0xffffffffu, x[i]);
+    if (t % 32 == 0) of_warp[t / 32] = a;
+    __syncthreads();
+    unsigned mask = __ballot_sync(0xffffffffu, t < warps);
+    if (t < warps) a = sum_of(mask, of_warp[t]);
+    if (t == 0) sums[blockIdx.x] = a;
+    mask = __ballot_sync(0xffffffffu, x[i] > 20);
+    if (x[i] > 20) chosen[i] = __shfl_xor_sync(mask, x[i], x[i] % 2 + 1) + 100 * __shfl_xor_sync(mask, x[i], 16);
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+@pytest.mark.parametrize("threads", [16, 40, 96])
+def test_lanes_that_take_no_part_hold_0_for_others(threads, way):
+    """The CUDA samples' reduction relies on it."""
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    x = np.random.default_rng(2).integers(0, 50, 2 * threads).astype(np.int32)
+    sums, chosen = np.zeros(2, np.int32), np.zeros(2 * threads, np.int32)
+    launched(reactant.cuda.load(MISSING_LANES).k, way, 2, threads, x, sums, chosen)
+    np.testing.assert_array_equal(sums, x.reshape(2, -1).sum(1))
+    t = np.arange(threads)
+    for block, got in zip(x.reshape(2, -1), chosen.reshape(2, -1), strict=True):
+        there = np.zeros(-(-threads // 32) * 32, np.int32)
+        there[:threads] = np.where(block > 20, block, 0)
+        np.testing.assert_array_equal(got, np.where(block > 20, there[t ^ (block % 2 + 1)] + 100 * there[t ^ 16], 0))
+
+
+def test_largest_numbers_of_rows_by_warps():
+    """A strided reduction by fmaxf, over which LLVM's vectoriser ended the process."""
+    pytest.importorskip("ziglang", reason="needs ziglang")
+    module = reactant.cuda.load("""extern "C" __global__ void k(const float *x, float *y, int rows, int n) {
+        int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+        if (row >= rows) return;
+        float m = -INFINITY;
+        for (int i = lane; i < n; i += 32) m = fmaxf(m, x[row * n + i]);
+        for (int o = 16; o > 0; o >>= 1) m = fmaxf(m, __shfl_xor_sync(0xffffffffu, m, o, 32));
+        if (lane == 0) y[row] = m;
+    }""", lower="native")
+    x, y = np.random.default_rng(1).random((5, 100), np.float32), np.zeros(5, np.float32)
+    module.k[2, 96](x, y, 5, 100)
+    np.testing.assert_array_equal(y, x.max(1))
+
+
 WARP_SYNCHRONOUS = """
 __device__ void last_warp(volatile int *s, int t) {
     s[t] += s[t + 32]; s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];

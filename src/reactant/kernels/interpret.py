@@ -481,7 +481,7 @@ def shuffled(lane: int, mode: str, lanes: dict[int, tuple]) -> tuple[Any, int]:
     inside = first <= source < first + width if mode != "xor" else source < first + width
     if not inside:
         return value, 0
-    return (lanes[source][2], 1) if source in lanes else (value, 1)
+    return (lanes[source][2] if source in lanes else type(value)(0), 1)
 
 
 def signed32(value: int) -> int:

@@ -430,7 +430,7 @@ class Cutter:
         return array
 
     def shuffle(self, waiting: list[ir.Operation], op: ir.Operation) -> None:
-        """Every lane gets the value of another; one that is not there leaves it its own."""
+        """Every lane gets the value of another; its own outside the segment, 0 of one that does not take part."""
         f, (value, offset, width) = self.f, op.operands
         mode = attr.enumerator(op.attributes["mode"])
         (kind, pointer), = self.gathered(waiting, value)
@@ -457,9 +457,11 @@ class Cutter:
             there = f.let(f"select i1 {inside}, i1 {f.let(f'icmp ult i64 {other}, {count}')}, i1 false")
             other = f.let(f"select i1 {there}, i64 {other}, i64 {number}")
             if self.masks:
-                there = self.takes_part(other)
-                other = f.let(f"select i1 {there}, i64 {other}, i64 {number}")
+                there = f.let(f"and i1 {there}, {self.takes_part(other)}")
             got = self.load(kind, pointer, other)
+            if self.masks or count % 32:
+                missing = f.let(f"and i1 {inside}, {f.let(f'xor i1 {there}, true')}")
+                got = f.let(f"select i1 {missing}, {kind} zeroinitializer, {kind} {got}")
             self.store(self.slot(op.results[0]), number, op.results[0].type, [got])
             self.store(self.slot(op.results[1]), number, op.results[1].type, [inside])
         self.over_threads(body)

@@ -257,6 +257,7 @@ def _answer(f: Writer, state: State, t: str, present: str) -> None:
         state.set("valid", t, _flag(f, inside))
         clamped = f.op("and", source, 31)
         there = f.let(f"and i1 {inside}, {_in(f, present, clamped)}")
+        f.when(inside, lambda: state.set("answer", t, "0"))
         f.when(there, lambda: state.set("answer", t, state.get("x", f.op("add", "%first", clamped))))
 
     def agreement() -> None:

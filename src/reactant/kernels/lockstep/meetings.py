@@ -159,11 +159,15 @@ def _known_lanes(content: np.ndarray, warps: Warps, context: Context) -> Lanes:
 
 
 def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
-    """`gpu.shuffle`: (the value of another lane, whether there is one)."""
+    """`gpu.shuffle`: (the value of another lane, whether there is one). A lane's own where the other would be outside
+    its segment; 0 where that one does not take part (CUDA leaves it open; so GPUs do, and programs rely on it)."""
     mode = attr.enumerator(op.attributes["mode"])
     warps = warps_of(machine)
     given = _lanes_of(machine, op.operands[0], context)
+    everywhere = bool(context.mask.known)
     x = fitted(given, context.domain)
+    if not everywhere:
+        x = apply(_or_zero, [condition_lanes(context.mask, context.domain), x], context.domain)
     offset, width = machine.integer(op.operands[1]), known_number(machine.get(op.operands[2]))
     if width is None or width not in (1, 2, 4, 8, 16, 32):
         raise Refused("a shuffle's width is not known now")
@@ -174,30 +178,31 @@ def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
     if by is not None and (mode != "xor" or 0 <= by < width) and lanes % segment == 0:
         value, others = _over_warps(x, warps, context, 0)
         shape = shape_of(value)
-        cut = [*shape[:-1], lanes // segment, segment]
-        moved, valid = _moved(ops.reshape(value, cut), mode, by, width)
+        moved = _moved(ops.reshape(value, [*shape[:-1], lanes // segment, segment]), mode, by, width)
         found = _from_warps(ops.reshape(moved, shape), others, warps, context)
-        segments = warps.count * lanes // segment
-        found = _where_there_is_one(found, x, mode, by, segment, warps, context)
-        truth = _known_lanes(np.tile(valid, segments)[:warps.threads], warps, context)
-        full = all(context.domain[a].count == a.extent for a in warps.axes)
+        inside, missing = _partners(mode, by, width, warps.threads)
+        if missing.any():
+            found = apply(_or_zero, [_known_lanes(~missing, warps, context), found], context.domain)
+        full = everywhere and all(context.domain[a].count == a.extent for a in warps.axes)
         if mode in ("down", "xor") and full and warps.count == 1 and segment == lanes == warps.threads \
                 and by & (by - 1) == 0 and by:
             found = replace(found, shuffled=Shuffled(given, x, mode, by, warps.axes))
-        return [of_lanes(found, op.results[0].type), Given(truth)]
+        return [of_lanes(found, op.results[0].type), Given(_known_lanes(inside, warps, context))]
     return _looked_up(op, x, mode, offset, width, warps, context)
 
 
-def _where_there_is_one(found: Lanes, x: Lanes, mode: str, by: int, segment: int, warps: Warps,
-                        context: Context) -> Lanes:
-    """What is found, or a lane's own where it asks one that is missing from the last warp."""
-    place = np.arange(warps.threads)
-    start = place - place % segment
-    source = {"idx": start + by % segment, "xor": place ^ by, "down": place + by, "up": place - by}[mode]
-    present = (source < warps.threads) | (source >= start + segment)
-    if present.all():
-        return found
-    return apply(ops.select, [_known_lanes(present, warps, context), found, x], context.domain)
+def _or_zero(here: ir.Value, value: ir.Value) -> ir.Value:
+    return ops.select(here, value, ops.splat(0, value))
+
+
+def _partners(mode: str, by: int, width: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each thread, whether the lane it asks is inside its segment, and whether that lane is missing: there are no
+    such threads."""
+    place = np.arange(threads)
+    start = place - place % width
+    source = {"idx": start + by % width, "xor": place ^ by, "down": place + by, "up": place - by}[mode]
+    inside = (source < start + width) & ((source >= start) | (mode == "xor"))
+    return inside, inside & (source >= threads)
 
 
 def _lanes_of(machine: Machine, value: ir.Value, context: Context) -> Lanes:
@@ -210,29 +215,26 @@ def _lanes_of(machine: Machine, value: ir.Value, context: Context) -> Lanes:
     return found if isinstance(found, Lanes) else machine.lanes(value, context)
 
 
-def _moved(value: ir.Value, mode: str, by: int, width: int) -> tuple[ir.Value, np.ndarray]:
-    """Exchange along the last dimension, one segment; which lanes had a partner."""
+def _moved(value: ir.Value, mode: str, by: int, width: int) -> ir.Value:
+    """Exchange along the last dimension, one segment."""
     *lead, n = shape_of(value)
     rank = len(lead) + 1
-    place = np.arange(n)
 
     def part(low: int, high: int) -> ir.Value:
         return ops.slice(value, [0] * (rank - 1) + [low], [*lead, high])
     if mode == "idx":
         source = min(by % width, n - 1)
-        return ops.broadcast_in_dim(part(source, source + 1), [*lead, n], range(rank)), np.ones(n, bool)
+        return ops.broadcast_in_dim(part(source, source + 1), [*lead, n], range(rank))
+    if by <= 0 or by >= n:
+        return value
     if mode == "xor":
-        if by >= n:
-            return value, np.zeros(n, bool)
         bits = n.bit_length() - 1
         cube = ops.reshape(value, [*lead, *[2] * bits])
         dims = [rank - 1 + bits - 1 - k for k in range(bits) if by >> k & 1]
-        return ops.reshape(ops.reverse(cube, dims), [*lead, n]), np.ones(n, bool)
-    if by <= 0 or by >= n:
-        return value, np.full(n, by == 0)
+        return ops.reshape(ops.reverse(cube, dims), [*lead, n])
     if mode == "down":
-        return ops.concatenate([part(by, n), part(n - by, n)], rank - 1), place + by < n
-    return ops.concatenate([part(0, by), part(0, n - by)], rank - 1), place >= by
+        return ops.concatenate([part(by, n), part(n - by, n)], rank - 1)
+    return ops.concatenate([part(0, by), part(0, n - by)], rank - 1)
 
 
 def _looked_up(op: ir.Operation, x: Lanes, mode: str, offset: Integer, width: int, warps: Warps,
@@ -248,11 +250,12 @@ def _looked_up(op: ir.Operation, x: Lanes, mode: str, offset: Integer, width: in
     source = apply(target, [lane, by, start], domain)
 
     def is_inside(t: ir.Value, s: ir.Value) -> ir.Value:
-        most = ops.minimum(ops.add(s, width - 1), warps.threads - 1)
-        found = ops.compare(t, most, "LE")
+        found = ops.compare(t, ops.add(s, width - 1), "LE")
         return found if mode == "xor" else ops.and_(ops.compare(t, s, "GE"), found)
     inside = apply(is_inside, [source, start], domain)
     source = apply(ops.select, [inside, source, lane], domain)
+    there = apply(lambda t: ops.compare(t, warps.threads - 1, "LE"), [source], domain)
+    source = apply(lambda t: ops.minimum(t, warps.threads - 1), [source], domain)
     value, others = _side_by_side(x, warps, context, 0)
     forms = [of_atom(a) for a in others] + [of_atom(Run(source, (0, warps.threads - 1)))]
     shared = set(others) & set(source.axes)
@@ -260,7 +263,7 @@ def _looked_up(op: ir.Operation, x: Lanes, mode: str, offset: Integer, width: in
                          Window(0, (Term(a, 1, domain[a].count, False),)) for a in others]
     if shared:                                       # places count from the start of the span
         forms = [_from_zero(a, domain) for a in others] + forms[-1:]
-    found = read(value, forms, [*places, Scattered(forms[-1])], domain)
+    found = apply(_or_zero, [there, read(value, forms, [*places, Scattered(forms[-1])], domain)], domain)
     return [of_lanes(found, op.results[0].type), Given(inside)]
 
 
