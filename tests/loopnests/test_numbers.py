@@ -83,6 +83,16 @@ def test_extremes_propagate_nan(dtype):
             np.testing.assert_array_equal(run(module, [x])[0], plain(x, np.dtype(dtype).type(constant)))
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_minus_zero_is_below_constant_zeros(name, zero):
+    x = np.array([0.0, -0.0, 1.0, -1.0])
+    found = run(module_of(lambda a: [getattr(ops, name)(a(x.size), zero)], "float64"), [x])[0]
+    either = np.logical_and if name == "maximum" else np.logical_or
+    np.testing.assert_array_equal(np.signbit(found[:2]), either([False, True], np.signbit(zero)))
+    np.testing.assert_array_equal(found, getattr(np, name)(x, zero))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_comparisons_and_selection(dtype):
     x, y = values_of(dtype)

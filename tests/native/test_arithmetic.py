@@ -86,6 +86,14 @@ def test_float_binary(name, kind):
     same(run(f"%r = arith.{name} %x0, %x1 : {kind}", [kind, kind], kind, a, b), expected)
 
 
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("name", ["maximumf", "minimumf", "maxnumf", "minnumf"])
+def test_minus_zero_is_below_zero(name, kind):
+    a, b = np.array([[-0.0, 0.0, -0.0, 0.0], [0.0, -0.0, -0.0, 0.0]], {"f32": np.float32, "f64": np.float64}[kind])
+    found = run(f"%r = arith.{name} %x0, %x1 : {kind}", [kind, kind], kind, a, b)
+    assert list(np.signbit(found)) == ([False, False, True, False] if "max" in name else [True, True, True, False])
+
+
 INTEGER_BINARY = {"addi": np.add, "subi": np.subtract, "muli": np.multiply, "andi": np.bitwise_and,
                   "ori": np.bitwise_or, "xori": np.bitwise_xor, "maxsi": np.maximum, "minsi": np.minimum}
 

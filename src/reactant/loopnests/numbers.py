@@ -289,8 +289,10 @@ class Arithmetic:
             if x.value is not None and not math.isnan(x.value):
                 x, y = y, x
             if y.value is not None and not math.isnan(y.value):
-                # y where x is beyond it, else x: NaN stays
+                # y where x is beyond it, else x: NaN stays; -0 is below 0
                 opposite = "olt" if kind == "maximum" else "ogt"
+                if y.value == 0 and (math.copysign(1.0, y.value) > 0) == (kind == "maximum"):
+                    opposite = "ole" if kind == "maximum" else "oge"
                 return self.select(self.truth(f"arith.cmpf {opposite}", (x, y), dtype), y, x)
             return self.op("arith.maximumf" if kind == "maximum" else "arith.minimumf", (x, y), dtype)
         if x.affine is not None and y.affine is not None:

@@ -6,6 +6,8 @@ and the smallest number over -1 wraps; so are shifts. Conversions to integers cl
 """
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -146,6 +148,7 @@ _FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul
                  "arith.remf": "frem"}
 _FLOAT_CHOICE = {"arith.maximumf": "maximum", "arith.minimumf": "minimum", "arith.maxnumf": "maxnum",
                  "arith.minnumf": "minnum"}
+"""In all of them -0 is below 0."""
 _INTEGER_BINARY = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.andi": "and",
                    "arith.ori": "or", "arith.xori": "xor"}
 _SHIFTS = {"arith.shli": "shl", "arith.shrsi": "ashr", "arith.shrui": "lshr"}
@@ -165,8 +168,36 @@ def emit_float_binary(f: Function, op: ir.Operation) -> None:
 def emit_float_choice(f: Function, op: ir.Operation) -> None:
     type_ = op.results[0].type
     (wide, a), (_, b) = (widened(f, f.one(v), type_) for v in op.operands)
-    made = f.intrinsic(f"llvm.{_FLOAT_CHOICE[op.name]}.{SUFFIX[wide]}", wide, [(wide, a), (wide, b)], flags_of(f, op))
+    kind = _FLOAT_CHOICE[op.name]
+    if kind in ("maxnum", "minnum"):
+        made = extreme_number(f, kind, wide, a, b, _known(op.operands[1]))
+    else:
+        made = f.intrinsic(f"llvm.{kind}.{SUFFIX[wide]}", wide, [(wide, a), (wide, b)], flags_of(f, op))
     f.define(op.results[0], narrowed(f, made, wide, type_))
+
+
+def _known(value: ir.Value) -> float | None:
+    owner = value.owner
+    known = not isinstance(owner, ir.Block) and owner.name == "arith.constant"
+    return float(ir.FloatAttr(owner.attributes["value"]).value) if known else None
+
+
+def extreme_number(f: Function, kind: str, wide: str, a: str, b: str, known: float | None = None) -> str:
+    """"maxnum" or "minnum": the one that is a number, or the extreme of two; `known` is b, if that is a constant.
+
+    By comparing, since LLVM's own leave the sign of zeros open, and LLVM 22 ends the process over strided reductions by
+    them (two of its cost models disagree)."""
+    test, both, bits = ("ogt", "and", 0.0) if kind == "maxnum" else ("olt", "or", -0.0)
+    beyond = f.let(f"fcmp {test} {wide} {a}, {b}")
+    made = f.let(f"select i1 {beyond}, {wide} {a}, {wide} {b}")
+    if known is not None and not math.isnan(known) and (known or math.copysign(1, known) == math.copysign(1, bits)):
+        return made
+    missing = f.let(f"fcmp uno {wide} {b}, {b}")
+    made = f.let(f"select i1 {missing}, {wide} {a}, {wide} {made}")
+    integer = "i64" if wide == "double" else "i32"
+    left, right = (f.let(f"bitcast {wide} {v} to {integer}") for v in (a, b))
+    common = f.let(f"bitcast {integer} {f.let(f'{both} {integer} {left}, {right}')} to {wide}")
+    return f.let(f"select i1 {f.let(f'fcmp oeq {wide} {a}, {b}')}, {wide} {common}, {wide} {made}")
 
 
 @emits("arith.negf")

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes
 from reactant.native import layout, widths
-from reactant.native.arithmetic import narrowed, widened
+from reactant.native.arithmetic import extreme_number, narrowed, widened
 from reactant.native.emission import Function, emits, quoted
 
 
@@ -404,6 +404,8 @@ def emit_atomic(f: Function, op: ir.Operation) -> None:
         (wide, a), (_, b) = widened(f, old, type_), widened(f, operand, type_)
         if name in ("fadd", "fmul"):
             made = f.let(f"{name} {wide} {a}, {b}")
+        elif name in ("maxnum", "minnum"):
+            made = extreme_number(f, name, wide, a, b)
         else:
             made = f.intrinsic(f"llvm.{name}.{'f64' if wide == 'double' else 'f32'}", wide, [(wide, a), (wide, b)])
         return narrowed(f, made, wide, type_)
