@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reactant
+from tests.frontends.agreement import agree
 
 
 class Thing:
@@ -292,3 +293,23 @@ def test_exact_or_refused(function, sign):
     assert not refused
     for got, wanted in zip(results, function(x, c), strict=True):
         assert np.allclose(got, wanted)
+
+
+class Held:
+    def __init__(self, items):
+        self.items = items
+
+
+def written_before_it_is_another_list(x):
+    rows = [x[0] * 1, x[1] * 1]
+    held = Held(rows)
+    for _ in range(20):
+        for _ in range(20):
+            held.items[0][:] = 1.0
+            held.items = [q * 0.5 for q in rows]
+    return rows[0], rows[1], held.items[0]
+
+
+def test_a_list_of_two_names_whose_arrays_a_loop_writes_before_one_name_is_another_list():
+    x = np.random.default_rng(0).random((3, 4))
+    agree(written_before_it_is_another_list, [(x,)])

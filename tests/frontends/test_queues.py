@@ -1,7 +1,6 @@
 """Stacks and queues in loops: lists and deques that elements are taken from, however long the loops run."""
 from __future__ import annotations
 
-import heapq
 from collections import deque
 
 import numpy as np
@@ -431,22 +430,6 @@ def appends_to_what_it_runs_over(x):
             if x[k] > 0 and len(found) < 5:
                 found.append(k + 1)
     return len(found)
-
-
-def heaped(x):
-    heap, total = [x[0]], 0.0
-    while heap:
-        value = heapq.heappop(heap)
-        total += value
-        if total < 3:
-            heapq.heappush(heap, value)
-            heap.append(value)
-    return total
-
-
-def test_heaps_are_refused():
-    with pytest.raises(reactant.ReactantError, match="A list grows and is changed by _heapq.heappop"):
-        reactant.jit(heaped)(np.ones(3))
 
 
 def test_a_list_does_not_grow_under_a_loop_over_it():

@@ -100,10 +100,10 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     method = inspect.getattr_static(kind, "__call__", None)
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
-    return _call_foreign(function, arguments, keywords)
+    return call_as_it_is(function, arguments, keywords)
 
 
-def _call_foreign(function: Any, arguments: tuple, keywords: dict) -> Any:
+def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
     """Code that is not converted. C code complains in its own words of arrays that are not NumPy's."""
     ag__.foreign_call(arguments, keywords)
     try:
@@ -213,7 +213,7 @@ def _call_builtin(function: Any, arguments: tuple, keywords: dict) -> Any:
     if owner is None or type(owner) is ModuleType or isinstance(owner, type) or _is_record(type(owner)):
         replacement = _replacement_of(function)
         if replacement is None:
-            return _call_foreign(function, arguments, keywords)
+            return call_as_it_is(function, arguments, keywords)
         return replacement(*arguments, **keywords)
     return ag__.call_bound(function, owner, *arguments, **keywords)
 
@@ -224,7 +224,7 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
         return replacement(*arguments, **keywords)
     if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
                                                        or convertible(getattr(cls, "__post_init__", None))):
-        return _call_foreign(cls, arguments, keywords) if _is_library(cls) else cls(*arguments, **keywords)
+        return call_as_it_is(cls, arguments, keywords) if _is_library(cls) else cls(*arguments, **keywords)
     # What type.__call__ does.
     if cls.__new__ is object.__new__:
         made = object.__new__(cls)

@@ -238,6 +238,29 @@ def is_held_once(tensor: Tensor, copies: set[int], collected: bool = False) -> b
     return not collected and gc.collect() > 0 and is_held_once(tensor, copies, True)
 
 
+def inside(tree: Tree) -> list[Node]:
+    """The lists, tuples, dicts and objects in another one."""
+    found: list[Node] = []
+    for child in tree.children if type(tree) is Node else ():
+        if type(child) is Node:
+            found += [child, *inside(child)]
+    return found
+
+
+def is_in_one_place(node: Node, copies: set[int], collected: bool = False) -> bool:
+    """`is_held_once` of a list, tuple, dict or object."""
+    if node.original is None:
+        return True
+    hidden, found = references(node.original)
+    holders = 0
+    for holder in found:
+        holders += type(holder) not in (Node, effects.Change, identity.Link) and id(holder) not in copies
+    if hidden <= HIDDEN and holders <= 1:
+        return True
+    found = holder = None
+    return not collected and gc.collect() > 0 and is_in_one_place(node, copies, True)
+
+
 def references(x: Any) -> tuple[int, list[Any]]:
     """How many references to an object come from no container, and the containers that refer to it."""
     found = gc.get_referrers(x)
@@ -272,7 +295,7 @@ class NeedsGrower(BaseException):
 
 def needs_grower(target: Any, error: Exception) -> None:
     """Have the outermost loop traced again that a list is older than, where something in a branch appended to it."""
-    for loop in current_trace().loops if type(target) is list else ():
+    for loop in current_trace().loops if type(target) is list or hasattr(type(target), "begin_change") else ():
         if id(target) in reachable(held_before(loop))[0]:
             raise NeedsGrower(loop, target, error)
 

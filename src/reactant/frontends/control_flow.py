@@ -24,13 +24,14 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
-from reactant.frontends import array_lists, attempts, effects, generated, identity, objects, operators, ragged
+from reactant.frontends import array_lists, attempts, effects, generated, heaps, identity, objects, operators, ragged
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsGrower, NeedsPeeling, Unroll, truth_of
 from reactant.frontends.growing import Deeper, Grower, ListError, refusal
 from reactant.frontends.growth import exclusive_lists
 from reactant.frontends.iteration import Items, RowItems, items_of
+from reactant.frontends.list_changes import Changes
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import UNSET, Unusable, ag__
@@ -177,7 +178,7 @@ def contains(item: Any, container: Any) -> Any:
         for element in container:
             found = or_(found, lambda e=element: True if e is item else _python_bool(ag__.Eq(e, item)))
         return found
-    return objects.contains(item, container)
+    return container.has(item) if isinstance(container, Changes) else objects.contains(item, container)
 
 
 def _in_range(item: Tensor, container: range) -> Any:
@@ -551,6 +552,7 @@ def install() -> None:
         del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_calling(ag__.call_bound))
     generated.install()
+    heaps.install()
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
         "exception", "unhandled", "raise_again", "interruption")})

@@ -63,6 +63,7 @@ class Conversion:
 
 _conversions: dict[tuple[int, bool], Conversion] = {}
 _made_here: dict[int, CodeType] = {}
+_ALWAYS: set[CodeType] = set()
 _OPERATORS_CELL = CellType(ag__)
 
 
@@ -91,6 +92,11 @@ def is_user_file(filename: str) -> bool:
         return max((len(d) for d in directories if filename.startswith(d)), default=0)
 
     return longest(_EXCLUDED) <= longest(_INCLUDED)
+
+
+def convert_always(function: FunctionType) -> None:
+    """Convert a function of ours, whose lines are nobody's."""
+    _ALWAYS.add(function.__code__)
 
 
 def convert(function: FunctionType, catching: bool = False) -> FunctionType:
@@ -139,7 +145,7 @@ def _convert_code(function: FunctionType, catching: bool) -> Conversion:
             return _conversions[key]
         if is_converted(code):
             done = Conversion(code, None)
-        elif not is_user_file(code.co_filename):
+        elif not is_user_file(code.co_filename) and code not in _ALWAYS:
             done = Conversion(code, None, "it belongs to a library that runs as it is")
         elif code.co_flags & _ASYNC:
             done = Conversion(code, None, "it is asynchronous")

@@ -16,10 +16,11 @@ import numpy as np
 from reactant.errors import UnsupportedError
 from reactant.frontends import calls, objects, operators
 from reactant.frontends.iteration import ListItems, items_of
+from reactant.frontends.list_changes import Changes
 from reactant.frontends.numpy.overlay import to_python
 from reactant.frontends.numpy.tensor import is_tensor
 from reactant.frontends.operators import UNSET, ag__
-from reactant.frontends.run_time_lists import RunTimeList, of_items
+from reactant.frontends.run_time_lists import of_items
 from reactant.frontends.state import MaybeBound
 from reactant.frontends.trace import current_trace, is_tracing
 
@@ -191,13 +192,18 @@ def _listing(known: Callable) -> Callable:
                 items.stands_for = known
                 return items
             arguments = (items, *arguments[1:])
+        if known in (list, tuple, deque) and len(arguments) == 1 and not keywords and isinstance(arguments[0], Changes):
+            copied = arguments[0].copy()
+            if isinstance(copied, Changes):
+                copied.stands_for = known
+            return copied
         return known(*arguments, **keywords)
     return applied
 
 
 def _sorting(known: Callable) -> Callable:
     def applied(items: Any, /, **keywords: Any) -> Any:
-        return items.ordered(**keywords) if type(items) is RunTimeList else known(items, **keywords)
+        return items.ordered(**keywords) if isinstance(items, Changes) else known(items, **keywords)
     return applied
 
 

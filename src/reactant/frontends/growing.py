@@ -23,6 +23,7 @@ from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, roots_
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import StagedRaise
 from reactant.frontends.carried import leaves, with_leaves
+from reactant.frontends.list_changes import Changes, counted, inside, nothing_there, opened, require
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.storage import Storage, row_steps
@@ -83,7 +84,7 @@ def refusal(why: str) -> ListError:
                      f"that is made before the loop: out = np.zeros(n); out[i] = ...")
 
 
-class Grower:
+class Grower(Changes):
     """A list or deque that is appended to, from anywhere in a loop, and perhaps used for more.
 
     Where elements are taken off its beginning, the rows are a ring: the elements are those from `head` on.
@@ -161,7 +162,8 @@ class Grower:
         self.require_fresh(tree, True)
         self.put(tree)
 
-    def put(self, tree: Tree) -> None:
+    def put(self, tree: Tree, place: ir.Value | None = None, first: bool = False) -> None:
+        """Append an element; insert it at a place; or let it be the first one."""
         turns = turns_since(self.loop)
         self.most = None if turns is None or self.most is None else self.most + turns
         parts = list(leaves(tree))
@@ -169,15 +171,40 @@ class Grower:
         if self.changed or self.count is None:
             return
         count = self.count.read()
-        self.write(self.place(count), parts)
-        if self.maxlen is None:
-            if self.limited:
-                current_trace().record(ops.compare(count, self.capacity, "LT"), too_long(self.capacity))
-            self.count.write(ops.add(count, 1))
-        else:       # the first one drops out of a full one
-            full = ops.compare(count, self.maxlen, "EQ")
-            self.count.write(ops.select(full, count, ops.add(count, 1)))
+        full = None if self.maxlen is None else ops.compare(count, self.maxlen, "EQ")
+        if self.limited:
+            current_trace().record(ops.compare(count, self.capacity, "LT"), too_long(self.capacity))
+        if first:       # of a full one, the last one drops out
+            row = self.place(ops.constant(self.capacity - 1, np.int64))
+            self.head.write(row)
+        elif place is not None:
+            row = place
+            self.open(place)
+        else:
+            row = self.place(count)
+        self.write(row, parts)
+        self.count.write(ops.add(count, 1) if full is None else ops.select(full, count, ops.add(count, 1)))
+        if full is not None and not first:      # the first one drops out of a full one
             self.head.write(ops.select(full, self.place(ops.constant(1, np.int64)), self.head.read()))
+
+    def open(self, place: ir.Value) -> None:
+        """Make room at a place: what is there moves on."""
+        if self.maxlen is not None:
+            require(ops.compare(self.count.read(), self.maxlen, "LT"), IndexError, "deque already at its maximum size")
+        self.replace([row and opened(row, place) for row in self.content()[0]], self.count.read())
+
+    def appendleft(self, item: Any) -> None:
+        self.require_use(SHIFTS)
+        tree = capture(item)
+        self.require_fresh(tree, True)
+        self.put(tree, first=True)
+
+    def extendleft(self, items: Any) -> None:
+        if not isinstance(items, (list, tuple)):
+            return ag__.for_stmt(items, lambda item: self.appendleft(item), (), (), (), ())
+        while items:
+            self.appendleft(items[0])
+            items = items[1:]
 
     def write(self, place: ir.Value, parts: list[Tree]) -> None:
         for storage, part, kind in zip(self.rows, parts, self.kinds, strict=True):
@@ -211,7 +238,7 @@ class Grower:
 
     def pop(self, index: Any = -1) -> Any:
         if type(index) is not int or index not in (-1, 0):
-            raise refusal("of which elements are taken out of the middle")
+            return self.pop_at(index)
         return self.taken("pop from an empty deque" if self.stands_for is deque else "pop from empty list", index == 0)
 
     def popleft(self) -> Any:
@@ -219,8 +246,7 @@ class Grower:
 
     def taken(self, message: str, first: bool) -> Any:
         """The last or first element, which is in there no longer."""
-        if self.use < (use := SHIFTS if first else POPS):
-            raise Deeper(self, use)
+        self.require_use(SHIFTS if first else POPS)
         if self.is_empty():
             current_trace().check(ops.constant(False), lambda: IndexError(message))
             raise StagedRaise
@@ -233,9 +259,12 @@ class Grower:
             self.head.write(self.place(ops.constant(1, np.int64)))
         return element
 
+    def require_use(self, use: int) -> None:
+        if self.use < use:
+            raise Deeper(self, use)
+
     def clear(self) -> None:
-        if self.use < POPS:
-            raise Deeper(self, POPS)
+        self.require_use(POPS)
         if not self.is_empty():
             self.count.write(ops.constant(0, np.int64))
 
@@ -360,8 +389,7 @@ class Grower:
 
     def view(self) -> Any:
         """The list as it is now."""
-        if self.use < READS and self.former is None:
-            raise Deeper(self, READS)
+        self.begin_look()
         if self.is_empty():
             return []
         sources = [s for s in self.rows if s is not None]
@@ -381,15 +409,23 @@ class Grower:
         return found[index]
 
     def __setitem__(self, index: Any, item: Any) -> None:
-        found = self[index]     # raises where there is none
-        tree = capture(item)
-        if any(kind is None or kind.kind == ARRAY for kind in self.kinds) or not isinstance(index, int):
+        self.begin_change()
+        if isinstance(index, slice) or any(kind is None or kind.kind == ARRAY for kind in self.kinds):
             raise refusal("of which elements that are no numbers get other values")
+        if self.is_empty():
+            return nothing_there(f"{self.named} assignment index out of range")
+        count = self.count.read()
+        place = counted(index, count)
+        require(inside(place, count), IndexError, f"{self.named} assignment index out of range")
+        self.store(place, item)
+
+    def store(self, place: Any, item: Any) -> None:
+        """Let another element stand at a place that is one."""
+        tree = capture(item)
         parts = list(leaves(tree))
         self.fit(tree, parts)
-        count = self.count.read()
-        self.write(self.place(ops.add(count, index) if index < 0 else ops.constant(index, np.int64)), parts)
-        del found
+        if not self.changed:
+            self.write(self.place(counted(place, self.count.read())), parts)
 
     def has_elements(self) -> Any:
         found = self.view()
@@ -424,6 +460,44 @@ class Grower:
             raise AttributeError(f"'list' object has no attribute '{name}'")
         raise refusal(f"and is changed by list.{name}")
 
+    # -- changes of all rows
+
+    room = property(lambda self: self.capacity)
+
+    def begin_change(self) -> None:
+        self.require_use(POPS)
+
+    def begin_look(self) -> None:
+        if self.former is None:
+            self.require_use(READS)
+
+    def take_in(self, item: Any) -> None:
+        self.require_fresh(capture(item), False)
+
+    def content(self) -> tuple[list[ir.Value | None], ir.Value]:
+        start = self.head and self.head.read()
+        return [row and straightened(row.read(), start) for row in self.rows], self.count.read()
+
+    def replace(self, rows: list[ir.Value | None], count: ir.Value) -> None:
+        for row, value in zip(self.rows, rows, strict=True):
+            if row is not None:
+                row.write(value)
+        if self.head is not None:
+            self.head.write(ops.constant(0, np.int64))
+        self.count.write(count)
+
+    def element_of(self, rows: list[ir.Value | None], place: ir.Value) -> Any:
+        return self.view().element_of(rows, place)
+
+    def ordered(self, **how: Any) -> Any:
+        """`sorted(items)`."""
+        found = self.view()
+        return found if type(found) is list else found.ordered(**how)
+
+    def copy(self) -> Any:
+        found = self.view()
+        return found if type(found) is list else found.copy()
+
     def straighten(self) -> None:
         """Let the rows begin with the first element."""
         if self.head is not None:
@@ -457,8 +531,7 @@ def _refused(self: Grower, *operands: Any) -> Any:
     raise refusal("with which the loop does more than to append, or read elements")
 
 
-for _name in ("add", "radd", "mul", "rmul", "imul", "eq", "lt", "le", "gt", "ge", "contains", "iter", "reversed",
-              "delitem"):
+for _name in ("add", "radd", "mul", "rmul", "imul", "eq", "lt", "le", "gt", "ge", "contains", "iter", "reversed"):
     setattr(Grower, f"__{_name}__", _refused)
 Grower.__hash__ = object.__hash__
 
@@ -515,7 +588,7 @@ class _Probe(Grower):
     def __init__(self) -> None:
         self.found = [0, 0]
 
-    def put(self, tree: Tree) -> None:
+    def put(self, tree: Tree, place: ir.Value | None = None, first: bool = False) -> None:
         pass
 
     def is_only_here(self, x: Any, top: bool) -> bool:

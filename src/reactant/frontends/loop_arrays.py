@@ -22,7 +22,16 @@ from reactant.frontends.aliases import (
     roots_of,
 )
 from reactant.frontends.branches import Branch
-from reactant.frontends.carried import Carried, NeedsPeeling, Slot, is_held_once, leaves, own_copies
+from reactant.frontends.carried import (
+    Carried,
+    NeedsPeeling,
+    Slot,
+    inside,
+    is_held_once,
+    is_in_one_place,
+    leaves,
+    own_copies,
+)
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.operators import VALUE
@@ -171,9 +180,11 @@ class LoopArrays:
         loop = self.loop
         if name in loop.variables.containers and name not in loop.owned:
             copies = own_copies(loop)
+            entry = loop.entries[name]
             loop.owned[name] = all([
-                is_held_once(leaf.tensor, copies) for leaf in by_value(loop.entries[name], loop.carried[name])
-                if type(leaf) is Held and leaf.tensor.kind == ARRAY])
+                is_held_once(leaf.tensor, copies) for leaf in by_value(entry, loop.carried[name])
+                if type(leaf) is Held and leaf.tensor.kind == ARRAY]) and all([
+                    is_in_one_place(inner, copies) for inner in inside(entry)])
         return loop.owned[name]
 
     def refuse(self, name: str, error: Exception) -> None:

@@ -25,6 +25,10 @@ from reactant.frontends.jumps import at_location, name, operator_call
 from reactant.frontends.liveness import Liveness, Names, arguments_of, captured, reads, writes
 
 ITEM = "ag__item"
+RESIZING = frozenset(("pop", "popleft", "extend", "insert", "remove", "appendleft", "extendleft"))
+"""Methods of lists and deques that change how many elements there are, besides `append`."""
+RESIZING_FUNCTIONS = frozenset(("heappush", "heappop", "insort", "insort_left", "insort_right"))
+"""Functions that do so with their first argument."""
 
 
 def convert_function_body(function: ast.FunctionDef, namer: Iterator[int], catching: bool = False) -> frozenset[str]:
@@ -202,7 +206,7 @@ class Outliner:
 
 def _appended(statements: list[ast.stmt]) -> tuple[list[str], list[str]]:
     """Names with which the block does nothing but `name.append(...)`, `name.extend([...])` or `name += [...]`; and
-    names with which it does that or `name.pop()` and more, but does not bind them."""
+    names with which it does that, `name.pop()`, `heappush(name, x)`, `del name[k]` and more, but does not bind them."""
     appends: dict[str, int] = {}
     taken: set[str] = set()
     mentions: dict[str, int] = {}
@@ -215,8 +219,15 @@ def _appended(statements: list[ast.stmt]) -> tuple[list[str], list[str]]:
                         | ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="extend"),
                                                   args=[ast.List() | ast.Tuple()], keywords=[])):
                     appends[identifier] = appends.get(identifier, 0) + 1
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr="pop" | "popleft" | "extend")):
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=identifier), attr=attribute)) \
+                        if attribute in RESIZING:
                     taken.add(identifier)
+                case ast.Call(func=ast.Attribute(attr=function) | ast.Name(id=function),
+                              args=[ast.Name(id=identifier), *_]) if function in RESIZING_FUNCTIONS:
+                    taken.add(identifier)
+                case ast.Delete(targets=targets):
+                    taken.update(t.value.id for t in targets
+                                 if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name))
                 case ast.AugAssign(target=ast.Name(id=identifier), op=ast.Add(), value=ast.List()):
                     appends[identifier] = appends.get(identifier, 0) + 1
                     bound[identifier] = bound.get(identifier, 0) - 1

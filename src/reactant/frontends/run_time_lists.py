@@ -13,9 +13,19 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import effects
 from reactant.frontends.calls import OURS
-from reactant.frontends.carried import leaves, with_leaves
+from reactant.frontends.carried import leaves, needs_grower, with_leaves
+from reactant.frontends.list_changes import (
+    Changes,
+    counted,
+    inside,
+    opened,
+    padded,
+    require,
+    reversed_rows,
+    shifted,
+    within,
+)
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import bounded
 from reactant.frontends.numpy.bounded import Bounded, Range
@@ -25,7 +35,7 @@ from reactant.frontends.operators import ag__
 from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import shape_of
+from reactant.ir.types import dtype_of, shape_of
 
 if TYPE_CHECKING:
     from reactant.frontends.growing import Grower
@@ -34,7 +44,7 @@ _ADVICE = ("How long this list is depends on run-time values. Make an array of i
            "elements, sums; or store into an array that is made before the loop and count: out[count] = x; count += 1.")
 
 
-class RunTimeList:
+class RunTimeList(Changes):
     """A list with a run-time length: `prefix` are the elements from before the loop."""
 
     __slots__ = ("capacity", "count", "guarded", "head", "kinds", "prefix", "region", "rows", "stands_for",
@@ -79,7 +89,7 @@ class RunTimeList:
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            raise UnsupportedError("A slice of a list of run-time length. " + _ADVICE)
+            return self.part(index)
         if type(index) is int and 0 <= index < len(self.prefix):
             return self.prefix[index]
         total = self.length()
@@ -107,7 +117,7 @@ class RunTimeList:
                 at = place.value() if is_tensor(place) else ops.constant(place, np.int64)
                 row = ring_place(self.head, at, self.capacity)
                 value = Tensor.of_value(self.rows[position].read())[python_number(row, (0, self.capacity - 1))].value()
-            arrays = kind.kind == ARRAY
+            arrays, value = kind.kind == ARRAY, ops.convert(value, kind.dtype)    # where more has become known of them
             parts.append(self.guarded(value) if arrays and self.guarded is not None else
                          Tensor.of_value(value, kind.kind))
         return with_leaves(self.tree, iter(parts))
@@ -134,21 +144,118 @@ class RunTimeList:
         extent = Range(0, bounded.as_number(total if type(total) is int else total.value()))
         return Bounded(frame, [extent, *[None] * (frame.ndim - 1)])
 
+    def part(self, index: slice) -> RunTimeList:
+        """A slice."""
+        step = 1 if index.step is None else index.step
+        if type(step) is not int or step not in (1, -1) or step < 0 and (index.start, index.stop) != (None, None):
+            raise UnsupportedError("A slice of a list of run-time length with a step. " + _ADVICE)
+        rows, count = self.content()
+        if step < 0:
+            rows = [row and reversed_rows(row, count) for row in rows]
+        elif (index.start, index.stop) != (None, None):
+            low = ops.constant(0, np.int64) if index.start is None else within(index.start, count)
+            high = count if index.stop is None else within(index.stop, count)
+            rows, count = [row and shifted(row, low) for row in rows], ops.maximum(ops.subtract(high, low), 0)
+        return self.of_rows(rows, count)
+
+    def of_rows(self, rows: list[ir.Value | None], count: ir.Value) -> RunTimeList:
+        """Another list of such elements."""
+        memories = [row and Storage(shape_of(row), dtype_of(row), row) for row in rows]
+        return RunTimeList([], self.tree, self.kinds, memories, count, self.guarded, stands_for=self.stands_for)
+
+    def copy(self) -> RunTimeList:
+        return self.of_rows(*self.content())
+
+    # -- changes, in the region that it was made in
+
+    def view(self) -> RunTimeList:
+        return self
+
+    def is_empty(self) -> bool:
+        return False
+
+    def content(self) -> tuple[list[ir.Value | None], ir.Value]:
+        total = self.length()
+        rows = [None if kind is None else self.column(k).value() for k, kind in enumerate(self.kinds)]
+        return rows, total.value() if is_tensor(total) else ops.constant(total, np.int64)
+
+    def element_of(self, rows: list[ir.Value | None], place: ir.Value) -> Any:
+        return self.of_rows(rows, place).at(python_number(place, (0, self.capacity)))
+
+    room = property(lambda self: len(self.prefix) + self.capacity)
+
+    def begin_change(self) -> None:
+        if self.region is not current_trace().region:
+            error = UnsupportedError("A list of run-time length changes in a branch, or in a loop, after the loop that "
+                                     "it has grown in, where others may know it. " + _ADVICE)
+            needs_grower(self, error)
+            raise error
+
+    def replace(self, rows: list[ir.Value | None], count: ir.Value) -> None:
+        new = self.of_rows(rows, count)
+        self.prefix, self.rows, self.count, self.capacity, self.head = [], new.rows, new.count, new.capacity, None
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        """The rows are memories of its own, which control flow carries."""
+        if isinstance(index, slice):
+            raise UnsupportedError("A slice of a list of run-time length gets other elements. " + _ADVICE)
+        total = self.content()[1]
+        place = counted(index, total)
+        require(inside(place, total), IndexError, f"{self.named} assignment index out of range")
+        self.store(place, item)
+
+    def store(self, place: Any, item: Any) -> None:
+        """Let another element stand at a place that is one."""
+        tree = capture(item)
+        if not self.takes(tree):
+            raise UnsupportedError("A list of run-time length gets an element of another kind. " + _ADVICE)
+        if self.prefix or self.head is not None:
+            self.begin_change()
+            self.replace(*self.content())
+        at = counted(place, self.content()[1])
+        for row, kind, part in zip(self.rows, self.kinds, leaves(tree), strict=True):
+            if row is not None:
+                row.write(ops.dynamic_update_slice(row.read(), ops.reshape(value_of(part, kind), (1,)), [at]))
+
+    def takes(self, tree: Tree) -> bool:
+        """Whether these are numbers, and a new one would be of their kind."""
+        if not alike(self.tree, tree):
+            return False
+        try:
+            return all(k is not None and k.kind != ARRAY and (other := kind_of(part)) is not None
+                       and joined(k, other) == k for k, part in zip(self.kinds, leaves(tree), strict=True))
+        except Mismatch:
+            return False
+
     def append(self, item: Any) -> None:
-        from reactant.frontends.growing import refusal
-        raise refusal("that has a run-time length, outside of a loop")
+        self.begin_change()
+        self.put(capture(item))
+
+    def put(self, tree: Tree, place: ir.Value | None = None) -> None:
+        """One row more."""
+        parts = list(leaves(tree))
+        if not self.takes(tree):
+            from reactant.frontends.growing import refusal
+            raise refusal("that has a run-time length, outside of a loop, by an element of another kind")
+        rows, count = self.content()
+        place = count if place is None else place
+        wider = [row and opened(padded(row, shape_of(row)[0] + 1), place) for row in rows]
+        self.replace([row and ops.dynamic_update_slice(row, ops.reshape(value_of(part, kind), (1,)), [place])
+                      for row, part, kind in zip(wider, parts, self.kinds, strict=True)], ops.add(count, 1))
 
     def sizes(self) -> list[ir.Value]:
         """The values that its length depends on."""
         return [self.count.value()] if is_tensor(self.count) else []
 
     def pop(self, index: Any = -1) -> Any:
-        """The last element, which is in there no longer."""
-        if index != -1 or self.prefix or effects.recording():
-            return self.__getattr__("pop")
-        found = self[-1]
-        self.count = self.count - 1
-        return found
+        return self.pop_at(index)
+
+    def popleft(self) -> Any:
+        return self.pop_at(0)
+
+    def extend(self, items: Any) -> None:
+        for item in items:
+            self.append(item)
 
     # -- builtins
 
@@ -193,17 +300,11 @@ class RunTimeList:
         return Tensor.of_value(bounded.wrap(found).value(), PYTHON) if python else found
 
     def ordered(self, key: Callable | None = None, reverse: bool = False) -> RunTimeList:
-        """`sorted(items)` of numbers."""
-        if key is not None or type(self.tree) not in (Held, Known):
-            raise UnsupportedError("sorted() of a list of run-time length whose elements are no numbers, or by a key. "
-                                   + _ADVICE)
-        found, total = self.as_array(), self.length()
-        turn = np.negative if found.dtype.kind == "f" else np.invert
-        frame = (turn(np.sort(turn(found))) if reverse else np.sort(found)).frame
-        kind = self.kinds[0]
-        rows = Storage(frame.shape, frame.dtype, frame.value())
-        return RunTimeList([], self.tree, [kind], [rows], total.value() if is_tensor(total) else
-                           ops.constant(total, np.int64), None)
+        """`sorted(items)`."""
+        rows, count = self.content()
+        found = self.of_rows(self.sorted_rows(rows, count, key, reverse), count)
+        found.stands_for = list
+        return found
 
     # -- NumPy
 
@@ -230,9 +331,9 @@ class RunTimeList:
         raise UnsupportedError(f"list.{name} of a list of run-time length. {_ADVICE}")
 
 
-def of_items(items: list | tuple) -> RunTimeList | None:
+def of_items(items: list | tuple, widest: bool = False) -> RunTimeList | None:
     """Known elements as rows, so that a run-time index picks one; None where they do not have one structure, or hold
-    arrays (which others see) or other objects."""
+    arrays (which others see) or other objects. `widest`: numbers of several types become the widest of them."""
     trees = [capture(x) for x in items]
     if not trees or not _is_flat(trees[0]) or not all(alike(trees[0], tree) for tree in trees):
         return None
@@ -241,11 +342,12 @@ def of_items(items: list | tuple) -> RunTimeList | None:
     for parts in zip(*map(leaves, trees), strict=True):
         try:
             found = [kind_of(part) for part in parts]
+            kind = reduce(joined, found) if None not in found else None
         except Mismatch:
             return None
-        if any(k is None or k.kind == ARRAY or (k.kind, k.dtype) != (found[0].kind, found[0].dtype) for k in found):
+        if kind is None or kind.kind == ARRAY or not widest and any(
+                (k.kind, k.dtype) != (kind.kind, kind.dtype) for k in found):
             return None
-        kind = reduce(joined, found)
         if all(type(part) is Known for part in parts):
             whole = ops.constant(np.array([part.value for part in parts], kind.dtype))
         else:

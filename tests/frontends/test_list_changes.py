@@ -1,0 +1,218 @@
+"""Lists, deques and heaps of which only the run knows how long they are: what Python does with them besides growing."""
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections import deque
+
+import numpy as np
+import pytest
+
+import reactant
+from tests.frontends.agreement import agree
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal(9)
+WEIGHTS = RNG.random((7, 7)) * (RNG.random((7, 7)) < 0.6)
+
+
+def dijkstra(weights, start):
+    n = len(weights)
+    distance = np.full(n, np.inf)
+    distance[start] = 0
+    heap = [(0.0, start)]
+    while heap:
+        d, u = heapq.heappop(heap)
+        if d > distance[u]:
+            continue
+        for v in range(n):
+            if weights[u, v] > 0 and d + weights[u, v] < distance[v]:
+                distance[v] = d + weights[u, v]
+                heapq.heappush(heap, (distance[v], v))
+    return distance
+
+
+def smallest(x):
+    heap = []
+    for v in x:
+        if len(heap) < 4:
+            heapq.heappush(heap, -v)
+        elif -v > heap[0]:
+            heapq.heapreplace(heap, -v)
+    return sum(heap), heap[0], heap[-1]
+
+
+def events(x):
+    waiting = [(x[0] ** 2, 0), (x[1] ** 2, 1), (0.5, 2)]
+    heapq.heapify(waiting)
+    t, count = 0.0, 0
+    while t < 5.0:
+        t, k = heapq.heappop(waiting)
+        count += k
+        heapq.heappush(waiting, (t + x[k] ** 2 + 0.1 * (count % 3), k))
+        last = heapq.heappushpop(waiting, (t + 1.0, k))
+    return t, count, last[0], len(waiting)
+
+
+class Line:
+    def __init__(self):
+        self.heap = []
+
+    def push(self, item):
+        heapq.heappush(self.heap, item)
+
+
+def of_an_object(x):
+    line, total = Line(), 0.0
+    for v in x:
+        if v > 0:
+            line.push((v, 1.0))
+    while line.heap:
+        total = 0.5 * total + heapq.heappop(line.heap)[0]
+    return total
+
+
+def known_length(x):
+    heap, total = list(x), 0.0
+    heapq.heapify(heap)
+    for k in range(3):
+        total += heapq.heappop(heap) * k
+    heapq.heappush(heap, x[3])
+    return total, heap[0], heap[1], len(heap)
+
+
+@pytest.mark.parametrize("program, arguments", [
+    (dijkstra, (WEIGHTS, 0)), (smallest, (X,)), (events, (X,)), (of_an_object, (X,)), (known_length, (X,))])
+def test_heaps(program, arguments):
+    agree(program, [arguments])
+
+
+def both_ends(x):
+    queue, total = deque(), 0.0
+    for v in x:
+        if v > 0:
+            queue.appendleft(v)
+        else:
+            queue.append(v)
+        queue.rotate(1)
+    first = queue[0]
+    while queue:
+        total = total * 0.5 + queue.popleft()
+    return total, first
+
+
+def turned(x):
+    queue, recent, n = deque([1.0, 2.0]), deque(maxlen=3), 0
+    while len(queue) < 9 + x[0] * 0:
+        queue.extendleft([x[1], x[2] * n])
+        queue.rotate(-2)
+        recent.appendleft(x[n % 9])
+        n += 1
+        if n % 3 == 0:
+            queue.pop()
+    return queue[0], queue[-1], len(queue), sum(queue), recent[0], recent[-1], len(recent)
+
+
+def in_order(x):
+    found = []
+    for v in x:
+        k = 0
+        while k < len(found) and found[k] < v:
+            k += 1
+        found.insert(k, v)
+        if len(found) > 5:
+            found.pop(2)
+    return found[0], found[1], found[-1], len(found)
+
+
+def bisected(x):
+    found = []
+    for v in x:
+        if v > -0.5:
+            bisect.insort(found, v)
+    return len(found), found[0], found[-1], bisect.bisect(found, 0.5), bisect.bisect_left(found, found[1])
+
+
+def removed(x):
+    left, places, most = list(range(6)), [], 0
+    for v in x:
+        k = int(abs(v) * 6) % 6
+        if k in left:
+            places.append(left.index(k))
+            left.remove(k)
+        most = max(most, len(left))
+    return len(left), sum(left), sum(places), most
+
+
+def deleted(x):
+    found = [1.0, 1.0, 2.0]
+    while sum(found) < 50 + x[0]:
+        found.append(found[-1] + found[0])
+        if len(found) > 3:
+            del found[1]
+        if len(found) > 9:
+            del found[:-2]
+    return found[0], found[-1], len(found)
+
+
+def sorted_again(x):
+    found, total = [], 0.0
+    while len(found) < 8 + 0 * x[0]:
+        found.append((x[len(found) % 5], len(found)))
+        found.sort()
+        total += found[len(found) // 2][0]
+    found.sort(key=lambda item: -item[1] % 3, reverse=True)
+    first = found[0]
+    found.reverse()
+    return total, found[0][1], first[1], sorted(found)[-1][0]
+
+
+def sliced(x):
+    found, total = [], 0.0
+    while total < 10:
+        found.append(x[len(found) % len(x)] ** 2)
+        total += sum(found[-3:]) + len(found[1:-1]) * 0.01 + found[::-1][0]
+    return total, len(found), list(found)[0]
+
+
+def elements_that_change(x):
+    found = [0.0]
+    for v in x:
+        found.append(v)
+        found[0] = found[0] + v
+        found[len(found) // 2] = v
+    return found[0], found[1], found[-1], len(found)
+
+
+def compared_as_tuples(x):
+    best = (x[0], 0)
+    for k in range(len(x)):
+        if (x[k], k) < best and (x[k], 0) != (x[1], 0):
+            best = (x[k], k)
+    return best
+
+
+@pytest.mark.parametrize("program", [both_ends, turned, in_order, bisected, removed, deleted, sorted_again, sliced,
+                                     elements_that_change, compared_as_tuples])
+def test_changes(program):
+    agree(program, [(X,), (X[::-1].copy(),)])
+
+
+def test_elements_from_before_a_loop_that_change_in_it():
+    x = RNG.random(300)
+    agree(elements_that_change, [(x,)])
+
+
+def taken(x):
+    found = []
+    for v in x:
+        if v > 0:
+            found.append(v)
+    found.remove(x[0])
+    return len(found)
+
+
+def test_what_is_not_there_raises_as_python_does():
+    assert reactant.jit(taken)(np.array([1.0, -1.0, 2.0])) == 1
+    with pytest.raises(ValueError, match="not in list"):
+        reactant.jit(taken)(np.array([-1.0, 1.0, 2.0]))
