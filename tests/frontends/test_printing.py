@@ -164,3 +164,9 @@ def test_inside_of_jax_and_two_programs_alike():
         compiled = reactant.jit(lambda x, word=word: (print(word, x[0]), x + 1)[1])
         assert said(compiled, np.ones(2))[0] == f"{word} 1.0\n"
         assert said(lambda: jax.jit(lambda x: compiled(x) * 2)(jnp.ones(2)).block_until_ready())[0] == f"{word} 1.0\n"  # noqa: B023
+
+
+@pytest.mark.parametrize(("text", "count", "message"), [("%d %d", 1, "not enough"), ("%d", 2, "not all")])
+def test_texts_and_values_that_do_not_match(text, count, message):
+    with pytest.raises(TypeError, match=message):
+        reactant.jit(lambda x: print(text % tuple(x[k] for k in range(count))))(np.ones(2))

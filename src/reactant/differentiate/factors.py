@@ -23,10 +23,10 @@ DEPTH = 8
 
 def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such factorization in a module."""
-    for op in [op for op in modules.walk(module) if _target(op).endswith(("orgqr_ffi", "ungqr_ffi"))]:
+    for op in [op for op in modules.walk(module) if ops.target_of(op).endswith(("orgqr_ffi", "ungqr_ffi"))]:
         packed, taus = op.operands
-        made = None if isinstance(packed.owner, ir.Block) else packed.owner.operation
-        if made is None or not _target(made).endswith("geqrf_ffi") or list(made.results) != [packed, taus] \
+        made = ops.made_by(packed, "custom_call")
+        if made is None or not ops.target_of(made).endswith("geqrf_ffi") or list(made.results) != [packed, taus] \
                 or shape_of(op.result) != shape_of(packed) or made.block != op.block:
             continue
         if [use.owner.operation for use in taus.uses] != [op] or not reads_only(packed, UPPER, op):
@@ -48,8 +48,8 @@ VALUES_ALONE = ("gesdd_ffi", "gesvd_ffi", "syevd_ffi", "heevd_ffi", "geev_ffi")
 def share_vectors(module: ir.Module) -> None:
     """Where a rule asks for the vectors of what gave values alone, one call gives both."""
     groups: list[list[ir.Operation]] = []
-    for op in [op for op in modules.walk(module) if _target(op).endswith(VALUES_ALONE)]:
-        found = [g for g in groups if g[0].block == op.block and _target(g[0]) == _target(op)
+    for op in [op for op in modules.walk(module) if ops.target_of(op).endswith(VALUES_ALONE)]:
+        found = [g for g in groups if g[0].block == op.block and ops.target_of(g[0]) == ops.target_of(op)
                  and g[0].operands[0] == op.operands[0]]
         if found:
             found[0].append(op)
@@ -78,10 +78,6 @@ def _has_more(more: ir.Operation, less: ir.Operation) -> bool:
     return bool(changed) and all(ir.IntegerAttr(of_less[name]).value == ord("N") for name in changed)
 
 
-def _target(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["call_target_name"]).value if op.name == "stablehlo.custom_call" else ""
-
-
 def reads_only(value: ir.Value, part: str, *but: ir.Operation) -> bool:
     """Whether nothing but the diagonal of matrices, or the upper triangle with it, is read, some ops aside."""
     uses = [(use.owner.operation, use.operand_number) for use in value.uses]
@@ -102,7 +98,7 @@ def _user_reads_only(op: ir.Operation, number: int, part: str) -> bool:
             return reads_only(op.result, part)
         read = chosen if number == 1 else ~chosen
         return not (np.tril(read, -1).any() or part == DIAGONAL and np.triu(read, 1).any())
-    if "trsm" in _target(op) and not number and part == UPPER:
+    if "trsm" in ops.target_of(op) and not number and part == UPPER:
         return int(ir.IntegerAttr(ir.DictAttr(op.attributes["mhlo.backend_config"])["uplo"]).value) == ord("U")
     return False
 

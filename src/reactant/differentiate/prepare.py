@@ -24,7 +24,6 @@ from jaxlib.mlir import ir
 from reactant.differentiate import factors, smooth
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
-from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float, shape_of, tensor_type
 
@@ -33,7 +32,7 @@ def prepared(module: ir.Module) -> ir.Module:
     """The copy."""
     copy = modules.silence(modules.clone(module))
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.custom_call"]:
-        form = NATIVE_FORMS.get(str(attr.decode(op.attributes["call_target_name"])))
+        form = NATIVE_FORMS.get(ops.target_of(op))
         if form is not None:
             with op.location, ir.InsertionPoint(op):
                 for old, new in zip(op.results, form(list(op.operands)), strict=True):
@@ -73,12 +72,12 @@ def _constants_inside(op: ir.Operation) -> None:
 
 
 def _to_logistic(op: ir.Operation) -> None:
-    total = _made_by(op.operands[1], "add")
+    total = ops.made_by(op.operands[1], "add")
     if total is None or not is_float(dtype_of(op.result)) or not _is(op.operands[0], 1):
         return
     for one, other in (tuple(total.operands), tuple(total.operands)[::-1]):
-        raised = _made_by(other, "exponential")
-        negated = None if raised is None else _made_by(raised.operands[0], "negate")
+        raised = ops.made_by(other, "exponential")
+        negated = None if raised is None else ops.made_by(raised.operands[0], "negate")
         if negated is not None and _is(one, 1):
             with op.location, ir.InsertionPoint(op):
                 op.result.replace_all_uses_with(ops.logistic(negated.operands[0]))
@@ -92,15 +91,15 @@ _TRIANGLES = ("lapack_strsm_ffi", "lapack_dtrsm_ffi", "lapack_ctrsm_ffi", "lapac
 
 def _mark_solution(op: ir.Operation) -> None:
     inner = _triangle(op, "U", "N")
-    lower = None if inner is None else _made_by(inner[1], "custom_call")
+    lower = None if inner is None else ops.made_by(inner[1], "custom_call")
     outer = None if lower is None else _triangle(lower, "L", "U")
     if inner is None or outer is None or inner[0] != outer[0]:
         return
     factor = inner[0]
-    guarded = _made_by(factor, "select")
+    guarded = ops.made_by(factor, "select")
     factor = factor if guarded is None else guarded.operands[1]
-    made = _made_by(factor, "custom_call")
-    if made is None or not _target(made).endswith("getrf_ffi") or made.results[0] != factor:
+    made = ops.made_by(factor, "custom_call")
+    if made is None or not ops.target_of(made).endswith("getrf_ffi") or made.results[0] != factor:
         return
     if any(use.owner.operation.name == "stablehlo.optimization_barrier" for use in op.result.uses):
         return                                                           # marked already
@@ -112,34 +111,23 @@ def _mark_solution(op: ir.Operation) -> None:
     solution.replace_all_uses_except(barrier.results[0], barrier)
 
 
-def _target(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["call_target_name"]).value
-
-
 def _triangle(op: ir.Operation, uplo: str, diagonal: str) -> tuple[ir.Value, ir.Value] | None:
     """The operands of a plain solve from the left with one triangle."""
-    if _target(op) not in _TRIANGLES:
+    if ops.target_of(op) not in _TRIANGLES:
         return None
     config = ir.DictAttr(op.attributes["mhlo.backend_config"])
     letters = "".join(chr(ir.IntegerAttr(config[name]).value) for name in ("side", "uplo", "trans_x", "diag"))
     return (op.operands[0], op.operands[1]) if letters == f"L{uplo}N{diagonal}" else None
 
 
-def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name.removeprefix("stablehlo.") not in names:
-        return None
-    return owner.operation
-
-
 def _flipped(value: ir.Value) -> ir.Value | None:
     """The integer k where value = k xor ((k >> sign) >>> 1), which orders bits as floats and is its own inverse."""
-    outer = _made_by(value, "xor")
+    outer = ops.made_by(value, "xor")
     if outer is None:
         return None
     for bits, mask in (tuple(outer.operands), tuple(outer.operands)[::-1]):
-        low = _made_by(mask, "shift_right_logical")
-        high = None if low is None else _made_by(low.operands[0], "shift_right_arithmetic")
+        low = ops.made_by(mask, "shift_right_logical")
+        high = None if low is None else ops.made_by(low.operands[0], "shift_right_arithmetic")
         if low is not None and high is not None and high.operands[0] == bits and _is(low.operands[1], 1) \
                 and _is(high.operands[1], 8 * dtype_of(value).itemsize - 1):
             return bits
@@ -153,7 +141,7 @@ def _is(value: ir.Value, number: int) -> bool:
 
 def _floats(bits: ir.Value, dtype: object) -> ir.Value | None:
     """The floats of which these are the bits."""
-    made = _made_by(bits, "bitcast_convert")
+    made = ops.made_by(bits, "bitcast_convert")
     return made.operands[0] if made is not None and dtype_of(made.operands[0]) == dtype else None
 
 
@@ -169,18 +157,18 @@ def _sorted(bits: ir.Value, result: ir.Value) -> ir.Value | None:
 
 def _floats_of_key(key: ir.Value, dtype: object) -> ir.Value | None:
     """The floats that sorted keys stand for: what came out of the sort, or moved parts of it."""
-    joined = _made_by(key, "concatenate")
+    joined = ops.made_by(key, "concatenate")
     if joined is not None:
         parts = [_floats_of_key(part, dtype) for part in joined.operands]
         dimension = int(ir.IntegerAttr(joined.attributes["dimension"]).value)
         return None if None in parts else ops.concatenate([part for part in parts if part is not None], dimension)
-    moved = _made_by(key, *MOVES)
+    moved = ops.made_by(key, *MOVES)
     if moved is not None:
         floats = _floats_of_key(moved.operands[0], dtype)
         return None if floats is None else ops.create(
             moved.name, [tensor_type(shape_of(key), dtype_of(floats))], [floats, *list(moved.operands)[1:]],
             attributes_of(moved)).result
-    sort = _made_by(key, "sort")
+    sort = ops.made_by(key, "sort")
     if sort is None:
         return None
     unsorted = _flipped(sort.operands[list(sort.results).index(key)])
@@ -210,8 +198,8 @@ def _sorted_with(sort: ir.Operation, floats: ir.Value) -> ir.Value:
 
 def _signed(bits: ir.Value, result: ir.Value) -> ir.Value | None:
     """|x| or -|x|, where the bits are those of x but the sign."""
-    union, dtype = _made_by(bits, "or"), dtype_of(result)
-    parts = [] if union is None else [part for v in union.operands if (part := _made_by(v, "and")) is not None]
+    union, dtype = ops.made_by(bits, "or"), dtype_of(result)
+    parts = [] if union is None else [part for v in union.operands if (part := ops.made_by(v, "and")) is not None]
     if len(parts) != 2:
         return None
     top = 1 << (8 * dtype.itemsize - 1)

@@ -50,9 +50,7 @@ class Request:
 
 def target_of(op: ir.Operation) -> str:
     """The target of a custom call of ours, else ""."""
-    if op.name != "stablehlo.custom_call":
-        return ""
-    target = ir.StringAttr(op.attributes["call_target_name"]).value
+    target = ops.target_of(op)
     return target if target.startswith("reactant.") else ""
 
 

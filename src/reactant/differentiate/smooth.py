@@ -189,10 +189,7 @@ def _through(value: ir.Value, *names: str) -> ir.Value | None:
 
 
 def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:
-    owner = _bare(value).owner
-    if isinstance(owner, ir.Block) or owner.operation.name.removeprefix("stablehlo.") not in names:
-        return None
-    return owner.operation
+    return ops.made_by(_bare(value), *names)
 
 
 def _bare(value: ir.Value) -> ir.Value:

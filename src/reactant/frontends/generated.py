@@ -83,7 +83,7 @@ class Generated:
             value = combined(item) if test is None else \
                 ag__.if_exp(test(item), lambda: combined(item), lambda: value)
 
-        _for(self.iterable, body, (), ("value",), (), ("value",))
+        ag__.for_stmt(self.iterable, body, (), ("value",), (), ("value",))
         self.taken()
         return value
 
@@ -117,7 +117,7 @@ class Generated:
             nonlocal value, found
             ag__.if_stmt(test(item), then, None, ("found", "value"), ())
 
-        _for(self.source(), body, ("found",), ("found", "value"), (), ("found", "value"))
+        ag__.for_stmt(self.source(), body, ("found",), ("found", "value"), (), ("found", "value"))
         self.iterator = _refused()
         if default:
             return ag__.ld(value)
@@ -161,12 +161,8 @@ def _collected(generated: Generated, found: Any) -> Any:
         else:
             ag__.if_stmt(decide(item), then, None, (), ())
 
-    _for(source, body, (), (), (), (), ("found",))
+    ag__.for_stmt(source, body, (), (), (), (), ("found",))
     return found
-
-
-def _for(*arguments: Any) -> None:
-    ag__.for_stmt(*arguments)
 
 
 # ---- the builtins ----------------------------------------------------------------------------------------------

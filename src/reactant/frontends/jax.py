@@ -127,8 +127,7 @@ def _refuse(module: ir.Module, look: bool, callbacks: bool) -> None:
             raise CannotImport(f"the program runs on several devices ({name} = {ir.IntegerAttr(top[name]).value})")
     _refuse_signature(modules.function(module))
     for op in modules.walk(module) if look else ():
-        if op.name == "stablehlo.custom_call":
-            target = ir.StringAttr(op.attributes["call_target_name"]).value
+        if target := ops.target_of(op):
             if callbacks and target.startswith("xla_ffi_python_"):
                 op.attributes["has_side_effect"] = ir.BoolAttr.get(True)
             elif "callback" in target:

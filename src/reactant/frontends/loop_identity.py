@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reactant.frontends.aliases import reachable
 from reactant.frontends.branches import Branch
-from reactant.frontends.carried import identities_after
-from reactant.frontends.state import Branching, Node, Plan
+from reactant.frontends.carried import identities_after, may_be
+from reactant.frontends.state import CONTAINERS, Branching, Node, Plan, Tree
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
@@ -29,15 +29,29 @@ def kept_after_all(loop: Loop, branch: Branch) -> list[str]:
             and changed & reachable([loop.variables.get(n)])[0]]
 
 
+def outside(loop: Loop) -> set[int]:
+    """The identities of what the variables hold before the loop."""
+    return reachable([loop.variables.get(n) for n in loop.variables.cells])[0]
+
+
+def after(value: Any, entry: Tree, plan: Plan, plans: dict[str, Plan], before: set[int] | None) -> Any:
+    """The value of a variable after the loop: the container from before it that the last turn surely bound it to
+    (`before` has their identities), or one of which it is noted what it may be."""
+    if before is not None and type(plan) is Branching and plan.node.kind in CONTAINERS and id(plan.second) in before:
+        return plan.second
+    may_be(value, entry, plan, plans, before)
+    return value
+
+
 def more(loop: Loop, branch: Branch, plans: dict[str, Plan]) -> bool:
     """Where the body changes containers: whether a variable may be another one of those from before the loop at the
     start of the next turn than at the start of this one. `loop.later` gets it."""
     if not branch.objects:
         return False
-    outside, new = reachable([loop.variables.get(n) for n in loop.variables.cells])[0], {}
+    before, new = outside(loop), {}
     for name, plan in plans.items():
         carried = loop.carried[name]
-        if type(plan) is Branching and any((after & outside) - known for after, known in zip(
+        if type(plan) is Branching and any((after & before) - known for after, known in zip(
                 identities_after(carried.entry, plan), carried.known, strict=False)):
             new[name] = plan
     loop.later |= new

@@ -24,10 +24,11 @@ from reactant.frontends import (
     identity,
     loop_conditions,
     loop_identity,
+    loop_optional,
     rotations,
     source_map,
 )
-from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, reachable, reachable_storages
+from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
@@ -57,7 +58,6 @@ from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, py
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
 from reactant.frontends.state import (
     ABSENT,
-    CONTAINERS,
     Branching,
     Broken,
     Held,
@@ -72,9 +72,6 @@ from reactant.frontends.state import (
     Tree,
     Variables,
     capture,
-    has_numbers,
-    is_none,
-    is_optional,
     joined,
     kind_of,
     originals,
@@ -322,7 +319,7 @@ class Loop:
         inside = {id(o) for tree in branch.states.values() for o in originals(tree)}
         inside |= branches.dropped(branch.objects)
         if inside and branch.objects:       # what was there before is not new for being bound to another name
-            inside -= reachable([self.variables.get(n) for n in self.variables.cells])[0]
+            inside -= loop_identity.outside(self)
         found = False
         for change, after in branch.objects:
             # a container that the body made, or that began the turn as a variable, may hold what only the body has
@@ -347,7 +344,7 @@ class Loop:
             if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.unset:
                 self.late(name, carried, branch.states[name])
                 continue
-            entry, kinds = self.may_be_none(name, carried.entry, branch.states[name], self.kinds[name])
+            entry, kinds = loop_optional.carried_as(self, name, carried.entry, branch.states[name], self.kinds[name])
             if len(kinds) != len(self.kinds[name]):
                 self.entries[name], self.kinds[name], settled = entry, kinds, False
                 continue
@@ -358,37 +355,6 @@ class Loop:
                 continue
             settled &= self.settle(name, carried, plan, branch)
         return plans if settled else None
-
-    def may_be_none(self, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
-        """A variable that is None before the loop, and perhaps has a value after an iteration: carry both, whether it
-        has one and which. (Where each iteration gives it one, a `for` runs the first one on its own.)"""
-        if type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
-                and entry.kind not in ("maybe", "optional"):
-            children, found = [], []
-            for child, end in zip(entry.children, after.children, strict=True):
-                count = sum(1 for _ in leaves(child))
-                made, more = self.may_be_none(name, child, end, kinds[:count])
-                children.append(made)
-                found += more
-                kinds = kinds[count:]
-            return Node(entry.kind, entry.key, children, entry.original), found
-        if not is_none(entry) or is_none(after) or not has_numbers(after):
-            return entry, kinds
-        value = after.children[1] if is_optional(after) else after
-        if value is after and type(self.count) is int and self.start == 0:
-            raise NeedsPeeling(mismatch(self, name, "None and a value"))
-        made = Node("optional", (), [Known(False), self.nothing_like(value)], None)
-        return made, [numeric_kind(leaf) for leaf in leaves(made)]
-
-    def nothing_like(self, tree: Tree) -> Tree:
-        """Zeros in the place of numbers and arrays, made before the loop; nothing reads them."""
-        if type(tree) is Node:
-            return Node(tree.kind, tree.key, [self.nothing_like(c) for c in tree.children], tree.original)
-        kind = numeric_kind(tree)
-        if kind is None:
-            return tree
-        with ir.InsertionPoint(self.outer):
-            return capture(Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind))
 
     def unbound_again(self, carried: Carried) -> bool:
         """A variable that stays bound as it was. Where its array is written, it is carried by its memory after all."""
@@ -533,7 +499,8 @@ class Loop:
         self.ran = self.has_run()
         for rotation in self.arrays.rotations:
             rotation.finish(self)
-        outside = reachable([self.variables.get(n) for n in self.variables.cells])[0] if self.surely_runs() else None
+        outside = loop_identity.outside(self) if self.surely_runs() and any(
+            type(plan) is Branching for plan in plans.values()) else None
         rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
         for name, carried in self.carried.items():
             if name in rotated:
@@ -549,12 +516,7 @@ class Loop:
                 values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
                 value = with_leaves(carried.entry, iter(values))
-                if outside is not None and type(plan) is Branching and plan.node.kind in CONTAINERS \
-                        and id(plan.second) in outside:
-                    value = plan.second
-                else:
-                    may_be(value, carried.entry, plan, plans, outside)
-                self.variables.set(name, value)
+                self.variables.set(name, loop_identity.after(value, carried.entry, plan, plans, outside))
         for first, second in self.arrays.overlaps():
             for name, other in ((first, second), (second, first)):
                 if name in self.arrays.guarded:

@@ -7,11 +7,12 @@ order; loops and branches carry it as any other memory. What is differentiated, 
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import logging
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ from reactant.errors import ConcreteValueNeeded
 from reactant.frontends import calls, operators
 from reactant.frontends.numpy.implements import concretely
 from reactant.frontends.numpy.storage import Storage
-from reactant.frontends.numpy.tensor import PYTHON, SCALAR, TRACED_TEXT, Tensor
+from reactant.frontends.numpy.tensor import TRACED_TEXT, Tensor, of_kind
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.source_map import user_frame
 from reactant.frontends.trace import Trace, current_trace, is_tracing, located
@@ -84,8 +85,7 @@ def _template(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False
     if type(x) is MaybeNone:
         x = x.known()
     if type(x) is Tensor:
-        return concretely(x.copy()) if x.is_concrete() and x.kind not in (PYTHON, SCALAR) else \
-            concretely(x) if x.is_concrete() else _hole(x, values)
+        return copy.copy(x.known()) if x.is_concrete() else _hole(x, values)
     if isinstance(x, str):
         return _marked(x, trace, values)
     if type(x) in (list, tuple, set, frozenset):
@@ -98,9 +98,9 @@ def _template(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False
     return _Verbatim(text) if inside else text
 
 
-def _filled(template: Any, values: list[Any]) -> Any:
+def _filled(template: Any, values: Sequence[np.ndarray]) -> Any:
     if type(template) is _Hole:
-        value = values[template.number]
+        value = of_kind(template.kind, np.asarray(values[template.number]))
         return value if template.write is None else template.write(value)
     if type(template) is _Text:
         return "".join([p if type(p) is str else str(_filled(p, values)) for p in template.parts])
@@ -132,9 +132,12 @@ def _percent(left: str, right: Any) -> str:
             return rule % (*stars, concretely(value))
         return value.text(lambda known: rule % (*stars, known))
     try:
-        return _CONVERSION.sub(one, left)
+        text = _CONVERSION.sub(one, left)
     except IndexError:
         raise TypeError("not enough arguments for format string") from None
+    if waiting and type(right) is tuple:
+        raise TypeError("not all arguments converted during string formatting")
+    return text
 
 
 # ---- calls -------------------------------------------------------------------------------------------------------
@@ -148,29 +151,14 @@ def _said(function: Callable, args: tuple, keywords: dict) -> None:
     values: list[ir.Value] = []
     template = tuple([_template(x, trace, values) for x in args])
     options = {name: _template(x, trace, values) if type(x) in (str, Tensor) else x for name, x in keywords.items()}
-    kinds = {hole.number: hole.kind for hole in [*_holes(template), *_holes(options)]}
 
     def run(count: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray]:
-        known = [_as(kinds[k], np.asarray(array)) for k, array in enumerate(arrays)]
-        function(*_filled(template, known), **_filled(options, known))
+        function(*_filled(template, arrays), **_filled(options, arrays))
         return (np.asarray(count),)
 
     counter = _counter(trace)
     counter.write(_call(len(trace.callbacks), [counter.read(), *values]))
     trace.callbacks.append(run)
-
-
-def _holes(template: Any) -> list[_Hole]:
-    if type(template) is _Hole:
-        return [template]
-    inner = template.parts if type(template) is _Text else (template.text,) if type(template) is _Verbatim else \
-        template.values() if type(template) is dict else \
-        template if type(template) in (list, tuple, set, frozenset) else ()
-    return [hole for each in inner for hole in _holes(each)]
-
-
-def _as(kind: str, array: np.ndarray) -> Any:
-    return array[()].item() if kind == PYTHON else array[()] if kind == SCALAR else array
 
 
 def _counter(trace: Trace) -> Storage:
@@ -232,10 +220,6 @@ def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any =
     _said(warnings.warn_explicit, (message, category or UserWarning, *place), {})
 
 
-def _repr(x: Any) -> str:
-    return x.text(repr) if type(x) is Tensor and is_tracing() and not x.is_concrete() else repr(x)
-
-
 def _refuse(*texts: Any) -> None:
     """What looks into a text needs it now."""
     if any(type(text) is str and TRACED_TEXT in text for text in texts):
@@ -259,7 +243,6 @@ def install() -> None:
     """Put the functions and operators in place, around those that are there. Done once, after `control_flow`."""
     calls.replace(builtins.print)(_print)
     calls.replace(warnings.warn)(_warn)
-    calls.replace(builtins.repr)(_repr)
     for function in (len, int, float):
         calls.REPLACEMENTS[function] = _refusing(calls.REPLACEMENTS.get(function, function))
     for name, level in LOGGING.items():

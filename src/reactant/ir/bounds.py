@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir.ops import constant_value
+from reactant.ir.ops import constant_value, made_by, target_of
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 
 UNKNOWN = -math.inf
@@ -131,19 +131,19 @@ def _combined_by(op: ir.Operation) -> str | None:
 
 def _has_ones(op: ir.Operation) -> bool:
     """Whether a sum is of exp(x - max(x)), over what the maximum is over or more: it has an exp(0), or is NaN."""
-    power = _made_by(op.operands[0], "exponential")
-    difference = None if power is None else _made_by(power.operands[0], "subtract")
+    power = made_by(op.operands[0], "exponential")
+    difference = None if power is None else made_by(power.operands[0], "subtract")
     if difference is None or not size(shape_of(op.operands[0])):
         return False
     x, top = difference.operands
     runs: list[int | None] = list(range(len(shape_of(x))))      # along which dimension of `top` each of x runs
-    while (spread := _made_by(top, "broadcast_in_dim", "reshape", "custom_call")) is not None:
+    while (spread := made_by(top, "broadcast_in_dim", "reshape", "custom_call")) is not None:
         origins = _origins(spread)
         if origins is None:
             return False
         runs = [None if d is None else origins[d] for d in runs]
         top = spread.operands[0]
-    maximum = _made_by(top, "reduce")
+    maximum = made_by(top, "reduce")
     if maximum is None or maximum.operands[0] != x or _combined_by(maximum) != "maximum":
         return False
     start, over = constant_value(maximum.operands[1]), set(maximum.attributes["dimensions"])
@@ -153,19 +153,12 @@ def _has_ones(op: ir.Operation) -> bool:
             and all(n == 1 or run == d for run, d, n in zip(runs, wanted, shape_of(x), strict=True)))
 
 
-def _made_by(value: ir.Value, *words: str) -> ir.Operation | None:
-    if isinstance(value.owner, ir.Block):
-        return None
-    op = value.owner.operation
-    return op if op.name.partition(".")[2] in words else None
-
-
 def _origins(op: ir.Operation) -> list[int | None] | None:
     """The operand's dimension along which each dimension of a broadcast or reshape runs; None for all else."""
     before, after = shape_of(op.operands[0]), shape_of(op.results[0])
     if op.name == "stablehlo.broadcast_in_dim":
         pairs = [(d, o) for o, d in enumerate(op.attributes["broadcast_dimensions"]) if before[o] == after[d]]
-    elif op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value != UNMOVED:
+    elif op.name == "stablehlo.custom_call" and target_of(op) != UNMOVED:
         return None
     else:
         old, new = ([d for d, n in enumerate(shape) if n != 1] for shape in (before, after))

@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir.induction import trips
+from reactant.ir.ops import target_of
 from reactant.ir.types import shape_and_dtype, size
 
 FREE = {"stablehlo.constant", "stablehlo.reshape", "stablehlo.return", "func.return", "stablehlo.tuple",
@@ -135,7 +136,7 @@ LAPACK = {"getrf": 2 / 3, "potrf": 1 / 3, "geqrf": 4 / 3, "orgqr": 4 / 3, "ungqr
 
 def _library_flops(op: ir.Operation) -> float:
     """Of a custom call: a LAPACK routine's, for others one per element made."""
-    name = ir.StringAttr(op.attributes["call_target_name"]).value
+    name = target_of(op)
     routine = name[len("lapack_x"):].removesuffix("_ffi") if name.startswith("lapack_") else ""
     if routine == "trsm":
         return float(_elements(op.results) * shape_and_dtype(op.operands[0].type)[0][-1])

@@ -81,6 +81,19 @@ def constant_value(value: ir.Value) -> np.ndarray | None:
     return found
 
 
+def made_by(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that makes a value where it is one of these of StableHLO, named without the dialect; else None."""
+    made = value.owner
+    if isinstance(made, ir.Block) or made.operation.name.removeprefix("stablehlo.") not in names:
+        return None
+    return made.operation
+
+
+def target_of(op: ir.Operation) -> str:
+    """The target of a custom call; "" for other ops."""
+    return ir.StringAttr(op.attributes["call_target_name"]).value if op.name == "stablehlo.custom_call" else ""
+
+
 # ---- elementwise -----------------------------------------------------------------------------------------------
 
 def _values(*operands: Operand) -> list[ir.Value]:

@@ -32,8 +32,9 @@ RATES = {
 """Nanoseconds for one of each kind (of `dry_run`) on two cores; "written": a byte of the arrays that are written, which
 are copied. "beside" what LLVM does not make vectors of, see `SCALAR`. Fitted with the rates of `tensor_costs`; since
 native code has become faster, vectors, what is beside them and far accesses are scaled (there the narrow kinds): of 120
-sizes that were measured half of the estimates are within a factor 1.6, of 35 of kernels that no fit has seen within
-1.9. Fitting every rate anew estimates what is fitted better, and chooses worse for the rest."""
+sizes that were measured, by which they were chosen, half of the estimates are within a factor 1.6, of 35 of other
+kernels (looked at when the last variant was picked) within 1.9. Fitting every rate anew estimates what is fitted
+better, and chooses worse for the rest."""
 SCALAR = 0.03
 """Accesses of scattered places, for one arithmetic operation, from which a loop over threads is no vector code."""
 LANES = 8

@@ -28,7 +28,7 @@ from reactant.simplify.factorizations import (
     uses_lower,
 )
 from reactant.simplify.products import are_transposed
-from reactant.simplify.solving import TRSM, side_of, solve, steady, target_of
+from reactant.simplify.solving import TRSM, side_of, solve, steady
 from reactant.simplify.structured import identity_mask, is_identity_mask
 
 x, y, q, d, p, a, b = variables("x y q d p a b")
@@ -39,7 +39,7 @@ def orthonormal(value: ir.Value, k: int) -> bool:
     made, shape = operation(value), shape_of(value)
     if made is None or made.name != TRSM or len(shape) != 2:
         return False
-    return target_of(made)[len("lapack_x"):] == "orgqr_ffi" and (k == 0 or shape[0] == shape[1])
+    return ops.target_of(made)[len("lapack_x"):] == "orgqr_ffi" and (k == 0 or shape[0] == shape[1])
 
 
 def _q(a: Any, rows: int = 5, columns: int = 3) -> ir.Value:
@@ -187,7 +187,7 @@ def _scale(a: Any, matrix: ir.Value) -> ir.Value:
          counter=(lambda a: checked_root(definite(a)), lambda a: potrf(_scale(a, definite(a)))[0]))
 def cholesky_of_scaled(site: Site):
     """cholesky(v[:, None] a v[None, :]) = v[:, None] cholesky(a) sign(v)[None, :]: what is scaled is a triangle"""
-    if not target_of(site.op).endswith("potrf_ffi") or not is_cholesky(site.op) or not uses_lower(site.op):
+    if not ops.target_of(site.op).endswith("potrf_ffi") or not is_cholesky(site.op) or not uses_lower(site.op):
         return None
     matrix = site.operands[0]
     mean = _mean(producer(matrix))

@@ -33,7 +33,6 @@ from reactant.simplify.solving import (
     solve,
     steady,
     take_rows,
-    target_of,
 )
 from reactant.simplify.soundness import finite, finite_columns, in_sound_columns
 from reactant.simplify.structured import diagonal_of, entries, identity_mask
@@ -87,7 +86,7 @@ def _factor(value: ir.Value) -> ir.Operation | None:
     made = operation(value)
     if made is not None and made.name == "stablehlo.select":
         made = operation(made.operands[1])
-    return made if made is not None and made.name == TRSM and target_of(made)[len("lapack_x"):] == "getrf_ffi" else None
+    return made if made is not None and ops.target_of(made)[len("lapack_x"):] == "getrf_ffi" else None
 
 
 def depends_on(value: ir.Value, op: ir.Operation, depth: int = 12) -> bool:
@@ -117,7 +116,7 @@ def structure(value: ir.Value) -> tuple[str, Any] | None:
         return None if inner is None or inner[0] not in turned else (turned[inner[0]], None)
     if made.name == "stablehlo.select":
         return triangle_of(value)
-    if made.name == TRSM and target_of(made)[len("lapack_x"):] == "orgqr_ffi":
+    if made.name == TRSM and ops.target_of(made)[len("lapack_x"):] == "orgqr_ffi":
         return "orthogonal", None
     return None
 
@@ -264,7 +263,7 @@ def _only_success(op: ir.Operation) -> bool:
 
 
 def is_lu(op: ir.Operation) -> bool:
-    return target_of(op)[len("lapack_x"):] == "getrf_ffi" and len(shape_of(op.operands[0])) == 2 \
+    return ops.target_of(op)[len("lapack_x"):] == "getrf_ffi" and len(shape_of(op.operands[0])) == 2 \
         and shape_of(op.operands[0])[0] == shape_of(op.operands[0])[1]
 
 
@@ -467,7 +466,7 @@ def _tril(value: ir.Value) -> ir.Value:
          counter=lambda a: _tril(potrf(definite(a))[0]))
 def cholesky_reads_one_triangle(site: Site):
     """cholesky(tril(a)) = cholesky(a)"""
-    if not target_of(site.op).endswith("potrf_ffi"):
+    if not ops.target_of(site.op).endswith("potrf_ffi"):
         return None
     told = {e.name: e.attr for e in ir.DictAttr(site.op.attributes["mhlo.backend_config"])}
     inner = behind_mask(site.operands[0], chr(ir.IntegerAttr(told["uplo"]).value & 255) == "L")
@@ -524,7 +523,7 @@ def _half_of_double(value: ir.Value) -> ir.Value:
 
 
 def is_cholesky(op: ir.Operation) -> bool:
-    return target_of(op).endswith("potrf_ffi") and len(shape_of(op.operands[0])) == 2 \
+    return ops.target_of(op).endswith("potrf_ffi") and len(shape_of(op.operands[0])) == 2 \
         and not is_complex(dtype_of(op.operands[0]))
 
 

@@ -53,7 +53,7 @@ class TriangularSolve:
         if op.name == SOLVE:
             turn = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}[str(decode(op.attributes["transpose_a"]))]
             left, lower, unit = (bool(decode(op.attributes[n])) for n in ("left_side", "lower", "unit_diagonal"))
-        elif op.name == TRSM and target_of(op)[len("lapack_x"):] == "trsm_ffi":
+        elif op.name == TRSM and ops.target_of(op)[len("lapack_x"):] == "trsm_ffi":
             told = {e.name: chr(ir.IntegerAttr(e.attr).value & 255) for e in ir.DictAttr(
                 op.attributes["mhlo.backend_config"])}
             turn, left, lower, unit = told["trans_x"], told["side"] == "L", told["uplo"] == "L", told["diag"] == "U"
@@ -72,10 +72,6 @@ class TriangularSolve:
         kept = {n: self.op.attributes[n] for n in self.op.attributes if n != "sdy.sharding_rule"}
         kept["mhlo.backend_config"] = ir.DictAttr.get({n: ir.IntegerAttr.get(letter, ord(v)) for n, v in told.items()})
         return ops.create(self.op.name, [self.b.type], [self.a, self.b], kept).result
-
-
-def target_of(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["call_target_name"]).value
 
 
 def solve() -> Any:

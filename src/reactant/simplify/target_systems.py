@@ -22,7 +22,7 @@ from reactant.simplify.block_systems import system
 from reactant.simplify.contraction import dot, product_shape
 from reactant.simplify.factorizations import solution
 from reactant.simplify.reduction import reduced
-from reactant.simplify.solving import TRSM, side_of, solve, steady, target_of
+from reactant.simplify.solving import side_of, solve, steady
 from reactant.simplify.soundness import finite, finite_columns, in_sound_columns
 from reactant.simplify.structured import chain_from_the_left, chain_from_the_right
 from reactant.simplify.sums import summed_factors
@@ -111,7 +111,7 @@ def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
 def _routine(value: ir.Value, name: str) -> ir.Operation | None:
     """The call of one of LAPACK's routines that gives a value."""
     made = operation(value)
-    return made if made is not None and made.name == TRSM and target_of(made)[len("lapack_x"):] == name else None
+    return made if made is not None and ops.target_of(made)[len("lapack_x"):] == name else None
 
 
 def _factored(a: Any) -> list[ir.Value]:
@@ -150,7 +150,7 @@ _EIGENVALUES = """(%a: tensor<4x4xf64>) -> tensor<4xf64> {{
 def eigenvalues_alone(site: Site):
     """eigenvalues of a symmetric matrix whose eigenvectors nobody reads: by the routine that makes none"""
     op = site.op
-    if not target_of(op).endswith(("syevd_ffi", "heevd_ffi")) or users(op.results[0]):
+    if not ops.target_of(op).endswith(("syevd_ffi", "heevd_ffi")) or users(op.results[0]):
         return None
     told = {e.name: e.attr for e in ir.DictAttr(op.attributes["mhlo.backend_config"])}
     if told["mode"].value != ord("V"):

@@ -16,7 +16,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends import calls, source_map
 from reactant.frontends.nested import leaves, mapped
 from reactant.frontends.numpy.storage import CONCRETE_ELEMENTS
-from reactant.frontends.numpy.tensor import ARRAY, Tensor, supported
+from reactant.frontends.numpy.tensor import Tensor, supported
 
 TABLE: dict[Callable, Callable] = {}
 """NumPy function -> our function."""
@@ -173,14 +173,7 @@ def has_tensors(*trees: object) -> bool:
 
 def concretely(tree: Any) -> Any:
     """Tensors replaced by their known content."""
-    return mapped(tree, _content)
-
-
-def _content(x: Any) -> Any:
-    if type(x) is not Tensor:
-        return x
-    array = x.numpy()
-    return array if x.kind == ARRAY else array[()].item() if x.kind == "python" else array[()]
+    return mapped(tree, lambda x: x.known() if type(x) is Tensor else x)
 
 
 def of_concrete(result: Any, known: bool = False) -> Any:

@@ -14,12 +14,13 @@ import jax
 import numpy as np
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.numpy.sized import Sized
 from reactant.frontends.numpy.tensor import is_tensor
 
 HINT = "Use its fields, which are arrays: p[\"x\"]."
 
 
-class Records:
+class Records(Sized):
     """A structured array, or a part of one; an element where `shape` is ().
 
     fields: of a whole one the arrays by name, whose shapes begin with `shape`. part: of what else, and by which index.
@@ -39,22 +40,6 @@ class Records:
     def whole(self) -> Records:
         """What it is a part of."""
         return self if self.part is None else self.part[0].whole
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
 
     def __len__(self) -> int:
         if not self.shape:

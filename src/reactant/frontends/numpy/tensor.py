@@ -23,16 +23,17 @@ from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
+from reactant.frontends.numpy.sized import Sized
 from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
-from reactant.ir.types import Shape, shape_and_dtype, size, supported
+from reactant.ir.types import Shape, shape_and_dtype, supported
 
 ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
 TRACED_TEXT = "<traced "
 """What the text of a traced value starts with."""
 
 
-class Tensor:
+class Tensor(Sized):
     """A traced array. Make one with `of_value`, `wrap`, or by calling NumPy on another."""
 
     __slots__ = ("__weakref__", "dtype", "interval", "kind", "region", "shape", "steps", "storage",
@@ -112,6 +113,10 @@ class Tensor:
             array = step.numpy(array)
         return array
 
+    def known(self) -> Any:
+        """The known content as what it stands for: an ndarray (a view), a NumPy scalar or a Python number."""
+        return of_kind(self.kind, self.numpy())
+
     def value(self) -> ir.Value:
         """The current content as an SSA value of exactly `shape` and `dtype`."""
         return self._seen(self.steps) if self.steps else self.storage.read()
@@ -171,22 +176,6 @@ class Tensor:
         return python_type(self.dtype) if self.kind == PYTHON else self.dtype
 
     # -- attributes
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return size(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
 
     @property
     def strides(self) -> Shape:
@@ -308,14 +297,10 @@ class Tensor:
         return repr(self.numpy()) if self.is_concrete() else self.text(repr)
 
     def __str__(self) -> str:
-        return str(self._as_known()) if self.is_concrete() else self.text(str)
+        return str(self.known()) if self.is_concrete() else self.text(str)
 
     def __format__(self, spec: str) -> str:
-        return format(self._as_known(), spec) if self.is_concrete() else self.text(lambda known: format(known, spec))
-
-    def _as_known(self) -> Any:
-        known = self.numpy()
-        return known if self.kind == ARRAY else known[()].item() if self.kind == PYTHON else known[()]
+        return format(self.known(), spec) if self.is_concrete() else self.text(lambda known: format(known, spec))
 
     def text(self, write: Callable[[Any], str]) -> str:
         """A mark that stands for the present content in texts; `print` writes it when the program runs."""
@@ -532,6 +517,11 @@ Tensor.__ceil__ = lambda self: np.ceil(self)
 def is_tensor(x: object) -> bool:
     """Whether `x` is a traced array (isinstance would ask what it stands for)."""
     return type(x) is Tensor
+
+
+def of_kind(kind: str, content: np.ndarray) -> Any:
+    """The content of a tensor of a kind: an ndarray, a NumPy scalar or a Python number."""
+    return content if kind == ARRAY else content[()].item() if kind == PYTHON else content[()]
 
 
 def check_dtype(dtype: object) -> None:

@@ -1,0 +1,47 @@
+"""Variables of a loop that are None before it, and perhaps have a value after a turn: carried as whether, and which."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+
+from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
+from reactant.frontends.numpy.tensor import Tensor
+from reactant.frontends.state import Kind, Known, Node, Tree, capture, has_numbers, is_none, is_optional
+from reactant.ir import ops
+
+if TYPE_CHECKING:
+    from reactant.frontends.loops import Loop
+
+
+def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
+    """The tree to begin with, and its kinds, where a variable has another one after a turn. (Where each turn gives it a
+    value, a `for` runs the first one on its own.)"""
+    if type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
+            and entry.kind not in ("maybe", "optional"):
+        children, found = [], []
+        for child, end in zip(entry.children, after.children, strict=True):
+            count = sum(1 for _ in leaves(child))
+            made, more = carried_as(loop, name, child, end, kinds[:count])
+            children.append(made)
+            found += more
+            kinds = kinds[count:]
+        return Node(entry.kind, entry.key, children, entry.original), found
+    if not is_none(entry) or is_none(after) or not has_numbers(after):
+        return entry, kinds
+    value = after.children[1] if is_optional(after) else after
+    if value is after and type(loop.count) is int and loop.start == 0:
+        raise NeedsPeeling(mismatch(loop, name, "None and a value"))
+    made = Node("optional", (), [Known(False), _nothing_like(loop, value)], None)
+    return made, [numeric_kind(leaf) for leaf in leaves(made)]
+
+
+def _nothing_like(loop: Loop, tree: Tree) -> Tree:
+    """Zeros in the place of numbers and arrays, made before the loop; nothing reads them."""
+    if type(tree) is Node:
+        return Node(tree.kind, tree.key, [_nothing_like(loop, c) for c in tree.children], tree.original)
+    kind = numeric_kind(tree)
+    if kind is None:
+        return tree
+    with ir.InsertionPoint(loop.outer):
+        return capture(Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind))
