@@ -170,3 +170,29 @@ def compare_with_differences(value, arguments):
             return float(compiled(*moved))
         expected = (at(step) - at(-step)) / (2 * step)
         np.testing.assert_allclose((gradient * direction).sum(), expected, rtol=1e-5, atol=1e-6)
+
+
+LATER_CONDITION = r"""
+extern "C" __global__ void until(const double *x, double *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, turns = 0;
+    double v = x[i];
+    while (sqrt(v) < 3.0 && turns < 40) {
+        double d = log(v);
+        bool large = v * v > 3.0 * (turns % 4);
+        v = large ? d + 3 : v + 1.5;
+        turns++;
+    }
+    y[i] = v + 100 * turns;
+}
+"""
+
+
+def test_what_is_chosen_by_a_condition_that_comes_later_in_a_loop():
+    """The condition of the turn before, of a loop that had been taken back, was a crash."""
+    x = np.random.default_rng(0).random(64) * 3 + 0.1
+    y, v, turns = np.zeros(64), x.copy(), np.zeros(64)
+    reactant.cuda.load(LATER_CONDITION, lower="tensor").until[2, 32](x, y)
+    while (going := (np.sqrt(v) < 3) & (turns < 40)).any():
+        v = np.where(going, np.where(v * v > 3 * (turns % 4), np.log(v) + 3, v + 1.5), v)
+        turns += going
+    np.testing.assert_allclose(y, v + 100 * turns)

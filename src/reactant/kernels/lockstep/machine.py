@@ -98,6 +98,7 @@ class Machine:
     block: Sequence[int]
     radices: dict[int, list[int]]
     values: dict[ir.Value, Value] = field(default_factory=dict)
+    running: list[ir.Block] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
     tables: Callable[[str], np.ndarray] | None = None
     notes: list[tuple[str, str]] = field(default_factory=list)
@@ -221,7 +222,14 @@ class Machine:
         """Run a block; what its terminator passes on."""
         *body, end = (op.operation for op in block.operations)
         for op in body:
-            self.run(op, context)
+            for result in op.results:
+                self.values.pop(result, None)       # of an earlier turn: `wanted` looks ahead
+        self.running.append(block)
+        try:
+            for op in body:
+                self.run(op, context)
+        finally:
+            self.running.pop()
         return [self.values[v] for v in end.operands]
 
     def run(self, op: ir.Operation, context: Context) -> None:
@@ -272,11 +280,16 @@ class Machine:
         op = use.owner.operation
         if op.name == "arith.select" and use.operand_number:
             condition = self.values.get(op.operands[0])
-            if isinstance(condition, Condition):
+            if isinstance(condition, Condition) and self._is_here(op.operands[0]):
                 return condition if use.operand_number == 1 else condition.negated()
             return TRUE
         simple = op.name.startswith(("arith.", "math.")) and len(op.results) == 1
         return self.wanted(op.results[0], depth - 1) if simple else TRUE
+
+    def _is_here(self, value: ir.Value) -> bool:
+        """Whether a value is one of the blocks that are running, not of one in them that ran before or will run."""
+        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.block
+        return any(block == other for other in self.running)
 
     # -- memory
 
