@@ -10,7 +10,9 @@ from __future__ import annotations
 import enum
 import functools
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -129,13 +131,18 @@ class Flattener:
         nodes = lambda values: tuple(self.node(v, trace_numbers) for v in values)  # noqa: E731
         if kind in (list, tuple):
             return (kind.__name__, nodes(x))
-        if isinstance(x, dict) and kind.__init__ is dict.__init__ or kind is dict:
-            return ("dict", kind, tuple(Static(k) for k in x), nodes(x.values()))
+        if isinstance(x, dict) and kind.__init__ is dict.__init__ or kind in (dict, OrderedDict, defaultdict):
+            return self._dictionary(x, nodes)
         if isinstance(x, tuple) and hasattr(x, "_fields"):
             return ("namedtuple", kind, nodes(x))
         leaves, tree = jax.tree_util.tree_flatten(x)
         if not (len(leaves) == 1 and leaves[0] is x):
             return ("pytree", tree, nodes(leaves))
+        if isinstance(x, dict):
+            return self._dictionary(x, nodes)
+        if isinstance(x, list):
+            _refuse_attributes(x)
+            return ("list", nodes(x), kind)
         if is_plain_object(x):
             held = attributes(x)
             self._attributes += 1
@@ -145,6 +152,15 @@ class Flattener:
         del self._seen[id(x)]      # no container after all: only arrays and containers are numbered
         self._alive.pop()
         return Static(x)
+
+    @staticmethod
+    def _dictionary(x: dict, nodes: Callable[[Iterable], tuple]) -> tuple:
+        """Keys, values, and what is made where a key is missing; "own": the attributes are the keys."""
+        own = getattr(x, "__dict__", None) is x
+        if not own:
+            _refuse_attributes(x)
+        missing = Static(x.default_factory) if isinstance(x, defaultdict) else None
+        return ("dict", type(x), tuple(Static(k) for k in x), nodes(x.values()), missing, own)
 
     def _attribute(self, x: Any, trace_numbers: bool) -> Any:
         leaves, seen, depth = len(self.leaves), len(self._alive), self._attributes
@@ -156,6 +172,12 @@ class Flattener:
             del self.leaves[leaves:], self._alive[seen:]
             self._attributes = depth
             return ("refused", str(error).partition("\n")[0])
+
+
+def _refuse_attributes(x: Any) -> None:
+    if held := getattr(x, "__dict__", None):
+        raise UnsupportedError(f"An argument of type {type(x).__name__} has attributes ({', '.join(held)}) beside what "
+                               f"is in it. Pass them on their own.")
 
 
 @functools.cache
@@ -202,6 +224,8 @@ _OPAQUE_MODULES = {"builtins", "functools", "jax", "jaxlib", "numba", "numpy", "
 def is_plain_object(x: Any) -> bool:
     """An instance of a user's Python class: its attributes are its content."""
     cls = type(x)
+    if cls is SimpleNamespace:
+        return True
     return bool(cls.__flags__ & _HEAP_TYPE) and not isinstance(x, type) \
         and (hasattr(x, "__dict__") or hasattr(cls, "__slots__")) \
         and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES \
@@ -227,6 +251,21 @@ def attributes(x: Any) -> dict[str, Any]:
             if name not in ("__dict__", "__weakref__") and hasattr(x, name):
                 found[name] = getattr(x, name)
     return found
+
+
+def empty_object(cls: type) -> Any:
+    """An object without attributes."""
+    return SimpleNamespace() if cls is SimpleNamespace else object.__new__(cls)
+
+
+def empty_dictionary(cls: type[dict], missing: Callable | None, own: bool) -> dict:
+    """A dict of a class; `missing` makes the values of a defaultdict, `own`: its attributes are its keys."""
+    made = {} if cls is dict else cls.__new__(cls)
+    if isinstance(made, defaultdict):
+        made.default_factory = missing
+    if own:
+        made.__dict__ = made    # type: ignore[attr-defined]
+    return made
 
 
 # ---- rebuilding ------------------------------------------------------------------------------------------------
@@ -291,14 +330,15 @@ class Rebuilder:
         made: Any
         self._seen.append(None)
         if kind == "list":
-            self._seen[number] = made = []
-            made.extend(self.build(n, (*path, i)) for i, n in enumerate(node[1]))
+            self._seen[number] = made = node[2].__new__(node[2]) if len(node) == 3 else []
+            list.extend(made, (self.build(n, (*path, i)) for i, n in enumerate(node[1])))
         elif kind == "dict":
-            self._seen[number] = made = node[1]()
+            self._seen[number] = made = empty_dictionary(node[1], node[4] and node[4].value, node[5])
+            put = OrderedDict.__setitem__ if isinstance(made, OrderedDict) else dict.__setitem__
             for key, n in zip(node[2], node[3], strict=True):
-                made[key.value] = self.build(n, (*path, key.value))
+                put(made, key.value, self.build(n, (*path, key.value)))
         elif kind == "object":
-            self._seen[number] = made = object.__new__(node[1])
+            self._seen[number] = made = empty_object(node[1])
             for name, n in zip(node[2], node[3], strict=True):
                 object.__setattr__(made, name, self.build(n, (*path, Attribute(name))))
         elif kind == "tuple":
@@ -338,9 +378,12 @@ def refill(container: Any, new: Any) -> None:
     if isinstance(container, list):
         container[:] = new
     elif isinstance(container, dict):
+        base = OrderedDict if isinstance(container, OrderedDict) else dict      # classes of its own may do more
         for key in [k for k in container if k not in new]:
-            del container[key]
-        container.update(new)
+            base.__delitem__(container, key)
+        if list(container) != list(new)[:len(container)]:
+            base.clear(container)
+        base.update(container, new)
     else:
         for name in attributes(container).keys() - new.keys():
             object.__delattr__(container, name)
@@ -366,12 +409,20 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
     if kind in (list, tuple):
         return kind(map_tree(v, leaf, containers) for v in x)
     if isinstance(x, dict):
-        made = kind() if kind is not dict else {}
+        missing = x.default_factory if isinstance(x, defaultdict) else None
+        made = empty_dictionary(kind, missing, getattr(x, "__dict__", None) is x)
+        put = OrderedDict.__setitem__ if isinstance(made, OrderedDict) else dict.__setitem__
         for key, v in x.items():
-            made[key] = map_tree(v, leaf, containers)
+            put(made, key, map_tree(v, leaf, containers))
         return made
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return kind(*(map_tree(v, leaf, containers) for v in x))
+    if isinstance(x, list):
+        made = kind.__new__(kind)   # type: ignore[call-overload]
+        list.extend(made, (map_tree(v, leaf, containers) for v in x))
+        for name, value in getattr(x, "__dict__", {}).items():
+            setattr(made, name, map_tree(value, leaf, containers))
+        return made
     if isinstance(x, STATIC_TYPES) or isinstance(x, (np.ndarray, np.generic, float, complex)):
         return leaf(x)
     if not hasattr(x, "__dict__") and not is_plain_object(x):
@@ -380,7 +431,7 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
     if not (len(leaves) == 1 and leaves[0] is x):
         return jax.tree_util.tree_unflatten(tree, [map_tree(v, leaf, containers) for v in leaves])
     if is_plain_object(x):
-        made = object.__new__(kind)
+        made = empty_object(kind)
         for name, value in attributes(x).items():
             object.__setattr__(made, name, map_tree(value, leaf, containers))
         return made

@@ -12,7 +12,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, MethodWrapperType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, MethodWrapperType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -435,7 +435,8 @@ def parts_of_object(x: Any) -> list[Any]:
         return [x.__self__, x.__func__]
     if isinstance(x, FunctionType):
         return [_content(c) for c in x.__closure__ or ()]
-    return list(getattr(x, "__dict__", {}).values()) if type(x).__flags__ & (1 << 9) else []
+    held = type(x).__flags__ & (1 << 9) or type(x) is SimpleNamespace
+    return list(getattr(x, "__dict__", {}).values()) if held else []
 
 
 def _hidden_parts(x: Any) -> list[Any]:

@@ -6,8 +6,9 @@ all: both are computed and selected from.
 """
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,13 +183,41 @@ def holds_from(held: Any, regions: tuple[Region | None, ...]) -> bool:
 def dropped(changes: list[tuple[Change, Tree]]) -> set[int]:
     """Identities of the containers that only these records refer to: they were made in the region and are gone."""
     held: Counter[int] = Counter()
+    kept: dict[int, Any] = {}
     for change, after in changes:
-        held.update(map(id, _referred(after)))
-        copies = [change.before, after.original] if type(after) is Node else [change.before]
-        for copy in copies:
+        for referred in _referred(after):
+            held[id(referred)] += 1
+            kept[id(referred)] = referred
+        for copy in [change.before, after.original] if type(after) is Node else [change.before]:
             held.update(map(id, copy.values() if isinstance(copy, dict) else copy))
-    return {id(change.container) for change, _ in changes
-            if effects.is_dropped(change, besides=held[id(change.container)])}
+    for change, after in changes:
+        kept.pop(id(change.container), None)
+        kept.pop(id(getattr(after, "original", None)), None)
+    referred = None
+    gone: set[int] = set()
+    before = None
+    while before != (len(gone), len(kept)):
+        before = len(gone), len(kept)
+        _count_gone(kept, held)
+        for change, _ in changes:
+            if id(change.container) not in gone and effects.is_dropped(change, besides=held[id(change.container)]):
+                gone.add(id(change.container))
+                held.update(map(id, _contents(change.container)))
+    return gone
+
+
+def _count_gone(kept: dict[int, Any], held: Counter[int]) -> None:
+    """Count what containers hold that did not change and that only records, or others that are gone, refer to."""
+    for key in list(kept):
+        if not isinstance(kept[key], tuple) and not effects.mutable(kept[key]):
+            del kept[key]
+        elif sys.getrefcount(kept[key]) <= 2 + held[key]:
+            held.update(map(id, _contents(kept.pop(key))))
+
+
+def _contents(container: Any) -> Iterable[Any]:
+    found = container if isinstance(container, tuple) else effects.contents(container)
+    return found.values() if isinstance(found, dict) else found
 
 
 def _referred(tree: Tree) -> Iterator[Any]:

@@ -16,6 +16,7 @@ Which loops are loops:
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
@@ -295,6 +296,8 @@ def _get_item(inner: Callable) -> Callable:
             if ragged.fit(container, index):
                 return ragged.get(container, index)
             return array_lists.get(container, index)
+        if isinstance(container, defaultdict) and effects.recording() and index not in container:
+            effects.touch(container)
         return inner(container, index)
     return get_item
 

@@ -124,7 +124,9 @@ def copies() -> set[int]:
 def touch(container: Any, name: str = "") -> None:
     """`container` is about to change. One that says it was made at this depth dies with the region."""
     stack = _stack()
-    if stack and mutable(container) and getattr(container, "ag__depth", -1) != len(stack):
+    if not stack or not mutable(container):
+        return
+    if not hasattr(type(container), "ag__depth") or container.ag__depth != len(stack):
         stack[-1].touch(container, name)
 
 
@@ -200,8 +202,9 @@ def refill(container: Any, new: Any) -> None:
         container.update(new)
     else:
         if isinstance(container, _DICTS):
-            dict.clear(container)
-            dict.update(container, {k: v for (kind, k), v in new.items() if kind == "key"})
+            base = collections.OrderedDict if isinstance(container, collections.OrderedDict) else dict
+            base.clear(container)
+            base.update(container, {k: v for (kind, k), v in new.items() if kind == "key"})
         _refill_attributes(container, {k: v for (kind, k), v in new.items() if kind == "attribute"})
 
 

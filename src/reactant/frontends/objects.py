@@ -179,7 +179,7 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
         items = list(items)
     if type(items) in (list, tuple) and not all(type(i) in PLAIN for i in items):
         return functools.reduce(BINARY["Add"], items, start)
-    if hasattr(type(items), "total"):       # a list of run-time length
+    if type(items) in calls.OURS and hasattr(items, "total"):       # a list of run-time length
         return items.total(start)
     return builtins.sum(items, start)
 

@@ -107,6 +107,8 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
 def _is_record(value: Any) -> bool:
     """A dataclass instance or another plain object of a Python class."""
     cls = type(value)
+    if cls is types.SimpleNamespace:
+        return True
     return hasattr(value, "__dict__") and cls.__flags__ & (1 << 9) != 0 and not isinstance(value, (
         type, *_SIMPLE, Unusable, BaseException, Iterator)) and (dataclasses.is_dataclass(value) or cls.__new__
                                                                  is object.__new__)
@@ -125,7 +127,7 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
         return tuple(children) if cls is tuple else cls(*children)
     if kind == "dict":
         return dict(zip(node.key[1], children, strict=True))
-    made = object.__new__(cls)
+    made = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)
     made.__dict__.update(zip(node.key[1], children, strict=True))
     return made
 

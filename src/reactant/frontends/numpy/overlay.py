@@ -400,7 +400,7 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
 
     @calls.replace(original)
     def choose(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and hasattr(type(args[0]), "extreme"):        # a list of run-time length
+        if len(args) == 1 and type(args[0]) in calls.OURS and hasattr(args[0], "extreme"):  # of run-time length
             return args[0].extreme(original, **kwargs)
         if len(args) == 1 and not kwargs and (found := ordering.extreme(args[0], original is max)) is not None:
             return found
