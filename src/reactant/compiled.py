@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from reactant import jax_derivatives, kernels, outer_state, pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
-from reactant.frontends import calls, control_flow, printing, source_map
+from reactant.frontends import calls, control_flow, jax_calls, printing, source_map
 from reactant.frontends.numpy import overlay
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
@@ -344,6 +344,7 @@ def pipeline_of(options: CompileOptions) -> Any:
     return (*chosen, "differentiate")     # what is asked for in the program is done in any case
 
 
+jax_calls.prepare_with(pipelines.prepare)
 overlay.install()
 control_flow.install()
 printing.install()

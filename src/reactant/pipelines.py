@@ -97,6 +97,9 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"), once=True)
 
+IMPORTED = Fixpoint(SIMPLIFY.families)
+"""For what comes into many programs, and several times into one. Loops as wholes wait for what is around them."""
+
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_systems", "target_forms",
                    "target_products", "target_loops", "loop_windows", "loop_reads", "shape", "chains", "slicing",
                    "dynamic_slicing", "logic", "cleanup"))
@@ -163,6 +166,11 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     with building(), collecting_later(), target_costs.target(options.target):
         _run(module, resolve(passes), options, verify, report, settled)
     return report
+
+
+def prepare(module: ir.Module, options: CompileOptions) -> None:
+    """Simplify what is about to become part of a program (`IMPORTED`)."""
+    run(module, (IMPORTED,), options=options)
 
 
 def _run(module: ir.Module, passes: tuple[Any, ...], options: CompileOptions, verify: bool, report: Report,

@@ -10,6 +10,7 @@ import reactant
 from reactant.frontends import jax_calls
 from reactant.frontends.trace import tracing
 from reactant.ir import context, modules
+from reactant.rewrite.report import following
 from reactant.runtime.executable import Executable
 from tests.support import check
 
@@ -121,3 +122,25 @@ def test_constants_that_nobody_reads_stay_apart_from_those_of_equal_content():
         jax_calls._flatten(module)
         assert [modules.UNSET in op.attributes for op in modules.walk(module)
                 if op.name == "stablehlo.constant"] == [True, False]
+
+
+def two_solves(a, b):
+    return np.linalg.solve(a, np.linalg.solve(a + a.T, b))
+
+
+@pytest.mark.parametrize("options", [{}, {"optimize": False}, {"without": ("shape", "cleanup")}])
+def test_what_jax_writes_is_simplified_once_for_programs_that_are_optimised(options):
+    a, b = np.random.default_rng(0).random((2, 6, 6)) + 3 * np.eye(6)
+    counts = reactant.jit(two_solves, **options).lower(a, b).operations(optimized=False)
+    plain = reactant.jit(two_solves, optimize=False).lower(a, b).operations(optimized=False)
+    assert (sum(counts.values()) < sum(plain.values())) == (options.get("optimize", True) is True)
+    check(two_solves, a, b)
+
+
+def test_who_follows_rewrites_sees_all_of_them():
+    a, b = np.random.default_rng(0).random((2, 6, 6)) + 3 * np.eye(6)
+    with following():
+        followed = reactant.jit(two_solves).lower(a, b)
+    plain = reactant.jit(two_solves, optimize=False).lower(a, b)
+    assert followed.operations(optimized=False) == plain.operations(optimized=False)
+    assert followed.operations() == reactant.jit(two_solves).lower(a, b).operations()

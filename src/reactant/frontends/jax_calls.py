@@ -1,7 +1,8 @@
 """JAX functions as parts of a traced program: `call_jax(f, *values)` lowers `f` and splices its ops in.
 
 Decompositions (LAPACK on CPU, cuSOLVER on GPU) and random bits come from `jax.lax` this way, so the project has no
-numerical kernels of its own. JAX lowers in its own MLIR context; the module travels into ours as bytecode.
+numerical kernels of its own. JAX lowers in its own MLIR context; the module travels into ours as bytecode. What JAX
+writes there is long; it is simplified once (`prepare_with`), not wherever it is put in.
 """
 from __future__ import annotations
 
@@ -15,10 +16,20 @@ from jax._src.lax.linalg import geqrf  # private: the packed form of qr, which j
 from jaxlib.mlir import ir
 
 from reactant.differentiate import requests
+from reactant.frontends.trace import Trace
 from reactant.ir import modules, ops
 from reactant.ir.types import Shape, shape_and_dtype
+from reactant.options import CompileOptions
+from reactant.rewrite.report import is_following
 
-__all__ = ["call_jax", "geqrf", "splice"]
+__all__ = ["call_jax", "geqrf", "prepare_with", "splice"]
+
+_prepare: list[Callable[[ir.Module, CompileOptions], object]] = []
+
+
+def prepare_with(prepare: Callable[[ir.Module, CompileOptions], object]) -> None:
+    """Have this simplify, in place, what JAX lowers for a trace with these options: passes lie above frontends."""
+    _prepare[:] = [prepare]
 
 
 def call_jax(function: Callable, *values: ir.Value, **static: object) -> list[ir.Value]:
@@ -28,7 +39,22 @@ def call_jax(function: Callable, *values: ir.Value, **static: object) -> list[ir
     cached by it, the types of `values` and `static`. Its results are arrays or flat sequences of them.
     """
     types = tuple(shape_and_dtype(v.type) for v in values)
-    return _splice(_lowered(function, types, tuple(sorted(static.items())), jax.default_backend()), values)
+    what = function, types, tuple(sorted(static.items())), jax.default_backend()
+    trace = Trace.current()
+    options = None if trace is None else trace.options
+    # who follows rewrites wants to see those of every op
+    prepared = options is not None and options.optimize is True and not is_following()
+    return _splice(_prepared(*what, options) if prepared else _lowered(*what), values)
+
+
+@lru_cache(maxsize=512)
+def _prepared(function: Callable, types: tuple[tuple[Shape, np.dtype], ...], static: tuple, platform: str,
+              options: CompileOptions) -> bytes:
+    """`_lowered`, simplified."""
+    module = modules.parse(_lowered(function, types, static, platform))
+    for prepare in _prepare:
+        prepare(module, options)
+    return modules.bytecode(module)
 
 
 @lru_cache(maxsize=512)

@@ -62,6 +62,11 @@ def following() -> Iterator[None]:
         _following[0] = before
 
 
+def is_following() -> bool:
+    """Whether reports that are made now record chains of rewrites."""
+    return _following[0]
+
+
 @dataclass
 class Report:
     """The record of one or several passes over a module."""
