@@ -97,7 +97,7 @@ def _argument(session: Trace, node: tuple, number: int) -> Tensor:
         check_dtype(dtype)
         storage = Storage((), dtype, value=session.add_argument((), dtype))
         return Tensor(storage, kind=PYTHON if kind == "python" else SCALAR)
-    shape, dtype = node[1], node[2].newbyteorder("=")
+    shape, dtype = node[1], native_dtype(node[2])
     check_dtype(dtype)
     storage = Storage(shape, dtype, value=session.add_argument(shape, dtype), argument=number)
     session.arguments.append(storage)
@@ -107,6 +107,13 @@ def _argument(session: Trace, node: tuple, number: int) -> Tensor:
         if node[3] is not None and all(s % dtype.itemsize == 0 for s in node[3]):
             strides = tuple(s // dtype.itemsize for s in node[3])
     return Tensor(storage, strides=strides, writeable=writeable)
+
+
+def native_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in this machine's byte order; where NumPy has one object for it, that one, which is told at once."""
+    native = dtype.newbyteorder("=")
+    usual = np.dtype(dtype.type) if dtype.kind in "biufc" else native
+    return usual if usual == native else native
 
 
 def _changed(old: Any, new: Any) -> bool:

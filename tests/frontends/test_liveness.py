@@ -1,8 +1,10 @@
 """Which names functions inside of functions mean: their own, or those of the function around them."""
 import ast
+import inspect
 
 import pytest
 
+from reactant.frontends.jumps import children
 from reactant.frontends.liveness import Binding, free_names
 
 FREE = {
@@ -56,3 +58,11 @@ def test_work_follows_the_size_of_the_program_not_its_depth():
     lines = ["def f0(a):"] + [f"{'  ' * k}x{k} = a\n{'  ' * k}def f{k}(b=a):" for k in range(1, depth)]
     tree = ast.parse("\n".join(lines) + f"\n{'  ' * depth}return x1 + y")
     assert free_names(tree.body[0]) == {"y"}
+
+
+def test_children_are_those_of_ast_but_for_contexts_and_operators():
+    tree = ast.parse(inspect.getsource(inspect))
+    for node in ast.walk(tree):
+        every = [n for n in ast.iter_child_nodes(node)
+                 if not isinstance(n, (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop))]
+        assert children(node) == every

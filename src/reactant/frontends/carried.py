@@ -5,6 +5,7 @@ import gc
 import sys
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -232,7 +233,7 @@ def is_held_once(tensor: Tensor, copies: set[int], collected: bool = False) -> b
         holders -= type(holder) is Held or id(holder) in copies
     for holder in gc.get_referrers(memory):
         holders += type(holder) in (Tensor, ChosenStorage) and holder is not tensor
-    if hidden == HIDDEN and holders == 1:
+    if hidden == hidden_references() and holders == 1:
         return True
     found = holder = None
     return not collected and gc.collect() > 0 and is_held_once(tensor, copies, True)
@@ -255,7 +256,7 @@ def is_in_one_place(node: Node, copies: set[int], collected: bool = False) -> bo
     holders = 0
     for holder in found:
         holders += type(holder) not in (Node, effects.Change, identity.Link) and id(holder) not in copies
-    if hidden <= HIDDEN and holders <= 1:
+    if hidden <= hidden_references() and holders <= 1:
         return True
     found = holder = None
     return not collected and gc.collect() > 0 and is_in_one_place(node, copies, True)
@@ -267,15 +268,13 @@ def references(x: Any) -> tuple[int, list[Any]]:
     return sys.getrefcount(x) - len(found), found
 
 
-def _hidden_references() -> int:
+@cache
+def hidden_references() -> int:
     """What `references` counts of an object that a parameter of its caller refers to."""
     def ask(x: Any) -> int:
         return references(x)[0]
     holder = [[]]
     return ask(holder[0])
-
-
-HIDDEN = _hidden_references()
 
 
 def own_copies(loop: Any) -> set[int]:

@@ -77,7 +77,7 @@ def brings_jax(args: tuple, kwargs: dict) -> bool:
 
 def computes_with_jax(function: FunctionType) -> bool:
     """Whether a Python function itself loads parts of JAX that compute, or is one of a library over JAX."""
-    return of_jax(function) or _evidence(function)[0] == JAX or _is_jax_library(_package(function))
+    return of_jax(function) or _evidence(function, look=False)[0] == JAX or _is_jax_library(_package(function))
 
 
 def of_jax(function: Any) -> bool:
@@ -109,8 +109,9 @@ def _is_jax_module(name: Any) -> bool:
     return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
 
 
-def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
-    """What the function itself says, and the Python functions it may call."""
+def _evidence(function: FunctionType, look: bool = True) -> tuple[str, list[Callable]]:
+    """What the function itself says, and the Python functions it may call; all of them with `look`, which is what
+    takes time."""
     numpy_loaded, ours, helpers = False, False, []
     for code in codes(function.__code__):
         if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names):
@@ -130,7 +131,7 @@ def _evidence(function: FunctionType) -> tuple[str, list[Callable]]:
                 numpy_loaded = True
             elif isinstance(value, (FunctionType, functools.partial)) and name != function.__name__:
                 helpers.append(value)
-            else:
+            elif look:
                 helpers += _attributes(value, code)
     return (NUMPY if numpy_loaded or ours else UNKNOWN), helpers
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -21,15 +22,31 @@ TRIES = (ast.Try, ast.TryStar)
 RETURNED, VALUE = "ag__returned", "ag__value"
 
 
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    return tuple(field for field in kind._fields if field not in ("ctx", "op", "ops"))
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below, but for contexts and operators: `ast.iter_child_nodes` for who asks very often."""
+    found: list[ast.AST] = []
+    held = node.__dict__
+    for field in _fields(type(node)):
+        value = held.get(field)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif type(value) is list:
+            found += [each for each in value if isinstance(each, ast.AST)]
+    return found
+
+
 def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
     """`node` and everything below it that runs in the same scope: not the bodies of nested functions and classes."""
     stack = [node]
     while stack:
         current = stack.pop()
         yield current
-        for child in ast.iter_child_nodes(current):
-            if not isinstance(child, SCOPES):
-                stack.append(child)
+        stack += [child for child in children(current) if not isinstance(child, SCOPES)]
 
 
 def walk_block(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
@@ -125,7 +142,11 @@ def assign(identifier: str, value: ast.expr, at: ast.AST) -> ast.stmt:
 
 def at_location(node: ast.AST, at: ast.AST) -> ast.AST:
     """Give `node`, and what is below it without a place, the place of `at`."""
-    for n in ast.walk(node):
+    stack = [node]
+    node.placed = True      # expressions are made from the inside out: what is in order is not looked through again
+    while stack:
+        n = stack.pop()
+        stack += [below for below in children(n) if not hasattr(below, "placed")]
         if "lineno" in n._attributes and getattr(n, "lineno", None) is None:
             ast.copy_location(n, at)
             # On one line: Python reports a method call at the line where its attribute ends.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
-from reactant.frontends.carried import HIDDEN, references
+from reactant.frontends.carried import hidden_references, references
 from reactant.frontends.effects import Change
 from reactant.frontends.identity import Link
 from reactant.frontends.state import Node
@@ -44,7 +44,7 @@ def place_of(box: list[list], copies: set[int]) -> Place | None:
         for holder in found:        # no comprehension: it would refer to the list by a cell
             if type(holder) not in (Change, Node, Link) and id(holder) not in copies:
                 holders.append(holder)
-        if hidden == HIDDEN and len(holders) == 1:
+        if hidden == hidden_references() and len(holders) == 1:
             return _place(holders[0], target)
         found = holders = holder = None     # type: ignore[assignment]
         gc.collect()

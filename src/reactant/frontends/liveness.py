@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from reactant.frontends.jumps import COMPREHENSIONS, LOOPS, SCOPES, TRIES
+from reactant.frontends.jumps import COMPREHENSIONS, LOOPS, SCOPES, TRIES, children
 
 Names = frozenset[str]
 _NONE: Names = frozenset()
@@ -70,8 +70,8 @@ def free_names(node: ast.AST) -> Names:
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             own = {n.id for g in node.generators for n in ast.walk(g.target)
                    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-            return _free_below(ast.iter_child_nodes(node)) - own | free_names(node.generators[0].iter)
-    return _free_below(ast.iter_child_nodes(node))
+            return _free_below(children(node)) - own | free_names(node.generators[0].iter)
+    return _free_below(children(node))
 
 
 def _free_below(nodes: Iterable[object]) -> Names:
@@ -85,11 +85,11 @@ def _declared(body: Iterable[ast.AST]) -> Iterator[ast.Nonlocal | ast.Global]:
         if isinstance(node, (ast.Nonlocal, ast.Global)):
             yield node
         elif not isinstance(node, SCOPES):
-            yield from _declared(ast.iter_child_nodes(node))
+            yield from _declared(children(node))
 
 
 def _names_below(node: ast.AST, captures: bool = True) -> Iterator[tuple[str, str]]:
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         yield from names_in(child, captures)
 
 

@@ -155,13 +155,12 @@ def _apart(build: Callable, family: tuple[type, ...]) -> Callable[[ir.Value, ir.
         return _rounded(x) if type(made) in family and any([_is_known(v.owner) for v in made.operands]) else x
 
     def run(x: ir.Value, y: ir.Value) -> ir.Value:
-        if dtype_of(x).kind == "f":
-            first, second = x.owner, y.owner
-            if _is_known(second):
-                x = guarded(x, first)
-            elif _is_known(first):
-                y = guarded(y, second)
-                return build(y, x) if commutes else build(x, y)
+        first, second = x.owner, y.owner
+        if _is_known(second):
+            x = guarded(x, first)
+        elif _is_known(first):
+            y = guarded(y, second)
+            return build(y, x) if commutes else build(x, y)
         return build(x, y)
     return run
 
@@ -546,9 +545,10 @@ _FUNCTIONS: dict[np.ufunc, tuple[Callable, Callable]] = {
 """Functions of one variable, real and complex."""
 
 LOOPS: dict[np.ufunc, Loop] = {
-    np.add: _by_kind(b=ops.or_, else_=_apart(ops.add, _SUMS)), np.subtract: _direct(_apart(ops.subtract, _SUMS)),
-    np.multiply: _by_kind(b=ops.and_, else_=_apart(ops.multiply, _PRODUCTS)),
-    np.divide: _by_kind(c=cf.divide, else_=_apart(ops.divide, _PRODUCTS)),
+    np.add: _by_kind(b=ops.or_, f=_apart(ops.add, _SUMS), else_=ops.add),
+    np.subtract: _by_kind(f=_apart(ops.subtract, _SUMS), else_=ops.subtract),
+    np.multiply: _by_kind(b=ops.and_, f=_apart(ops.multiply, _PRODUCTS), else_=ops.multiply),
+    np.divide: _by_kind(c=cf.divide, f=_apart(ops.divide, _PRODUCTS), else_=ops.divide),
     np.floor_divide: _by_kind(i=_floor_divide_signed, u=_floor_divide_unsigned, f=_floor_divide_float),
     np.remainder: _by_kind(i=_remainder_signed, u=_remainder_unsigned, f=_remainder_float),
     np.fmod: _direct(_fmod), np.divmod: _divmod, np.power: _power, np.float_power: _power,

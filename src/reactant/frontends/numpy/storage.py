@@ -260,6 +260,14 @@ class SliceStep(Step):
     shape: Shape
     steps: Shape
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Steps are looked up by very often."""
+        return hash((self.starts, self.shape, self.steps))
+
     @cached_property
     def bounds(self) -> tuple[Shape, Shape, Shape, tuple[int, ...]]:
         """Low and high ends, positive strides, and the dimensions to be reversed."""
@@ -542,7 +550,7 @@ def broadcast(value: ir.Value, shape: Shape) -> ir.Value:
         return value
     lead = len(shape) - len(old)
     kept = [d for d, n in enumerate(old) if n == shape[lead + d]]
-    squeezed = ops.reshape(value, [old[d] for d in kept])
+    squeezed = value if len(kept) == len(old) else _reshaped(value, tuple([old[d] for d in kept]))
     return ops.broadcast_in_dim(squeezed, shape, [lead + d for d in kept])
 
 

@@ -126,6 +126,7 @@ class Form:
     loop: Callable
     compares: bool                      # integers, with Python ints that may lie beyond them
     checked: bool                       # whether values may be refused at run time
+    exact: bool                         # whether the loop surely makes the dtype of the output
 
 
 Facts = tuple[Shape, Any, Shape]
@@ -148,7 +149,13 @@ def _form(ufunc: np.ufunc, operands: tuple[Facts, ...], outs: tuple[np.dtype | N
     layouts = tuple((extents, strides) for extents, _, strides in operands) + (() if mask is None else (mask,))
     return Form(dtypes, shape, ARRAY if any(shapes) else SCALAR, _strides_after(layouts, shape) if len(shape) > 1 else
                 None, loop(ufunc), ufunc in COMPARISONS.values() and dtypes[0].kind in "iu",
-                ufunc is np.power and dtypes[0].kind == "i")
+                ufunc is np.power and dtypes[0].kind == "i",
+                ufunc in _EXACT and len({*dtypes}) == 1 and dtypes[0].kind in "iuf")
+
+
+_EXACT = {np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.negative, np.exp, np.sin, np.cos,
+          np.sqrt, np.tanh}
+"""Loops of one op, which makes what it is given."""
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------
@@ -165,7 +172,8 @@ def call(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator: Python numbers on both sides follow Python's rules, everything else NumPy's."""
     with source_map.location():
-        if python_numbers.both_python(x, y):
+        if (type(x) is not Tensor or x.kind == PYTHON) and (type(y) is not Tensor or y.kind == PYTHON) \
+                and python_numbers.both_python(x, y):
             return python_numbers.binary(ufunc, x, y)
         return _call(ufunc, (x, y), {})
 
@@ -269,6 +277,8 @@ def _run_loop(ufunc: np.ufunc, form: Form, operands: list) -> list[ir.Value]:
         from reactant.frontends.numpy.elementwise import checked
         checked(ufunc, values, dtypes)
     result = form.loop(values, dtypes)
+    if form.exact:
+        return [result]
     if len(dtypes) == ufunc.nin + 1 and isinstance(result, ir.Value):
         return [cast(result, dtypes[-1])]
     return [cast(r, d) for r, d in zip(result if isinstance(result, (list, tuple)) else [result],
