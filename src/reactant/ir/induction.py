@@ -7,7 +7,7 @@ where start or bound are known to lie in a range.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -244,7 +244,8 @@ def _constant(op: ir.OpView, _: int) -> Range | None:
 
 def _corners(function: Callable[[int, int], int]) -> Handler:
     def handler(op: ir.OpView, depth: int) -> Range | None:
-        a, b = range_of(op.operands[0], depth), range_of(op.operands[1], depth)
+        a = range_of(op.operands[0], depth)
+        b = None if a is None else range_of(op.operands[1], depth)
         if a is None or b is None:
             return None
         found = [function(x, y) for x in a for y in b]
@@ -256,11 +257,14 @@ def _same(op: ir.OpView, depth: int) -> Range | None:
     return range_of(op.operands[0], depth)
 
 
-def _union(*ranges: Range | None) -> Range | None:
-    known = [r for r in ranges if r is not None]
-    if len(known) < len(ranges):
-        return None
-    return min(r[0] for r in known), max(r[1] for r in known)
+def _union(values: Iterable[ir.Value], depth: int) -> Range | None:
+    found: Range | None = None
+    for value in values:
+        here = range_of(value, depth)
+        if here is None:
+            return None
+        found = here if found is None else (min(found[0], here[0]), max(found[1], here[1]))
+    return found
 
 
 def _full(value: ir.Value, depth: int) -> Range:
@@ -290,8 +294,9 @@ def _remainder(op: ir.OpView, depth: int) -> Range | None:
 
 
 def _divide(op: ir.OpView, depth: int) -> Range | None:
-    x, divisor = range_of(op.operands[0], depth), range_of(op.operands[1], depth)
-    if x is None or divisor is None or divisor[0] < 1:
+    divisor = range_of(op.operands[1], depth)
+    x = None if divisor is None or divisor[0] < 1 else range_of(op.operands[0], depth)
+    if x is None or divisor is None:
         return None
     found = [int(math.copysign(abs(a) // b, a)) if a else 0 for a in x for b in divisor]
     return min(found), max(found)
@@ -327,15 +332,18 @@ def _convert(op: ir.OpView, depth: int) -> Range | None:
 def _select(op: ir.OpView, depth: int) -> Range | None:
     """select(a > b, b, a) is the lesser of both, and so on; anything else one or the other."""
     condition, *chosen = op.operands
-    a, b = (range_of(v, depth) for v in chosen)
+    a = range_of(chosen[0], depth)
+    b = None if a is None else range_of(chosen[1], depth)
+    if a is None or b is None:      # where one is not known, what it was made from may be looked through in vain
+        return None
     made = creation.made(condition, "stablehlo.compare")
-    if made is not None and set(made.operands) == set(chosen) and a and b:
+    if made is not None and set(made.operands) == set(chosen):
         direction = attr.decode(made.attributes["comparison_direction"])
         if direction in ("LT", "LE", "GT", "GE"):
             least = (direction in ("LT", "LE")) == (made.operands[0] == chosen[0])
             choose = min if least else max
             return choose(a[0], b[0]), choose(a[1], b[1])
-    return _union(a, b)
+    return min(a[0], b[0]), max(a[1], b[1])
 
 
 _RANGES = {f"stablehlo.{name}": handler for name, handler in {
@@ -344,5 +352,5 @@ _RANGES = {f"stablehlo.{name}": handler for name, handler in {
     "minimum": _extreme(min), "clamp": _clamp, "remainder": _remainder, "divide": _divide, "and": _and,
     "convert": _convert, "select": _select,
     **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice", "dynamic_slice"), _same),
-    "concatenate": lambda op, d: _union(*(range_of(v, d) for v in op.operands)),
+    "concatenate": lambda op, depth: _union(op.operands, depth),
 }.items()}

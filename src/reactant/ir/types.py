@@ -1,7 +1,6 @@
 """NumPy dtypes and shapes to MLIR types and back, interned."""
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -84,8 +83,10 @@ def know_owners(owners: Mapping[int, Any]) -> None:
 
 def _keep(owner: Any, value: ir.Value) -> tuple[Shape, np.dtype]:
     found = _unpack(value.type)
-    with contextlib.suppress(AttributeError):   # ops of dialects that Python does not know have no place for it
+    try:
         owner.shape_and_dtype = found
+    except AttributeError:      # ops of dialects that Python does not know have no place for it
+        return found
     return found
 
 

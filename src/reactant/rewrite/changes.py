@@ -15,24 +15,22 @@ MERGE = "func.func(cse)"
 
 def merge_equal(module: ir.Module, memory: Memory) -> bool:
     """Merge equal ops and drop dead ones; gives whether there were any."""
-    before = _size(module, memory)
+    before = _size(module)
     modules.run_passes(module, MERGE)
-    if _size(module, memory) == before:     # then the ops need not be looked through
+    if not memory.deep and _size(module) == before:     # then the ops need not be looked through
         return False
-    note(module.operation, memory)
-    return True
+    return note(module.operation, memory)
 
 
-def _size(module: ir.Module, memory: Memory) -> int:
-    """How many ops a module has: whoever merges ops drops some."""
-    if memory.deep:
-        return sum(modules.names(module).values())
+def _size(module: ir.Module) -> int:
+    """How many ops the functions have, those in regions of others left out: who merges ops drops some."""
     return sum(len(block.operations) for function in module.body for region in function.operation.regions
                for block in region)
 
 
-def note(root: ir.Operation, memory: Memory) -> None:
-    """Tell the memory what has happened in a pass that redirects uses and erases ops, nothing else."""
+def note(root: ir.Operation, memory: Memory) -> bool:
+    """Tell the memory what has happened in a pass that redirects uses and erases ops, nothing else; gives whether any
+    has gone."""
     memory.listed = None
     memory.clock += 1
     others: dict[int, ir.Operation | None] = {}
@@ -46,6 +44,8 @@ def note(root: ir.Operation, memory: Memory) -> None:
     erased = [address for address in seen if address not in found]
     for address in erased:
         memory.reread.update((place, memory.clock) for place in seen[address][5])
-    for address in [*erased, *(address for known in (memory.owners, memory.unseen) for address in known
-                               if address not in values)]:
+    gone = [*erased, *(address for known in (memory.owners, memory.unseen) for address in known
+                       if address not in values)]
+    for address in gone:
         memory.erased(address)
+    return bool(gone)

@@ -106,15 +106,18 @@ def compile_rules(rules: tuple[Rule, ...]) -> dict[str, Root]:
     grouped: dict[str, list[tuple[Rule, Op | None]]] = {}
     for rule in rules:
         for name in rule.roots:
-            variants = [None] if rule.pattern is None else _variants(rule.pattern)
+            variants = (None,) if rule.pattern is None else _variants(rule)
             grouped.setdefault(name, []).extend((rule, variant) for variant in variants)
     return {name: Root(name, candidates) for name, candidates in grouped.items()}
 
 
-def _variants(pattern: Op) -> list[Op]:
+@cache
+def _variants(rule: Rule) -> tuple[Op, ...]:
     """The orders of commutative operands worth trying. Constants stand on the right (canonical order)."""
+    pattern = rule.pattern
+    assert pattern is not None
     names = list(bindings(pattern))
-    found = list(dict.fromkeys(_orders(pattern, frozenset(n for n in names if names.count(n) > 1))))
+    found = tuple(dict.fromkeys(_orders(pattern, frozenset(n for n in names if names.count(n) > 1))))
     if len(found) > 32:
         raise TypeError(f"a pattern with {len(found)} orders of commutative operands is too costly: {pattern}")
     return found
@@ -283,8 +286,11 @@ def _one_user(value: ir.Value) -> bool:
 
 
 def _attribute(op: ir.OpView, name: str) -> object:
-    attributes = op.attributes
-    return attr.decode(attributes[name]) if name in attributes else None
+    try:
+        found = op.attributes[name]
+    except KeyError:
+        return None
+    return attr.decode(found)
 
 
 def _root_attribute(op: ir.Operation, decoded: dict[str, Any], name: str) -> object:

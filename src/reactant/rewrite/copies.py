@@ -85,7 +85,8 @@ def _begin(root: ir.Operation, memory: Memory, rules: Sequence[RuleSet], settled
     for each in rules:
         memory.tried[id(each.table)] = memory.clock, dict.fromkeys(settled, memory.clock)
     memory.clock += 1
-    for address, op in reversed(memory.list(root).items()):
+    listed = memory.list(root)
+    for address, op in reversed(list(listed.items())):
         if address in settled and address not in outer or not unused(op):
             continue
         settled.discard(address)
@@ -95,8 +96,9 @@ def _begin(root: ir.Operation, memory: Memory, rules: Sequence[RuleSet], settled
             for result in op.results:
                 memory.erased(hash(result))
             op.erase()
-            memory.listed = None
-    memory.unseen.update((address, op) for address, op in memory.list(root).items() if address not in settled)
+            del listed[address]
+            memory.size -= 1
+    memory.unseen.update((address, op) for address, op in listed.items() if address not in settled)
     memory.complete = True
 
 

@@ -300,12 +300,13 @@ def _product(x: ir.Value, y: ir.Value, d: DotDimensions, dtype: np.dtype) -> tup
                 or len(shape_of(other)) not in (1, 2) or min(shape_of(matrix)) < LEAST:
             continue
         columns = size(shape_of(other)) // max(shape_of(other)[d.contracting_dims[1 - side][0]], 1)
-        found = bands_of(matrix) if columns else None
-        if found is None or not found.lines or found.constant or found.scaled:
-            continue
         k = d.contracting_dims[side][0]
         least = LEAST_BY_MATRIX if columns > FEW_COLUMNS else 10 * columns / (columns + 4)
-        if shape_of(matrix)[k] < least * (len(found.lines) + 1):
+        if not columns or shape_of(matrix)[k] < 2 * least:      # not even where there is only one
+            continue
+        found = bands_of(matrix)
+        if found is None or not found.lines or found.constant or found.scaled \
+                or shape_of(matrix)[k] < least * (len(found.lines) + 1):
             continue
         if k == 0:
             found = Banded(found.shape[::-1], {-n: line for n, line in found.lines.items()})

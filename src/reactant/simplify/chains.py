@@ -78,13 +78,16 @@ def _shorter(value: ir.Value, step: Step, result: Shape, fill: ir.Value | None =
         sources.append(made.operands[0])
     best, saved = None, -1
     shapes = [result, *map(shape_of, sources)]
-    for depth in range(len(chain), 1, -1):
-        if saved >= min(own, depth) or any(0 in shape for shape in shapes[:depth + 1]):
+    empty = next((number for number, shape in enumerate(shapes) if 0 in shape), len(shapes))
+    for depth in range(min(len(chain), empty - 1), 1, -1):
+        if saved >= min(own, depth):
             continue
-        source, whole = sources[depth - 1], tuple(reversed(chain[:depth]))
+        source, whole = sources[depth - 1], tuple(chain[depth - 1::-1])
         found = shortest(shapes[depth], whole)
-        gain = min(own, depth) - len(found) if found is not None else -1
-        if found is None or gain <= saved or depth > own and not gain and len(found) > 1:
+        if found is None:
+            continue
+        gain = min(own, depth) - len(found)
+        if gain <= saved or depth > own and not gain and len(found) > 1:
             continue
         if _reads(shapes[depth], found) > _reads(shapes[depth], whole) and is_computed(source):
             continue

@@ -89,15 +89,20 @@ def _factor(value: ir.Value) -> ir.Operation | None:
     return made if made is not None and ops.target_of(made)[len("lapack_x"):] == "getrf_ffi" else None
 
 
-def depends_on(value: ir.Value, op: ir.Operation, depth: int = 12) -> bool:
-    """Whether a value is computed from the second result of an op, and nothing else that varies."""
+def depends_on(value: ir.Value, op: ir.Operation, depth: int = 12, tried: dict[int, int] | None = None) -> bool:
+    """Whether a value is computed from the second result of an op, and nothing else that varies. `tried`: how deep was
+    looked behind a value in vain."""
     made = operation(value)
-    if made is None or not depth:
+    tried = {} if tried is None else tried
+    if made is None or not depth or tried.get(hash(value), 0) >= depth:
         return False
     if made == op:
         return value == op.results[1]
     inner = captures(made) if len(made.regions) else ()     # a loop applies the pivots one after the other
-    return any(depends_on(v, op, depth - 1) for v in (*made.operands, *inner))
+    if any(depends_on(v, op, depth - 1, tried) for v in (*made.operands, *inner)):
+        return True
+    tried[hash(value)] = depth
+    return False
 
 
 def structure(value: ir.Value) -> tuple[str, Any] | None:

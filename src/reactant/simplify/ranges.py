@@ -54,7 +54,8 @@ def _in_loop(direction: str, bound: int):
                   lambda a: ops.compare(a(4), 0, "GT"), _in_loop("LT", 2)))
 def compare_decided_by_range(x, y, d, result_shape):
     """a comparison of integers that their ranges decide"""
-    a, b = range_of(x), range_of(y)
+    b = range_of(y)     # the bound, often a number
+    a = None if b is None else range_of(x)
     known = None if a is None or b is None else decided(d, a, b)
     return None if known is None else ops.constant(known, np.bool_, result_shape)
 

@@ -180,6 +180,8 @@ def _absorbs(value: ir.Value, name: str, depth: int = 5) -> bool:
 
 def _free_to_move(operands: Sequence[ir.Value], name: str) -> bool:
     """Whether moving the op before all operands does not make more of them."""
+    if len(operands) == 1:
+        return True
     left = {v for v in _of_result_shape(operands) if not _absorbs(v, name)}
     return len(left) <= 1
 

@@ -38,23 +38,20 @@ def padded(inner: Any, value: Any) -> Any:
     return match.pad(inner, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
 
 
-def _only_read_in_pieces(value: ir.Value) -> bool:
+def _read_in_pieces(value: ir.Value) -> tuple[bool, bool]:
     """Whether all uses of a value are slices which together have no more elements than it: then slicing before
-    computing computes no more."""
+    computing computes no more. And whether these are several that take everything of it together."""
     left = size(shape_of(value))
-    for count, use in enumerate(uses(value)):
+    count = 0
+    for use in uses(value):
         reader = use.owner
         if type(reader) is not stablehlo.SliceOp:
-            return count == 0 and users(value) == 1
-        left -= size(shape_of(reader.results[0]))
+            return count == 0 and users(value) == 1, False
+        left -= size(shape_of(reader.result))
         if left < 0:
-            return False
-    return True
-
-
-def _read_in_full(value: ir.Value) -> bool:
-    """Whether slices, which are all that reads a value, take everything of it together."""
-    return users(value) > 1 and sum(size(shape_of(use.owner.result)) for use in uses(value)) == size(shape_of(value))
+            return False, False
+        count += 1
+    return True, not left and count > 1
 
 
 def _is_put_together(value: ir.Value, depth: int = 6) -> bool:
@@ -132,7 +129,8 @@ def slice_of_flattening(b, x, starts, limits, strides):
                   lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (3,), (6,))]))
 def slice_of_pointwise(b, xs, t, starts, limits, strides, result_shape):
     """slice(f(x, y)) = f(slice(x), slice(y))"""
-    if not _only_read_in_pieces(b) or _read_in_full(b) and not any(map(_is_put_together, xs)):
+    in_pieces, in_full = _read_in_pieces(b)
+    if not in_pieces or in_full and not any(map(_is_put_together, xs)):
         return None         # in full there is nothing to gain but more ops, unless slices of operands are at hand
     return t.build([_piece(v, starts, limits, strides, result_shape) if shape_of(v) else v for v in xs], result_shape)
 
@@ -213,7 +211,7 @@ def slice_of_concatenate(b, xs, d, starts, limits, strides, result_shape):
             pieces.append((each, position - offset, end - offset + 1))
             position = end + strides[d]
         offset += n
-    if len(pieces) > 1 and not _only_read_in_pieces(b):
+    if len(pieces) > 1 and not _read_in_pieces(b)[0]:
         return None  # the whole stays anyway, and further ones cost more
     return ops.concatenate([part(each, replaced(starts, d, a), replaced(limits, d, z), strides)
                             for each, a, z in pieces], d)

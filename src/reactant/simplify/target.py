@@ -150,10 +150,13 @@ def reduce_of_short_dimensions(site: Site):
     if table is None or len(site.op.results) != 1:
         return None
     operand, init = site.operands
-    extents, dimensions, result = shape_of(operand), site.attribute("dimensions"), shape_of(site.results[0])
+    extents, result = shape_of(operand), shape_of(site.results[0])
+    if size(extents) < table.least_elements:
+        return None
+    dimensions = site.attribute("dimensions")
     count = size([extents[d] for d in dimensions])
     most = table.sum_of_slices_trailing if len(extents) - 1 in dimensions else table.sum_of_slices
-    if not 1 < count <= most or size(extents) < table.least_elements or size(result) < count:
+    if not 1 < count <= most or size(result) < count:
         return None
     dear = count > table.recomputed_terms or _is_computed_here(operand)
     if (dear and not _for_loops[0] or _for_loops[0] and count > MOST_SPREAD) and spread(site.results[0]):
@@ -318,15 +321,14 @@ def small_product_is_sum(x, y, numbers, result_shape, result_dtype):
     if table is None or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype:
         return None
     (cx, cy), (bx, by) = numbers.contracting_dims, numbers.batching_dims
-    if not 1 < size([shape_of(x)[d] for d in cx]) <= table.unrolled_contraction:
+    count = size([shape_of(x)[d] for d in cx])
+    if not 1 < count <= table.unrolled_contraction:
         return None
     free_x = [d for d in range(len(shape_of(x))) if d not in (*cx, *bx)]
     free_y = [d for d in range(len(shape_of(y))) if d not in (*cy, *by)]
     columns = size([shape_of(y)[d] for d in free_y])
-    count = size([shape_of(x)[d] for d in cx])
     batched = size([shape_of(x)[d] for d in (*bx, *(free_x if columns <= table.unrolled_free else ()))])
-    if columns > table.unrolled_free or not 1 < count <= table.unrolled_contraction or batched * columns \
-            * count < table.least_elements:
+    if columns > table.unrolled_free or batched * columns * count < table.least_elements:
         return None
     many = len(bx)
     total = None

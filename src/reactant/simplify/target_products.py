@@ -22,12 +22,14 @@ def _dot(left: tuple[int, ...], right: tuple[int, ...], contracting: tuple, batc
 
 
 @rewrite(PRODUCT, changes="rounding", example=_dot((4, 5, 6), (4, 5, 7), ((1, 0), (1, 0))),
-         counter=(_dot((4, 5, 6), (4, 5, 7), ((0, 1), (0, 1))), _dot((4, 5), (5, 7), ((1,), (0,)))))
+         counter=(_dot((4, 5, 6), (4, 5, 7), ((0, 1), (0, 1))), _dot((4, 5), (5, 7), ((1,), (0,)))), by_types=True)
 def contracted_in_order(x, y, d, t, result_shape):
     """the pairs of dimensions that are contracted, in the order they have in memory: else both factors are copied"""
     left, right = d.contracting_dims
+    if len(left) < 2 or costs() is None:
+        return None
     pairs = sorted(zip(left, right, strict=True))
-    if costs() is None or list(left) == [a for a, _ in pairs]:
+    if list(left) == [a for a, _ in pairs]:
         return None
     first, second = zip(*pairs, strict=True)
     numbers = attr.dot_dimension_numbers(d.batching_dims, (first, second))
@@ -64,12 +66,11 @@ MB of 64 0.4 and 0.4; float32 computed: 1 MB 1.2, 2 MB 0.7 to 1.1, 8 MB 0.8, 24 
 def transposed_factor(site: Site):
     """x' y, where x is contracted along its rows = the same with x transposed first, or (y' x)': XLA's fast code wants
     rows on the left"""
-    table, (x, y) = costs(), site.operands
-    if table is None or not table.transposed_factor or len(shape_of(x)) != 2:
+    table, numbers = costs(), attr.decode(site.op.attributes["dot_dimension_numbers"])
+    if numbers.contracting_dims[0] != (0,) or table is None or not table.transposed_factor:
         return None
-    product = site.results[0]
-    numbers = attr.decode(site.op.attributes["dot_dimension_numbers"])
-    if numbers.contracting_dims[0] != (0,) or dtype_of(product).name not in ("float32", "float64") \
+    (x, y), product = site.operands, site.results[0]
+    if len(shape_of(x)) != 2 or dtype_of(product).name not in ("float32", "float64") \
             or dtype_of(x) != dtype_of(product) or dtype_of(y) != dtype_of(product):
         return None
     (place,), shape, own = numbers.contracting_dims[1], shape_of(product), shape_of(x)[1]
