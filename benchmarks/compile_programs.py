@@ -286,6 +286,72 @@ def make_alignments(n=20, frames=6, rounds=3):
     return alignments, (random.random((n, 3)), [random.random((3, 3)) for _ in range(frames)], rounds)
 
 
+def training(weights, x, goal, steps, rate):
+    """Steps of training a perceptron by hand, in place: cross entropy, back propagation, Adam; a list of matrices,
+    (n, inputs), (n,) integers."""
+    moments = [(np.zeros_like(w), np.zeros_like(w)) for w in weights]
+    rows, loss = np.arange(len(x)), 0.0
+    for step in [*range(1, steps + 1)]:
+        layers = [x]
+        for w in weights[:-1]:
+            layers.append(np.maximum(layers[-1] @ w, 0.0))
+        out = layers[-1] @ weights[-1]
+        powers = np.exp(out - out.max(axis=1, keepdims=True))
+        chance = powers / powers.sum(axis=1, keepdims=True)
+        loss = loss - np.log(chance[rows, goal] + 1e-12).mean()
+        delta = chance.copy()
+        delta[rows, goal] -= 1.0
+        delta /= len(x)
+        for k in reversed(range(len(weights))):
+            gradient = layers[k].T @ delta
+            if k:
+                delta = (delta @ weights[k].T) * (layers[k] > 0)
+            first, second = moments[k]
+            first += 0.1 * (gradient - first)
+            second += 0.001 * (gradient**2 - second)
+            weights[k] -= rate * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+    return loss
+
+
+def make_training(steps=6, sizes=(20, 32, 32, 32, 10), count=64):
+    random = np.random.default_rng(16)
+    return training, ([random.standard_normal((a, b)) / np.sqrt(a) for a, b in zip(sizes, sizes[1:], strict=False)],
+                      random.standard_normal((count, sizes[0])), random.integers(0, sizes[-1], count), steps, 1e-3)
+
+
+def membrane(nodes, triangles, stiffness, loads, fixed):
+    """Plane stress of a membrane of linear triangles: matrices of the elements put together, boundary conditions, a
+    solve, and the stress in each triangle; (n, 2), tuples of three places, (3, 3), (triangles, 2), places."""
+    n = len(nodes)
+    matrix, right, elements = np.zeros((2 * n, 2 * n)), np.zeros(2 * n), []
+    for corners, load in zip(triangles, loads, strict=True):
+        (ax, ay), (bx, by), (cx, cy) = (nodes[k] for k in corners)
+        area = 0.5 * ((bx - ax) * (cy - ay) - (cx - ax) * (by - ay))
+        slopes = np.array([[by - cy, cx - bx], [cy - ay, ax - cx], [ay - by, bx - ax]]) / (2 * area)
+        strain = np.zeros((3, 6))
+        strain[0, 0::2] = strain[2, 1::2] = slopes[:, 0]
+        strain[1, 1::2] = strain[2, 0::2] = slopes[:, 1]
+        places = np.array([2 * k + d for k in corners for d in (0, 1)])
+        matrix[np.ix_(places, places)] += area * strain.T @ stiffness @ strain
+        right[places] += area / 3 * np.tile(load, 3)
+        elements.append((places, strain))
+    for place in fixed:
+        matrix[place, :] = matrix[:, place] = right[place] = 0.0
+        matrix[place, place] = 1.0
+    moved = np.linalg.solve(matrix, right)
+    stresses = [stiffness @ (strain @ moved[places]) for places, strain in elements]
+    return moved, np.array([np.sqrt(s[0]**2 - s[0] * s[1] + s[1]**2 + 3 * s[2]**2) for s in stresses])
+
+
+def make_membrane(n=4):
+    random = np.random.default_rng(17)
+    nodes = np.array([(i + 0.1 * random.random(), j + 0.1 * random.random()) for i in range(n) for j in range(n)])
+    corners = [i * n + j for i in range(n - 1) for j in range(n - 1)]
+    triangles = tuple(t for a in corners for t in ((a, a + n, a + 1), (a + 1, a + n, a + n + 1)))
+    stiffness = np.array([[1.0, 0.3, 0.0], [0.3, 1.0, 0.0], [0.0, 0.0, 0.35]])
+    return membrane, (nodes, triangles, stiffness, random.random((len(triangles), 2)), tuple(range(5)))
+
+
 # ---- JAX -------------------------------------------------------------------------------------------------------
 
 def make_perceptron_gradient(depth=30, width=32):
@@ -355,6 +421,7 @@ def make_recurrent_gradient(depth=8, width=16, length=20):
 NUMPY = {"robot_arm": make_robot_arm, "shallow_water": make_shallow_water, "kalman": make_kalman,
          "particles": make_particles, "spline": make_spline, "kinetics": make_kinetics,
          "orbits": make_orbits, "turbulence": make_turbulence, "factorisations": make_factorisations,
-         "pendulums": make_pendulums, "alignments": make_alignments}
+         "pendulums": make_pendulums, "alignments": make_alignments, "training": make_training,
+         "membrane": make_membrane}
 JAX = {"perceptron_gradient": make_perceptron_gradient, "decoder_gradient": make_decoder_gradient,
        "recurrent_gradient": make_recurrent_gradient}
