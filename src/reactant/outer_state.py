@@ -78,17 +78,23 @@ def _names(function: Any, seen: set[int]) -> Iterator[tuple[str, Any, Any]]:
 def _look(name: str, holder: Any, key: Any, found: list[Place], seen: set[int]) -> None:
     read, write = _access(holder, key)
     value = read()
+    mark = -id(value) if type(value) is FunctionType else id(value)     # what a function calls is looked at elsewhere
     if isinstance(value, NUMBERS):
         found.append((name, read, write, value))
-    elif id(value) not in seen and len(found) <= MOST:
+    elif mark not in seen and len(found) <= MOST:
         if type(value) in (list, dict):
             seen.add(id(value))
             for inner in range(min(len(value), MOST)) if type(value) is list else list(value)[:MOST]:
                 _look(f"{name}[{inner!r}]", value, inner, found, seen)
-        elif is_plain_object(value):
-            seen.add(id(value))
-            for attribute in attributes(value):
+        elif is_plain_object(value) or type(value) is FunctionType or _is_own_class(value):
+            seen.add(mark)
+            for attribute in attributes(value) if is_plain_object(value) else list(vars(value)):
                 _look(f"{name}.{attribute}", value, attribute, found, seen)
+
+
+def _is_own_class(value: Any) -> bool:
+    return isinstance(value, type) and any(type(v) is FunctionType and is_user_file(v.__code__.co_filename)
+                                           for v in vars(value).values())
 
 
 def _access(holder: Any, key: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
@@ -99,7 +105,8 @@ def _access(holder: Any, key: Any) -> tuple[Callable[[], Any], Callable[[Any], N
         return lambda: holder.get(key, _Missing), lambda value: holder.__setitem__(key, value)
     if type(holder) is list:
         return (lambda: holder[key] if key < len(holder) else _Missing), lambda value: holder.__setitem__(key, value)
-    return lambda: getattr(holder, key, _Missing), lambda value: object.__setattr__(holder, key, value)
+    put = setattr if isinstance(holder, type) else object.__setattr__
+    return lambda: getattr(holder, key, _Missing), lambda value: put(holder, key, value)
 
 
 def _content(cell: CellType) -> Any:

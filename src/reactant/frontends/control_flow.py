@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -313,6 +314,8 @@ def _set_item(inner: Callable) -> Callable:
 
 def _get_attr(inner: Callable) -> Callable:
     def get_attr(owner: Any, attribute: str) -> Any:
+        if effects.recording() and type(getattr(type(owner), attribute, None)) is cached_property:
+            effects.touch(owner)        # it is kept there
         value = inner(owner, attribute)
         return ld(value) if type(value) in (Unusable, MaybeBound) else value
     return get_attr

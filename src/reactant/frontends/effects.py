@@ -124,7 +124,7 @@ def copies() -> set[int]:
 def touch(container: Any, name: str = "") -> None:
     """`container` is about to change. One that says it was made at this depth dies with the region."""
     stack = _stack()
-    if not stack or not mutable(container):
+    if not stack or not mutable(container) and not isinstance(container, (FunctionType, type)):
         return
     if not hasattr(type(container), "ag__depth") or container.ag__depth != len(stack):
         stack[-1].touch(container, name)
@@ -209,6 +209,14 @@ def refill(container: Any, new: Any) -> None:
 
 
 def _refill_attributes(owner: Any, new: dict[str, Any]) -> None:
+    if isinstance(owner, type):
+        now = dict(vars(owner))
+        for name in now.keys() - new.keys():
+            delattr(owner, name)
+        for name, value in new.items():
+            if name not in now or now[name] is not value:
+                setattr(owner, name, value)
+        return
     kept = getattr(owner, "__dict__", None)
     own = slots(owner)
     for name in [n for n in own if hasattr(owner, n) and n not in new]:
