@@ -1,8 +1,8 @@
 """A copy of the module in a form that the rules can follow: floats that travel as their bits travel as floats.
 
 NumPy's order of floats is sorted as integers, whose bits are the floats'. Such a sort gets the floats as another
-operand, and who turned its keys back into floats reads those. The sign of one float put on another is a choice of -|x|
-and |x|.
+operand, and who turned its keys back into floats reads those. The sign of one float put on another is a choice of
+that and its negative; choices that change no derivative are marked (see `signs`).
 
 1 / (1 + exp(-x)) becomes the logistic function, which XLA computes in the same way: its derivative y (1 - y) needs y
 alone.
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.differentiate import factors, smooth
+from reactant.differentiate import factors, signs, smooth
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
 from reactant.ir import modules, ops
@@ -45,6 +45,7 @@ def prepared(module: ir.Module) -> ir.Module:
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.divide"]:
         _to_logistic(op)
     smooth.mark(copy)
+    signs.mark(copy)
     factors.mark(copy)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.bitcast_convert"]:
         if is_float(dtype_of(op.result)) and dtype_of(op.operands[0]).itemsize == dtype_of(op.result).itemsize:
@@ -197,7 +198,7 @@ def _sorted_with(sort: ir.Operation, floats: ir.Value) -> ir.Value:
 
 
 def _signed(bits: ir.Value, result: ir.Value) -> ir.Value | None:
-    """|x| or -|x|, where the bits are those of x but the sign."""
+    """x or -x, where the bits are those of x but the sign, which is that of another float."""
     union, dtype = ops.made_by(bits, "or"), dtype_of(result)
     parts = [] if union is None else [part for v in union.operands if (part := ops.made_by(v, "and")) is not None]
     if len(parts) != 2:
@@ -212,6 +213,4 @@ def _signed(bits: ir.Value, result: ir.Value) -> ir.Value | None:
         found[int(mask.flat[0]) % (2 * top)] = floats
     if set(found) != {top, top - 1}:
         return None
-    size = ops.abs(found[top - 1])
-    negative = ops.compare(ops.bitcast_convert(found[top], f"int{8 * dtype.itemsize}"), 0, "LT")
-    return ops.select(negative, ops.negate(size), size)
+    return signs.with_sign(found[top - 1], found[top])

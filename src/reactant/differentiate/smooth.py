@@ -4,15 +4,19 @@ log(exp a + exp b) is max(a, b) + log1p(exp(-|a - b|)), often behind a choice fo
 softplus, logistic losses). Where a = b the conventions for max and |x| lose the second derivative, a choice the first.
 `mark` finds the form, and puts a barrier over (result, a, b) there; its derivative is by the logistic function, smooth
 to any order. `unmark` takes the barriers away.
+
+sin(x) / x behind a choice for 0 gets such a barrier too, over (result, x): near 0 its derivative is by its series.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.differentiate.signs import bare, by_equality, made_by, put_barrier
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float, shape_of
@@ -24,8 +28,18 @@ LOG_OF_SUM = "reactant.log_of_sum"
 """Marks a barrier over (log(exp(u a) + exp(u b)) / u, a, b), and says u: 1, or log 2."""
 
 
+SINC = "reactant.sinc"
+"""Marks a barrier over (sin(x) / x, x)."""
+NEAR, TERMS = 0.5, 10
+"""Where the derivative of sin(x) / x is by its series, and how many terms of that."""
+
+
 def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such function in a module."""
+    for op in [op for op in modules.walk(module) if op.name == "stablehlo.select" and is_float(dtype_of(op.result))]:
+        x = _argument_of_sinc(op)
+        if x is not None:
+            put_barrier(op, [op.result, ops.reshape(x, shape_of(op.result))], {SINC: ir.UnitAttr.get()})
     for op in [op for op in modules.walk(module) if op.name == "stablehlo.add" and is_float(dtype_of(op.result))]:
         found = _found(op)
         if found is None:
@@ -34,10 +48,34 @@ def mark(module: ir.Module | ir.Operation) -> None:
         with last.location, ir.InsertionPoint(last):
             a, b = (ops.reshape(v, shape_of(op.result)) for v in (found.a, found.b or found.a))
             values = [last.results[0], a, ops.negate(b) if found.b is None else b]
-            barrier = ops.create("stablehlo.optimization_barrier", [v.type for v in values], values,
-                                 {LOG_OF_SUM: ir.FloatAttr.get_f64(found.unit)}).operation
-        barrier.move_after(last)
-        values[0].replace_all_uses_except(barrier.results[0], barrier)
+        put_barrier(last, values, {LOG_OF_SUM: ir.FloatAttr.get_f64(found.unit)})
+
+
+def _argument_of_sinc(op: ir.Operation) -> ir.Value | None:
+    """x, where the op is select(x == 0, 1, sin(y) / y), and y is x or select(x == 0, anything, x)."""
+    choice = by_equality(op)
+    made = None if choice is None else made_by(choice[3], "divide")
+    sine = None if made is None else made_by(made.operands[0], "sine")
+    if choice is None or made is None or sine is None or bare(sine.operands[0]) != bare(made.operands[1]) \
+            or not np.array_equal(_constant(choice[2]), 1) or not np.array_equal(_constant(choice[1]), 0):
+        return None
+    chosen = made_by(made.operands[1], "select")
+    safe = None if chosen is None else by_equality(chosen)
+    x = made.operands[1] if safe is None or safe[:2] != choice[:2] else safe[3]
+    return choice[0] if bare(x) == bare(choice[0]) else None
+
+
+def slope_of_sinc(call: Call) -> ir.Value:
+    """(cos x - y) / x; near 0 the series -x/3 + x**3/30 - ..., which loses no digits and has all derivatives."""
+    y, x = call.results[0], call.operands[1]
+    square = ops.multiply(x, x)
+    near = ops.compare(ops.abs(x), NEAR, "LT")
+    series = None
+    for k in range(TERMS, 0, -1):
+        term = ops.splat((-1) ** k * 2 * k / math.factorial(2 * k + 1), x)
+        series = term if series is None else ops.add(ops.multiply(series, square), term)
+    far = ops.select(near, ops.splat(1, x), x)
+    return ops.select(near, ops.multiply(series, x), ops.divide(ops.subtract(ops.cosine(far), y), far))
 
 
 def unmark(module: ir.Module, *marks: str) -> None:
@@ -76,7 +114,7 @@ class _Found:
 def _found(op: ir.Operation) -> _Found | None:
     for big, rest in (tuple(op.operands), tuple(op.operands)[::-1]):
         unit, size = _tail(rest)
-        larger = None if size is None else _made_by(big, "maximum", "abs")
+        larger = None if size is None else made_by(big, "maximum", "abs")
         if size is None or larger is None:
             continue
         if larger.name == "stablehlo.abs":
@@ -96,10 +134,10 @@ def _tail(value: ir.Value) -> tuple[float, ir.Value | None]:
     size = _through(value, "log_plus_one", "exponential", "negate", "abs")
     if size is not None:
         return 1.0, size
-    made = _made_by(value, "divide", "multiply")
+    made = made_by(value, "divide", "multiply")
     given = None if made is None else _constant(made.operands[1])
     raised = None if made is None else _through(made.operands[0], "log_plus_one")
-    power = None if raised is None else _made_by(raised, "power")
+    power = None if raised is None else made_by(raised, "power")
     if made is None or given is None or power is None or not np.array_equal(_constant(power.operands[0]), 2):
         return 1.0, None
     unit = given if made.name == "stablehlo.divide" else 1 / given
@@ -112,14 +150,14 @@ def _chosen(op: ir.Operation, found: _Found) -> ir.Operation:
     users = [use.owner.operation for use in op.result.uses]
     if len(users) != 1 or users[0].name != "stablehlo.select" or users[0].operands[2] != op.result:
         return op
-    question = _made_by(users[0].operands[0], "compare")
+    question = made_by(users[0].operands[0], "compare")
     if question is None:
         return op
     left, right = question.operands
     direction = attr.decode(question.attributes["comparison_direction"])
     same = direction == "EQ" and _gap(left, right) == found.gap
     undefined = direction == "NE" and left == right and (
-        _gap_of(left) == found.gap or _bare(left) in map(_bare, (found.a, found.b or found.a)))
+        _gap_of(left) == found.gap or bare(left) in map(bare, (found.a, found.b or found.a)))
     return users[0] if same or undefined else op
 
 
@@ -131,12 +169,12 @@ def _gap(u: ir.Value, v: ir.Value) -> Gap:
         return None if second is not None else _positive(y, other, constant - first)
     if second is not None:
         return _positive(x, scale, offset - second)
-    return _positive(x, scale - other, offset - constant) if x == y else frozenset((_bare(u), _bare(v)))
+    return _positive(x, scale - other, offset - constant) if x == y else frozenset((bare(u), bare(v)))
 
 
 def _gap_of(value: ir.Value) -> Gap:
     """What a value is that may be a difference."""
-    made = _made_by(value, "subtract")
+    made = made_by(value, "subtract")
     return _positive(*_line(value)) if made is None else _gap(*made.operands)
 
 
@@ -147,8 +185,8 @@ def _positive(base: ir.Value, scale: float, offset: Any) -> Gap:
 
 def _line(value: ir.Value) -> tuple[ir.Value, float, Any]:
     """(x, s, c), where the value is s x + c, for a number s and a number or array c."""
-    scale, offset, value = 1.0, np.float64(0), _bare(value)
-    while (made := _made_by(value, "negate", "add", "subtract", "multiply")) is not None:
+    scale, offset, value = 1.0, np.float64(0), bare(value)
+    while (made := made_by(value, "negate", "add", "subtract", "multiply")) is not None:
         left, right = list(made.operands)[0], list(made.operands)[-1]
         sign, known, constant = (-1 if made.name == "stablehlo.subtract" else 1), _constant(left), _constant(right)
         if made.name == "stablehlo.negate":
@@ -165,13 +203,13 @@ def _line(value: ir.Value) -> tuple[ir.Value, float, Any]:
             offset, scale, value = offset + scale * known, scale * sign, right
         else:
             break
-        value = _bare(value)
+        value = bare(value)
     return value, scale, offset
 
 
 def _constant(value: ir.Value) -> Any:
     """A constant as a number where all elements are equal, else as an array of one dimension; None for no constant."""
-    known = ops.constant_value(_bare(value))
+    known = ops.constant_value(bare(value))
     if known is None or not known.size:
         return None
     known = np.asarray(known, np.float64).ravel()
@@ -181,19 +219,8 @@ def _constant(value: ir.Value) -> Any:
 def _through(value: ir.Value, *names: str) -> ir.Value | None:
     """The operand of the last of some ops, each made of the next."""
     for name in names:
-        made = _made_by(value, name)
+        made = made_by(value, name)
         if made is None:
             return None
         value = made.operands[0]
-    return value
-
-
-def _made_by(value: ir.Value, *names: str) -> ir.Operation | None:
-    return ops.made_by(_bare(value), *names)
-
-
-def _bare(value: ir.Value) -> ir.Value:
-    """What a value is a reshape of: of the same elements in the same order."""
-    while not isinstance(value.owner, ir.Block) and value.owner.operation.name == "stablehlo.reshape":
-        value = value.owner.operation.operands[0]
     return value

@@ -10,7 +10,8 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.declare import Call, attributes_of
-from reactant.differentiate.smooth import LOG_OF_SUM
+from reactant.differentiate.signs import PRODUCT, SAME
+from reactant.differentiate.smooth import LOG_OF_SUM, SINC
 from reactant.errors import NotDifferentiable
 from reactant.ir import creation, interpret, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
@@ -55,8 +56,8 @@ def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[
         if any(x not in known for x in op.operands):
             raise call.refuse("its body uses values from outside.")
         operands = [known[x] for x in op.operands]
-        if LOG_OF_SUM in op.attributes:
-            made = ops.create(op.name, [x.type for x in operands], operands, {LOG_OF_SUM: op.attributes[LOG_OF_SUM]})
+        if any(mark in op.attributes for mark in (LOG_OF_SUM, SINC, SAME, PRODUCT)):
+            made = ops.create(op.name, [x.type for x in operands], operands, attributes_of(op))
             known.update(zip(op.results, made.results, strict=True))
         elif op.name in _THROUGH and all(not shape_of(r) for r in op.results):
             known.update(zip(op.results, operands, strict=True))

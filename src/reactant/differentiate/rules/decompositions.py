@@ -24,7 +24,8 @@ from reactant.differentiate.rules.matrices import (
     triangle,
     with_unit_diagonal,
 )
-from reactant.differentiate.smooth import LOG_OF_SUM, slopes
+from reactant.differentiate.signs import PRODUCT, SAME, finite_factor, unless_zero
+from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 
@@ -151,6 +152,15 @@ def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
         moved = [None if t is None else ops.multiply(slope, t)
                  for slope, t in zip(slopes(call), tangents[1:], strict=True)]
         return [plus(*moved), *tangents[1:]]
+    if SINC in call.op.attributes:
+        return [None if tangents[1] is None else ops.multiply(slope_of_sinc(call), tangents[1]), tangents[1]]
+    if SAME in call.op.attributes:
+        return [tangents[1], tangents[1]]
+    if PRODUCT in call.op.attributes:
+        _, f, v = call.operands
+        _, tf, tv = tangents
+        return [plus(None if tv is None else ops.multiply(finite_factor(f, v), tv),
+                     None if tf is None else unless_zero(v, ops.multiply(v, tf))), tf, tv]
     if ORTHOGONAL in call.op.attributes:
         packed, q, _ = call.operands
         return [None, None, None] if tangents[2] is None else [*factors_tangent(packed, q, tangents[2]), tangents[2]]
@@ -173,6 +183,15 @@ def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[
         assert g[1] is None and g[2] is None, "only its first result is used"
         return [None, *(ops.multiply(slope, g[0]) if want else None
                         for slope, want in zip(slopes(call), wanted[1:], strict=True))]
+    if SINC in call.op.attributes:
+        return [None, plus(None if g[0] is None else ops.multiply(slope_of_sinc(call), g[0]), g[1])]
+    if SAME in call.op.attributes:
+        return [None, plus(*g)]
+    if PRODUCT in call.op.attributes:
+        assert g[1] is None and g[2] is None, "only its first result is used"
+        _, f, v = call.operands
+        return [None, unless_zero(v, ops.multiply(v, g[0])) if wanted[1] else None,
+                ops.multiply(finite_factor(f, v), g[0]) if wanted[2] else None]
     if ORTHOGONAL in call.op.attributes:
         return None
     found: list[Contribution] = [None if each is None else ops.optimization_barrier(each)[0] for each in g]

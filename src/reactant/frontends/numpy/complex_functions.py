@@ -27,6 +27,18 @@ def copy_sign(x: ir.Value, y: ir.Value) -> ir.Value:
     return ops.bitcast_convert(ops.or_(magnitude, ops.and_(ops.bitcast_convert(y, bits), top)), dtype_of(x))
 
 
+def size_of(x: ir.Value) -> ir.Value:
+    """|x| as x or -x by the sign bit. Unlike |x|, of which that is 0 at 0, it has a slope everywhere: what is made of
+    it and is even or odd in x has all its derivatives at 0."""
+    bits = np.dtype(f"i{dtype_of(x).itemsize}")
+    return ops.select(ops.compare(ops.bitcast_convert(x, bits), 0, "LT"), ops.negate(x), x)
+
+
+def with_signed_zero(x: ir.Value, y: ir.Value) -> ir.Value:
+    """`x`, the sign bit of its zeros that of `y`."""
+    return ops.select(_zero(x), copy_sign(ops.splat(0, x), y), x)
+
+
 def nan(x: ir.Value) -> ir.Value:
     return ops.compare(x, x, "NE")
 
@@ -50,7 +62,7 @@ def _largest_exponent(dtype: np.dtype) -> float:
 
 def real_cosh(x: ir.Value) -> ir.Value:
     """(e^|x| + e^-|x|) / 2; near overflow as (e^(|x|/2) / 2) e^(|x|/2)."""
-    size = ops.abs(x)
+    size = size_of(x)
     big = ops.compare(size, _largest_exponent(dtype_of(x)), "GT")
     e = ops.exponential(ops.select(big, ops.multiply(size, 0.5), size))
     half = ops.multiply(e, 0.5)
@@ -59,7 +71,7 @@ def real_cosh(x: ir.Value) -> ir.Value:
 
 def real_sinh(x: ir.Value) -> ir.Value:
     """With E = e^|x| - 1: (E + E / (E + 1)) / 2, which is accurate near zero too."""
-    size = ops.abs(x)
+    size = size_of(x)
     big = ops.compare(size, _largest_exponent(dtype_of(x)), "GT")
     e = ops.exponential_minus_one(ops.select(big, ops.multiply(size, 0.5), size))
     half = ops.multiply(e, 0.5)
@@ -69,10 +81,10 @@ def real_sinh(x: ir.Value) -> ir.Value:
 
 def real_hypot(x: ir.Value, y: ir.Value) -> ir.Value:
     """sqrt(x**2 + y**2), scaled by the greater so that nothing overflows; infinity wins over NaN, as C99 asks."""
-    a, b = ops.abs(x), ops.abs(y)
-    big, small = ops.maximum(a, b), ops.minimum(a, b)
+    wide = ops.compare(ops.abs(x), ops.abs(y), "GE")
+    big, small = ops.select(wide, x, y), ops.select(wide, y, x)
     ratio = ops.divide(small, ops.select(_zero(big), 1, big))
-    plain = ops.multiply(big, ops.sqrt(ops.add(1, ops.multiply(ratio, ratio))))
+    plain = ops.multiply(ops.abs(big), ops.sqrt(ops.add(1, ops.multiply(ratio, ratio))))
     return ops.select(ops.or_(infinite(x), infinite(y)), np.inf, plain)
 
 
@@ -86,7 +98,7 @@ def real_log1p(x: ir.Value) -> ir.Value:
 
 def real_arctanh(x: ir.Value) -> ir.Value:
     """log1p(2 |x| / (1 - |x|)) / 2, odd."""
-    size = ops.abs(x)
+    size = size_of(x)
     ratio = ops.divide(ops.multiply(size, 2), ops.subtract(ops.splat(1, x), size))
     return copy_sign(ops.multiply(real_log1p(ratio), 0.5), x)
 
@@ -165,9 +177,8 @@ def exp(z: ir.Value) -> ir.Value:
     x, y = ops.real(z), ops.imag(z)
     size, wild = ops.exponential(x), _not_finite(y)
     re, im = ops.multiply(size, ops.cosine(y)), ops.multiply(size, ops.sine(y))
-    im = ops.select(_zero(y), y, im)
-    flat = ops.select(_zero(y), size, re)
-    re = ops.select(ops.and_(ops.compare(x, np.inf, "EQ"), wild), np.inf, flat)
+    im = ops.select(ops.and_(_zero(y), infinite(size)), y, im)
+    re = ops.select(ops.and_(ops.compare(x, np.inf, "EQ"), wild), np.inf, re)
     vanish = ops.and_(ops.compare(x, -np.inf, "EQ"), wild)
     return ops.complex(ops.select(vanish, 0, re), ops.select(vanish, 0, im))
 
@@ -211,7 +222,7 @@ def log1p(z: ir.Value) -> ir.Value:
 def sqrt(z: ir.Value) -> ir.Value:
     """Right half plane; the imaginary part has the sign of that of z."""
     x, y = ops.real(z), ops.imag(z)
-    found = ops.sqrt(ops.complex(x, ops.abs(y)))
+    found = ops.sqrt(ops.complex(x, size_of(y)))
     re, im = ops.real(found), ops.imag(found)
     endless = infinite(y)
     re = ops.select(ops.or_(endless, ops.compare(x, np.inf, "EQ")), np.inf, re)
@@ -225,9 +236,10 @@ def _cosh(x: ir.Value, y: ir.Value) -> Pair:
     """cosh x cos y + i sinh x sin y."""
     wild = _not_finite(y)
     re = ops.multiply(real_cosh(x), ops.cosine(y))
-    re = ops.select(ops.and_(infinite(x), wild), np.inf, ops.select(_zero(y), real_cosh(x), re))
-    im = ops.multiply(real_sinh(x), ops.sine(y))
-    nothing = ops.or_(_zero(y), ops.and_(_zero(x), wild))
+    re = ops.select(ops.and_(infinite(x), wild), np.inf, re)
+    odd = real_sinh(x)
+    im = ops.multiply(odd, ops.sine(y))
+    nothing = ops.or_(ops.and_(_zero(y), _not_finite(odd)), ops.and_(_zero(x), wild))
     one = ops.splat(1, x)
     zero = copy_sign(ops.splat(0, x), ops.multiply(copy_sign(one, x), copy_sign(one, y)))
     return re, ops.select(nothing, zero, im)
@@ -237,15 +249,18 @@ def _sinh(x: ir.Value, y: ir.Value) -> Pair:
     """sinh x cos y + i cosh x sin y."""
     wild = _not_finite(y)
     re = ops.multiply(real_sinh(x), ops.cosine(y))
-    re = ops.select(ops.and_(ops.or_(_zero(x), infinite(x)), wild), x, ops.select(_zero(y), real_sinh(x), re))
-    im = ops.multiply(real_cosh(x), ops.sine(y))
-    return re, ops.select(_zero(y), y, im)
+    re = ops.select(ops.and_(ops.or_(_zero(x), infinite(x)), wild), x, re)
+    even = real_cosh(x)
+    im = ops.multiply(even, ops.sine(y))
+    return re, ops.select(ops.and_(_zero(y), _not_finite(even)), y, im)
 
 
 def _tanh(x: ir.Value, y: ir.Value) -> Pair:
     found = ops.tanh(ops.complex(x, y))
-    re, im = ops.real(found), ops.imag(found)
-    return ops.select(_zero(x), x, re), ops.select(_zero(y), y, im)
+
+    def part(value: ir.Value, of: ir.Value) -> ir.Value:
+        return with_signed_zero(ops.select(ops.and_(_zero(of), _not_finite(value)), of, value), of)
+    return part(ops.real(found), x), part(ops.imag(found), y)
 
 
 def _direct(build: Callable[[ir.Value, ir.Value], Pair]) -> Callable[[ir.Value], ir.Value]:
@@ -273,14 +288,14 @@ sin, tan = _turned(_sinh), _turned(_tanh)
 
 def _arcsinh(x: ir.Value, y: ir.Value) -> Pair:
     """Odd, and conjugate-symmetric: the first quadrant reflected."""
-    found = ops.asinh(ops.complex(ops.abs(x), ops.abs(y)))
+    found = ops.asinh(ops.complex(size_of(x), size_of(y)))
     re, im = ops.real(found), ops.imag(found)
     im = ops.select(ops.and_(nan(x), _zero(y)), y, im)
     return copy_sign(re, x), copy_sign(im, y)
 
 
 def _arctanh(x: ir.Value, y: ir.Value) -> Pair:
-    found = ops.atanh(ops.complex(ops.abs(x), ops.abs(y)))
+    found = ops.atanh(ops.complex(size_of(x), size_of(y)))
     lost = ops.or_(nan(x), nan(y))
     kept = ops.or_(infinite(x), infinite(y))
     re = ops.select(ops.and_(lost, ops.not_(ops.or_(kept, _zero(x)))), np.nan, ops.real(found))
@@ -292,7 +307,7 @@ def _arctanh(x: ir.Value, y: ir.Value) -> Pair:
 def arccos(z: ir.Value) -> ir.Value:
     """Conjugate-symmetric; the imaginary part has the opposite sign of that of z."""
     x, y = ops.real(z), ops.imag(z)
-    found = ops.acos(ops.complex(x, ops.abs(y)))
+    found = ops.acos(ops.complex(x, size_of(y)))
     re = ops.select(ops.and_(_zero(x), nan(y)), float(np.pi / 2), ops.real(found))
     return ops.complex(re, copy_sign(ops.imag(found), ops.negate(y)))
 

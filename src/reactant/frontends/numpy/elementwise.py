@@ -15,7 +15,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import complex_functions as cf
-from reactant.frontends.numpy.complex_functions import copy_sign
+from reactant.frontends.numpy.complex_functions import copy_sign, with_signed_zero
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
@@ -217,9 +217,8 @@ def _remainder_float(x: ir.Value, y: ir.Value) -> ir.Value:
     """Python's modulo: the sign of the divisor, also on zero results."""
     rest = ops.remainder(x, y)
     differ = ops.compare(ops.compare(rest, 0, "LT"), ops.compare(y, 0, "LT"), "NE")
-    nonzero = ops.compare(rest, 0, "NE")
-    shifted = ops.select(ops.and_(nonzero, differ), ops.add(rest, y), rest)
-    return ops.select(nonzero, shifted, ops.select(ops.compare(rest, 0, "EQ"), copy_sign(_zeros(x), y), rest))
+    signed = with_signed_zero(rest, y)
+    return ops.select(ops.and_(ops.compare(rest, 0, "NE"), differ), ops.add(rest, y), signed)
 
 
 def _floor_divide_float(x: ir.Value, y: ir.Value) -> ir.Value:
@@ -440,7 +439,7 @@ def _modf(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.V
     (x,) = values
     whole = _truncate(x)
     part = ops.select(is_inf(x), _zeros(x), ops.subtract(x, whole))
-    return [copy_sign(part, x), whole]
+    return [with_signed_zero(part, x), whole]
 
 
 def _truncate(x: ir.Value) -> ir.Value:

@@ -61,13 +61,12 @@ def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: object) -> tuple:
 def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, low: Tensor, high: Tensor) -> Tensor:
     n, shape = xs.size, points.shape
     x = points.value()
-    found = f_last = st.broadcast(wrap(fs[-1]).value(), shape)
+    found = st.broadcast(wrap(fs[-1]).value(), shape)
     if n > 1:
         # how many sample points are <= x, minus one: the segment
         segment = ops.subtract(np.searchsorted(xs, points.ravel(), side="right").value(), 1)
         found = _on_line(x, *_ends(xs.value(), fs.value(), ops.reshape(ops.clamp(0, segment, n - 2), shape)))
     x_first, x_last = (st.broadcast(wrap(v).value(), shape) for v in (xs[0], xs[-1]))
-    found = ops.select(ops.compare(x, x_last, "EQ"), f_last, found)
     found = ops.select(ops.compare(x, x_first, "LT"), st.broadcast(low.value(), shape), found)
     found = ops.select(ops.compare(x, x_last, "GT"), st.broadcast(high.value(), shape), found)
     if n == 1:
@@ -91,16 +90,19 @@ def _ends(xs: ir.Value, fs: ir.Value, segment: ir.Value) -> list[ir.Value]:
 
 
 def _on_line(x: ir.Value, x0: ir.Value, x1: ir.Value, f0: ir.Value, f1: ir.Value) -> ir.Value:
-    """f0 + slope (x - x0); NumPy falls back to the other end, then to equal values, where that is NaN."""
+    """f0 + slope (x - x0), from the other end where x is there; NumPy falls back to that, then to equal values, where
+    it is NaN."""
     if dtype_of(f0).kind == "c":
         parts = [_on_line(x, x0, x1, part(f0), part(f1)) for part in (ops.real, ops.imag)]
         return ops.complex(*parts)
     slope = ops.divide(ops.subtract(f1, f0), ops.subtract(x1, x0))
-    found = ops.add(ops.multiply(slope, ops.subtract(x, x0)), f0)
+    at_end = ops.compare(x, x1, "EQ")
+    start, base = ops.select(at_end, x1, x0), ops.select(at_end, f1, f0)
+    found = ops.add(ops.multiply(slope, ops.subtract(x, start)), base)
     back = ops.add(ops.multiply(slope, ops.subtract(x, x1)), f1)
     back = ops.select(ops.and_(is_nan(back), ops.compare(f0, f1, "EQ")), f0, back)
     found = ops.select(is_nan(found), back, found)
-    return ops.select(ops.compare(x, x0, "EQ"), f0, found)
+    return ops.select(ops.compare(x, start, "EQ"), base, found)
 
 
 # ---- differences -----------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.frontends.numpy.complex_functions import size_of
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.rounding import like
@@ -31,7 +32,7 @@ def sinc(x: object) -> Any:
     scaled = np.multiply(x, np.pi)
     value = scaled.value()
     zero = ops.compare(value, 0, "EQ")
-    safe = ops.select(zero, 1, value)
+    safe = ops.select(zero, 1, value)           # derivatives: `differentiate.smooth`
     return like(x, ops.select(zero, 1, ops.divide(ops.sine(safe), safe)))
 
 
@@ -74,13 +75,26 @@ def i0(x: object) -> Any:
         raise TypeError("i0 not supported for complex values")
     if x.dtype.kind != "f":
         x = like(x, cast(x.value(), np.float64))
-    wide = ops.abs(cast(x.value(), np.float64))
+    return Tensor.of_value(cast(bessel_i0(cast(x.value(), np.float64)), x.dtype))           # an array also when 0-d
+
+
+def bessel_i0(x: ir.Value) -> ir.Value:
+    """I0 of float64."""
+    wide = size_of(x)
+    return ops.multiply(ops.exponential(wide), _scaled_i0(wide))
+
+
+def bessel_i0e(x: ir.Value) -> ir.Value:
+    """exp(-|x|) I0(x) of float64."""
+    return _scaled_i0(ops.abs(x))
+
+
+def _scaled_i0(wide: ir.Value) -> ir.Value:
     inner, outer = _i0_coefficients()
     near = _chebyshev(inner, ops.subtract(ops.divide(ops.minimum(wide, 8.0), 4.0), 1.0))
     large = ops.maximum(wide, 8.0)
     far = ops.divide(_chebyshev(outer, ops.subtract(ops.divide(ops.splat(16.0, large), large), 1.0)), ops.sqrt(large))
-    scaled = ops.select(ops.compare(wide, 8.0, "LE"), near, far)
-    return Tensor.of_value(cast(ops.multiply(ops.exponential(wide), scaled), x.dtype))      # an array also when 0-d
+    return ops.select(ops.compare(wide, 8.0, "LE"), near, far)
 
 
 @implements(np.angle)

@@ -13,7 +13,7 @@ from typing import Any
 
 from reactant.frontends import calls
 from reactant.frontends.numpy.implements import has_tensors
-from reactant.frontends.scipy import distances, filters, linalg, signal, stats, transforms
+from reactant.frontends.scipy import distances, filters, linalg, signal, special, stats, transforms
 from reactant.frontends.trace import is_tracing, located
 
 _TABLES: dict[str, dict[str, Callable]] = {"scipy.fft": transforms.FUNCTIONS,
@@ -22,6 +22,7 @@ _TABLES: dict[str, dict[str, Callable]] = {"scipy.fft": transforms.FUNCTIONS,
                                            "scipy.spatial._distance_pybind": distances.FUNCTIONS,
                                            "scipy.spatial._distance_wrap": distances.WRAPPED,
                                            "scipy.stats._distn_infrastructure": stats.FUNCTIONS,
+                                           "scipy.special._logsumexp": special.LOGARITHMS,
                                            "scipy._lib._util": stats.ELEMENTWISE,
                                            "scipy._lib.array_api_extra._lib._funcs": stats.ELEMENTWISE}
 _registered: set[str] = set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,10 +16,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.conversion import convert
 from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.numpy.special import bessel_i0, bessel_i0e
+from reactant.frontends.numpy.tensor import wrap
 from reactant.frontends.numpy.ufuncs import cast
 
-AS_IN_JAX = """betainc boxcox boxcox1p dawsn entr erf erfc erfcx erfinv expit fresnel gamma gammasgn i0 i0e i1 i1e logit
+AS_IN_JAX = """betainc boxcox boxcox1p entr erf erfc erfcx erfinv expit fresnel gamma gammasgn i1 i1e logit
     ndtr ndtri sici spence xlog1py xlogy""".split()
 """Functions that agree everywhere."""
 
@@ -36,9 +40,19 @@ def _expi(x: jax.Array) -> jax.Array:
 
 
 def _exprel(x: jax.Array) -> jax.Array:
-    edge = jnp.where(x == 0, 1.0, jnp.inf)
-    plain = (x == 0) | (x == jnp.inf)
-    return jnp.where(plain, edge, jnp.expm1(x) / jnp.where(plain, 1.0, x))
+    """(exp(x) - 1) / x, near 0 by its series, which has the derivatives too."""
+    near = jnp.abs(x) < 0.01
+    series = 1 + x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7)))))
+    plain = near | (x == jnp.inf)
+    return jnp.where(plain, jnp.where(near, series, jnp.inf), jnp.expm1(x) / jnp.where(plain, 1.0, x))
+
+
+def _dawsn(x: jax.Array) -> jax.Array:
+    """Near 0 by its series, which has the derivatives too."""
+    near = jnp.abs(x) < 0.1
+    y = 2 * x * x
+    series = x * (1 - y / 3 * (1 - y / 5 * (1 - y / 7 * (1 - y / 9 * (1 - y / 11 * (1 - y / 13))))))
+    return jnp.where(near, series, js.dawsn(jnp.where(near, 1.0, x)))
 
 
 def _gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
@@ -122,10 +136,12 @@ CORRECTED: dict[str, Callable[..., jax.Array]] = {
     "chdtrc": lambda v, x: jnp.where(x < 0, 1.0, _gammaincc(v / 2, jnp.maximum(x, 0) / 2)),
     "pdtr": lambda k, m: jnp.where((k < 0) | (m < 0), jnp.nan, _gammaincc(jnp.floor(k) + 1, m)),
     "pdtrc": lambda k, m: jnp.where((k < 0) | (m < 0), jnp.nan, _gammainc(jnp.floor(k) + 1, m)),
-    "stdtr": _stdtr, "fdtr": _fdtr, "fdtrc": _fdtrc,
+    "dawsn": _dawsn, "stdtr": _stdtr, "fdtr": _fdtr, "fdtrc": _fdtrc,
     "log_expit": jax.nn.log_sigmoid, "betaincc": lambda a, b, x: js.betainc(b, a, 1 - x),
 }
 
+OURS: dict[str, Callable[[ir.Value], ir.Value]] = {"i0": bessel_i0, "i0e": bessel_i0e}
+"""Functions of float64 that are ours."""
 _FUNCTIONS: dict[str, Callable] = {**{n: f for n in AS_IN_JAX if (f := getattr(js, n, None))}, **CORRECTED}
 
 
@@ -138,6 +154,8 @@ def name_of(ufunc: np.ufunc) -> str | None:
 def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], list[ir.Value]] | None:
     """The loop of a ufunc of `scipy.special`, None where there is none."""
     name = name_of(ufunc)
+    if name in OURS:
+        return lambda values, dtypes: [cast(OURS[name](cast(values[0], np.float64)), dtypes[-1])]
     function = _FUNCTIONS.get(name or "")
     if function is None:
         return None
@@ -148,3 +166,38 @@ def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]]
             raise UnsupportedError(f"scipy.special.{name} of complex numbers is not supported in compiled code.")
         return call_jax(function, *(cast(v, kind) for v in values))
     return run
+
+
+def _log_sum_exp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+    """`logsumexp`: log1p(rest / m) + log m + max. SciPy's m is the number of greatest elements, here the sum of their
+    exponentials, which is the same and varies with them: all derivatives are right at equal elements. Where that is
+    no number it is the logarithm of the sum, which is of zeros elsewhere."""
+    a, weights = wrap(a), 1 if b is None else wrap(b)
+    if np.result_type(a, weights).kind == "c":
+        return convert(sys.modules["scipy.special._logsumexp"].logsumexp)(a, axis, b, keepdims, return_sign)
+    a = a if a.dtype.kind == "f" else a.astype(np.float64)
+    if b is not None:
+        shape = np.broadcast_shapes(a.shape, weights.shape)
+        a, weights = np.broadcast_to(a, shape), np.broadcast_to(weights.astype(np.result_type(a, weights)), shape)
+    axes = tuple(range(a.ndim)) if axis is None else axis
+
+    def total(terms: Any) -> Any:
+        return np.sum(terms, axis=axes, keepdims=True)
+
+    terms = a if b is None else np.where(weights == 0, -np.inf, a)
+    greatest = np.max(terms, axis=axes, keepdims=True, initial=-np.inf)
+    size, largest = np.exp(terms - greatest) * weights, terms == greatest
+    m, rest = total(np.where(largest, size, 0)), total(np.where(largest, 0, size))
+    rest = np.where(rest == 0, rest, rest / m)
+    sign = np.sign(rest + 1) * np.sign(m)
+    found = np.log1p(np.where(rest < -1, -rest - 2, rest)) + np.log(np.abs(m)) + greatest
+    found = found if return_sign else np.where(sign < 0, np.nan, found)
+    usual = np.isfinite(found)
+    plain = total(np.exp(np.where(usual, 0, a)) * weights)
+    found = np.where(usual, found, np.log(np.abs(plain) if return_sign else plain))
+    sign = np.where(usual, sign, np.sign(plain))
+    found, sign = (x if keepdims else np.squeeze(x, axis=axes)[()] for x in (found, sign))
+    return (found, sign) if return_sign else found
+
+
+LOGARITHMS = {"logsumexp": _log_sum_exp}
