@@ -57,12 +57,12 @@ static void warp_meets() {
     meet(&warp_waiting[w], &warp_generation[w], w * 32, last);
 }
 
-template <class T> static T from_lane(T value, int source) {      // source: a lane of this warp; outside, the own value
+template <class T> static T from_lane(T value, int source) {      // source: a lane of this warp; 0 where it is missing
     memcpy(&slots[current], &value, sizeof(T));
     warp_meets();
     int lane = current / 32 * 32 + source;
-    T found = value;
-    if (source >= 0 && source < 32 && lane < count) memcpy(&found, &slots[lane], sizeof(T));
+    T found = T();
+    if (lane < count && !finished[lane]) memcpy(&found, &slots[lane], sizeof(T));
     warp_meets();
     return found;
 }

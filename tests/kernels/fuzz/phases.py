@@ -130,14 +130,12 @@ class Phases:
             return self.exchange_phase()
         value, found = self.new(), self.new()
         d.declare(value, self.clamped(self.real(1), 64.0).text, "float")
-        rest, rectangle = self.in_block % 32, len(self.block) > 1
-        widths = [w for w in (32, 16, 8, 4, 2) if rest % w == 0 or (w == 32 and (rest == 0 or rectangle))]
-        kind = r.choice(["tree", "down", "up", "idx", "ballot", "any", "all"] if widths else ["ballot", "any", "all"])
+        kind = r.choice(["tree", "down", "up", "idx", "ballot", "any", "all"])
         if kind in ("ballot", "any", "all"):
             d.line(f"int {found} = (int)(__{kind}_sync(0xffffffffu, {self.condition(1)}) & 0xffff);")
             self.add("int", Number(found, 0, 65535))
             return
-        width = r.choice(widths[:2])
+        width = r.choice([32, 32, 16, 8, 4])
         if kind == "tree":
             d.declare(found, value, "float")
             d.line(f"for (int m = {width // 2}; m > 0; m /= 2) {found} += __shfl_xor_sync(0xffffffffu, {found}, m, "
