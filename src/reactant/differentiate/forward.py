@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
-from reactant.differentiate import factors, requests, signs, smooth
+from reactant.differentiate import determinants, factors, requests, signs, smooth
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
 from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
 from reactant.differentiate.prepare import prepared
@@ -53,11 +53,15 @@ def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Block]:
     return made, function.regions[0].blocks.append(*types)
 
 
+MARKED = (smooth.LOG_OF_SUM, smooth.SINC, signs.SAME, signs.PRODUCT, determinants.DETERMINANT, factors.ORTHOGONAL)
+"""Barriers that say a derivative, and are nothing once that is taken."""
+
+
 def finish(made: ir.Module, results: Sequence[ir.Value], source: ir.Module | None = None) -> None:
     """Return `results` from `main`, at the current insertion point. `source` has the functions that marks name."""
     ops.create("func.return", [], list(results))
     types = [r.type for r in results]                   # marked values are gone below
-    smooth.unmark(made, smooth.LOG_OF_SUM, smooth.SINC, signs.SAME, signs.PRODUCT, factors.ORTHOGONAL)
+    smooth.unmark(made, *MARKED)
     factors.share_vectors(made)
     if source is not None and requests.present(made, requests.MARKS):
         requests.adopt_functions(source, made.operation)

@@ -11,6 +11,8 @@ log(exp a + exp b) is marked, however it is computed (see `smooth`).
 
 Q and R are marked as such where no more is read of what LAPACK packs (see `factors`).
 
+Determinants by LU are marked (see `determinants`).
+
 A solution by LU, U^-1 L^-1 P b, is marked as one of A x = P b: its derivative needs no derivative of L and U.
 
 Constants that simplification has moved out of the body of a sort or a reduction go back in: rules copy bodies.
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.differentiate import factors, signs, smooth
+from reactant.differentiate import determinants, factors, signs, smooth
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
 from reactant.ir import modules, ops
@@ -46,6 +48,7 @@ def prepared(module: ir.Module) -> ir.Module:
         _to_logistic(op)
     smooth.mark(copy)
     signs.mark(copy)
+    determinants.mark(copy)
     factors.mark(copy)
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.bitcast_convert"]:
         if is_float(dtype_of(op.result)) and dtype_of(op.operands[0]).itemsize == dtype_of(op.result).itemsize:

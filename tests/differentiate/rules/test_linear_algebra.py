@@ -269,6 +269,24 @@ def test_determinants_need_no_products():
             np.testing.assert_allclose(found(a), jax.grad(logdet)(a), rtol=1e-10)
 
 
+SINGULAR = {"1": np.zeros((1, 1)), "rank 1 of 2": np.array([[1.0, 2.0], [2.0, 4.0]]), "rank 0": np.zeros((3, 3)),
+            "two zero pivots": np.eye(3, k=1), "no row alone": np.array([[1.0, 2, 3], [2, 4, 6], [1, 1, 1]]),
+            "complex": np.stack([np.outer([1, 2j, 3], [1j, 1, 0]), np.diag([1, 2j, 0]), np.diag([1, 2j, 3 + 1j])])}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_determinants_of_singular_matrices_have_the_adjugate(name):
+    a = SINGULAR[name]
+    n = a.shape[-1]
+    minors = [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, i, -2), j, -1)) for j in range(n)]
+              for i in range(n)]
+    expected = np.moveaxis(np.array(minors), (0, 1), (-2, -1)).reshape(a.shape)
+    np.testing.assert_allclose(reactant.grad(lambda a: np.sum(np.linalg.det(a).real))(a), expected, atol=1e-13)
+    value, moved = reactant.jvp(np.linalg.det, (a,), (a + 1,))
+    np.testing.assert_allclose(value, np.linalg.det(a), atol=1e-15)
+    np.testing.assert_allclose(moved, np.sum(expected * (a + 1), axis=(-2, -1)), atol=1e-13)
+
+
 @pytest.mark.parametrize("values", [jnp.linalg.eigvalsh, lambda a: jnp.linalg.svd(a, compute_uv=False),
                                     lambda a: jnp.linalg.norm(a, "nuc"), lambda a: jnp.abs(jnp.linalg.eigvals(a))])
 def test_one_call_gives_values_and_the_vectors_of_their_derivative(values):

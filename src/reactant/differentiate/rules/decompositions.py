@@ -4,14 +4,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus
+from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, zeros
+from reactant.differentiate.determinants import DETERMINANT
 from reactant.differentiate.factors import DIAGONAL, ORTHOGONAL, reads_only
 from reactant.differentiate.prepare import SOLUTION
 from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
+    diagonal,
     diagonal_only,
     factors_tangent,
     lapack_solve,
@@ -22,12 +25,13 @@ from reactant.differentiate.rules.matrices import (
     setting,
     swapped,
     triangle,
+    with_diagonal,
     with_unit_diagonal,
 )
 from reactant.differentiate.signs import PRODUCT, SAME, finite_factor, unless_zero
 from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
 from reactant.ir import ops
-from reactant.ir.types import shape_of
+from reactant.ir.types import dtype_of, shape_of
 
 UPPER, LEFT, UNIT = (ord(letter) for letter in "ULU")
 TRANSPOSES = {ord("N"): "NO_TRANSPOSE", ord("T"): "TRANSPOSE", ord("C"): "ADJOINT"}
@@ -144,6 +148,43 @@ def _lu_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]
     return [_permuted(call.results[1], moved, True)]
 
 
+NEARLY_ZERO = 2.0**-64
+
+
+def _regular(packed: ir.Value, pivots: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Packed L and U without zeros on the diagonal, and the determinants of that, (batch...)."""
+    u = diagonal(packed)
+    shape, last, dtype = shape_of(u), len(shape_of(u)) - 1, dtype_of(u)
+    size = ops.abs(u)
+    zero, largest = ops.compare(size, 0, "EQ"), ops.reduce(size, 0.0, [last], "maximum")
+    largest = ops.select(ops.compare(largest, 0, "EQ"), ops.splat(1, largest), largest)
+    small = ops.broadcast_in_dim(ops.multiply(largest, ops.splat(NEARLY_ZERO, largest)), shape, range(last))
+    u, size = ops.select(zero, ops.convert(small, dtype), u), ops.select(zero, small, size)
+    swapped = ops.compare(pivots, ops.add(ops.iota(shape, np.int32, last), 1), "NE")
+    phase = ops.divide(u, ops.convert(size, dtype))
+    phase = ops.reduce(ops.select(swapped, ops.negate(phase), phase), 1, [last], "multiply")
+    total = ops.exponential(ops.reduce(ops.log(size), 0, [last], "add"))
+    return with_diagonal(packed, u), ops.multiply(phase, ops.convert(total, dtype))
+
+
+def _determinant_tangent(call: Call, t: ir.Value) -> ir.Value:
+    """det A tr(A^-1 A'), by what `_regular` says of singular matrices."""
+    packed, determinant = _regular(*call.operands[1:3])
+    moved = lapack_solve(packed, _permuted(call.operands[2], t, False), left_side=True, lower=True, unit_diagonal=True)
+    moved = diagonal(lapack_solve(packed, moved, left_side=True, lower=False))
+    return ops.multiply(determinant, ops.reduce(moved, 0, [len(shape_of(moved)) - 1], "add"))
+
+
+def _determinant_cotangent(call: Call, g: ir.Value) -> ir.Value:
+    packed, determinant = _regular(*call.operands[1:3])
+    shape = shape_of(packed)
+    scale = ops.broadcast_in_dim(ops.multiply(g, determinant), shape[:-1], range(len(shape) - 2))
+    moved = lapack_solve(packed, with_diagonal(zeros(packed), scale), left_side=True, lower=False,
+                         transpose_a="TRANSPOSE")
+    moved = lapack_solve(packed, moved, left_side=True, lower=True, unit_diagonal=True, transpose_a="TRANSPOSE")
+    return _permuted(call.operands[2], moved, True)
+
+
 # ---- barriers, and the solutions that they mark ---------------------------------------------------------------------
 
 def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
@@ -156,6 +197,8 @@ def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
         return [None if tangents[1] is None else ops.multiply(slope_of_sinc(call), tangents[1]), tangents[1]]
     if SAME in call.op.attributes:
         return [tangents[1], tangents[1]]
+    if DETERMINANT in call.op.attributes:
+        return [None if tangents[3] is None else _determinant_tangent(call, tangents[3]), *tangents[1:]]
     if PRODUCT in call.op.attributes:
         _, f, v = call.operands
         _, tf, tv = tangents
@@ -187,6 +230,8 @@ def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[
         return [None, plus(None if g[0] is None else ops.multiply(slope_of_sinc(call), g[0]), g[1])]
     if SAME in call.op.attributes:
         return [None, plus(*g)]
+    if DETERMINANT in call.op.attributes:
+        return [None, g[1], None, plus(None if g[0] is None else _determinant_cotangent(call, g[0]), g[3])]
     if PRODUCT in call.op.attributes:
         assert g[1] is None and g[2] is None, "only its first result is used"
         _, f, v = call.operands

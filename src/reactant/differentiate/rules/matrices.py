@@ -64,6 +64,11 @@ def with_unit_diagonal(a: ir.Value) -> ir.Value:
     return ops.select(_compared(shape_of(a), "EQ"), ops.splat(1, a), a)
 
 
+def with_diagonal(a: ir.Value, diagonal: ir.Value) -> ir.Value:
+    """Square matrices with another diagonal, (batch..., n)."""
+    return ops.select(_compared(shape_of(a), "EQ"), of_rows(diagonal, shape_of(a)), a)
+
+
 def diagonal(a: ir.Value) -> ir.Value:
     """(batch..., k), the diagonals."""
     shape = shape_of(a)
