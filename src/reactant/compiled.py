@@ -1,6 +1,7 @@
 """A traced function on its way to XLA: `Lowered` (StableHLO, before and after our passes) and `Compiled` (callable)."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Set
@@ -176,8 +177,7 @@ class Compiled:
             _refuse_overlap(leaves, self._written)
         if self.lowered.on_device or self.passing:
             return self._run_on_device(leaves, args, kwargs)
-        results = self.executable([*leaves, *self._traced.captured])
-        self._raise_failed(results)
+        results = self._completed(self.executable, [*leaves, *self._traced.captured])
         for number, index in self._traced.written.items():
             np.copyto(leaves[number], results[index], casting="equiv")
         return self._deliver(results, leaves, args, kwargs)
@@ -191,8 +191,7 @@ class Compiled:
                 raise ReactantError("A function that writes into its arguments cannot be part of a jax.jit program: "
                                     "jax arrays do not change. Return the new array instead.")
             return self._deliver(results, leaves, args, kwargs)
-        results = self.executable.on_device(arrays)
-        self._raise_failed(results)
+        results = self._completed(self.executable.on_device, arrays)
         if any(type(leaf) is DeviceArray for leaf in leaves):
             results = [DeviceArray(r) for r in results]
         for number, index in self._traced.written.items():
@@ -204,6 +203,14 @@ class Compiled:
                 raise ReactantError("The function writes into an argument that is a jax.Array, which cannot change. "
                                     "Pass reactant.array(x) instead.")
         return self._deliver(results, leaves, args, kwargs)
+
+    def _completed(self, program: Callable[[list], list], arrays: list) -> list:
+        """The results of a run in which no check has failed."""
+        spoken = None if self.lowered.options.donate else self._traced.spoken
+        with spoken.kept() if spoken is not None else contextlib.nullcontext():
+            results = program(arrays)
+            self._raise_failed(results)
+        return results
 
     def _raise_failed(self, results: list) -> None:
         """Raise the exception of the first run-time check that failed."""

@@ -63,6 +63,7 @@ class Traced:
     flags: int | None = None                                 # result index of the run-time checks
     errors: list[Callable[[], BaseException]] = field(default_factory=list)
     callbacks: tuple[Callable, ...] = ()                     # what calls of Python in the program run
+    spoken: Any = None                                       # keeps what is said, where the program may run again
     remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
 
 
@@ -197,6 +198,7 @@ def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
         traced.errors = [error for _, error in checks]
     traced.captured, traced.written_copies = list(session.captured), session.written_copies
     traced.callbacks = tuple(session.callbacks)
+    traced.spoken = session.spoken if session.may_repeat else None
     traced.remarks = list(dict.fromkeys(session.remarks))
     session.finish(collector.values)
     return traced

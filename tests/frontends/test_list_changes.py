@@ -81,8 +81,17 @@ def known_length(x):
     return total, heap[0], heap[1], len(heap)
 
 
+def only_pushed(x):
+    heap = [0.5, 2.0, x[0]]
+    for i in range(5):
+        heap.append(i * 1.0)
+        heapq.heappush(heap, 0.5)
+    return heap
+
+
 @pytest.mark.parametrize("program, arguments", [
-    (dijkstra, (WEIGHTS, 0)), (smallest, (X,)), (events, (X,)), (of_an_object, (X,)), (known_length, (X,))])
+    (only_pushed, (X,)), (dijkstra, (WEIGHTS, 0)), (smallest, (X,)), (events, (X,)),
+    (of_an_object, (X,)), (known_length, (X,))])
 def test_heaps(program, arguments):
     agree(program, [arguments])
 
@@ -216,3 +225,125 @@ def test_what_is_not_there_raises_as_python_does():
     assert reactant.jit(taken)(np.array([1.0, -1.0, 2.0])) == 1
     with pytest.raises(ValueError, match="not in list"):
         reactant.jit(taken)(np.array([-1.0, 1.0, 2.0]))
+
+
+def levels(links, start):
+    n = len(links)
+    distance, level, frontier = np.full(n, -1), 0, [start]
+    distance[start] = 0
+    while frontier:
+        level += 1
+        found = []
+        for u in frontier:
+            for v in range(n):
+                if links[u, v] and distance[v] < 0:
+                    distance[v] = level
+                    found.append(v)
+        frontier = found
+    return distance, level
+
+
+def swapped_levels(links, start):
+    n = len(links)
+    distance, level, frontier, found = np.full(n, -1), 0, [start], []
+    distance[start] = 0
+    while len(frontier) > 0:
+        level += 1
+        for u in frontier:
+            for v in range(n):
+                if links[u, v] and distance[v] < 0:
+                    distance[v] = level
+                    found.append(v)
+        frontier, found = found, []
+    return distance, level
+
+
+@pytest.mark.parametrize("program", [levels, swapped_levels])
+def test_graphs_by_levels(program):
+    agree(program, [(WEIGHTS > 0, 0), (np.eye(7, k=1) > 0, 2)])
+
+
+def survivors(x):
+    alive, rounds = list(range(len(x))), 0
+    while len(alive) > 1:
+        rounds += 1
+        kept = []
+        for i in alive:
+            if abs(x[i]) * rounds % 1.0 < 0.6:
+                kept.append(i)
+        if not kept:
+            break
+        alive = kept
+    return alive[0], rounds, len(alive)
+
+
+def weighted(x):
+    front, turns, total = [(0, 1.0)], 0, 0.0
+    while front and turns < 5:
+        turns += 1
+        after = []
+        for k, w in front:
+            total += w
+            for d in (1, 2):
+                if k + d < len(x) and x[k + d] > -0.2:
+                    after.append((k + d, w * x[k]))
+        front = after
+    return turns, total, len(front)
+
+
+def beam(x):
+    paths = [(0.0, 0)]
+    for _ in range(6):
+        candidates = []
+        for score, k in paths:
+            for d in range(3):
+                j = (k * 2 + d) % len(x)
+                if x[j] > -0.5:
+                    candidates.append((score + x[j], j))
+        candidates.sort(reverse=True)
+        paths = candidates[:4]
+    return len(paths), paths[0][1] if paths else -1
+
+
+@pytest.mark.parametrize("program", [survivors, weighted, beam])
+def test_names_bound_to_what_has_grown(program):
+    agree(program, [(X,), (np.abs(X),)])
+
+
+def doubled(x):
+    front, turns = [0], 0
+    while len(front) < x[0]:
+        after = []
+        for k in front:
+            after.append(k + 1)
+            if k % 2 == 0:
+                after.append(k + 2)
+        front, turns = after, turns + 1
+    return turns, len(front), front[0], front[-1]
+
+
+def test_they_get_room_as_they_need_it():
+    compiled = reactant.jit(doubled, list_capacity=8)
+    for wanted in (3.0, 500.0):
+        x = np.array([wanted])
+        assert compiled(x) == doubled(x)
+
+
+def known_by_two_names(x):
+    first, turns = [1.0], 0
+    kept = first
+    while turns < x[0]:
+        turns, new = turns + 1, []
+        for v in x:
+            if v > 0.5:
+                new.append(v)
+        first = new
+    for v in x:
+        if v > 0.1:
+            first.append(v)
+    return len(first), len(kept)
+
+
+def test_a_list_that_may_be_known_by_another_name_is_not_changed_apart():
+    with pytest.raises(reactant.ReactantError, match="changes a list of which only the run decides which one it is"):
+        reactant.jit(known_by_two_names)(np.array([2.0, 1.0, 0.3, 0.7, 0.9, 0.2]))

@@ -113,6 +113,27 @@ def test_as_plain_python(function):
     assert said(compiled, x / 4) == said(function, x / 4)
 
 
+def collected(x):
+    found = [0]
+    print("begin", x)
+    while len(found) < x[0]:
+        found.append(len(found) * 2)
+        if len(found) % 16 == 0:
+            print(len(found), found[-1])
+    if x[1] > 0:
+        raise ValueError(str(len(found)))
+    return len(found)
+
+
+def test_what_runs_again_for_room_says_everything_once():
+    compiled = reactant.jit(collected, list_capacity=8)
+    for wanted in (5.0, 40.0, 300.0):
+        x = np.array([wanted, 0.0])
+        assert said(compiled, x) == said(collected, x)
+    x = np.array([20.0, 1.0])
+    assert said(lambda: pytest.raises(ValueError, compiled, x)) == said(lambda: pytest.raises(ValueError, collected, x))
+
+
 @pytest.mark.parametrize("native", ["auto", "never"])
 def test_nothing_is_lost_in_a_loop_of_which_no_value_is_used(native):
     def f(x, n):

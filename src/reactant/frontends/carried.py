@@ -26,6 +26,7 @@ from reactant.frontends.state import (
     Mismatch,
     Node,
     Plan,
+    Snapshot,
     Tree,
     kind_of,
     rebuilt,
@@ -255,7 +256,7 @@ def is_in_one_place(node: Node, copies: set[int], collected: bool = False) -> bo
     hidden, found = references(node.original)
     holders = 0
     for holder in found:
-        holders += type(holder) not in (Node, effects.Change, identity.Link) and id(holder) not in copies
+        holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link) and id(holder) not in copies
     if hidden <= hidden_references() and holders <= 1:
         return True
     found = holder = None

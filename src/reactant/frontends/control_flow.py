@@ -407,7 +407,7 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
     items = items_of(iterable)
     if items is None:
-        items = _rows(iterable)
+        items = _rows(iterable, bool(appended or read))
     if items is None:
         return _run(ag__.iterate(iterable), body, flags, live, dead)
     with same_lengths(items.lists):
@@ -427,9 +427,12 @@ def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
         raise refusal("while a loop runs over it")
 
 
-def _rows(iterable: Any) -> Items | None:
-    """Many elements of a list that are run-time numbers, or tuples of such, as something a loop can run over."""
-    if type(iterable) not in (list, tuple) or len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0]):
+def _rows(iterable: Any, lists: bool) -> Items | None:
+    """Many elements of a list that are run-time numbers, or tuples of such, as something a loop can run over. `lists`:
+    also few or known ones, since only the run may know how long lists get there."""
+    if type(iterable) not in (list, tuple) or not iterable:
+        return None
+    if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
         return None
     rows = of_items(iterable)
     return None if rows is None else RowItems(rows, iterable)

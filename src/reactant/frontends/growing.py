@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError, ListTooLong
+from reactant.errors import ControlFlowError
 from reactant.frontends import calls, effects
 from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, roots_of
 from reactant.frontends.array_lists import ArrayList
@@ -29,7 +29,7 @@ from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, python_number
 from reactant.frontends.operators import ag__
-from reactant.frontends.run_time_lists import RunTimeList, alike, ring_place, straightened
+from reactant.frontends.run_time_lists import RunTimeList, alike, ring_place, straightened, too_long
 from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
@@ -72,11 +72,6 @@ class Element(GuardedStorage):
 
 
 _SEEN = "by an array that other code sees (append a copy: x.copy())"
-
-
-def too_long(capacity: int) -> Callable[[], ListTooLong]:
-    return lambda: ListTooLong(f"A list gets longer than the {capacity} elements that compiled code has set aside for "
-                               f"it. Give it room: reactant.jit(f, list_capacity={16 * capacity}).")
 
 
 def refusal(why: str) -> ListError:
@@ -421,6 +416,7 @@ class Grower(Changes):
 
     def store(self, place: Any, item: Any) -> None:
         """Let another element stand at a place that is one."""
+        self.begin_change()
         tree = capture(item)
         parts = list(leaves(tree))
         self.fit(tree, parts)

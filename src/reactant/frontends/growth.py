@@ -28,8 +28,10 @@ from reactant.frontends.carried import (
     Slot,
     computes_from,
     held_before,
+    hidden_references,
     leaves,
     own_copies,
+    references,
     with_leaves,
 )
 from reactant.frontends.growing import POPS, Deeper, Grower, refusal
@@ -38,7 +40,7 @@ from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
+from reactant.frontends.state import ABSENT, Held, Known, Node, Snapshot, Tree, capture
 from reactant.frontends.trace import current_trace
 from reactant.frontends.turns import increments, last_count
 from reactant.ir import ops
@@ -84,10 +86,20 @@ def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str
     found = set()
     for name in names:
         with contextlib.suppress(KeyError, ValueError):
-            if type(cells[name].cell_contents) in (list, deque, RunTimeList) and \
-                    sys.getrefcount(cells[name].cell_contents) <= 2:      # the cell, and the question
+            if type(cells[name].cell_contents) in (list, deque, RunTimeList) and (
+                    sys.getrefcount(cells[name].cell_contents) <= 2      # the cell, and the question
+                    or is_known_once(cells[name].cell_contents)):
                 found.add(name)
     return frozenset(found)
+
+
+def is_known_once(items: Any) -> bool:
+    """Whether one variable is all that knows a list, besides what we have noted of it."""
+    hidden, found = references(items)
+    holders = 0
+    for holder in found:
+        holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link)
+    return hidden <= hidden_references() and holders <= 1
 
 
 calls.OURS.add(Collector)
@@ -364,6 +376,7 @@ class Growth:
                 target.clear()
                 extend(target, [grower.element(k, guarded(None)) for k in range(length)])
             elif turns is None:
+                identity.about_to_change(target)
                 self.put(name, RunTimeList.of(target, grower, guarded(None)))
             else:
                 extend(target, [grower.element(len(grower.given) + k, guarded(turn)) for k, turn in enumerate(turns)])

@@ -110,8 +110,9 @@ def about_to_change(container: Any) -> None:
     others += [link.made for link in trace.identities if any(o is container for o in link.known)]
     others = [o for o in others if o is not container]
     if others and not _reached().isdisjoint(map(id, others)):
-        kind = type(container).__name__
-        what = f"a {kind}" if type(container) in _METHODS else f"an object of type {kind}"
+        kind = getattr(container, "stands_for", type(container)).__name__
+        plain = type(container) in _METHODS or hasattr(container, "stands_for")
+        what = f"a {kind}" if plain else f"an object of type {kind}"
         raise ChangesOneOfSeveral(
             f"This changes {what} of which only the run decides which one it is, and one that it may be is known by "
             "another name, too. Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), "

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def keep(loop: Loop, names: Iterable[str]) -> bool:
     """Carry the lists and objects of these variables as what they are; whether that is new for any."""
-    kept = [n for n in names if n in loop.rebound and type(loop.entries.get(n)) is Node and any(loop.kinds[n])]
+    kept = [n for n in names if n in loop.rebound and type(loop.entries.get(n)) is Node
+            and (any(loop.kinds[n]) or n in loop.fresh)]
+    loop.fresh = loop.fresh - set(kept)
     loop.rebound = tuple(n for n in loop.rebound if n not in kept)
     loop.kinds |= {n: loop.first_kinds(n, False) for n in kept}
     return bool(kept)

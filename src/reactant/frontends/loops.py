@@ -24,6 +24,7 @@ from reactant.frontends import (
     identity,
     loop_conditions,
     loop_identity,
+    loop_lists,
     loop_optional,
     rotations,
     source_map,
@@ -72,6 +73,7 @@ from reactant.frontends.state import (
     Tree,
     Variables,
     capture,
+    is_rows,
     joined,
     kind_of,
     originals,
@@ -125,6 +127,7 @@ class Loop:
         self.ways: dict[tuple[str, int], str] = {}
         self.later: dict[str, Plan] = {}                # what else containers may be, from the second turn on
         self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
+        self.fresh = loop_lists.fresh(self)             # begin a turn as an empty list that nobody else knows
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
@@ -264,6 +267,8 @@ class Loop:
             if name in self.unset:
                 self.variables.set(name, ABSENT)
             if name in self.unset or carried.entry is ABSENT or all(k is None for k in carried.kinds):
+                if name in self.fresh:
+                    self.variables.set(name, [])
                 continue
             for position, (leaf, kind) in enumerate(zip(carried.leaves(), carried.kinds, strict=True)):
                 if kind is None:
@@ -348,6 +353,10 @@ class Loop:
             if len(kinds) != len(self.kinds[name]):
                 self.entries[name], self.kinds[name], settled = entry, kinds, False
                 continue
+            entry, kinds = loop_lists.as_rows(self, name, carried.entry, branch.states[name])
+            if entry is not carried.entry:
+                self.entries[name], self.kinds[name], settled = entry, kinds, False
+                continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
                 raise NeedsPeeling(mismatch(self, name, plan.reason))
@@ -411,6 +420,8 @@ class Loop:
                 wanted = part.kind if kind is None else joined(kind, part.kind)
             except Mismatch as problem:
                 raise NeedsPeeling(mismatch(self, name, str(problem))) from None
+            if is_rows(kind):       # there is room for so many
+                wanted = dataclasses.replace(wanted, shape=kind.shape)
             if kind is None or wanted != kind:
                 entry = numeric_kind(carried.leaves()[position])
                 carried.kinds[position] = dataclasses.replace(wanted, interval=entry.interval if entry else None)
@@ -562,7 +573,7 @@ class Loop:
         if type(part) is Keep:
             return part.value
         slot, kind = carried.slots[position], carried.kinds[position]
-        if slot not in self.slots and kind.kind != ARRAY:
+        if slot not in self.slots and kind.kind != ARRAY and not is_rows(kind):
             return python_object(entry)     # an array may be another one with the same content
         if kind.kind != ARRAY:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))

@@ -7,12 +7,14 @@ order; loops and branches carry it as any other memory. What is differentiated, 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import copy
 import functools
 import logging
 import re
+import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +22,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ConcreteValueNeeded
+from reactant.errors import ConcreteValueNeeded, ListTooLong
 from reactant.frontends import calls, operators
 from reactant.frontends.numpy.implements import concretely
 from reactant.frontends.numpy.storage import Storage
@@ -140,6 +142,35 @@ def _percent(left: str, right: Any) -> str:
     return text
 
 
+class Spoken:
+    """What one program says: at once, or once it is known that the run has had room for its lists."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.waiting: list[Callable[[], Any]] | None = None
+
+    def say(self, text: Callable[[], Any]) -> None:
+        if self.waiting is None:
+            text()
+        else:
+            self.waiting.append(text)
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """A run that is to be repeated where it raises `ListTooLong`, with nothing said. One at a time."""
+        with self.lock:
+            self.waiting = found = []
+            try:
+                yield
+            except ListTooLong:
+                found = []
+                raise
+            finally:
+                self.waiting = None
+                for text in found:
+                    text()
+
+
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 @located
@@ -153,10 +184,14 @@ def _said(function: Callable, args: tuple, keywords: dict) -> None:
     options = {name: _template(x, trace, values) if type(x) in (str, Tensor) else x for name, x in keywords.items()}
 
     def run(count: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray]:
-        function(*_filled(template, arrays), **_filled(options, arrays))
+        if spoken.waiting is not None:
+            arrays = tuple(map(np.array, arrays))       # theirs are gone when it is said
+        spoken.say(functools.partial(function, *_filled(template, arrays), **_filled(options, arrays)))
         return (np.asarray(count),)
 
-    counter = _counter(trace)
+    if trace.spoken is None:
+        trace.spoken = Spoken()
+    spoken, counter = trace.spoken, _counter(trace)
     counter.write(_call(len(trace.callbacks), [counter.read(), *values]))
     trace.callbacks.append(run)
 

@@ -6,13 +6,15 @@ The elements stand in rows of arrays, after those that were there before the loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
+from reactant.errors import ListTooLong, UnsupportedError
+from reactant.frontends import identity
 from reactant.frontends.calls import OURS
 from reactant.frontends.carried import leaves, needs_grower, with_leaves
 from reactant.frontends.list_changes import (
@@ -32,7 +34,21 @@ from reactant.frontends.numpy.bounded import Bounded, Range
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__
-from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
+from reactant.frontends.state import (
+    ROWS,
+    Held,
+    Kind,
+    Known,
+    Mismatch,
+    Node,
+    Stacked,
+    Tree,
+    capture,
+    joined,
+    kind_of,
+    row_kind,
+    value_of,
+)
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
@@ -163,6 +179,20 @@ class RunTimeList(Changes):
         memories = [row and Storage(shape_of(row), dtype_of(row), row) for row in rows]
         return RunTimeList([], self.tree, self.kinds, memories, count, self.guarded, stands_for=self.stands_for)
 
+    def as_node(self) -> Tree:
+        """What control flow carries and merges: the length and the rows, where the elements are numbers."""
+        if any(kind is None or kind.kind == ARRAY for kind in self.kinds) or self.region.closed:
+            return Known(self)
+        if (self.prefix or self.head is not None) and self.region is current_trace().region:
+            self.replace(*self.content())
+        rows, count = self.content()
+        memories = self.rows if not self.prefix and self.head is None else \
+            [Storage(shape_of(row), dtype_of(row), row) for row in rows]
+        return Node("rows", RowsKey(self.tree, self.stands_for), [
+            capture(python_number(count, (0, self.room))),
+            *(Held(Tensor(memory, kind=ROWS[kind.kind]), row, row)
+              for memory, row, kind in zip(memories, rows, self.kinds, strict=True))], self)
+
     def copy(self) -> RunTimeList:
         return self.of_rows(*self.content())
 
@@ -185,6 +215,7 @@ class RunTimeList(Changes):
     room = property(lambda self: len(self.prefix) + self.capacity)
 
     def begin_change(self) -> None:
+        identity.about_to_change(self)
         if self.region is not current_trace().region:
             error = UnsupportedError("A list of run-time length changes in a branch, or in a loop, after the loop that "
                                      "it has grown in, where others may know it. " + _ADVICE)
@@ -207,6 +238,7 @@ class RunTimeList(Changes):
     def store(self, place: Any, item: Any) -> None:
         """Let another element stand at a place that is one."""
         tree = capture(item)
+        identity.about_to_change(self)
         if not self.takes(tree):
             raise UnsupportedError("A list of run-time length gets an element of another kind. " + _ADVICE)
         if self.prefix or self.head is not None:
@@ -329,6 +361,52 @@ class RunTimeList(Changes):
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
         raise UnsupportedError(f"list.{name} of a list of run-time length. {_ADVICE}")
+
+
+@dataclass(frozen=True, eq=False)
+class RowsKey:
+    """The structure of a list's elements. most: there may be no more of them."""
+
+    tree: Tree
+    stands_for: type
+    most: int | None = None
+
+    def made(self, children: list[Any]) -> RunTimeList:
+        """The list of a length and rows."""
+        count, *rows = children
+        value = count.value() if is_tensor(count) else ops.constant(count, np.int64)
+        if self.most is not None:
+            current_trace().record(ops.compare(value, self.most, "LE"), too_long(self.most))
+        return RunTimeList([], self.tree, [row_kind(Kind(r.kind, r.dtype, r.shape)) for r in rows],
+                           [Storage(r.shape, r.dtype, r.value()) for r in rows], value, None,
+                           stands_for=self.stands_for)
+
+    def rows_of(self, node: Node) -> Node | None:
+        """A list as rows of such elements; None where it holds others."""
+        if node.kind == "rows":
+            return node if node.key.stands_for is self.stands_for and alike(self.tree, node.key.tree) else None
+        if node.kind != "list" or self.stands_for is not list or not all(alike(self.tree, c) for c in node.children):
+            return None
+        elements = [list(leaves(child)) for child in node.children]
+        found: list[Tree] = [Known(len(elements))]
+        for position in range(len(list(leaves(self.tree)))):
+            parts = [parts[position] for parts in elements]
+            try:
+                kinds = [kind_of(part) for part in parts]
+                if any(kind is None or kind.kind == ARRAY for kind in kinds):
+                    return None
+                kind = reduce(joined, kinds) if kinds else Kind(PYTHON, np.dtype(bool))
+            except Mismatch:
+                return None
+            found.append(Stacked(parts, Kind(ROWS[kind.kind], kind.dtype, (len(parts), *kind.shape))))
+        return Node("rows", self, found, node.original)
+
+
+def too_long(capacity: int) -> Callable[[], ListTooLong]:
+    """The error of a program that then runs again with more room: what it says is kept until it has had enough."""
+    current_trace().may_repeat = True
+    return lambda: ListTooLong(f"A list gets longer than the {capacity} elements that compiled code has set aside for "
+                               f"it. Give it room: reactant.jit(f, list_capacity={16 * capacity}).")
 
 
 def of_items(items: list | tuple, widest: bool = False) -> RunTimeList | None:

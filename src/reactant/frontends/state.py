@@ -24,6 +24,7 @@ from reactant.frontends.operators import UNSET, VALUE, Unusable, cells_of
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
+from reactant.ir.types import shape_of
 
 NUMBERS = (bool, int, float, complex)
 _SIMPLE = (str, bytes, type(None), type(Ellipsis), slice, range, np.dtype, type, types.FunctionType,
@@ -71,10 +72,21 @@ class Node:
     original: Any
 
 
-CONTAINERS = ("list", "dict", "object")
-"""Nodes of what can be changed."""
+@dataclass
+class Stacked:
+    """One part of all elements of a list, as rows."""
 
-Tree = Held | Known | Node | Absent
+    parts: list[Tree]
+    kind: Kind
+
+
+CONTAINERS = ("list", "dict", "object", "rows")
+"""Nodes of what can be changed. `rows` are lists of run-time length: their length, and each part of their elements."""
+
+Tree = Held | Known | Node | Absent | Stacked
+
+ROWS = {"python": "rows of python", "scalar": "rows of scalar"}
+"""The kinds of such parts, by those of one element's."""
 
 
 # ---- capturing -------------------------------------------------------------------------------------------------
@@ -89,6 +101,8 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         return value if value is ABSENT else Known(value)
     if value is UNSET or id(value) in inside:
         return Known(value)
+    if hasattr(kind, "as_node"):
+        return value.as_node()
     down = (*inside, id(value))
     if kind is MaybeBound:
         return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
@@ -123,6 +137,8 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
         return children[1] if children[0] is True else MaybeNone(*children)
     if kind == "list":
         return children
+    if kind == "rows":
+        return node.key.made(children)
     if kind == "tuple":
         return tuple(children) if cls is tuple else cls(*children)
     if kind == "dict":
@@ -133,6 +149,10 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
 
 
 # ---- variables -------------------------------------------------------------------------------------------------
+
+class Snapshot(dict):
+    """What variables held, by name. Whoever asks who else knows a list does not count it."""
+
 
 class Variables:
     """The variables that the functions of one statement assign."""
@@ -190,7 +210,7 @@ class Variables:
             cell.cell_contents = value
 
     def snapshot(self) -> dict[str, Any]:
-        return {n: self.get(n) for n in self.live}
+        return Snapshot({n: self.get(n) for n in self.live})
 
     def restore(self, values: dict[str, Any]) -> None:
         for name, value in values.items():
@@ -232,7 +252,7 @@ def kind_of(leaf: Tree) -> Kind | None:
         t = leaf.tensor
         return Kind(t.kind, t.dtype, t.shape, t.interval)
     if type(leaf) is not Known:
-        return None
+        return leaf.kind if type(leaf) is Stacked else None
     value = leaf.value
     if type(value) in NUMBERS:
         if type(value) is int and not -2**63 <= value < 2**63:
@@ -245,8 +265,21 @@ def kind_of(leaf: Tree) -> Kind | None:
     return None
 
 
+def is_rows(kind: Kind | None) -> bool:
+    return kind is not None and kind.kind in ROWS.values()
+
+
+def row_kind(kind: Kind) -> Kind:
+    """The kind of one element of rows."""
+    return Kind(kind.kind.removeprefix("rows of "), kind.dtype, kind.shape[1:])
+
+
 def joined(a: Kind, b: Kind) -> Kind:
-    """The kind that holds both: Python numbers promote as NumPy promotes them, arrays have to agree."""
+    """The kind that holds both: Python numbers promote as NumPy promotes them, arrays have to agree, and rows are as
+    many as the more of them."""
+    if is_rows(a) and is_rows(b):
+        both = joined(row_kind(a), row_kind(b))
+        return Kind(ROWS[both.kind], both.dtype, (max(a.shape[0], b.shape[0]), *both.shape))
     interval = None
     if a.interval is not None and b.interval is not None:
         interval = (min(a.interval[0], b.interval[0]), max(a.interval[1], b.interval[1]))
@@ -266,12 +299,28 @@ def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
     """The leaf as an SSA value of `kind`, built at the insertion point; zeros for a missing one."""
     if leaf is None or leaf is ABSENT:
         return ops.constant(0, kind.dtype, kind.shape)
+    if is_rows(kind):
+        return _rows_value(leaf, kind)
     if type(leaf) is Held:
         return ops.convert(leaf.value, kind.dtype)
     value = leaf.value
     if type(value) is np.ndarray:
         return current_trace().capture(value)
     return ops.constant(value, kind.dtype)
+
+
+def _rows_value(leaf: Tree, kind: Kind) -> ir.Value:
+    """As many rows as the kind says: the first ones, or zeros behind them."""
+    if type(leaf) is Stacked:
+        each = row_kind(kind)
+        values = [ops.reshape(value_of(part, each), (1, *each.shape)) for part in leaf.parts]
+        whole = ops.concatenate(values, 0) if values else ops.constant(0, kind.dtype, (0, *each.shape))
+    else:
+        whole = ops.convert(leaf.value, kind.dtype)
+    have, (want, *rest) = shape_of(whole)[0], kind.shape
+    if have > want:
+        return ops.slice(whole, [0] * len(kind.shape), kind.shape)
+    return whole if have == want else ops.concatenate([whole, ops.constant(0, kind.dtype, (want - have, *rest))], 0)
 
 
 # ---- two paths meet --------------------------------------------------------------------------------------------
@@ -326,6 +375,8 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
     if is_optional(a) or is_optional(b):
         return _unify_optional(a, b)
     if type(a) is Node and type(b) is Node:
+        if "rows" in (a.kind, b.kind):
+            return _unify_rows(a, b)
         if a.kind != b.kind or a.key != b.key:
             return Broken(f"{_noun(a)} and {_noun(b)}")
         children = [unify(x, y) for x, y in zip(a.children, b.children, strict=True)]
@@ -337,6 +388,20 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
         return Leaf(joined(first, second), a, b)
     except Mismatch as problem:
         return Broken(str(problem))
+
+
+def _unify_rows(a: Node, b: Node) -> Plan:
+    """Two lists, one of them of run-time length."""
+    key = (a if a.kind == "rows" else b).key
+    first, second = key.rows_of(a), key.rows_of(b)
+    if first is None or second is None:
+        return Broken(f"{_noun(a)} and {_noun(b)}")
+    try:
+        plans = [Leaf(joined(kind_of(x), kind_of(y)), x, y)
+                 for x, y in zip(first.children, second.children, strict=True)]
+    except Mismatch as problem:
+        return Broken(str(problem))
+    return Branching(Node("rows", (first if a.kind == "rows" else second).key, [], a.original), plans, b.original)
 
 
 def _unify_maybe(a: Tree, b: Tree, name: str) -> Plan:
@@ -447,7 +512,8 @@ def _noun(tree: Tree) -> str:
             return str(kind)
     if type(tree) is Node:
         return {"list": f"a list of {len(tree.children)}", "tuple": f"a tuple of {len(tree.children)}",
-                "dict": "a dict"}.get(tree.kind, f"an object of type {type(tree.original).__name__}")
+                "dict": "a dict",
+                "rows": "a list of run-time length"}.get(tree.kind, f"an object of type {type(tree.original).__name__}")
     value = _object(tree)
     if getattr(type(value), "partial", False):
         return "an array of run-time size (a masked or run-time slice; use it where it is made)"

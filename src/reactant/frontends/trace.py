@@ -96,6 +96,8 @@ class Trace:
         """What `explain` tells of parts of the program that came from elsewhere (launches of kernels)."""
         self.callbacks: list[Callable[..., tuple]] = []
         """What the program's calls of Python run, by the `index` they have (`printing`)."""
+        self.spoken: Any = None             # who says what the program says
+        self.may_repeat = False             # whether a call may run the program again, with more room for lists
         self.said: Storage | None = None
         """The counter that keeps these calls in order."""
         self.texts: list[tuple[Any, Callable[[Any], str]]] = []

@@ -1,0 +1,65 @@
+"""Programs over lists of numbers of which the run decides how long they are (`number_lists`): equal, or refused."""
+from __future__ import annotations
+
+import importlib.util
+import signal
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import ReactantError
+from tests.fuzz.number_lists import Writer
+
+
+class Endless(Exception):
+    """Python does not come to an end."""
+
+
+def _stop(*_: object) -> None:
+    raise Endless
+
+
+def plain_result(function, x):
+    """What Python gives; None where it raises, never ends, or makes very long lists."""
+    before = signal.signal(signal.SIGALRM, _stop)
+    signal.alarm(5)
+    try:
+        found = function(x.copy(), 6)
+    except (IndexError, ValueError, Endless):
+        return None
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    return None if max(found[:3]) > 3000 else found
+
+
+def compare(seed: int, directory) -> None:
+    path = directory / f"number_lists_{seed}.py"
+    path.write_text(Writer(seed).program())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    compiled = reactant.jit(module.f, list_capacity=64)
+    for number in (0, 1):
+        x = np.random.default_rng(number).random(7)
+        plain = plain_result(module.f, x)
+        if plain is None:
+            return
+        try:
+            ours = compiled(x.copy(), 6)
+        except ReactantError:
+            return
+        np.testing.assert_allclose(ours, plain, rtol=1e-6, atol=1e-8, err_msg=path.read_text())
+
+
+@pytest.mark.parametrize("seed", [3, 10, 14, 20, 70])
+def test_random_programs(seed, tmp_path):
+    compare(seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_many_random_programs(part, tmp_path):
+    for seed in range(100 + 50 * part, 150 + 50 * part):
+        compare(seed, tmp_path)
