@@ -292,3 +292,24 @@ def test_what_is_refused(program, text):
     with pytest.raises(ReactantError, match=text.replace("(", r"\(").replace(")", r"\)")) as raised:
         reactant.jit(program).lower(X)
     assert isinstance(raised.value, ControlFlowError) or program is returned
+
+
+def sampled(x, u):
+    samples, accepted = [x], 0
+    for k in range(50):
+        proposal = samples[-1] + u[k]
+        if u[k] < 0.5:
+            samples.append(proposal)
+            accepted += 1
+        else:
+            samples.append(np.copy(samples[-1]))
+    return np.array(samples[1:]), accepted
+
+
+def test_as_much_is_appended_on_either_side_of_a_condition():
+    u = np.random.default_rng(0).random(50)
+    compiled = reactant.jit(sampled)
+    plain, accepted = sampled(np.ones(3), u)
+    found, count = compiled(np.ones(3), u)
+    assert np.allclose(found, plain, rtol=1e-12) and count == accepted
+    assert compiled.lower(np.ones(3), u).operations()["stablehlo.while"] == 1

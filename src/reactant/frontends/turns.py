@@ -49,7 +49,7 @@ def last_count(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Va
 _SIMPLE: dict[str, Callable] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
     "negate": np.negative, "abs": np.abs, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "not": np.invert, "select": np.where, "reshape": lambda x: x, "sign": np.sign,
+    "not": np.invert, "reshape": lambda x: x, "sign": np.sign,
 }
 _COMPARE = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater,
             "GE": np.greater_equal}
@@ -81,9 +81,10 @@ class _Evaluator:
             return np.full(self.count, constant.reshape(())[()])
         if dialect != "stablehlo" or dtype.kind not in "biu":
             raise _Unknown
-        if name == "if":
-            condition = self.value(made.operands[0]).astype(bool)
-            return np.where(condition, *(self.result(region, value) for region in made.operation.regions))
+        if name in ("if", "select"):
+            both = [self.value(v) for v in list(made.operands)[1:]] or \
+                [self.result(region, value) for region in made.operation.regions]
+            return both[0] if np.array_equal(*both) else np.where(self.value(made.operands[0]).astype(bool), *both)
         if name == "while":
             return self.looped(made.operation, value)
         operands = [self.value(v) for v in made.operands]
