@@ -1,4 +1,4 @@
-"""Attributes of functions and classes, and cached properties, in branches and loops."""
+"""Attributes of functions and classes, cached properties and methods with a cache, in branches and loops."""
 import functools
 
 import numpy as np
@@ -77,7 +77,33 @@ def cached(x):
     return x
 
 
-@pytest.mark.parametrize("program", [differences, many_turns, in_branches, of_a_class, cached],
+class Knapsack:
+    def __init__(self, x):
+        self.held = Doubled(x)
+
+    @functools.lru_cache  # noqa: B019
+    def best(self, item, room):
+        if item == 0 or room == 0:
+            return 0.0
+        most = self.best(item - 1, room)
+        if room >= item:
+            taken = self.best(item - 1, room - item) + self.held.x[item - 1]
+            if taken > most:
+                most = taken
+        return most
+
+
+def methods_with_a_cache(x):
+    sack, total = Knapsack(x), 0.0
+    if x[0] > 0:
+        total = sack.best(3, 5)
+    for i in range(30):
+        total = total + sack.best(2, 4) * i
+    return total, sack.best(3, 5)
+
+
+@pytest.mark.parametrize("program", [differences, many_turns, in_branches, of_a_class, cached,
+                                     methods_with_a_cache],
                          ids=lambda p: p.__name__)
 def test_what_is_counted(program):
     agree(program, [(X,), (-X,)])

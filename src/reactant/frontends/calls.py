@@ -85,9 +85,7 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if isinstance(function, type):
         return _call_class(function, arguments, keywords)
     if kind is _LRU_CACHE:
-        if ag__.involves_tracing(arguments, keywords):  # a cache must not keep values of one trace for another
-            return call(function.__wrapped__, *arguments, **keywords)
-        return function(*arguments, **keywords)
+        return _call_cached(function, arguments, keywords)
     replacement = _replacement_of(function)
     if replacement is not None:
         return replacement(*arguments, **keywords)
@@ -101,6 +99,28 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
     return call_as_it_is(function, arguments, keywords)
+
+
+def _call_cached(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """A cache must not keep values of one trace for another: what depends on run-time values has one of the trace."""
+    if ag__.involves_tracing(arguments, keywords):
+        return call(function.__wrapped__, *arguments, **keywords)
+    trace = SESSION.trace
+    if trace is None or not any(_holds_tracing(x) for x in arguments):
+        return function(*arguments, **keywords)
+    key = function, arguments, tuple(keywords.items())
+    region, result = trace.cached.get(key, (None, None))
+    if region is None or region.closed:
+        result = call(function.__wrapped__, *arguments, **keywords)
+        trace.cached[key] = trace.region, result
+    return result
+
+
+def _holds_tracing(x: Any, levels: int = 3) -> bool:
+    """Whether a run-time value is in an object, or in one that it has."""
+    held = getattr(x, "__dict__", None)
+    return isinstance(held, dict) and not isinstance(x, (type, ModuleType, FunctionType)) and (
+        ag__.involves_tracing((held,), {}) or levels > 0 and any(_holds_tracing(v, levels - 1) for v in held.values()))
 
 
 def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:

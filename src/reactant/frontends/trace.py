@@ -106,6 +106,8 @@ class Trace:
         """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
         self.entering = False
         """Whether the next call is the one that an attempt has looked at."""
+        self.cached: dict[Any, tuple[Region, Any]] = {}
+        """What functions with a cache gave for objects that hold run-time values, and where."""
         self.loops: list[Any] = []
         """The loops whose bodies are being traced, innermost last."""
         self.growers: list[Any] = []
