@@ -181,6 +181,8 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
         return functools.reduce(BINARY["Add"], items, start)
     if type(items) in calls.OURS and hasattr(items, "total"):       # a list of run-time length
         return items.total(start)
+    if getattr(type(items), "partial", False) and len(items.shape) == 1:     # an array of run-time size
+        return BINARY["Add"](start, call(np.sum, items, dtype=np.int64 if items.dtype == bool else items.dtype))
     return builtins.sum(items, start)
 
 

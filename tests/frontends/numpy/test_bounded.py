@@ -347,3 +347,16 @@ def test_a_loop_over_steps_is_not_unrolled():
     x = RANDOM.normal(size=300)
     assert np.isclose(reactant.jit(strided)(x, 250), strided(x, 250))
     assert sum(reactant.jit(strided).lower(x, 250).operations().values()) < 200
+
+
+def summed_by_python(x, w):
+    total = np.float64(0)
+    for t in x:
+        total += sum(w[(x > t) != (x > 0)])
+    return total, sum(x[x > 0], 2.0), sum(x[x > 0] > 1), sum(np.where(x > 0)[0])
+
+
+def test_pythons_sum():
+    x = np.array([1.0, -2.0, 3.0, 0.5, -1.0, 2.25])
+    for given in (x, -x):
+        assert reactant.verify(summed_by_python, given, np.abs(given))
