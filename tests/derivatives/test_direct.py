@@ -1,6 +1,8 @@
 """Derivatives of JAX functions take trees of device arrays as they are, in the program's order and no other's."""
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,6 +35,7 @@ def test_trees_in_any_order():
     agree(gradient, {key: W[key] for key in reversed(W)}, X)
     agree(gradient, W, X[:3])
     agree(gradient, W, X)
+    agree(gradient, OrderedDict(W), X)
 
 
 @pytest.mark.parametrize("power", [2, 3, True])

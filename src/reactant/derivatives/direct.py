@@ -79,7 +79,9 @@ def _is_tree_of_arrays(node: Any) -> bool:
     if isinstance(node, sig.Static):
         return node.value is None
     kind = node[0]
-    if kind in ("list", "tuple", "namedtuple", "pytree", "dict"):
+    if kind == "dict":
+        return node[1] is dict and all(map(_is_tree_of_arrays, node[3]))
+    if kind in ("tuple", "namedtuple", "pytree") or kind == "list" and len(node) == 2:      # else: of another class
         return all(map(_is_tree_of_arrays, node[-1]))
     return kind == "array" and node[3] is None or kind == "device" and not node[3]
 
