@@ -29,6 +29,7 @@ SMOOTH = {                                               # of one number: (funct
     "masked": (lambda x: np.where(x == 0, 0, x * np.log(x)) + x, 0.0, 1.0, 0.0),
     "masked_root": (lambda x: np.where(x > 0, np.sqrt(x), 0) ** 2 + x, 0.0, 1.0, 0.0),
     "complex_square": (lambda x: np.abs(x * (1 + 2j)) ** 2, 0.0, 0.0, 10.0),
+    "complex_log": (lambda x: np.abs(np.log(1 + 1j * x)) ** 2, 0.0, 0.0, 2.0),
 }
 
 

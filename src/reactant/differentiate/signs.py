@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from reactant.differentiate.declare import differentiable
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
-from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
+from reactant.ir.types import dtype_of, is_complex, shape_of
 
 SAME = "reactant.same"
 """Marks a barrier over (x, y): x with the derivative of y."""
@@ -30,7 +31,7 @@ CONE, CHAIN = 64, 8
 def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such choice in a module."""
     found = [op for op in modules.walk(module) if op.name in ("stablehlo.select", "stablehlo.multiply")]
-    for op in [op for op in found if is_float(dtype_of(op.result))]:
+    for op in [op for op in found if differentiable(op.result)]:
         if op.name == "stablehlo.multiply":
             _mark_square(op)
             continue
@@ -176,7 +177,8 @@ def _without(value: ir.Value, v: ir.Value, depth: int) -> ir.Value | float | Non
 
 def finite_factor(f: ir.Value, v: ir.Value) -> ir.Value:
     """The factor of v, and 0 where v is zero and that is no number."""
-    lost = ops.and_(ops.compare(v, 0, "EQ"), ops.not_(ops.is_finite(f)))
+    finite = ops.is_finite(ops.abs(f) if is_complex(dtype_of(f)) else f)
+    lost = ops.and_(ops.compare(v, 0, "EQ"), ops.not_(finite))
     return ops.select(lost, ops.splat(0, f), f)
 
 

@@ -5,7 +5,12 @@ rules say which. Symmetries (odd, even) and idempotences are exact.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from jaxlib.mlir import ir
+
 from reactant.ir import ops
+from reactant.ir.types import dtype_of, is_complex
 from reactant.rewrite import equations, match, one_of, rewrite, variables
 
 x, y, t = variables("x y t")
@@ -19,13 +24,11 @@ ODD = tuple(f"stablehlo.{n}" for n in ("sine", "tan", "tanh", "cbrt", "sign", "r
 equations(
     dtypes="float",
     cosine_of_negate=(match.cosine(match.negate(x)), match.cosine(x)),
-    cosine_of_abs=(match.cosine(match.abs(x)), match.cosine(x)),
     sign_of_sign=(match.sign(match.sign(x)), match.sign(x)),
     abs_of_logistic=(match.abs(match.logistic(x)), match.logistic(x)),
     floor_of_negate=(match.floor(match.negate(x)), match.negate(match.ceil(x))),
     ceil_of_negate=(match.ceil(match.negate(x)), match.negate(match.floor(x))),
     is_finite_of_negate=(match.is_finite(match.negate(x)), match.is_finite(x)),
-    is_finite_of_abs=(match.is_finite(match.abs(x)), match.is_finite(x)),
 )
 equations(
     dtypes="real",
@@ -50,6 +53,22 @@ equations(
     real_of_conjugate=(match.real(match.conj(x)), match.real(x)),
     imag_of_conjugate=(match.imag(match.conj(x)), match.negate(match.imag(x))),
 )
+
+
+def _complex_size(a: Callable) -> ir.Value:
+    return ops.abs(a(6, dtype="complex64"))
+
+
+@rewrite(match.cosine(match.abs(x)), dtypes="float", counter=lambda a: ops.cosine(_complex_size(a)))
+def cosine_of_abs(x):
+    """cos(|x|) = cos(x) for real x"""
+    return None if is_complex(dtype_of(x)) else ops.cosine(x)
+
+
+@rewrite(match.is_finite(match.abs(x)), dtypes="float", counter=lambda a: ops.is_finite(_complex_size(a)))
+def is_finite_of_abs(x):
+    """is_finite(|x|) = is_finite(x) for real x"""
+    return None if is_complex(dtype_of(x)) else ops.is_finite(x)
 
 
 @rewrite(one_of(ROUNDING, one_of(ROUNDING, x, template="t")), dtypes="float",
