@@ -313,3 +313,15 @@ def test_as_much_is_appended_on_either_side_of_a_condition():
     found, count = compiled(np.ones(3), u)
     assert np.allclose(found, plain, rtol=1e-12) and count == accepted
     assert compiled.lower(np.ones(3), u).operations()["stablehlo.while"] == 1
+
+
+def until_long(u, most):
+    y, path = 5.0, []
+    while y > u[0] and len(path) < most:
+        path.append((y, u[1]))
+        y -= u[2]
+    return y, len(path)
+
+
+def test_the_length_in_a_test_of_several_parts():
+    agree(until_long, [(X, 400), (X, 2)])

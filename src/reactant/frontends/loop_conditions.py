@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 from reactant.frontends import array_lists, branches
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import Slot, python_object, truth_of, with_leaves
+from reactant.frontends.growing import Deeper
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.state import ABSENT, Held, capture
 from reactant.ir import ops
@@ -118,6 +119,8 @@ def _tested(loop: Loop, block: ir.Block) -> ir.Value | None:
         if error.name in loop.unset:
             return None
         raise
+    except Deeper:      # where the test stands in the body, the list learns what is done with it
+        return None
     finally:
         loop.variables.restore(loop.before)
     same = all(writes.get(s) == v for s, v in branch.written.items())
