@@ -347,3 +347,17 @@ def known_by_two_names(x):
 def test_a_list_that_may_be_known_by_another_name_is_not_changed_apart():
     with pytest.raises(reactant.ReactantError, match="changes a list of which only the run decides which one it is"):
         reactant.jit(known_by_two_names)(np.array([2.0, 1.0, 0.3, 0.7, 0.9, 0.2]))
+
+
+def known_and_long(x):
+    found = []
+    for k in range(200):
+        found.append(x[0] * k)
+        if k % 3 == 0:
+            found.pop()
+    return found[-1], len(found), sum(found)
+
+
+def test_known_lengths_beyond_the_room():
+    x = np.array([0.5])
+    np.testing.assert_allclose(reactant.jit(known_and_long, list_capacity=8)(x), known_and_long(x))

@@ -298,6 +298,9 @@ class Growth:
             if turns is not None and grower.use >= POPS:
                 self.lengths[name] = last_count(loop.counter.body, turns, before,
                                                 branch.written.get(grower.count, before), len(grower.given))
+                if (self.lengths[name] or 0) > grower.capacity:      # more than `list_capacity`
+                    grower.make(self.lengths[name])
+                    return False
             elif turns is not None:
                 steps = increments(loop.counter.body, turns, before, branch.written.get(grower.count, before))
                 if steps is not None:
