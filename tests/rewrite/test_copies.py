@@ -68,6 +68,11 @@ LOOP = """
     stablehlo.return %j, %f, %q : tensor<i32>, tensor<4xf64>, tensor<4xf64>
   }}"""
 
+PAIR = """
+  {{k}}s = stablehlo.atan2 {first}, {{k}}9 : tensor<4xf64>
+  {{k}}t = stablehlo.atan2 {second}, {{k}}b : tensor<4xf64>
+  {{k}}u = stablehlo.multiply {{k}}s, {{k}}t : tensor<4xf64>"""
+
 PROGRAMS = {
     "turns": program(20),
     "two kinds of turns": program(40, factor=lambda number: 2.0 if number < 20 else 1.0),
@@ -77,6 +82,9 @@ PROGRAMS = {
     "results of all turns": program(20, ", ".join(f"%k{n}_b" for n in range(20)), ", ".join([T] * 20)),
     "nothing of the last turn": program(20, "%k9_r, %x", f"{T}, {T}"),
     "nothing of the last loops": program(12, "%k5_r", extra=LOOP),
+    "values that are one in the first turns": program(
+        20, ", ".join(f"%k{n}_u" for n in range(20)), ", ".join([T] * 20),
+        extra=lambda number: PAIR.format(first="%x", second="%x" if number < 3 else "%y")),
     "turns in turns": program(60, factor=lambda number: 2.0 if number % 6 else 3.0),
 }
 

@@ -165,30 +165,37 @@ class Part:
         ops, repeat = self.made.ops, self.repeat
         self.results = results_used_outside(ops, repeat)
         self.lines = self._lines(repeat.start)
-        inner: dict[int, ir.Value] = {}
         types, inputs, constants = [], [], []
-        for addresses, (place, number) in given(ops, repeat).items():
+        for addresses, uses in given(ops, repeat).items():
+            place, number = self._place(uses[0])
             value = self.made.value(addresses[0], repeat.start + place, number)
             if len(set(addresses)) == 1 and self._constant(value):
-                constants.append((addresses[0], value))
+                constants.append((uses, value))
             else:
                 self.arguments.append((addresses, place, number))
                 types.append(value.type)
-                inputs.append(addresses[0])
+                inputs.append(uses)
         outputs = [ops.views[repeat.start + place].operation.results[number].type for place, number in self.results]
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             made = func_dialect.FuncOp("main", ir.FunctionType.get(types, outputs))
         self.function = made.operation
         block = made.add_entry_block()
-        inner.update(zip(inputs, block.arguments, strict=True))
+        outside = {use: value for uses, value in zip(inputs, block.arguments, strict=True) for use in uses}
+        inner: dict[int, ir.Value] = {}
         with ir.InsertionPoint(block):
-            for address, value in constants:
-                inner[address] = self._copied(value, {})
+            for uses, value in constants:
+                outside.update(dict.fromkeys(uses, self._copied(value, {})))
             for place in range(repeat.length):
-                self._copy_op(place, inner)
+                self._copy_op(place, inner, outside)
             func_dialect.ReturnOp([inner[hash(ops.views[repeat.start + place].operation.results[number])]
                                    for place, number in self.results])
+
+    def _place(self, use: int) -> tuple[int, int]:
+        """Of the uses of a copy: by which op, and which of its uses."""
+        ops, start = self.made.ops, self.repeat.start
+        user = int(ops.users[ops.first[start] + use])
+        return user - start, int(ops.first[start] + use - ops.first[user])
 
     def _constant(self, value: ir.Value, depth: int = 4) -> bool:
         """Whether a value is computed from constants alone, by few ops."""
@@ -204,11 +211,13 @@ class Part:
         copy = modules.clone_with(op, dict(zip(op.operands, operands, strict=True)))
         return copy.results[[hash(each) for each in op.results].index(hash(value))]
 
-    def _copy_op(self, place: int, inner: dict[int, ir.Value]) -> None:
-        """Copy an op of the first copy, or put a hole there."""
+    def _copy_op(self, place: int, inner: dict[int, ir.Value], outside: dict[int, ir.Value]) -> None:
+        """Copy an op of the first copy, or put a hole there. What it uses: `inner` by the address of what a copy makes,
+        `outside` by the use (one value may be two for the other copies)."""
         ops, index = self.made.ops, self.repeat.start + place
         op = ops.views[index].operation
-        used = [inner[address] for address in ops.used[ops.first[index]:ops.first[index + 1]]]
+        begin, first, end = (int(ops.first[each]) for each in (self.repeat.start, index, index + 1))
+        used = [outside[use - begin] if use - begin in outside else inner[ops.used[use]] for use in range(first, end)]
         if place in self.repeat.holes:
             copy = ir.Operation.create(
                 "stablehlo.custom_call", results=[result.type for result in op.results], operands=used,

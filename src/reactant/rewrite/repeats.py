@@ -328,15 +328,11 @@ def results_used_outside(ops: Ops, repeat: Repeat) -> list[tuple[int, int]]:
     return sorted(set(zip(((made[outside] - start) % length).tolist(), number[outside].tolist(), strict=True)))
 
 
-def given(ops: Ops, repeat: Repeat) -> dict[tuple[int, ...], tuple[int, int]]:
-    """What the copies use from outside, by its addresses copy for copy; and where first: (place in a copy, which
-    use)."""
-    found: dict[tuple[int, ...], tuple[int, int]] = {}
-    first = ops.first[repeat.start]
+def given(ops: Ops, repeat: Repeat) -> dict[tuple[int, ...], list[int]]:
+    """What the copies use from outside, by its addresses copy for copy; and by which uses, counted from the first one
+    of a copy on."""
+    found: dict[tuple[int, ...], list[int]] = {}
     begins = [int(ops.first[start]) for start in repeat.starts]
     for use in np.flatnonzero(ops.uses(repeat.start, repeat.length) < 0).tolist():
-        addresses = tuple(ops.used[begin + use] for begin in begins)
-        if addresses not in found:
-            user = int(ops.users[first + use])
-            found[addresses] = user - repeat.start, int(first + use - ops.first[user])
+        found.setdefault(tuple([ops.used[begin + use] for begin in begins]), []).append(use)
     return found
