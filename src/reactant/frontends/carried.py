@@ -222,22 +222,30 @@ def mismatch(loop: Any, name: str, reason: str) -> ControlFlowError:
 
 # ---- who else refers to an array ---------------------------------------------------------------------------------
 
-def is_held_once(tensor: Tensor, copies: set[int], collected: bool = False) -> bool:
+def without_garbage() -> Iterator[None]:
+    """Look once, and once more where the garbage collector has found something."""
+    yield
+    if gc.collect():
+        yield
+
+
+def is_held_once(tensor: Tensor, copies: set[int]) -> bool:
     """Whether one list, dict or object is the only thing that refers to an array and to its memory, besides captured
     trees and those with the identities `copies`. Asks the garbage collector, which takes milliseconds."""
     memory = tensor.storage
     if tensor.steps or type(memory) is not Storage or memory.constant or memory.argument is not None:
         return False
-    hidden, found = references(tensor)
-    holders = len(found)
-    for holder in found:        # no comprehension: it would refer to the array by a cell
-        holders -= type(holder) is Held or id(holder) in copies
-    for holder in gc.get_referrers(memory):
-        holders += type(holder) in (Tensor, ChosenStorage) and holder is not tensor
-    if hidden == hidden_references() and holders == 1:
-        return True
-    found = holder = None
-    return not collected and gc.collect() > 0 and is_held_once(tensor, copies, True)
+    for _ in without_garbage():
+        hidden, found = references(tensor)
+        holders = len(found)
+        for holder in found:        # no comprehension: it would refer to the array by a cell
+            holders -= type(holder) is Held or id(holder) in copies
+        for holder in gc.get_referrers(memory):
+            holders += type(holder) in (Tensor, ChosenStorage) and holder is not tensor
+        if hidden == hidden_references() and holders == 1:
+            return True
+        found = holder = None
+    return False
 
 
 def inside(tree: Tree) -> list[Node]:
@@ -249,18 +257,19 @@ def inside(tree: Tree) -> list[Node]:
     return found
 
 
-def is_in_one_place(node: Node, copies: set[int], collected: bool = False) -> bool:
+def is_in_one_place(node: Node, copies: set[int]) -> bool:
     """`is_held_once` of a list, tuple, dict or object."""
     if node.original is None:
         return True
-    hidden, found = references(node.original)
-    holders = 0
-    for holder in found:
-        holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link) and id(holder) not in copies
-    if hidden <= hidden_references() and holders <= 1:
-        return True
-    found = holder = None
-    return not collected and gc.collect() > 0 and is_in_one_place(node, copies, True)
+    for _ in without_garbage():
+        hidden, found = references(node.original)
+        holders = 0
+        for holder in found:
+            holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link) and id(holder) not in copies
+        if hidden <= hidden_references() and holders <= 1:
+            return True
+        found = holder = None
+    return False
 
 
 def references(x: Any) -> tuple[int, list[Any]]:

@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from reactant.frontends.carried import (
     own_copies,
     references,
     with_leaves,
+    without_garbage,
 )
 from reactant.frontends.growing import POPS, Deeper, Grower, refusal
 from reactant.frontends.list_places import Place, place_of
@@ -95,11 +96,18 @@ def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str
 
 def is_known_once(items: Any) -> bool:
     """Whether one variable is all that knows a list, besides what we have noted of it."""
-    hidden, found = references(items)
-    holders = 0
-    for holder in found:
-        holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link)
-    return hidden <= hidden_references() and holders <= 1
+    for _ in without_garbage():
+        hidden, found = references(items)
+        holders, ended = 0, False
+        for holder in found:
+            holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link)
+            ended |= type(holder) is FrameType      # a call that is over and waits for the garbage collector
+        if hidden <= hidden_references() and holders <= 1:
+            return True
+        found = holder = None
+        if not ended:
+            return False
+    return False
 
 
 calls.OURS.add(Collector)
@@ -244,6 +252,7 @@ class Growth:
         for name, place in self.places.items():
             if type(place.get()) is Grower:
                 place.put(self.lists[name])
+        vars(self).clear()      # as of the loop
 
     def adopt_grown(self, branch: Branch) -> bool:
         """Whether the body appended to lists that are no variables, which it now has to be traced again for."""
