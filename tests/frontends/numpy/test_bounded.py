@@ -360,3 +360,36 @@ def test_pythons_sum():
     x = np.array([1.0, -2.0, 3.0, 0.5, -1.0, 2.25])
     for given in (x, -x):
         assert reactant.verify(summed_by_python, given, np.abs(given))
+
+
+def written_where_a_mask_selects(x, n, w):
+    """Into a copy, into a view of an argument, in place, from another selection."""
+    picked, view = x[x > 0], x[1:n]
+    picked[picked > 1] = picked[picked > 1][::-1]
+    below = picked < 2
+    picked[below] *= w[:below.sum()]
+    view[view > 0] *= w[1:n][view > 0]
+    view[view < -1] = 7.0
+    x[:n][x[:n] > 3] += 1
+    like = np.zeros_like(picked)
+    like[below] = picked[below] - 0.5
+    return picked.sum(), picked.max(), like.sum()
+
+
+def test_writes_where_a_mask_selects():
+    x, w = np.array([1.0, -2.0, 3.0, 0.5, 4.0, -6.0]), np.arange(10.0, 16.0)
+    compiled = reactant.jit(written_where_a_mask_selects, traced_argnames=("n",))
+    for n in (1, 4, 6):
+        mine, theirs = x.copy(), x.copy()
+        np.testing.assert_allclose(compiled(mine, n, w), written_where_a_mask_selects(theirs, n, w))
+        np.testing.assert_allclose(mine, theirs)
+
+
+@pytest.mark.parametrize("index", [[0, 2], np.array([1, 0])])
+def test_writes_at_positions_are_refused(index):
+    def write(x):
+        picked = x[x > 0]
+        picked[index] = 5.0
+        return picked.sum()
+    with pytest.raises(UnsupportedError, match="Index arrays"):
+        reactant.jit(write)(np.arange(4.0))

@@ -85,3 +85,15 @@ def test_covariance():
 def test_refusals(f, text):
     with pytest.raises(UnsupportedError, match=text):
         reactant.jit(f)(X)
+
+
+def of_one_extent(x):
+    v = positive(x)
+    kind, kept = np.result_type(v, np.float32, 1j), np.result_type(v.astype(np.float32), 1.5)
+    like = np.empty_like(v, dtype=bool)
+    like[:] = np.asarray(v) > np.array(v, dtype=int)
+    return [*map(laid_out, np.broadcast_arrays(v, 2.0)), laid_out(v.astype(kind)), laid_out(like)], v.sum().astype(kept)
+
+
+def test_broadcast_arrays_and_result_type():
+    check_table([of_one_extent], X)

@@ -25,6 +25,8 @@ ARGUMENTS = {
     **{n: grid(POSITIVE, REAL[::5]) for n in ("boxcox", "boxcox1p", "huber")},
     **{n: grid(POSITIVE, POSITIVE) for n in ("gammainc", "gammaincc", "kl_div", "rel_entr", "xlogy", "xlog1py")},
     "betaln": grid(POSITIVE, POSITIVE),
+    "poch": grid([-7.0, -2.5, -1.0, -0.5, 0.0, 0.5, 1.0, 7.0, 8.0, 30.0, 1e3, 1e6],
+                 [-9.5, -5, -1, -0.5, 0, 0.1, 2, 3.5, 20]),
     **{n: grid(POSITIVE[:-2], POSITIVE) for n in ("chdtr", "chdtrc", "pdtr", "pdtrc")},
     **{n: grid(POSITIVE[1:-2:2], POSITIVE[2:-2:2], POSITIVE[1:]) for n in ("fdtr", "fdtrc")},
     "stdtr": grid(POSITIVE[1:-2], REAL),

@@ -185,6 +185,14 @@ class Bounded:
         return total
 
     @property
+    def device(self) -> str:
+        return self.frame.device
+
+    @property
+    def flags(self) -> Any:
+        return self.frame.flags
+
+    @property
     def itemsize(self) -> int:
         return self.dtype.itemsize
 

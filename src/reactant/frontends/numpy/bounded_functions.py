@@ -79,12 +79,12 @@ def elementwise(function: Callable, operands: Sequence) -> Bounded:
     parts = [x if is_partial(x) else wrap(x) if not isinstance(x, (bool, int, float, complex)) else x for x in operands]
     arrays = [p for p in parts if is_partial(p) or type(p) is Tensor]
     rank = max(a.ndim for a in arrays)
-    extents, shape = _common(arrays, rank)
-    return Bounded(function(*(_frame(p, extents, shape) if is_partial(p) or type(p) is Tensor else p for p in parts)),
+    extents, shape = common_extents(arrays, rank)
+    return Bounded(function(*(framed(p, extents, shape) if is_partial(p) or type(p) is Tensor else p for p in parts)),
                    extents)
 
 
-def _common(arrays: Sequence, rank: int) -> tuple[list[Extent | None], list[int]]:
+def common_extents(arrays: Sequence, rank: int) -> tuple[list[Extent | None], list[int]]:
     """Per result dimension: the extent of the first operand that has one, and the frame's size there."""
     extents: list[Extent | None] = [None] * rank
     shape = [1] * rank
@@ -100,7 +100,7 @@ def _common(arrays: Sequence, rank: int) -> tuple[list[Extent | None], list[int]
     return extents, shape
 
 
-def _frame(x: Any, extents: Sequence[Extent | None], shape: Sequence[int]) -> Tensor:
+def framed(x: Any, extents: Sequence[Extent | None], shape: Sequence[int]) -> Tensor:
     lead = len(extents) - x.ndim
     if type(x) is Tensor and (not x.ndim or all(
             n == 1 or extents[lead + d] is None for d, n in enumerate(x.shape))):

@@ -186,7 +186,7 @@ def part(source: Bounded, key: object, as_view: bool = False) -> Any:
     0-d view of it."""
     items = indexing.expand(source.frame, key)
     if not indexing.is_basic(items):
-        return _picked(source, items)
+        return _picked(source, items, as_view)
     if not as_view:
         source = _numbered(source, items)
     basic, extents, every = indexing.Basic(), [], []
@@ -225,15 +225,17 @@ def _numbered(source: Bounded, items: list) -> Bounded:
     return source if value is None else Bounded(Tensor.of_value(value), extents)
 
 
-def _picked(source: Bounded, items: list) -> Any:
-    """`x[mask][mask of the same extent]`, and elements by an array of positions."""
+def _picked(source: Bounded, items: list, as_view: bool) -> Any:
+    """`x[mask][mask of the same extent]`, and elements by an array of positions: copies, which are not for writing;
+    `as_view`: the elements themselves."""
     masks = [i for i in items if type(i) is Bounded]
     if len(items) == 1 == source.ndim and len(masks) == 1 and masks[0].dtype.kind == "b":
         inner = aligned(masks[0], source.extents, source.frame.shape)
         outer = source.valid()
-        return Bounded(source.frame, [Mask(inner if outer is None else ops.and_(inner, outer))]).copy()
+        chosen = Bounded(source.frame, [Mask(inner if outer is None else ops.and_(inner, outer))])
+        return chosen if as_view else chosen.copy()
     index = items[0]
-    if getattr(index, "ndim", 0) and index.dtype.kind in "iu" and all(
+    if not as_view and getattr(index, "ndim", 0) and index.dtype.kind in "iu" and all(
             i is Ellipsis or isinstance(i, slice) and i == slice(None) for i in items[1:]):
         return _at_positions(_numbered(source, items), index)
     raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)

@@ -21,6 +21,8 @@ from reactant.errors import ConstantWriteError
 from reactant.frontends import calls, objects, operators, source_map
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import (
+    bounded,
+    bounded_functions,
     creation,
     families,
     implements,
@@ -126,6 +128,8 @@ def _creator(function: Callable) -> Callable:
     def create(*args: Any, **kwargs: Any) -> Any:
         if args and hasattr(type(args[0]), "as_array"):      # a list of run-time length
             return args[0].as_array().astype(kwargs["dtype"]) if "dtype" in kwargs else args[0].as_array()
+        if args and bounded.is_partial(args[0]):
+            return bounded_functions.call(function, args, kwargs)
         return make(*args, **kwargs) if is_tracing() else function(*args, **kwargs)
     create.__name__ = function.__name__
     return create
@@ -347,7 +351,7 @@ def _warn(*args: Any, **kwargs: Any) -> None:
 @calls.replace(type)
 def _type(x: Any, *definition: Any, **keywords: Any) -> type:
     """The type of what a traced value stands for, so that `type(x) is np.ndarray` holds."""
-    if type(x) is Tensor:
+    if type(x) is Tensor or bounded.is_partial(x):
         return x.__class__
     return getattr(x, "stands_for", type(x)) if type(x) in calls.OURS else type(x, *definition, **keywords)
 
