@@ -186,6 +186,17 @@ class GuardedStorage(Storage):
             f"them is written in place. Bind it to a copy: {self.name} = {self.name}.copy().")
 
 
+class MovedTogether(GuardedStorage):
+    """Elements that a mask selects, at the front of an array: a copy of what would be a view."""
+
+    __slots__ = ()
+
+    def error(self) -> ControlFlowError:
+        return ControlFlowError(
+            "A slice of what a run-time mask selects is a copy in compiled code: one of the two is written while the "
+            "other is in use. Take a copy before: x[mask][1:].copy(), or write where a mask selects: x[mask] = values.")
+
+
 def stamp(storage: Storage) -> Any:
     """Changes whenever the content may have changed."""
     if type(storage) is ChosenStorage:

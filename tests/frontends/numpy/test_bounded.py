@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ConcreteValueNeeded, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, ControlFlowError, UnsupportedError
 from tests.frontends.numpy.tables import check_table
 from tests.support import check
 
@@ -393,3 +393,39 @@ def test_writes_at_positions_are_refused(index):
         return picked.sum()
     with pytest.raises(UnsupportedError, match="Index arrays"):
         reactant.jit(write)(np.arange(4.0))
+
+
+def slices_of_what_a_mask_selects(x):
+    v, total = x[x > 0], 0.0
+    first = v[1:].copy()
+    np.clip(v, 0.75, 3, out=v)
+    for _ in range(3):
+        rest = v[1:]
+        total += (rest * v[:-1]).sum()
+        v = v * 1.5
+    last = x[x > 0][1:]
+    last[:] = last * 2
+    last[0] = 3.0
+    return total, first.sum(), v[0], v[-1], last.sum()
+
+
+def write_to_the_slice(x):
+    v = x[x > 0]
+    u = v[1:]
+    u[0] = 50.0
+    return v.sum()
+
+
+def write_beside_the_slice(x):
+    v = x[x > 0]
+    u = v[1:]
+    v += 1
+    return u.sum()
+
+
+def test_slices_of_what_a_mask_selects_are_copies_that_are_not_written_unseen():
+    x = np.array([1.0, -2.0, 3.0, 0.5, 4.0, -6.0])
+    check_table([slices_of_what_a_mask_selects], x)
+    for program in (write_to_the_slice, write_beside_the_slice):
+        with pytest.raises(ControlFlowError, match="is a copy in compiled code"):
+            reactant.jit(program)(x)

@@ -57,7 +57,8 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
             raise UnsupportedError(f"{_name(function)} of an array of run-time size: {error}. " + ADVICE) from None
         return ours(*args, **kwargs)
     if function in ELEMENTWISE:
-        return elementwise(lambda *parts: function(*parts, **kwargs), args)
+        out = kwargs.pop("out", None)
+        return _finished(elementwise(lambda *parts: function(*parts, **kwargs), args), out)
     raise UnsupportedError(f"{_name(function)} of an array of run-time size is not supported in compiled code. "
                            + ADVICE)
 

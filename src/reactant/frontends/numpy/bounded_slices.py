@@ -215,14 +215,17 @@ def part(source: Bounded, key: object, as_view: bool = False) -> Any:
 
 
 def _numbered(source: Bounded, items: list) -> Bounded:
-    """What a mask selects moved together where the key asks for elements by position. A copy: reads only."""
+    """What a mask selects moved together where the key asks for elements by position: a copy, not to be written."""
     addressed = [i for i in items if i is not None and i is not Ellipsis]
     value, extents = None, list(source.extents)
     for d, (i, extent) in enumerate(zip(addressed, source.extents, strict=True)):
         if isinstance(extent, Mask) and not (isinstance(i, slice) and i == slice(None)):
             value = compressed(source.value() if value is None else value, d, extent)
             extents[d] = Range(0, extent.length())
-    return source if value is None else Bounded(Tensor.of_value(value), extents)
+    if value is None:
+        return source
+    from reactant.frontends.aliases import MovedTogether  # which needs this package
+    return Bounded(Tensor(MovedTogether("", [source.frame.storage], value)), extents)
 
 
 def _picked(source: Bounded, items: list, as_view: bool) -> Any:
