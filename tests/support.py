@@ -2,8 +2,11 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -11,6 +14,16 @@ import numpy as np
 
 import reactant
 from reactant import signature
+
+
+def module_of(path: Path, text: str) -> ModuleType:
+    """The module with that text, in a file: functions without one have no source."""
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def assert_same(plain: Any, compiled: Any, rtol: float = 1e-12, atol: float = 0.0, path: str = "result") -> None:

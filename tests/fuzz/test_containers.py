@@ -1,8 +1,6 @@
 """Programs over lists, dicts and objects (`containers`), compiled and by Python: equal, or refused."""
 from __future__ import annotations
 
-import importlib.util
-
 import jax
 import numpy as np
 import pytest
@@ -10,14 +8,12 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.containers import Writer
+from tests.support import module_of
 
 
 def compare(seed: int, directory) -> None:
-    path = directory / f"containers_{seed}.py"
-    path.write_text(Writer(seed).program())
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    text = Writer(seed).program()
+    module = module_of(directory / f"containers_{seed}.py", text)
 
     def arguments():
         rng = np.random.default_rng(1)
@@ -35,7 +31,7 @@ def compare(seed: int, directory) -> None:
             continue
         assert len(compiled) == len(plain)
         for ours, theirs in zip(compiled, plain, strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8, err_msg=path.read_text())
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8, err_msg=text)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,7 +1,6 @@
 """Programs over lists of numbers of which the run decides how long they are (`number_lists`): equal, or refused."""
 from __future__ import annotations
 
-import importlib.util
 import signal
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.number_lists import Writer
+from tests.support import module_of
 
 
 class Endless(Exception):
@@ -35,11 +35,8 @@ def plain_result(function, x):
 
 
 def compare(seed: int, directory) -> None:
-    path = directory / f"number_lists_{seed}.py"
-    path.write_text(Writer(seed).program())
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    text = Writer(seed).program()
+    module = module_of(directory / f"number_lists_{seed}.py", text)
     compiled = reactant.jit(module.f, list_capacity=64)
     for number in (0, 1):
         x = np.random.default_rng(number).random(7)
@@ -50,7 +47,7 @@ def compare(seed: int, directory) -> None:
             ours = compiled(x.copy(), 6)
         except ReactantError:
             return
-        np.testing.assert_allclose(ours, plain, rtol=1e-6, atol=1e-8, err_msg=path.read_text())
+        np.testing.assert_allclose(ours, plain, rtol=1e-6, atol=1e-8, err_msg=text)
 
 
 @pytest.mark.parametrize("seed", [3, 10, 14, 20, 70])

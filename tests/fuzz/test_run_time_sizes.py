@@ -1,21 +1,17 @@
 """Arrays of run-time size, their parts and what is written into them: NumPy's results and arguments, or a refusal."""
-import importlib.util
-
 import numpy as np
 import pytest
 
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.run_time_sizes import Program
+from tests.support import module_of
 
 
 def compare(seed, folder):
     """Whether the program compiles, and gives for two counts what NumPy gives."""
-    file = folder / f"sizes_{seed}.py"
-    file.write_text(text := Program(seed).source())
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    text = Program(seed).source()
+    module = module_of(folder / f"sizes_{seed}.py", text)
     compiled = reactant.jit(module.f, traced_argnames=("n",))
     for count in (3, 6):
         x, y = (np.random.default_rng(seed + k).normal(size=8).round(2) * 2 for k in (0, 1))
