@@ -19,7 +19,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ SMALL = 4
 """Loops of at most this many iterations are always unrolled."""
 FEW_ROWS = 16
 """Loops over lists of more run-time numbers may stay loops."""
+DECISIONS = frozenset({"if_stmt", "while_stmt"})
 SEGMENTS, SEGMENTED_LENGTH = 4, 128
 """A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
 becomes so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
@@ -407,7 +408,7 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
     items = items_of(iterable)
     if items is None:
-        items = _rows(iterable, bool(appended or read))
+        items = _rows(iterable, bool(appended or read) and _decides(body.__code__))
     if items is None:
         return _run(ag__.iterate(iterable), body, flags, live, dead)
     with same_lengths(items.lists):
@@ -429,13 +430,19 @@ def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
 
 def _rows(iterable: Any, lists: bool) -> Items | None:
     """Many elements of a list that are run-time numbers, or tuples of such, as something a loop can run over. `lists`:
-    also few or known ones, since only the run may know how long lists get there."""
+    also few or known ones, since only the run may know how long lists get there (not without an `if`)."""
     if type(iterable) not in (list, tuple) or not iterable:
         return None
     if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
         return None
     rows = of_items(iterable)
     return None if rows is None else RowItems(rows, iterable)
+
+
+def _decides(code: CodeType) -> bool:
+    """Whether there is an `if` or a `while` in converted code, or in what it runs as branches and bodies."""
+    return not DECISIONS.isdisjoint(code.co_names) or any(
+        type(inner) is CodeType and _decides(inner) for inner in code.co_consts)
 
 
 def _has_tensors(item: Any) -> bool:
