@@ -137,6 +137,8 @@ def argmax_is_two_reductions(site: Site):
     along, made, zero = site.attribute("dimensions"), producer(places), ops.constant_value(first)
     worst, dtype, counter = ops.constant_value(init), dtype_of(values), dtype_of(places)
     shape = shape_of(values)
+    if dtype.kind == "b":
+        return None
     if len(along) != 1 or made is None or made.name != "stablehlo.iota" or made["iota_dimension"] != along[0] \
             or zero is None or zero.ndim or zero != 0 or worst is None or shape[along[0]] == 0:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 
 import reactant
 from reactant.errors import UnsupportedError
@@ -67,3 +68,9 @@ def test_derivatives_pass_through():
 def test_what_is_refused(f, text):
     with pytest.raises(UnsupportedError, match=text):
         reactant.jit(f)(np.ones(3))
+
+
+def test_slope_of_students_distribution():
+    freedom, places = np.array([0.5, 1.0, 3.0, 1e3])[:, None], np.array([0.0, 1e-9, -0.02, 0.5])
+    slope = reactant.grad(lambda t: scipy.special.stdtr(freedom, t).sum())(np.broadcast_to(places, (4, 4)))
+    np.testing.assert_allclose(slope, scipy.stats.t.pdf(places, freedom), rtol=1e-6)

@@ -119,9 +119,17 @@ def _log_ndtr(x: jax.Array) -> jax.Array:
 
 
 def _stdtr(df: jax.Array, t: jax.Array) -> jax.Array:
-    far = 0.5 * js.betainc(df / 2, 0.5, jnp.where(jnp.isinf(t), 0.0, df / (df + t * t)))
-    tail = jnp.where(df == jnp.inf, js.ndtr(-jnp.abs(t)), far)
-    return jnp.where(df > 0, jnp.where(t > 0, 1 - tail, jnp.where(jnp.isnan(t), jnp.nan, tail)), jnp.nan)
+    """By the incomplete beta function; near 0, where that has no derivative, by the hypergeometric series."""
+    b = (df + 1) / 2
+    near = (t * t * b <= 1e-3 * df) & (df < jnp.inf)
+    z = jnp.where(near, t * t / df, 0.0)
+    series = 1 - b * z / 3 * (1 - (b + 1) * z * 3 / 10 * (1 - (b + 2) * z * 5 / 21 * (1 - (b + 3) * z * 7 / 36)))
+    central = 0.5 + t * _poch(df / 2, jnp.full_like(df, 0.5)) / jnp.sqrt(df * np.pi) * series
+    u = jnp.where(near, 1.0, t)
+    far = 0.5 * js.betainc(df / 2, 0.5, jnp.where(jnp.isinf(u), 0.0, df / (df + u * u)))
+    tail = jnp.where(df == jnp.inf, js.ndtr(-jnp.abs(u)), far)
+    outer = jnp.where(u > 0, 1 - tail, jnp.where(jnp.isnan(u), jnp.nan, tail))
+    return jnp.where(df > 0, jnp.where(near, central, outer), jnp.nan)
 
 
 def _fdtr(a: jax.Array, b: jax.Array, x: jax.Array) -> jax.Array:
