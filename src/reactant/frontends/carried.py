@@ -222,6 +222,10 @@ def mismatch(loop: Any, name: str, reason: str) -> ControlFlowError:
 
 # ---- who else refers to an array ---------------------------------------------------------------------------------
 
+NOTES = (Node, Snapshot, effects.Change, identity.Link)
+"""What we note of containers: does not count as who knows them."""
+
+
 def without_garbage() -> Iterator[None]:
     """Look once, and once more where the garbage collector has found something."""
     yield
@@ -265,7 +269,7 @@ def is_in_one_place(node: Node, copies: set[int]) -> bool:
         hidden, found = references(node.original)
         holders = 0
         for holder in found:
-            holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link) and id(holder) not in copies
+            holders += type(holder) not in NOTES and id(holder) not in copies
         if hidden <= hidden_references() and holders <= 1:
             return True
         found = holder = None

@@ -23,7 +23,7 @@ from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, roots_
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import StagedRaise
 from reactant.frontends.carried import leaves, with_leaves
-from reactant.frontends.list_changes import Changes, counted, inside, nothing_there, opened, require
+from reactant.frontends.list_changes import Changes, counted, opened, require
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.storage import Storage, row_steps
@@ -195,10 +195,14 @@ class Grower(Changes):
         self.put(tree, first=True)
 
     def extendleft(self, items: Any) -> None:
+        self.each(self.appendleft, items)
+
+    @staticmethod
+    def each(put: Callable[[Any], None], items: Any) -> None:
         if not isinstance(items, (list, tuple)):
-            return ag__.for_stmt(items, lambda item: self.appendleft(item), (), (), (), ())
+            return ag__.for_stmt(items, lambda item: put(item), (), (), (), ())
         while items:
-            self.appendleft(items[0])
+            put(items[0])
             items = items[1:]
 
     def write(self, place: ir.Value, parts: list[Tree]) -> None:
@@ -213,11 +217,7 @@ class Grower(Changes):
         return position if self.head is None else ring_place(self.head.read(), position, self.capacity)
 
     def extend(self, items: Any) -> None:
-        if not isinstance(items, (list, tuple)):
-            return ag__.for_stmt(items, lambda item: self.append(item), (), (), (), ())
-        while items:
-            self.append(items[0])
-            items = items[1:]
+        self.each(self.append, items)
 
     def __iadd__(self, items: Any) -> Grower:
         self.extend(items)
@@ -403,16 +403,13 @@ class Grower(Changes):
             raise StagedRaise
         return found[index]
 
-    def __setitem__(self, index: Any, item: Any) -> None:
+    def begin_store(self, index: Any) -> None:
         self.begin_change()
         if isinstance(index, slice) or any(kind is None or kind.kind == ARRAY for kind in self.kinds):
             raise refusal("of which elements that are no numbers get other values")
-        if self.is_empty():
-            return nothing_there(f"{self.named} assignment index out of range")
-        count = self.count.read()
-        place = counted(index, count)
-        require(inside(place, count), IndexError, f"{self.named} assignment index out of range")
-        self.store(place, item)
+
+    def how_many(self) -> ir.Value:
+        return self.count.read()
 
     def store(self, place: Any, item: Any) -> None:
         """Let another element stand at a place that is one."""

@@ -24,6 +24,7 @@ from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_s
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import contents_tree
 from reactant.frontends.carried import (
+    NOTES,
     NeedsGrower,
     Slot,
     computes_from,
@@ -41,7 +42,7 @@ from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.state import ABSENT, Held, Known, Node, Snapshot, Tree, capture
+from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
 from reactant.frontends.trace import current_trace
 from reactant.frontends.turns import increments, last_count
 from reactant.ir import ops
@@ -100,7 +101,7 @@ def is_known_once(items: Any) -> bool:
         hidden, found = references(items)
         holders, ended = 0, False
         for holder in found:
-            holders += type(holder) not in (Node, Snapshot, effects.Change, identity.Link)
+            holders += type(holder) not in NOTES
             ended |= type(holder) is FrameType      # a call that is over and waits for the garbage collector
         if hidden <= hidden_references() and holders <= 1:
             return True

@@ -17,10 +17,10 @@ from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.sorting import keys_of, order_of_keys
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__
-from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, kind_of, value_of
+from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, kind_of, padded, value_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import shape_of
 
 Rows = list[ir.Value | None]
 
@@ -65,6 +65,27 @@ class Changes:
         self.begin_change()
         self.take_in(item)
         self.put(capture(item), None if self.is_empty() else within(index, self.content()[1]))
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        self.begin_store(index)
+        if self.is_empty():
+            return nothing_there(f"{self.named} assignment index out of range")
+        count = self.how_many()
+        place = counted(index, count)
+        require(inside(place, count), IndexError, f"{self.named} assignment index out of range")
+        self.store(place, item)
+
+    def begin_store(self, index: Any) -> None:
+        """Refuse what cannot be set."""
+        raise NotImplementedError
+
+    def store(self, place: Any, item: Any) -> None:
+        """Let another element stand at a place that is one."""
+        raise NotImplementedError
+
+    def how_many(self) -> ir.Value:
+        """How many elements there are."""
+        return self.content()[1]
 
     def take_in(self, item: Any) -> None:
         """Note whose the arrays of an element are."""
@@ -294,13 +315,6 @@ def opened(row: ir.Value, place: ir.Value) -> ir.Value:
 
 def reversed_rows(row: ir.Value, count: ir.Value) -> ir.Value:
     return shifted(ops.reverse(row, [0]), ops.subtract(shape_of(row)[0], count))
-
-
-def padded(row: ir.Value, capacity: int) -> ir.Value:
-    extent, *rest = shape_of(row)
-    if extent >= capacity:
-        return row if extent == capacity else ops.slice(row, [0] * (1 + len(rest)), [capacity, *rest])
-    return ops.concatenate([row, ops.constant(0, dtype_of(row), (capacity - extent, *rest))], 0)
 
 
 def same_structure(a: Tree | None, b: Tree) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
-from reactant.frontends.carried import hidden_references, references
+from reactant.frontends.carried import hidden_references, references, without_garbage
 from reactant.frontends.effects import Change
 from reactant.frontends.identity import Link
 from reactant.frontends.state import Node
@@ -38,7 +38,7 @@ def place_of(box: list[list], copies: set[int]) -> Place | None:
     """The only place of a list, which is taken out of `box` so that its caller does not refer to it; None where there
     may be others. `copies`: identities of our own copies of contents."""
     target = box.pop()
-    for _ in range(2):
+    for _ in without_garbage():
         hidden, found = references(target)
         holders = []
         for holder in found:        # no comprehension: it would refer to the list by a cell
@@ -47,7 +47,6 @@ def place_of(box: list[list], copies: set[int]) -> Place | None:
         if hidden == hidden_references() and len(holders) == 1:
             return _place(holders[0], target)
         found = holders = holder = None     # type: ignore[assignment]
-        gc.collect()
     return None
 
 

@@ -20,10 +20,7 @@ from reactant.frontends.carried import leaves, needs_grower, with_leaves
 from reactant.frontends.list_changes import (
     Changes,
     counted,
-    inside,
     opened,
-    padded,
-    require,
     reversed_rows,
     shifted,
     within,
@@ -46,6 +43,7 @@ from reactant.frontends.state import (
     capture,
     joined,
     kind_of,
+    padded,
     row_kind,
     value_of,
 )
@@ -226,17 +224,12 @@ class RunTimeList(Changes):
         new = self.of_rows(rows, count)
         self.prefix, self.rows, self.count, self.capacity, self.head = [], new.rows, new.count, new.capacity, None
 
-    def __setitem__(self, index: Any, item: Any) -> None:
-        """The rows are memories of its own, which control flow carries."""
+    def begin_store(self, index: Any) -> None:
         if isinstance(index, slice):
             raise UnsupportedError("A slice of a list of run-time length gets other elements. " + _ADVICE)
-        total = self.content()[1]
-        place = counted(index, total)
-        require(inside(place, total), IndexError, f"{self.named} assignment index out of range")
-        self.store(place, item)
 
     def store(self, place: Any, item: Any) -> None:
-        """Let another element stand at a place that is one."""
+        """The rows are memories of its own, which control flow carries."""
         tree = capture(item)
         identity.about_to_change(self)
         if not self.takes(tree):

@@ -24,7 +24,7 @@ from reactant.frontends.operators import UNSET, VALUE, Unusable, cells_of
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import shape_of
+from reactant.ir.types import dtype_of, shape_of
 
 NUMBERS = (bool, int, float, complex)
 _SIMPLE = (str, bytes, type(None), type(Ellipsis), slice, range, np.dtype, type, types.FunctionType,
@@ -310,17 +310,22 @@ def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
 
 
 def _rows_value(leaf: Tree, kind: Kind) -> ir.Value:
-    """As many rows as the kind says: the first ones, or zeros behind them."""
+    """As many rows as the kind says."""
     if type(leaf) is Stacked:
         each = row_kind(kind)
         values = [ops.reshape(value_of(part, each), (1, *each.shape)) for part in leaf.parts]
         whole = ops.concatenate(values, 0) if values else ops.constant(0, kind.dtype, (0, *each.shape))
     else:
         whole = ops.convert(leaf.value, kind.dtype)
-    have, (want, *rest) = shape_of(whole)[0], kind.shape
-    if have > want:
-        return ops.slice(whole, [0] * len(kind.shape), kind.shape)
-    return whole if have == want else ops.concatenate([whole, ops.constant(0, kind.dtype, (want - have, *rest))], 0)
+    return padded(whole, kind.shape[0])
+
+
+def padded(rows: ir.Value, count: int) -> ir.Value:
+    """So many rows: the first ones, or zeros behind them."""
+    have, *rest = shape_of(rows)
+    if have > count:
+        return ops.slice(rows, [0] * (1 + len(rest)), [count, *rest])
+    return rows if have == count else ops.concatenate([rows, ops.constant(0, dtype_of(rows), (count - have, *rest))], 0)
 
 
 # ---- two paths meet --------------------------------------------------------------------------------------------
