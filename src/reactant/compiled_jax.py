@@ -55,34 +55,13 @@ class JaxCompiled(Compiled):
 
     def __init__(self, lowered: JaxLowered, executable: Executable):
         self.lowered, self.executable = lowered, executable
-        imported = lowered.imported
         self.reason = ""
-        self._out_tree = imported.out_tree
-        self._dtypes = tuple(aval.dtype for aval in imported.inputs)
-        self._keys_in = any(map(jax_way.is_key, self._dtypes))
-        self._keys_out = {i: jax_way.key_implementation(out.dtype) for i, out in enumerate(imported.outputs)
-                          if jax_way.is_key(out.dtype)}
-        positional = len(imported.in_tree.children()[0].children()) \
+        self._taken = _Convention(lowered)
+        positional = len(lowered.imported.in_tree.children()[0].children()) \
             + sum(isinstance(place, int) for place, *_ in lowered.static)
         # Which leaves may be overwritten can be said to `jax.jit` only by argument.
         self.direct = None if lowered.options.donate else executable.direct(
-            self._leaves, self._built, lowered.settings.signature, **lowered.settings.given(positional))
-
-    def _leaves(self, args: tuple, kwargs: dict) -> list[Any] | None:
-        """The module's arguments of a call that is being traced; None where it is for another program."""
-        imported = self.lowered.imported
-        leaves, tree, static = argument_leaves(self.lowered.settings, args, kwargs)
-        if tree != imported.in_tree or static != self.lowered.static \
-                or [(x.shape, x.dtype, x.weak_type) for x in map(jax.typeof, leaves)] != \
-                [(x.shape, x.dtype, x.weak_type) for x in imported.inputs]:
-            return None
-        return [jax.random.key_data(x) if jax_way.is_key(d) else x for x, d in zip(leaves, self._dtypes, strict=True)]
-
-    def _built(self, results: list[Any]) -> Any:
-        """What the call returns."""
-        for index, implementation in self._keys_out.items():
-            results[index] = jax.random.wrap_key_data(results[index], impl=implementation)
-        return jax.tree_util.tree_unflatten(self._out_tree, results)
+            self._taken.leaves, self._taken.built, lowered.settings.signature, **lowered.settings.given(positional))
 
     def prepare(self, args: tuple, kwargs: dict) -> None:
         """Compile now what calls with such arguments run."""
@@ -104,12 +83,46 @@ class JaxCompiled(Compiled):
         if self.direct is not None:
             with contextlib.suppress(Miss):
                 return self.direct(*args, **kwargs)
-        if self._keys_in:
-            leaves = [jax.random.key_data(x) if jax_way.is_key(d) else x
-                      for x, d in zip(leaves, self._dtypes, strict=True)]
-        results = self.executable.on_device([x if isinstance(x, jax.Array) else np.asarray(x, dtype)
-                                             for x, dtype in zip(leaves, self._dtypes, strict=True)])
-        return self._built(results)
+        results = self.executable.on_device([
+            x if isinstance(x, jax.Array) else np.asarray(x, dtype)
+            for x, dtype in zip(self._taken.without_keys(leaves), self._taken.dtypes, strict=True)])
+        return self._taken.built(results)
+
+
+class _Convention:
+    """How a JAX program takes its arguments and gives its results.
+
+    Apart from `JaxCompiled`, which holds the program that calls this: else only the collector would free both.
+    """
+
+    def __init__(self, lowered: JaxLowered):
+        self._imported, self._settings, self._static = lowered.imported, lowered.settings, lowered.static
+        self.dtypes = tuple(aval.dtype for aval in self._imported.inputs)
+        self._takes_keys = any(map(jax_way.is_key, self.dtypes))
+        self._keys_out = {i: jax_way.key_implementation(out.dtype) for i, out in enumerate(self._imported.outputs)
+                          if jax_way.is_key(out.dtype)}
+
+    def leaves(self, args: tuple, kwargs: dict) -> list[Any] | None:
+        """The module's arguments of a call that is being traced; None where it is for another program."""
+        imported = self._imported
+        leaves, tree, static = argument_leaves(self._settings, args, kwargs)
+        if tree != imported.in_tree or static != self._static \
+                or [(x.shape, x.dtype, x.weak_type) for x in map(jax.typeof, leaves)] != \
+                [(x.shape, x.dtype, x.weak_type) for x in imported.inputs]:
+            return None
+        return self.without_keys(leaves)
+
+    def without_keys(self, leaves: list[Any]) -> list[Any]:
+        """The leaves, keys of `jax.random` as the numbers they are made of."""
+        if not self._takes_keys:
+            return leaves
+        return [jax.random.key_data(x) if jax_way.is_key(d) else x for x, d in zip(leaves, self.dtypes, strict=True)]
+
+    def built(self, results: list[Any]) -> Any:
+        """What the call returns."""
+        for index, implementation in self._keys_out.items():
+            results[index] = jax.random.wrap_key_data(results[index], impl=implementation)
+        return jax.tree_util.tree_unflatten(self._imported.out_tree, results)
 
 
 class LeftToJax(JaxCompiled):

@@ -53,6 +53,30 @@ def vmap(function: Callable, in_axes: Axes = 0, out_axes: Axes = 0, axis_size: i
     return Mapped(plain, in_axes, out_axes, axis_size, chosen)
 
 
+@dataclass(frozen=True)
+class _Mapping:
+    """What is mapped, and how. Apart from `Mapped`, whose program calls it: else only the collector would free both."""
+
+    name: str
+    function: Callable
+    in_axes: Axes
+    out_axes: Axes
+    axis_size: int | None
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """The mapped function, in a trace."""
+        from reactant.frontends.source_map import location
+        axes = self.in_axes
+        if isinstance(axes, (tuple, list)):
+            if len(axes) != len(args):
+                raise ValueError(f"vmap of '{self.name}': in_axes has {len(axes)} entries for {len(args)} "
+                                 f"positional arguments.")
+            axes = tuple(axes)
+        leaves = [*_paired(args, axes, "in_axes"), *_paired(kwargs, 0, "in_axes")]
+        with location():
+            return _Call(self, args, kwargs, leaves).run()
+
+
 class Mapped:
     """A function mapped over a batch. Made by `vmap`."""
 
@@ -65,16 +89,16 @@ class Mapped:
         if not isinstance(in_axes, (int, tuple, list)) and in_axes is not None:
             raise TypeError(f"vmap: in_axes is an int, None or a tuple with an entry for each argument, not "
                             f"{in_axes!r}.")
-        self.function, self.in_axes, self.out_axes, self.axis_size = function, in_axes, out_axes, axis_size
+        self.mapping = mapping = _Mapping(self.__name__, function, in_axes, out_axes, axis_size)
 
         def mapped(*args: Any, **kwargs: Any) -> Any:
-            return self._in_trace(*args, **kwargs)
+            return mapping.call(*args, **kwargs)
 
         mapped.__name__ = f"{self.__name__}_batched"
         self.jitted = Jitted(mapped, options, (), ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._in_trace(*args, **kwargs) if is_tracing() else self.jitted(*args, **kwargs)
+        return self.mapping.call(*args, **kwargs) if is_tracing() else self.jitted(*args, **kwargs)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
@@ -84,19 +108,7 @@ class Mapped:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        return f"<reactant.vmap of {getattr(self, '__qualname__', self.function)}>"
-
-    def _in_trace(self, *args: Any, **kwargs: Any) -> Any:
-        from reactant.frontends.source_map import location
-        axes = self.in_axes
-        if isinstance(axes, (tuple, list)):
-            if len(axes) != len(args):
-                raise ValueError(f"vmap of '{self.__name__}': in_axes has {len(axes)} entries for {len(args)} "
-                                 f"positional arguments.")
-            axes = tuple(axes)
-        leaves = [*_paired(args, axes, "in_axes"), *_paired(kwargs, 0, "in_axes")]
-        with location():
-            return _Call(self, args, kwargs, leaves).run()
+        return f"<reactant.vmap of {getattr(self, '__qualname__', self.__name__)}>"
 
 
 def _paired(tree: Any, axes: Axes, option: str) -> Iterator[tuple[Any, int | None]]:
@@ -135,7 +147,7 @@ class _Element:
 class _Call:
     """One call of a mapped function in a trace."""
 
-    def __init__(self, mapped: Mapped, args: tuple, kwargs: dict, leaves: Sequence[tuple[Any, int | None]]):
+    def __init__(self, mapped: _Mapping, args: tuple, kwargs: dict, leaves: Sequence[tuple[Any, int | None]]):
         from reactant.frontends.trace import current_trace
         self.mapped, self.args, self.kwargs = mapped, args, kwargs
         self.leaves = [self._leaf(leaf, self._axis(leaf, axis)) for leaf, axis in leaves]
@@ -143,7 +155,7 @@ class _Call:
         self.elements: list[_Element] = []
 
     def fail(self, what: str) -> ValueError:
-        return ValueError(f"vmap of '{self.mapped.__name__}': {what}")
+        return ValueError(f"vmap of '{self.mapped.name}': {what}")
 
     def _axis(self, leaf: Any, axis: int | None) -> int | None:
         """The axis from the front. What is no array cannot be mapped; text and None never are."""
@@ -191,7 +203,7 @@ class _Call:
                 held = [(c, _held(c)) for c in _containers((args, kwargs))]
                 result = call(self.mapped.function, *args, **kwargs)
                 if any(list(map(id, old)) != list(map(id, _held(container))) for container, old in held):
-                    raise UnsupportedError(f"'{self.mapped.__name__}' changes a list, dict or object among its "
+                    raise UnsupportedError(f"'{self.mapped.name}' changes a list, dict or object among its "
                                            f"arguments, which vmap cannot do for a whole batch. Return what it makes "
                                            f"instead.")
                 results = list(_paired(result, self._out_axes(result), "out_axes"))
@@ -261,7 +273,7 @@ class _Call:
         for storage, old in outside:
             value, batched = found[old]
             if batched:
-                raise UnsupportedError(f"'{self.mapped.__name__}' writes into an array that is not mapped, and each "
+                raise UnsupportedError(f"'{self.mapped.name}' writes into an array that is not mapped, and each "
                                        f"element would write something else. Map it, or return what is written.")
             storage.write(value)
         for number, old in contents.items():
@@ -329,7 +341,7 @@ class _Call:
     def _write_back(self, each: _Element, new: ir.Value) -> None:
         sharing = [other for other in self.elements if other.whole.storage is each.whole.storage]
         if len(sharing) > 1:
-            raise UnsupportedError(f"'{self.mapped.__name__}' writes into a mapped array that it also gets as another "
+            raise UnsupportedError(f"'{self.mapped.name}' writes into a mapped array that it also gets as another "
                                    f"argument. Pass a copy.")
         each.whole.assign(new)
 

@@ -70,7 +70,7 @@ def matcher(positional: tuple, keyword: tuple, device: Any) -> Matcher | None:
     exec(_TEMPLATE.format(count=len(positional), keywords="kwargs.keys() == names" if keyword else "not kwargs",
                           unpack="; ".join(unpack) or "pass", conditions=" and ".join(conditions) or "True",
                           found=", ".join(found)), known)
-    made: Matcher = known["leaves"]
+    made: Matcher = known.pop("leaves")      # its globals hold it no longer: no cycle
     return made
 
 

@@ -125,6 +125,14 @@ def _changed(old: Any, new: Any) -> bool:
     return list(old) != list(new) or any(old[k] is not new[k] for k in old)
 
 
+def _tensors(x: Any, shared: dict[int, Any]) -> list[Tensor]:
+    """The arrays among returned leaves, also those that may be None instead."""
+    found: list[Any] = []
+    sig.map_tree(x, found.append, shared)
+    maybe = [_tensors(leaf.value, shared) for leaf in found if type(leaf) is MaybeNone]
+    return [leaf for leaf in found if type(leaf) is Tensor] + [tensor for each in maybe for tensor in each]
+
+
 class _Collector:
     """Turns returned leaves into program results; arrays that share a storage share one result."""
 
@@ -135,15 +143,7 @@ class _Collector:
         self._leaves: list[Tensor] = []
 
     def tree(self, x: Any, shared: dict[int, Any]) -> Any:
-        found: list[Tensor] = []
-
-        def note(leaf: Any) -> None:
-            if type(leaf) is Tensor:
-                found.append(leaf)
-            elif type(leaf) is MaybeNone:
-                sig.map_tree(leaf.value, note, shared)
-
-        sig.map_tree(x, note, shared)
+        found = _tensors(x, shared)
         counts: dict[Storage, int] = {}
         for tensor in found:
             counts[tensor.storage] = counts.get(tensor.storage, 0) + (tensor.kind == ARRAY or bool(tensor.steps))

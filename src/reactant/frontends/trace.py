@@ -33,10 +33,10 @@ INLINE_CONSTANT_ELEMENTS = 1024
 class Region:
     """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state."""
 
-    __slots__ = ("block", "closed", "holders", "parent", "saved", "trace", "written")
+    __slots__ = ("block", "closed", "holders", "parent", "saved", "written")
 
-    def __init__(self, trace: Trace, parent: Region | None, block: ir.Block):
-        self.trace, self.parent, self.block = trace, parent, block
+    def __init__(self, parent: Region | None, block: ir.Block):
+        self.parent, self.block = parent, block
         self.closed = False
         self.saved: dict[Storage, tuple] = {}
         self.written: dict[Storage, ir.Value] = {}
@@ -81,7 +81,7 @@ class Trace:
                                                     "sym_visibility": ir.StringAttr.get("public"),
                                                     "function_type": placeholder})
         self.entry = self.function.regions[0].blocks.append()
-        self.region = Region(self, None, self.entry)
+        self.region = Region(None, self.entry)
         self.captured: list[np.ndarray] = []
         self._captured_at: dict[int, tuple[np.ndarray, ir.Value]] = {}
         self.captured_position: list[int] = []
@@ -184,7 +184,7 @@ class Trace:
         """Build in `block` as a region nested in the current one. On exit, older storages are as they were on entry
         and `region.written` maps each one that was written to its last value inside."""
         self.region.settle()
-        region = Region(self, self.region, block)
+        region = Region(self.region, block)
         self.region = region
         try:
             with ir.InsertionPoint(block):

@@ -97,21 +97,21 @@ def captures(op: ir.Operation) -> list[ir.Value]:
 
 def _captures(op: ir.Operation) -> list[ir.Value]:
     found: dict[ir.Value, None] = {}
-    own: set[ir.Value] = set()
-
-    def look(regions: ir.RegionSequence) -> None:
-        for region in regions:
-            for block in region:
-                own.update(block.arguments)
-                for child in block:
-                    for operand in child.operands:
-                        if operand not in own:
-                            found[operand] = None
-                    if len(child.regions):
-                        look(child.regions)
-                    own.update(child.results)
-    look(op.regions)
+    _add_captures(op.regions, found, set())
     return list(found)
+
+
+def _add_captures(regions: ir.RegionSequence, found: dict[ir.Value, None], own: set[ir.Value]) -> None:
+    for region in regions:
+        for block in region:
+            own.update(block.arguments)
+            for child in block:
+                for operand in child.operands:
+                    if operand not in own:
+                        found[operand] = None
+                if len(child.regions):
+                    _add_captures(child.regions, found, own)
+                own.update(child.results)
 
 
 class Site:

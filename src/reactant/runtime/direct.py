@@ -17,7 +17,7 @@ import numpy as np
 
 from reactant.runtime import heap
 from reactant.runtime.jax_internals import trace_context
-from reactant.runtime.program import Body, run_module, temporaries
+from reactant.runtime.program import Body, note_alive, run_module, temporaries
 
 MOST_MISSED = 3
 """Calls for other programs after which the signature is looked up first. (A miss costs a millisecond.)"""
@@ -48,17 +48,17 @@ class Direct:
     def __init__(self, body: Body, options: Mapping[str, Any], leaves_of: Callable[[tuple, dict], list[Any] | None],
                  built: Callable[[list[Any]], Any], signature: inspect.Signature | None,
                  settings: Mapping[str, Any]) -> None:
-        self._context: Any = None
         self._calls_python = bool(body.callbacks)
+        traced_in: list[Any] = []       # no attribute: what jax keeps must not hold us, or only the collector frees it
 
         def whole(*args: Any, **kwargs: Any) -> Any:
             if jax.config.jax_disable_jit:
                 raise Miss          # jax calls us with arrays then
             leaves = leaves_of(args, kwargs)
             context = trace_context()
-            if leaves is None or self._context not in (None, context):
+            if leaves is None or traced_in not in ([], [context]):
                 raise Miss
-            self._context = context
+            traced_in[:] = [context]
             return built(run_module.bind(*leaves, body=body))
 
         whole.__name__ = whole.__qualname__ = body.name
@@ -73,6 +73,7 @@ class Direct:
     def compile(self, args: tuple, kwargs: dict) -> Any:
         """Compile for these arguments; the calls use it. Returns XLA's executable."""
         begun = time.perf_counter()
+        note_alive(self)
         self.compiled = self._jitted.lower(*args, **kwargs).compile()
         self.run = heap.keeping(self._jitted, temporaries(self.compiled))
         if self._calls_python:

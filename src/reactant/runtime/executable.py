@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -25,7 +26,7 @@ from reactant.runtime.facts import BIG, facts_of
 from reactant.runtime.forms import Forms
 from reactant.runtime.jax_internals import X64, restore_x64, swap_x64, synchronous_cpu
 from reactant.runtime.pool import POOL, SCRATCH
-from reactant.runtime.program import Array, Program, Variant, body_of, fitted, run_module
+from reactant.runtime.program import Array, Body, Program, Variant, body_of, fitted, run_module
 
 
 class Executable:
@@ -69,9 +70,10 @@ class Executable:
         self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
                                and POOL.limit >= a.nbytes >= BIG and host_arguments.native(a.dtype))
         sliceable = tuple(i for i in self._big if facts.sliceable[i])
-        self._forms = Forms(self.inputs, self._big, sliceable, self._recycled, self._compiled_for_host)
         here = synchronous_cpu(target.id) if on_cpu else device
-        self._host_sharding = None if here is None else jax.sharding.SingleDeviceSharding(here)
+        placed = None if here is None else jax.sharding.SingleDeviceSharding(here)
+        self._forms = Forms(self.inputs, self._big, sliceable, self._recycled,
+                            partial(_host_program, self._body, self.xla_options, placed))
         self._device_variant = Variant(donated=tuple(sorted(donate)))
         self._device_program: Program | None = None
         self.directly: Direct | None = None       # the same program with the caller's way of taking arguments, if any
@@ -221,10 +223,13 @@ class Executable:
                 self._device_program = Program(self._body, self._device_variant, self.xla_options, self._sharding)
             return self._device_program
 
-    def _compiled_for_host(self, variant: Variant) -> Program:
-        if self._host_sharding is not None:
-            heap.settle()       # not before: the arrays of a first call are mapped then, all at the same alignment
-        return Program(self._body, variant, self.xla_options, self._host_sharding)
-
     def __repr__(self) -> str:
         return f"<Executable {self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
+
+
+def _host_program(body: Body, options: Mapping[str, Any], sharding: jax.sharding.Sharding | None,
+                  variant: Variant) -> Program:
+    """Compiled for the NumPy way. No method: programs must go with their last user, not when the collector comes."""
+    if sharding is not None:
+        heap.settle()       # not before: the arrays of a first call are mapped then, all at the same alignment
+    return Program(body, variant, options, sharding)

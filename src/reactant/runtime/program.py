@@ -10,7 +10,9 @@ outer `jax.jit` all apply. A *variant* says how the arguments and results are he
 """
 from __future__ import annotations
 
+import gc
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -238,12 +240,28 @@ def _lending(body: Body, variant: Variant) -> Body | None:
     return replace(body, native=native, bytecode=native, source=None, inputs=tuple(inputs))
 
 
+FEW = 1000
+"""Compiled programs that may live before the collector is asked to look. Each takes nine or more maps of memory, of
+which Linux gives a process 65,530; those held in cycles (objects whose methods are compiled) wait for the collector."""
+_ALIVE: weakref.WeakSet[Any] = weakref.WeakSet()
+_MOST_ALIVE = [FEW]
+
+
+def note_alive(program: Any) -> None:
+    """Say that `program` is about to be compiled."""
+    if len(_ALIVE) >= _MOST_ALIVE[0]:
+        gc.collect()
+        _MOST_ALIVE[0] = max(FEW, 2 * len(_ALIVE))
+    _ALIVE.add(program)
+
+
 class Program:
     """A compiled variant: `run(*parameters)` takes what `parameters_of` lists and returns a list of `jax.Array`."""
 
     def __init__(self, body: Body, variant: Variant, options: Mapping[str, Any],
                  sharding: jax.sharding.Sharding | None) -> None:
         begun = time.perf_counter()
+        note_alive(self)
         parameters = parameters_of(body, variant)
         first_buffer = len(parameters) - len(variant.recycled)
         donated = variant.donated + tuple(range(first_buffer, len(parameters)))

@@ -1,0 +1,82 @@
+"""Compiled programs go with their last user: each holds maps of memory, of which a process has only so many."""
+import gc
+import weakref
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+from reactant.runtime import program
+from reactant.runtime.direct import Direct
+
+X = np.arange(12.0)
+
+
+def _sorted(x):
+    return np.sort(x * 3.0)[:4] + 1.0
+
+
+def _recurrence(x):
+    out = x.copy()
+    for i in range(1, len(x)):
+        if out[i] > 2:
+            out[i] = out[i - 1] * 0.5 + x[i]
+    return out
+
+
+def _grown(x):
+    found = []
+    for i in range(len(x)):
+        if x[i] > 2:
+            found.append(x[i] * 2)
+    return sum(found)
+
+
+def _of_jax(x):
+    return jnp.sort(x * 3.0)[:4] + 1.0
+
+
+def _handled(x):
+    try:
+        if x[0] > 1:
+            raise ValueError("large")
+        return x * 2
+    except ValueError:
+        return x
+
+
+WAYS = {"numpy": lambda: reactant.jit(_sorted), "loop": lambda: reactant.jit(_recurrence),
+        "list": lambda: reactant.jit(_grown), "handled": lambda: reactant.jit(_handled),
+        "jax": lambda: reactant.jit(_of_jax), "vmap": lambda: reactant.vmap(lambda x: x * 2.0)}
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """What is compiled while the collector sleeps."""
+    alive: weakref.WeakSet = weakref.WeakSet()
+    monkeypatch.setattr(program, "_ALIVE", alive)
+    gc.collect()
+    gc.disable()
+    yield alive
+    gc.enable()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_programs_go_with_their_function(way, made):
+    function = WAYS[way]()
+    function(X)
+    assert any(isinstance(p, (program.Program, Direct)) for p in made)
+    del function
+    assert not len(made)
+
+
+def test_what_cycles_hold_is_collected(made, monkeypatch):
+    monkeypatch.setattr(program, "FEW", 5)
+    monkeypatch.setattr(program, "_MOST_ALIVE", [5])
+    for k in range(12):
+        holder = {}
+        holder["function"] = reactant.jit(lambda x, k=k, holder=holder: x * (k + 2.0))
+        holder["function"](X)
+        del holder
+        assert len(made) <= 6
