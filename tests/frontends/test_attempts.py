@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import itertools
 
 import numpy as np
@@ -457,6 +458,45 @@ def test_nothing_is_written_at_places_that_are_not_there():
 def test_which_exception_it_is_must_be_known():
     with pytest.raises(reactant.ControlFlowError, match="Which exception this is"):
         reactant.jit(ambiguous_exception)(UP)
+
+
+class Entered:
+    """Notes in a dict that it was entered and left."""
+
+    def __init__(self, notes):
+        self.notes = notes
+
+    def __enter__(self):
+        self.notes["left"] = 0.0
+
+    def __exit__(self, *error):
+        self.notes["left"] += 1.0
+
+
+@contextlib.contextmanager
+def changed(notes):
+    old = dict(notes)
+    notes["changed"] = True
+    try:
+        yield
+    finally:
+        notes.update(old)
+
+
+def leaves_what_it_entered(x, log):
+    notes = {"changed": False}
+    try:
+        with Entered(notes), changed(notes):
+            r = root(x, log).sum()
+    except ValueError:
+        r = 7.0
+    except KeyError:
+        r = 8.0
+    return r, notes["left"], notes["changed"]
+
+
+def test_what_was_entered_is_left_whatever_was_raised():
+    agree(leaves_what_it_entered, LOG)
 
 
 def generator(x):

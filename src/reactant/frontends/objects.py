@@ -189,24 +189,31 @@ def _sum(items: Any, /, start: Any = 0) -> Any:
 # ---- with ------------------------------------------------------------------------------------------------------
 
 class _Context:
-    """A context manager of a user's class; entering and leaving it are calls."""
+    """A context manager; entering and leaving that of a user's class are calls, and it is left whatever was raised."""
 
-    def __init__(self, manager: Any) -> None:
-        self.manager = manager
+    def __init__(self, manager: Any, call: Callable) -> None:
+        self.manager, self.call = manager, call
 
     def __enter__(self) -> Any:
-        return call(type(self.manager).__enter__, self.manager)
+        return self.call(type(self.manager).__enter__, self.manager)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> Any:
-        return call(type(self.manager).__exit__, self.manager, kind, error, trace)
+        with ag__.shielded(ag__.attempt_around()):
+            return self.call(type(self.manager).__exit__, self.manager, kind, error, trace)
+
+
+def _plainly(method: Callable, *arguments: Any) -> Any:
+    return method(*arguments)
 
 
 def context(manager: Any) -> Any:
     """The context manager of a `with` statement."""
     kind = type(manager)
     whole = method_of(kind, "__enter__") is not None and method_of(kind, "__exit__") is not None
-    return _Context(manager) if whole else manager
+    if not whole and ag__.attempt_around() is None:
+        return manager
+    return _Context(manager, call if whole else _plainly)
 
 
 def install(tensor: type) -> None:
