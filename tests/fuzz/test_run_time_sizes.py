@@ -1,43 +1,67 @@
 """Arrays of run-time size, their parts and what is written into them: NumPy's results and arguments, or a refusal."""
+import warnings
+
 import numpy as np
 import pytest
 
 import reactant
 from reactant.errors import ReactantError
-from tests.fuzz.run_time_sizes import Program
+from tests.fuzz import run_time_matrices, run_time_sizes
 from tests.support import module_of
 
 
-def compare(seed, folder):
-    """Whether the program compiles, and gives for two counts what NumPy gives."""
-    text = Program(seed).source()
-    module = module_of(folder / f"sizes_{seed}.py", text)
-    compiled = reactant.jit(module.f, traced_argnames=("n",))
-    for count in (3, 6):
-        x, y = (np.random.default_rng(seed + k).normal(size=8).round(2) * 2 for k in (0, 1))
-        mine, theirs = (x.copy(), y.copy()), (x, y)
+def compare(text, name, shapes, counts, folder):
+    """Whether the program compiles, and gives for some counts what NumPy gives."""
+    module = module_of(folder / f"{name}.py", text)
+    compiled = reactant.jit(module.f, traced_argnames=("n", "m")[:len(counts[0])])
+    for count in counts:
+        rng = np.random.default_rng(len(text))
+        theirs = [rng.normal(size=shape).round(2) * 2 for shape in shapes]
+        mine = [a.copy() for a in theirs]
+        wanted, raised = None, False
         try:
-            with np.errstate(all="ignore"):
-                wanted = module.f(*theirs, count, 0.75)
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                wanted = module.f(*theirs, *count, 0.75)
         except (ValueError, IndexError):
-            continue
+            raised = True
         try:
-            got = compiled(*mine, count, 0.75)
+            got = compiled(*mine, *count, 0.75)
         except ReactantError:
             return False
-        except ValueError as error:
-            assert "run-time lengths differ" in str(error), text      # of parts of one element, see docs/arrays.md
-            return False
+        except (ValueError, IndexError) as error:
+            assert raised or "run-time lengths differ" in str(error), text    # of parts of one element: docs/arrays.md
+            continue
+        assert not raised, text
         for a, b in zip((*wanted, *theirs), (*got, *mine), strict=True):
-            np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-12, err_msg=text)
+            np.testing.assert_allclose(b, a, rtol=1e-8, atol=1e-10, err_msg=text)
     return True
 
 
+def vectors(seed, folder):
+    return compare(run_time_sizes.Program(seed).source(), f"vectors_{seed}", (8, 8), ((3,), (6,)), folder)
+
+
+def matrices(seed, folder):
+    return compare(run_time_matrices.Program(seed).source(), f"matrices_{seed}", ((5, 5), (5, 5), 5),
+                   ((3, 1), (4, 2), (2, 0), (1, 4)), folder)
+
+
 def test_parts_of_run_time_size(tmp_path):
-    assert sum(compare(seed, tmp_path) for seed in range(25)) >= 8
+    assert sum(vectors(seed, tmp_path) for seed in range(25)) >= 8
+
+
+def test_parts_of_matrices(tmp_path):
+    assert sum(matrices(seed, tmp_path) for seed in range(7)) >= 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(20))
 def test_many_parts_of_run_time_size(tmp_path, part):
-    assert sum(compare(seed, tmp_path) for seed in range(1000 + 100 * part, 1100 + 100 * part)) >= 25
+    assert sum(vectors(seed, tmp_path) for seed in range(1000 + 100 * part, 1100 + 100 * part)) >= 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_many_parts_of_matrices(tmp_path, part):
+    assert sum(matrices(seed, tmp_path) for seed in range(1000 + 50 * part, 1050 + 50 * part)) >= 40

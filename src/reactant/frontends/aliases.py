@@ -187,14 +187,15 @@ class GuardedStorage(Storage):
 
 
 class MovedTogether(GuardedStorage):
-    """Elements that a mask selects, at the front of an array: a copy of what would be a view."""
+    """Elements of an array of run-time size at other places: a copy of what would be a view."""
 
     __slots__ = ()
 
     def error(self) -> ControlFlowError:
         return ControlFlowError(
-            "A slice of what a run-time mask selects is a copy in compiled code: one of the two is written while the "
-            "other is in use. Take a copy before: x[mask][1:].copy(), or write where a mask selects: x[mask] = values.")
+            "A slice of what a run-time mask selects, or a ravel of run-time size, is a copy in compiled code: one of "
+            "the two is written while the other is in use. Take a copy before: x[mask][1:].copy(), x[:n].flatten(); or "
+            "write where a mask selects: x[mask] = values.")
 
 
 def stamp(storage: Storage) -> Any:

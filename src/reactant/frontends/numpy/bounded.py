@@ -90,13 +90,13 @@ def same_extent(a: Extent, b: Extent) -> bool:
     return value_facts.same(a.start, b.start) and value_facts.same(a.stop, b.stop)
 
 
-def require_equal(a: Number, b: Number, text: str) -> None:
-    """Two lengths agree: now where known, else checked at run time (ValueError)."""
+def require_equal(a: Number, b: Number, text: str, error: type[Exception] = ValueError) -> None:
+    """Two lengths agree: now where known, else checked at run time."""
     known = value_facts.difference(a, b)
     if known is None:
-        current_trace().check(ops.compare(as_number(a), as_number(b), "EQ"), lambda: ValueError(text))
+        current_trace().check(ops.compare(as_number(a), as_number(b), "EQ"), lambda: error(text))
     elif known:
-        raise ValueError(text)
+        raise error(text)
 
 
 _MISMATCH = ("operands could not be broadcast together: their run-time lengths differ (a length that is 1 at run time "
@@ -224,11 +224,28 @@ class Bounded:
         return Bounded(self.frame.astype(dtype, **options), self.extents)
 
     def ravel(self, order: str = "C") -> Bounded:
-        if self.ndim != 1:
-            raise _unsupported("ravel")
-        return self
+        """A copy where there are several dimensions, which may be a view in NumPy: not to be written unseen."""
+        if self.ndim == 1:
+            return self
+        flat = self.flatten(order)
+        return Bounded(guarded_copy(flat.frame, self.frame), flat.extents)
 
-    flatten = copy
+    def flatten(self, order: str = "C") -> Bounded:
+        from reactant.frontends.numpy.bounded_functions import flattened
+        if order == "F":
+            return flattened(self.T)
+        return self.copy() if self.ndim == 1 else flattened(self)
+
+    def sort(self, axis: int = -1, **options: Any) -> None:
+        self.store(np.sort(self, axis=axis, **options))
+
+    def fill(self, value: object) -> None:
+        self.store(value)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Bounded:
+        order = list(range(self.ndim))
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+        return self.transpose(*order)
 
     # -- indexing
 
@@ -303,12 +320,18 @@ class Bounded:
         raise _unsupported(name)
 
 
-_METHODS = {"all", "any", "argmax", "argmin", "clip", "conj", "conjugate", "cumprod", "cumsum", "dot", "max", "mean",
-            "min", "prod", "round", "std", "sum", "var"}
+_METHODS = {"all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod", "cumsum", "dot", "max",
+            "mean", "min", "prod", "round", "searchsorted", "std", "sum", "trace", "var"}
 
 
 def _unsupported(name: str) -> UnsupportedError:
     return UnsupportedError(f"numpy.{name} of an array of run-time size is not supported in compiled code. {ADVICE}")
+
+
+def guarded_copy(copy: Tensor, source: Tensor) -> Tensor:
+    """A copy of what is, or may be, a view in NumPy: neither may be written while the other is in use."""
+    from reactant.frontends.aliases import MovedTogether  # which needs this package
+    return Tensor(MovedTogether("", [source.storage], copy.value()))
 
 
 def is_partial(x: object) -> bool:

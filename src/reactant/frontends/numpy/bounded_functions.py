@@ -210,7 +210,7 @@ def _reduce(function: Callable, fill: Callable, a: Any, axis: object, **kwargs: 
         require_elements(a, gone, f"zero-size array to reduction operation {NEEDS_ELEMENTS[function]} which has no "
                                   "identity")
     if scan and axis is None and a.ndim > 1:
-        raise UnsupportedError(f"{_name(function)}: name the axis of an array of run-time size.")
+        return function(flattened(a), axis=0, **kwargs)
     if scan:
         return Bounded(function(dense, axis=gone[0], **kwargs), a.extents)
     result = function(dense, axis=tuple(gone) if not isinstance(axis, int) else axis, **kwargs)
@@ -335,11 +335,19 @@ def _norm(x: Any, ord: object = None, axis: object = None, keepdims: bool = Fals
 
 # ---- places ----------------------------------------------------------------------------------------------------
 
-def compact(a: Bounded) -> Bounded:
-    """The one dimension of run-time size moved to start at 0."""
-    n = a.frame.shape[0]
-    extent = Range(0, a.length(0))
-    return Bounded(Tensor.of_value(aligned(a, [extent], [n])), [extent])
+def compact(a: Bounded, d: int = 0) -> Bounded:
+    """Dimension `d` moved to start at 0."""
+    extents = list(a.extents)
+    extents[d] = Range(0, a.length(d))
+    return Bounded(Tensor.of_value(aligned(a, extents, a.frame.shape)), extents)
+
+
+def flattened(a: Bounded) -> Bounded:
+    """A copy of all elements in one dimension, row by row."""
+    valid = a.valid()
+    everything = a.frame.size
+    extent = Range(0, everything) if valid is None else Mask(ops.reshape(valid, (everything,)))
+    return Bounded(Tensor.of_value(ops.reshape(a.value(), (everything,))), [extent])
 
 
 def by_position(a: Bounded) -> Bounded:
@@ -353,26 +361,6 @@ def by_position(a: Bounded) -> Bounded:
 def require_vector(a: Any, name: str) -> None:
     if not is_partial(a) or a.ndim != 1:
         raise UnsupportedError(f"numpy.{name} of an array of run-time size needs one dimension. {ADVICE}")
-
-
-def _position(function: Callable, fill: Callable, name: str) -> Callable:
-    def run(a: Any, axis: object = None, out: Any = None, keepdims: bool = False) -> Any:
-        require_vector(a, name)
-        require_elements(a, [0], f"attempt to get {name} of an empty sequence")
-        return _finished(function(compact(a).filled(fill(a.dtype)), keepdims=keepdims), out)
-    return run
-
-
-TABLE[np.argmax] = _position(np.argmax, lowest, "argmax")
-TABLE[np.argmin] = _position(np.argmin, highest, "argmin")
-
-
-@on_bounded(np.sort)
-def sort(a: Any, axis: int = -1, kind: object = None, order: object = None, *, stable: object = None) -> Bounded:
-    require_vector(a, "sort")
-    front = compact(a)
-    fill = missing(a.dtype) if a.dtype.kind in "fc" else highest(a.dtype)
-    return Bounded(np.sort(front.filled(fill)), front.extents)
 
 
 def _ignoring_nan(function: Callable, without_nan: Callable) -> Callable:
@@ -393,42 +381,16 @@ for _function, _plain in {np.nanmax: np.max, np.nanmin: np.min, np.nanmean: np.m
 
 @on_bounded(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    require_vector(a, "diff")
+    before = (slice(None),) * axis_in(axis, a.ndim)
     for _ in range(n):
-        a = np.not_equal(a[1:], a[:-1]) if a.dtype.kind == "b" else a[1:] - a[:-1]
+        after, first = a[(*before, slice(1, None))], a[(*before, slice(None, -1))]
+        a = np.not_equal(after, first) if a.dtype.kind == "b" else after - first
     return a
 
 
 @on_bounded(np.allclose)
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
-
-
-@on_bounded(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: object = None) -> Any:
-    if is_partial(v) or sorter is not None:
-        raise UnsupportedError("np.searchsorted for an array of run-time size, or through a sorter. " + ADVICE)
-    require_vector(a, "searchsorted")
-    front = compact(a)
-    fill = missing(a.dtype) if a.dtype.kind in "fc" else highest(a.dtype)
-    found = np.searchsorted(front.filled(fill), v, side)
-    length = Tensor.of_value(as_number(a.length(0)), SCALAR)
-    return np.minimum(found, length)
-
-
-@on_bounded(np.median)
-def median(a: Any, axis: object = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    require_vector(a, "median")
-    require_elements(a, [0], "numpy.median of an empty array is NaN with a warning; it is refused in compiled code")
-    sorted_, n = sort(a), as_number(a.length(0))
-    size = a.frame.shape[0]
-    low, high = (ops.clamp(0, ops.divide(ops.subtract(n, k), 2), max(size - 1, 0)) for k in (1, 0))
-    values = sorted_.frame.value()
-    middle = [Tensor.of_value(ops.reshape(ops.dynamic_slice(values, [p], (1,)), ()), SCALAR) for p in (low, high)]
-    result = np.mean(np.stack(middle))
-    if a.dtype.kind in "fc":
-        result = np.where(np.any(np.isnan(a)), np.asarray(np.nan, result.dtype), result)[()]
-    return _finished(result, out)
 
 
 @on_bounded(np.shape)
@@ -454,6 +416,15 @@ def transpose(a: Bounded, axes: Sequence[int] | None = None) -> Bounded:
 @on_bounded(np.ravel)
 def ravel(a: Bounded, order: str = "C") -> Bounded:
     return a.ravel(order)
+
+
+@on_bounded(np.trace)
+def trace(a: Bounded, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None, out: Any = None) -> Any:
+    first, second = axis_in(axis1, a.ndim), axis_in(axis2, a.ndim)
+    dense = compact(compact(a, first), second).filled(0, [first, second])
+    if a.ndim > 2:
+        raise UnsupportedError(f"numpy.trace of stacks of matrices of run-time size is not supported. {ADVICE}")
+    return _finished(np.trace(dense, offset, axis1, axis2, dtype), out)
 
 
 @on_bounded(np.flip)

@@ -1,8 +1,7 @@
-"""Joining arrays of run-time size, and their order statistics: concatenate and relatives, isin, argsort, percentile,
-bincount, histogram, cov."""
+"""Joining arrays of run-time size, and their statistics: concatenate and relatives, isin, bincount, histogram, cov."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.bounded import ADVICE, Bounded, Extent, Mask, aligned, as_number, is_partial
 from reactant.frontends.numpy.bounded_functions import compact, on_bounded, require_vector
 from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.sorting import keys_of, order_of_keys
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
-from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
 # ---- joining ---------------------------------------------------------------------------------------------------
@@ -116,16 +113,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return concatenate([arr, values], axis)
 
 
-# ---- order and membership --------------------------------------------------------------------------------------
-
-@on_bounded(np.argsort)
-def argsort(a: Any, axis: int = -1, kind: object = None, order: object = None, *, stable: object = None) -> Bounded:
-    require_vector(a, "argsort")
-    front = compact(a)
-    outside = ops.not_(front.valid()) if front.valid() is not None else ops.constant(False, bool, front.frame.shape)
-    keys = [ops.convert(outside, np.uint8), *keys_of(front.value())]
-    return Bounded(Tensor.of_value(order_of_keys(keys, 0)), front.extents)
-
+# ---- membership ------------------------------------------------------------------------------------------------
 
 @on_bounded(np.isin)
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
@@ -146,27 +134,6 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
 
 
 # ---- statistics ------------------------------------------------------------------------------------------------
-
-def _quantile(function: Callable, name: str) -> Callable:
-    def run(a: Any, q: Any, axis: object = None, out: object = None, overwrite_input: bool = False,
-            method: str = "linear", keepdims: bool = False) -> Any:
-        """What lies outside becomes NaN and is ignored; a NaN inside makes the result NaN."""
-        require_vector(a, name)
-        if out is not None or is_partial(q) or (method != "linear" and a.dtype.kind != "f"):
-            raise UnsupportedError(f"numpy.{name} of an array of run-time size takes numbers q, method='linear' and no "
-                                   f"out= in compiled code. {ADVICE}")
-        if a.dtype.kind != "f":
-            a = a.astype(np.float64)
-        some = ops.compare(as_number(a.length(0)), 0, "GT")
-        current_trace().check(some, lambda: IndexError("index -1 is out of bounds for axis 0 with size 0"))
-        result = function(a.filled(np.nan), q, method=method, keepdims=keepdims)
-        return np.where(np.any(np.isnan(a)), np.asarray(np.nan, result.dtype), result)[()]
-    return run
-
-
-on_bounded(np.percentile)(_quantile(np.nanpercentile, "percentile"))
-on_bounded(np.quantile)(_quantile(np.nanquantile, "quantile"))
-
 
 def _inside(a: Any) -> tuple[Tensor, Tensor]:
     """The frame of a vector and, as a mask, what of it is there."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
-from reactant.frontends.numpy import indexing, value_facts
+from reactant.frontends.numpy import indexing, masked, value_facts
 from reactant.frontends.numpy.bounded import (
     ADVICE,
     Bounded,
@@ -21,7 +21,9 @@ from reactant.frontends.numpy.bounded import (
     aligned,
     as_number,
     compressed,
+    guarded_copy,
     minus,
+    require_equal,
 )
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.trace import current_trace
@@ -224,24 +226,45 @@ def _numbered(source: Bounded, items: list) -> Bounded:
             extents[d] = Range(0, extent.length())
     if value is None:
         return source
-    from reactant.frontends.aliases import MovedTogether  # which needs this package
-    return Bounded(Tensor(MovedTogether("", [source.frame.storage], value)), extents)
+    return Bounded(guarded_copy(Tensor.of_value(value), source.frame), extents)
 
 
 def _picked(source: Bounded, items: list, as_view: bool) -> Any:
-    """`x[mask][mask of the same extent]`, and elements by an array of positions: copies, which are not for writing;
-    `as_view`: the elements themselves."""
-    masks = [i for i in items if type(i) is Bounded]
-    if len(items) == 1 == source.ndim and len(masks) == 1 and masks[0].dtype.kind == "b":
-        inner = aligned(masks[0], source.extents, source.frame.shape)
-        outer = source.valid()
-        chosen = Bounded(source.frame, [Mask(inner if outer is None else ops.and_(inner, outer))])
+    """`x[part][mask]`, and elements by an array of positions: copies, which are not for writing; `as_view`: the
+    elements themselves."""
+    masks = [i for i in items if indexing.is_boolean(i) and getattr(i, "ndim", 0)]
+    others = [i for i in items if not any(i is m for m in masks)]
+    if len(masks) == 1 and indexing.is_basic(others):
+        chosen = _masked(source, items, masks[0])
         return chosen if as_view else chosen.copy()
     index = items[0]
     if not as_view and getattr(index, "ndim", 0) and index.dtype.kind in "iu" and all(
             i is Ellipsis or isinstance(i, slice) and i == slice(None) for i in items[1:]):
         return _at_positions(_numbered(source, items), index)
     raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
+
+
+def _masked(source: Bounded, items: list, mask: Any) -> Bounded:
+    """The elements of a part of `source` where a mask holds, which may have several dimensions."""
+    at = next(n for n, i in enumerate(items) if i is mask)
+    if not masked.together(items):
+        raise UnsupportedError("A mask and an integer with a slice between them, on an array of run-time size, are not "
+                               "supported in compiled code. Index in two steps.")
+    whole = (slice(None),) * mask.ndim
+    inner = part(source, (*items[:at], *whole, *items[at + 1:]), as_view=True)
+    inner = inner if type(inner) is Bounded else Bounded(inner, [None] * inner.ndim)
+    position = sum(i is None or isinstance(i, slice) for i in items[:at])
+    covered = range(position, position + mask.ndim)
+    extents, shape = [inner.extents[d] for d in covered], [inner.frame.shape[d] for d in covered]
+    for d, k in enumerate(covered):
+        require_equal(inner.length(k), mask.length(d) if type(mask) is Bounded else mask.shape[d],
+                      "boolean index did not match indexed array: their sizes differ", IndexError)
+    chosen = aligned(mask, extents, shape)
+    valid = Bounded(Tensor.of_value(chosen), extents).valid()
+    chosen = chosen if valid is None else ops.and_(chosen, valid)
+    found = masked.over(inner.frame, Tensor.of_value(chosen), position, to_front=False)
+    return Bounded(found.frame, (*inner.extents[:position], found.extents[position],
+                                 *inner.extents[position + mask.ndim:]))
 
 
 def _at_positions(source: Bounded, index: Any) -> Any:

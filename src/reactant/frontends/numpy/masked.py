@@ -101,10 +101,10 @@ def target(tensor: Tensor, items: list) -> Bounded:
             dimension += i is None or isinstance(i, slice)
             axis += i is not None
     view = indexing.view_of(tensor, indexing.parse(tensor, basic))
-    return _over(view, mask, position, to_front=not _together(items))
+    return over(view, mask, position, to_front=not together(items))
 
 
-def _over(view: Tensor, mask: Tensor, position: int, to_front: bool) -> Bounded:
+def over(view: Tensor, mask: Tensor, position: int, to_front: bool) -> Bounded:
     """The mask's dimensions, which start at `position` of the view, as one masked dimension."""
     lead, rest = view.shape[:position], view.shape[position + mask.ndim:]
     shape = (*lead, mask.size, *rest)
@@ -119,7 +119,7 @@ def _over(view: Tensor, mask: Tensor, position: int, to_front: bool) -> Bounded:
     return Bounded(view, extents)
 
 
-def _together(items: list) -> bool:
+def together(items: list) -> bool:
     """Mask and integers stand next to each other (NumPy then keeps the place, else puts the dimension first)."""
     at = [n for n, i in enumerate(items) if not (i is None or i is Ellipsis or isinstance(i, slice))]
     return at == list(range(at[0], at[-1] + 1))
