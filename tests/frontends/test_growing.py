@@ -247,6 +247,20 @@ def test_elements_that_are_not_there():
         reactant.jit(program)(-np.abs(X))
 
 
+def parts_of_the_empty(u):
+    found, k = [], 0
+    while k < 9 and u[0] < 20:
+        k += 1
+        for v in found[:3]:
+            found.append(v)
+        u[0] += len(found[k:]) + 1
+    return len(found), k
+
+
+def test_slices_of_what_is_empty_yet():
+    agree(parts_of_the_empty, [(X,)])
+
+
 def outside_of_its_loop(u):
     for _ in range(20):
         kept = returned(u)
