@@ -310,6 +310,70 @@ def test_one_atomic_for_a_warp_and_a_place_that_one_thread_changes(way):
     assert (low[0], high[0]) == (233, 234)
 
 
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_insertion_into_a_hash_table_waits_for_nobody(way):
+    """A compare-and-swap that moves on where another thread came first is no lock."""
+    module = reactant.cuda.load(r"""
+    extern "C" __global__ void insert(const unsigned *keys, unsigned *slots, int *counts, int n, int size) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        unsigned h = keys[i] * 2654435761u % size;
+        while (true) {
+            unsigned old = atomicCAS(&slots[h], 0u, keys[i]);
+            if (old == 0u || old == keys[i]) { atomicAdd(&counts[h], 1); return; }
+            h = (h + 1) % size;
+        }
+    }""", lower=way)
+    keys = np.random.default_rng(1).integers(1, 20, 40).astype(np.uint32)
+    slots, counts = np.zeros(32, np.uint32), np.zeros(32, np.int32)
+    module.insert[2, 32](keys, slots, counts, 40, 32)
+    found = {int(k): int(c) for k, c in zip(slots, counts, strict=True) if k}
+    assert found == {int(k): int((keys == k).sum()) for k in keys}
+
+
+def test_numbers_of_8_and_16_bits_in_one_word():
+    k = kernel("if (i < n) {"
+               "o[i] = __vadd4(x[i], y[i]); o[n + i] = __vsubss2(x[i], y[i]); o[2 * n + i] = __vavgu4(x[i], y[i]);"
+               "o[3 * n + i] = __vcmpgts4(x[i], y[i]); o[4 * n + i] = __vsetleu2(x[i], y[i]);"
+               "o[5 * n + i] = __vsadu4(x[i], y[i]); o[6 * n + i] = __vabsss4(x[i]);"
+               "o[7 * n + i] = __dp2a_hi((int)x[i], (int)y[i], 5); }",
+               "const unsigned *x, const unsigned *y, unsigned *o, int n")
+    x, y = np.random.default_rng(2).integers(0, 2**32, (2, 20)).astype(np.uint32)
+    x[0] = 0x80007f80
+    out = np.zeros((8, 20), np.uint32)
+    k[1, 32](x, y, out, 20)
+    a, b, c, d = (v.view(t).reshape(20, -1).astype(int) for t in ("u1", "i1", "u2", "i2") for v in (x,))
+    e, f, g, h = (v.view(t).reshape(20, -1).astype(int) for t in ("u1", "i1", "u2", "i2") for v in (y,))
+
+    def packed(values, kind):
+        return values.astype(kind).view(np.uint32)[:, 0]
+    dots = (d * f[:, 2:]).sum(1) + 5
+    expected = [packed(a + e, "u1"), packed((d - h).clip(-32768, 32767), "i2"), packed((a + e + 1) >> 1, "u1"),
+                packed(np.where(b > f, -1, 0), "i1"), packed(c <= g, "u2"), abs(a - e).sum(1),
+                packed(abs(b).clip(0, 127), "i1"), dots.astype(np.int32).view(np.uint32)]
+    np.testing.assert_array_equal(out, np.array(expected, np.uint32))
+
+
+def test_pairs_of_16_bit_floats():
+    k = kernel("if (i < n) { __half2 v = ((const __half2 *)x)[i]; v += __lowhigh2highlow(v);"
+               "((__half2 *)x)[i] = __hmax2(h2sqrt(v), __hgt2(v, __float2half2_rn(2.0f)));"
+               "__nv_bfloat16 first = __ushort_as_bfloat16(b[2 * i]), second = __ushort_as_bfloat16(b[2 * i + 1]);"
+               "__nv_bfloat162 w = __halves2bfloat162(first, second);"
+               "w = __hfma2(w, w, __float2bfloat162_rn(1.0f));"
+               "b[2 * i] = __bfloat16_as_ushort(w.x);"
+               "f[i] = __high2float(w) + __bfloat162float(hsqrt(__habs(__low2bfloat16(w)))); }",
+               "half *x, unsigned short *b, float *f, int n", "#include <cuda_fp16.h>\n#include <cuda_bf16.h>")
+    x = np.arange(16).astype(np.float16) / 4
+    b, f = np.arange(0x3f80, 0x3f90).astype(np.uint16), np.zeros(8, np.float32)
+    expected = np.repeat(x[::2] + x[1::2], 2)
+    given = (b.astype(np.uint32) << 16).view(np.float32)
+    k[1, 8](x, b, f, 8)
+    np.testing.assert_array_equal(x, np.maximum(np.sqrt(expected), expected > 2))
+    rounded = (b.astype(np.uint32) << 16).view(np.float32)
+    np.testing.assert_allclose(rounded[::2], given[::2] ** 2 + 1, rtol=2**-8)
+    np.testing.assert_allclose(f, given[1::2] ** 2 + 1 + np.sqrt(given[::2] ** 2 + 1), rtol=2**-7)
+
+
 def test_half_precision():
     k = kernel("if (i < n) "
                "{ half h = __float2half(2.0f); x[i] = __hadd(x[i] * h, x[i]); y[i] = __half2float(hsqrt(x[i])); }",

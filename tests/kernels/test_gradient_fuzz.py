@@ -21,7 +21,8 @@ def in_double(program: Program) -> Program:
     """The same without single precision, in which differences say nothing."""
     source = re.sub(r"\bfloat\b", "double", program.source) if program.language == "cuda" else \
         re.sub(r"\bfloat32\b", "float64", program.source)
-    return replace(program, source=source, buffers=[
+    host = re.sub(r", (\d+)\]\(", lambda found: f", {2 * int(found[1])}](", program.host)     # dynamic shared memory
+    return replace(program, source=source, host=host, buffers=[
         replace(b, dtype=b.dtype.replace("float32", "float64")) for b in program.buffers])
 
 

@@ -680,3 +680,23 @@ def test_integers_that_no_machine_has(width):
         found = np.zeros_like(expected)
         reactant.llvm.load(text, "f", lower=way)(x, found, 12)
         np.testing.assert_array_equal(found, expected, err_msg=way)
+
+
+@cuda.jit
+def among_equals(p, k, out):
+    i = cuda.grid(1)
+    if i < k.size:
+        total = 0.0
+        for j in range(k.size):
+            if k[j] == k[i]:
+                for d in range(3):
+                    total += (p[j, d] - p[i, d]) * (d + 1)
+        out[i] = total
+
+
+def test_a_loop_in_a_branch_of_a_loop_adds_to_the_same_sum():
+    generator = np.random.default_rng(0)
+    p, k, out = generator.random((20, 3)), generator.integers(0, 4, 20), np.zeros(20)
+    reactant.kernel(among_equals, lower="tensor")[1, 32](p, k, out)
+    weighted = ((p[None] - p[:, None]) * [1, 2, 3]).sum(2)
+    np.testing.assert_allclose(out, np.where(k[:, None] == k, weighted, 0).sum(1), rtol=1e-12, atol=1e-12)

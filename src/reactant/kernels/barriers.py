@@ -28,22 +28,43 @@ WRITERS = {"memref.store": 1, "memref.atomic_rmw": 1, "memref.generic_atomic_rmw
 
 
 def waits_for_others(loop: ir.Operation) -> bool:
-    """Whether a loop may end only by what other threads do after theirs: a lock that is not released inside, or a flag
-    that nobody sets in it. Lanes in lock step would wait for ever."""
-    inside = list(_inside(loop))
-    written = [op.operands[WRITERS[op.name]] for op in inside if op.name in WRITERS]
+    """Whether a loop may end only by what other threads do after theirs: a lock that is released, but not inside, or a
+    flag that nobody sets in it. Lanes in lock step would wait for ever."""
+    inside = _inside(loop)
+    written = _written(inside)
     for op in inside:
-        if _takes_a_lock(op, loop) and sum(op.operands[WRITERS[op.name]] == m for m in written) < 2:
+        if not _takes_a_lock(op, loop):
+            continue
+        lock = op.operands[WRITERS[op.name]]
+        if sum(lock == m for m in written) < 2 and any(_may_be_one(lock, m) for m in _written_elsewhere(loop)):
             return True
     return not written and _changes_nothing(loop)
 
 
-def _inside(op: ir.Operation) -> list[ir.Operation]:
-    found = []
+def _written(found: list[ir.Operation]) -> list[ir.Value]:
+    return [op.operands[WRITERS[op.name]] for op in found if op.name in WRITERS]
+
+
+def _written_elsewhere(loop: ir.Operation) -> list[ir.Value]:
+    """The memories that the kernel writes outside the loop."""
+    around = loop
+    while around.name != "func.func":
+        around = around.parent.operation
+    return _written(_inside(around, without=loop))
+
+
+def _may_be_one(x: ir.Value, y: ir.Value) -> bool:
+    """Whether two memories may be the same: parameters are not each other."""
+    return x == y or not (isinstance(x.owner, ir.Block) and isinstance(y.owner, ir.Block))
+
+
+def _inside(op: ir.Operation, without: ir.Operation | None = None) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
     for region in op.regions:
         for block in region:
-            for inner in block.operations:
-                found += [inner.operation, *_inside(inner.operation)]
+            for inner in (o.operation for o in block.operations):
+                if without is None or inner != without:
+                    found += [inner, *_inside(inner, without)]
     return found
 
 

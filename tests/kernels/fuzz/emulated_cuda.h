@@ -8,7 +8,7 @@
 
 #define __global__
 #define __host__
-#define __device__ static inline
+#define __device__ inline
 #define __shared__ static
 #define __constant__ static
 #define __forceinline__

@@ -76,6 +76,7 @@ def simulated(programs: list[Program], folder: Path) -> list[list[np.ndarray] | 
 # ---- C++ on the host -------------------------------------------------------------------------------------------
 
 _SIGNATURE = re.compile(r'extern "C" __global__ void (\w+)\((.*?)\) \{')
+_SCALARS = {"double": ctypes.c_double, "float": ctypes.c_float, "long long": ctypes.c_longlong}
 _DYNAMIC = re.compile(r"extern __shared__ ([\w ]+?) (\w+)\[\];")
 
 
@@ -113,7 +114,7 @@ class _HostKernel:
         self.run, self.parameters = run, parameters.split(", ")
 
     def __getitem__(self, launch: tuple) -> Any:
-        grid, block = ((*d, 1, 1)[:3] for d in launch[:2])
+        grid, block = ((*(d if isinstance(d, tuple) else (d,)), 1, 1)[:3] for d in launch[:2])
 
         def call(*arguments: Any) -> None:
             held: list[Any] = []
@@ -121,7 +122,8 @@ class _HostKernel:
                 if isinstance(value, np.ndarray):
                     held.append(ctypes.c_void_p(value.ctypes.data))
                 else:
-                    held.append((ctypes.c_double if text.startswith("double") else ctypes.c_int)(value))
+                    kind = text.removeprefix("const ").rsplit(" ", 1)[0]
+                    held.append(_SCALARS.get(kind, ctypes.c_int)(value))
             pointers = (ctypes.c_void_p * len(held))(*(ctypes.addressof(h) for h in held))
             self.run(pointers, (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block))
         return call

@@ -109,7 +109,28 @@ __RT_H float __low2float(__half2 v) { return (float)v.x; }
 __RT_H float __high2float(__half2 v) { return (float)v.y; }
 #define __RT_HALF2(N, O)                                                                                       \
     __RT_H __half2 __h##N##2(__half2 a, __half2 b) { return make_half2(a.x O b.x, a.y O b.y); }                \
-    __RT_H __half2 operator O(const __half2 &a, const __half2 &b) { return make_half2(a.x O b.x, a.y O b.y); }
+    __RT_H __half2 operator O(const __half2 &a, const __half2 &b) { return make_half2(a.x O b.x, a.y O b.y); } \
+    __RT_H __half2 &operator O##=(__half2 &a, const __half2 &b) { a = a O b; return a; }
 __RT_HALF2(add, +) __RT_HALF2(sub, -) __RT_HALF2(mul, *)
 __RT_H __half2 __h2div(__half2 a, __half2 b) { return make_half2(a.x / b.x, a.y / b.y); }
 __RT_DEVICE __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return make_half2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); }
+__RT_H __half2 __float22half2_rn(float2 v) { return make_half2(__half(v.x), __half(v.y)); }
+__RT_H __half2 __low2half2(__half2 v) { return make_half2(v.x, v.x); }
+__RT_H __half2 __high2half2(__half2 v) { return make_half2(v.y, v.y); }
+__RT_H __half2 __lowhigh2highlow(__half2 v) { return make_half2(v.y, v.x); }
+__RT_H __half2 __lows2half2(__half2 a, __half2 b) { return make_half2(a.x, b.x); }
+__RT_H __half2 __highs2half2(__half2 a, __half2 b) { return make_half2(a.y, b.y); }
+__RT_H __half2 __hneg2(__half2 a) { return make_half2(-a.x, -a.y); }
+__RT_H __half2 operator-(const __half2 &a) { return __hneg2(a); }
+__RT_DEVICE __half2 __habs2(__half2 a) { return make_half2(__habs(a.x), __habs(a.y)); }
+#define __RT_HALF2_BOTH(N) __RT_DEVICE __half2 __h##N##2(__half2 a, __half2 b) { return make_half2(__h##N(a.x, b.x), __h##N(a.y, b.y)); }
+__RT_HALF2_BOTH(max) __RT_HALF2_BOTH(min)
+#define __RT_HALF2_TEST(N)                                                                                     \
+    __RT_H __half2 __h##N##2(__half2 a, __half2 b) { return make_half2(__half((int)__h##N(a.x, b.x)), __half((int)__h##N(a.y, b.y))); } \
+    __RT_H bool __hb##N##2(__half2 a, __half2 b) { return __h##N(a.x, b.x) && __h##N(a.y, b.y); }
+__RT_HALF2_TEST(eq) __RT_HALF2_TEST(ne) __RT_HALF2_TEST(lt) __RT_HALF2_TEST(le) __RT_HALF2_TEST(gt) __RT_HALF2_TEST(ge)
+#define __RT_HALF2_UNARY(N) __RT_DEVICE __half2 h2##N(__half2 a) { return make_half2(h##N(a.x), h##N(a.y)); }
+__RT_HALF2_UNARY(sin) __RT_HALF2_UNARY(cos) __RT_HALF2_UNARY(exp) __RT_HALF2_UNARY(exp2) __RT_HALF2_UNARY(exp10)
+__RT_HALF2_UNARY(log) __RT_HALF2_UNARY(log2) __RT_HALF2_UNARY(log10) __RT_HALF2_UNARY(sqrt) __RT_HALF2_UNARY(rsqrt)
+__RT_HALF2_UNARY(floor) __RT_HALF2_UNARY(ceil) __RT_HALF2_UNARY(trunc) __RT_HALF2_UNARY(rint) __RT_HALF2_UNARY(rcp)
+__RT_DEVICE __half2 atomicAdd(__half2 *p, __half2 v) { return make_half2(atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)); }

@@ -222,6 +222,51 @@ template <class B> __RT_DEVICE int __rt_dot4(int a, int b, int c) {
 }
 __RT_DEVICE int __dp4a(int a, int b, int c) { return __rt_dot4<signed char>(a, b, c); }
 __RT_DEVICE unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return __rt_dot4<unsigned char>(a, b, c); }
+__RT_DEVICE int __dp2a_lo(int a, int b, int c) { return c + (short)a * (signed char)b + (a >> 16) * (signed char)(b >> 8); }
+__RT_DEVICE int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
+__RT_DEVICE unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) { return c + (a & 0xffff) * (b & 255) + (a >> 16) * (b >> 8 & 255); }
+__RT_DEVICE unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) { return __dp2a_lo(a, b >> 16, c); }
+
+// numbers of 8 or 16 bits in one word; `x` and `y` are those of one place
+#define __RT_LANES(NAME, T, BITS, VALUE)                                                                       \
+    __RT_DEVICE unsigned NAME(unsigned a, unsigned b) {                                                        \
+        unsigned r = 0;                                                                                        \
+        for (int k = 0; k < 32; k += BITS) {                                                                   \
+            int x = (T)(a >> k), y = (T)(b >> k);                                                              \
+            r |= ((unsigned)(VALUE) & ((1u << BITS) - 1)) << k;                                                \
+        }                                                                                                      \
+        return r;                                                                                              \
+    }
+#define __RT_LIMITED(V, LO, HI) ((V) < (LO) ? (LO) : (V) > (HI) ? (HI) : (V))
+#define __RT_LANES_COMPARED(N, W, BITS, T, O) __RT_LANES(__vcmp##N##W, T, BITS, x O y ? -1 : 0) __RT_LANES(__vset##N##W, T, BITS, x O y)
+#define __RT_LANES_ALL(W, BITS, S, U)                                                                          \
+    __RT_LANES(__vadd##W, U, BITS, x + y) __RT_LANES(__vsub##W, U, BITS, x - y)                                \
+    __RT_LANES(__vaddss##W, S, BITS, __RT_LIMITED(x + y, -(1 << (BITS - 1)), (1 << (BITS - 1)) - 1))           \
+    __RT_LANES(__vsubss##W, S, BITS, __RT_LIMITED(x - y, -(1 << (BITS - 1)), (1 << (BITS - 1)) - 1))           \
+    __RT_LANES(__vaddus##W, U, BITS, __RT_LIMITED(x + y, 0, (1 << BITS) - 1))                                  \
+    __RT_LANES(__vsubus##W, U, BITS, __RT_LIMITED(x - y, 0, (1 << BITS) - 1))                                  \
+    __RT_LANES(__vavgs##W, S, BITS, (x + y + (x + y >= 0)) >> 1) __RT_LANES(__vavgu##W, U, BITS, (x + y + 1) >> 1)                  \
+    __RT_LANES(__vhaddu##W, U, BITS, (x + y) >> 1)                                                             \
+    __RT_LANES(__vabsdiffs##W, S, BITS, x > y ? x - y : y - x) __RT_LANES(__vabsdiffu##W, U, BITS, x > y ? x - y : y - x) \
+    __RT_LANES(__vmaxs##W, S, BITS, x > y ? x : y) __RT_LANES(__vmaxu##W, U, BITS, x > y ? x : y)              \
+    __RT_LANES(__vmins##W, S, BITS, x < y ? x : y) __RT_LANES(__vminu##W, U, BITS, x < y ? x : y)              \
+    __RT_LANES_COMPARED(eq, W, BITS, U, ==) __RT_LANES_COMPARED(ne, W, BITS, U, !=)                            \
+    __RT_LANES_COMPARED(ges, W, BITS, S, >=) __RT_LANES_COMPARED(geu, W, BITS, U, >=)                          \
+    __RT_LANES_COMPARED(gts, W, BITS, S, >) __RT_LANES_COMPARED(gtu, W, BITS, U, >)                            \
+    __RT_LANES_COMPARED(les, W, BITS, S, <=) __RT_LANES_COMPARED(leu, W, BITS, U, <=)                          \
+    __RT_LANES_COMPARED(lts, W, BITS, S, <) __RT_LANES_COMPARED(ltu, W, BITS, U, <)                            \
+    __RT_DEVICE unsigned __vneg##W(unsigned a) { return __vsub##W(0, a); }                                     \
+    __RT_DEVICE unsigned __vnegss##W(unsigned a) { return __vsubss##W(0, a); }                                 \
+    __RT_DEVICE unsigned __vabs##W(unsigned a) { return __vabsdiffs##W(a, 0); }                                \
+    __RT_DEVICE unsigned __vabsss##W(unsigned a) { return __vmaxs##W(a, __vnegss##W(a)); }                     \
+    __RT_DEVICE unsigned __rt_sum##W(unsigned a) {                                                             \
+        unsigned s = 0;                                                                                        \
+        for (int k = 0; k < 32; k += BITS) s += (U)(a >> k);                                                   \
+        return s;                                                                                              \
+    }                                                                                                          \
+    __RT_DEVICE unsigned __vsads##W(unsigned a, unsigned b) { return __rt_sum##W(__vabsdiffs##W(a, b)); }      \
+    __RT_DEVICE unsigned __vsadu##W(unsigned a, unsigned b) { return __rt_sum##W(__vabsdiffu##W(a, b)); }
+__RT_LANES_ALL(2, 16, short, unsigned short) __RT_LANES_ALL(4, 8, signed char, unsigned char)
 __RT_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
     unsigned long long v = (unsigned long long)b << 32 | a;
     unsigned r = 0;
