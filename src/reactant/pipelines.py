@@ -271,6 +271,7 @@ def _run_fixpoint(state: _State, each: Fixpoint) -> None:
     settled = state.settled
     repeats = False
     if settled is None:
+        state.memory.clear()    # there is something where what ran before did not settle
         modules.run_passes(state.module, PASSES["cse"].pipeline)
         repeats = each.once and _simplify_repeats(state, each, (rules, late))
     state.names = state.settled = None
@@ -312,7 +313,6 @@ def _simplify_repeats(state: _State, each: Fixpoint, rules: tuple[RuleSet, RuleS
             state.report.take(inner.report, repeat.copies)
         return None if inner.report.not_converged else inner.memory, worth
 
-    state.memory.clear()
     return simplify_copies(state.module.operation, state.memory, rules, simplify)
 
 

@@ -90,6 +90,11 @@ def altered() -> None:
         _found.clear()
 
 
+def kept() -> dict[tuple[str, int], Any] | None:
+    """What `found` has found, by what it is and the address of a value, for who keeps it in another way."""
+    return _found
+
+
 def found(what: str, op: ir.Operation, find: Callable[[ir.Operation], Any]) -> Any:
     """`find(op)`, for an op with results: found once where several rules ask for it one after the other. Who gets it
     leaves it as it is."""

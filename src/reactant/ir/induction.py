@@ -193,6 +193,18 @@ Handler = Callable[[Any, int], "Range | None"]
 
 def range_of(value: ir.Value, depth: int = DEPTH) -> Range | None:
     """Bounds of all elements of an integer value, of any shape; None where nothing is known but its type."""
+    kept = creation.kept()
+    if kept is None:
+        return _range_of(value, depth)
+    key = "range", hash(value)
+    known = kept.get(key)
+    if known is None or known[0] < depth:
+        known = depth, _range_of(value, depth)
+        kept[key] = known
+    return known[1]
+
+
+def _range_of(value: ir.Value, depth: int) -> Range | None:
     dtype = dtype_of(value)
     if dtype.kind not in "iu" or not depth:
         return None
@@ -211,7 +223,7 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
     loop = block.owner.operation
     if loop.name != "stablehlo.while" or shape_of(value):
         return None
-    known = _Counters(loop)
+    known = creation.found("counters asked for", loop, _Counters)
     counter = known[value.arg_number]
     if counter is None or (turns := trips(loop, known)) is None:
         return None

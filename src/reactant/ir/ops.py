@@ -76,7 +76,7 @@ def constant_value(value: ir.Value) -> np.ndarray | None:
     if found is None:
         attribute = content_of(made)
         found = attr.elements(attribute) if attribute is not None else attr.complex_elements(
-            made.get_asm(use_local_scope=True))     # where nothing is numbered
+            made.get_asm(use_local_scope=True, assume_verified=True))   # nothing is numbered there
         made.content = found
     return found
 

@@ -116,6 +116,8 @@ class Made:
         """What came in place of a value, by its address."""
         self.invariant: dict[tuple, ir.Operation] = {}
         """Ops that are the same for several copies, by what tells them from others."""
+        self.references: dict[int, list[ir.Value]] = {}
+        """What an op uses, where that was asked for values from outside the block."""
         self.front: list[ir.Operation] = []
         """Ops that have been moved to the begin of the block, in order."""
 
@@ -139,7 +141,10 @@ class Made:
         at = self.ops.made.get(address)
         if at is not None:
             return self.ops.views[at // MANY].operation.results[at % MANY]
-        return references(self.ops.views[index].operation)[number]
+        found_there = self.references.get(index)
+        if found_there is None:
+            found_there = self.references[index] = references(self.ops.views[index].operation)
+        return found_there[number]
 
 
 def key_of(op: ir.Operation) -> tuple:

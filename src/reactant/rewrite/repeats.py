@@ -142,7 +142,8 @@ def _key(view: ir.OpView, types: Any, used: list[int], local: dict[int, int], ou
                 for result in results:
                     local[hash(result)] = len(local)
         inner.append(None)
-    return op.name if kind is ir.OpView else kind, types, tuple(places), attributes_of(view), tuple(inner)
+    told = attributes_of(view) if len(op.attributes) else None
+    return op.name if kind is ir.OpView else kind, types, tuple(places), told, tuple(inner)
 
 
 def _size(key: tuple) -> int:

@@ -96,22 +96,25 @@ def captures(op: ir.Operation) -> list[ir.Value]:
 
 
 def _captures(op: ir.Operation) -> list[ir.Value]:
-    found: dict[ir.Value, None] = {}
+    found: dict[int, ir.Value] = {}
     _add_captures(op.regions, found, set())
-    return list(found)
+    return list(found.values())
 
 
-def _add_captures(regions: ir.RegionSequence, found: dict[ir.Value, None], own: set[ir.Value]) -> None:
+def _add_captures(regions: ir.RegionSequence, found: dict[int, ir.Value], own: set[int]) -> None:
+    """By their addresses, which cost less to compare: the values that regions use, and those defined in them."""
     for region in regions:
         for block in region:
-            own.update(block.arguments)
+            own.update(map(hash, block.arguments))
             for child in block:
                 for operand in child.operands:
-                    if operand not in own:
-                        found[operand] = None
-                if len(child.regions):
+                    address = hash(operand)
+                    if address not in own:
+                        found.setdefault(address, operand)
+                kind: Any = type(child)
+                if kind is ir.OpView or kind._ODS_REGIONS != (0, True):
                     _add_captures(child.regions, found, own)
-                own.update(child.results)
+                own.update(map(hash, child.results))
 
 
 class Site:

@@ -214,7 +214,7 @@ def _attributes(op: ir.Operation) -> object:
     try:
         return frozenset((name, op.attributes[name]) for name in op.attributes)
     except (TypeError, ValueError):     # complex numbers: the bindings cannot cast them
-        return op.get_asm(use_local_scope=True)
+        return op.get_asm(use_local_scope=True, assume_verified=True)
 
 
 _SAME_TAIL = if_of(

@@ -369,13 +369,16 @@ def sink_generators(module: ir.Module) -> bool:
     from memory in every turn. Gives whether any were.
     """
     with ir.Location.unknown():
-        return any([_sink_into(op, region) for op in list(modules.ops_called("stablehlo.while", module))
-                    for region in op.regions])
+        return any([_sink_into(op) for op in list(modules.ops_called("stablehlo.while", module))])
 
 
-def _sink_into(loop: ir.Operation, region: ir.Region) -> bool:
+def _sink_into(loop: ir.Operation) -> bool:
     wanted = [v for v in captures(loop) if (made := operation(v)) is not None and size(shape_of(v)) > 1
               and made.name != "stablehlo.constant" and is_generated(made)]
+    return any([_sink(wanted, region) for region in loop.regions]) if wanted else False
+
+
+def _sink(wanted: Sequence[ir.Value], region: ir.Region) -> bool:
     sunk = False
     for value in wanted:
         uses = [use for use in value.uses if use.owner.operation.name not in FROM_MEMORY

@@ -54,8 +54,7 @@ class TriangularSolve:
             turn = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}[str(decode(op.attributes["transpose_a"]))]
             left, lower, unit = (bool(decode(op.attributes[n])) for n in ("left_side", "lower", "unit_diagonal"))
         elif op.name == TRSM and ops.target_of(op)[len("lapack_x"):] == "trsm_ffi":
-            told = {e.name: chr(ir.IntegerAttr(e.attr).value & 255) for e in ir.DictAttr(
-                op.attributes["mhlo.backend_config"])}
+            told = _told(op.attributes["mhlo.backend_config"])
             turn, left, lower, unit = told["trans_x"], told["side"] == "L", told["uplo"] == "L", told["diag"] == "U"
         else:
             return None
@@ -72,6 +71,12 @@ class TriangularSolve:
         kept = {n: self.op.attributes[n] for n in self.op.attributes if n != "sdy.sharding_rule"}
         kept["mhlo.backend_config"] = ir.DictAttr.get({n: ir.IntegerAttr.get(letter, ord(v)) for n, v in told.items()})
         return ops.create(self.op.name, [self.b.type], [self.a, self.b], kept).result
+
+
+@cache
+def _told(configuration: ir.Attribute) -> dict[str, str]:
+    """The letters that LAPACK's routine is given."""
+    return {e.name: chr(ir.IntegerAttr(e.attr).value & 255) for e in ir.DictAttr(configuration)}
 
 
 def solve() -> Any:
