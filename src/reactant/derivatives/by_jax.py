@@ -114,18 +114,21 @@ def _fitting(given: Any, like: Any, what: str, other: str) -> Any:
     return given.astype(like.dtype)
 
 
-def gradient(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str], has_aux: bool) -> tuple:
+def gradient(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str], has_aux: bool,
+             holomorphic: bool = False) -> tuple:
     """((result, aux), gradients of the arguments that vary)."""
     inside = InLeaves(function, args, kwargs, chosen, has_aux)
 
     def value(leaves: Sequence[Any]) -> tuple[Any, tuple[Any, Any]]:
         found, (result, aux) = inside.call(leaves)
-        if len(found) != 1 or found[0].shape or found[0].dtype.kind == "c" or len(leaves_of(result)) != 1:
-            raise TypeError(f"A gradient is of a function that returns one real number; '{inside.name}' returns "
+        if len(found) != 1 or found[0].shape or (found[0].dtype.kind == "c") != holomorphic \
+                or len(leaves_of(result)) != 1:
+            kind = "complex" if holomorphic else "real"
+            raise TypeError(f"A gradient is of a function that returns one {kind} number; '{inside.name}' returns "
                             f"{result!r}. Reduce it to one, or use reactant.vjp or reactant.jacobian.")
         return found[0], (result, aux)
 
-    (_, whole), found = jax.value_and_grad(value, has_aux=True)(inside.leaves)
+    (_, whole), found = jax.value_and_grad(value, has_aux=True, holomorphic=holomorphic)(inside.leaves)
     return whole, list(inside.arranged(found).values())
 
 
@@ -176,13 +179,15 @@ def later(function: Any, primals: tuple, kwargs: dict, numbers: Sequence[int], m
     return pull if mode == "reverse" else push
 
 
-def matrix(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str], has_aux: bool, mode: str) -> tuple:
+def matrix(function: Any, args: tuple, kwargs: dict, chosen: Sequence[int | str], has_aux: bool, mode: str,
+           holomorphic: bool = False) -> tuple:
     """((result, aux), rows): for each leaf of the result, for each argument that varies, the derivatives."""
     inside = InLeaves(function, args, kwargs, chosen, has_aux)
     if mode == "auto":
         outputs = jax.eval_shape(lambda leaves: inside.call(leaves)[0], inside.leaves)
         mode = "forward" if _total(inside.leaves) <= _total(outputs) else "reverse"
-    blocks, whole = (jax.jacfwd if mode == "forward" else jax.jacrev)(inside.call, has_aux=True)(inside.leaves)
+    way = jax.jacfwd if mode == "forward" else jax.jacrev
+    blocks, whole = way(inside.call, has_aux=True, holomorphic=holomorphic)(inside.leaves)
     if len(blocks) != len(leaves_of(whole[0])):
         raise TypeError(f"jacobian is of real numbers; '{inside.name}' returns others, too. Use jvp or vjp.")
     return whole, [list(inside.arranged(block).values()) for block in blocks]

@@ -246,6 +246,16 @@ def as_chosen(argnums: int | Iterable[int], argnames: str | Iterable[str] | None
     return tuple(found) if argnames is None else dict(zip(argnames, found, strict=True))
 
 
+def require_complex(which: int | str, arg: Any) -> None:
+    """Raises `TypeError` where not all floats of an argument are complex: what is holomorphic is of complex numbers."""
+    def check(leaf: Any) -> None:
+        dtype = np.result_type(leaf.dtype if hasattr(leaf, "dtype") else leaf) if as_floating(leaf) else None
+        if dtype is not None and dtype.kind != "c":
+            raise TypeError(f"Argument {which} has a part of type {dtype}, and holomorphic=True is of complex numbers. "
+                            f"Pass it as complex.")
+    sig.map_tree(arg, check)
+
+
 def require_floats(which: int | str, arg: Any) -> None:
     """Raises `TypeError` for arguments that have no derivative: integers and booleans, and what has no floats at all.
     Other parts (None, strings, functions, whole numbers that are attributes of the user's objects) are constant."""

@@ -19,6 +19,7 @@ from reactant.derivatives.entry import (
     compiled,
     delivered,
     name_of,
+    require_complex,
     require_floats,
 )
 from reactant.derivatives.outline import Outlined, Slot, as_floating, dtype_of_type, filled, outline
@@ -35,7 +36,7 @@ class Derivative:
     and `value_and_grad`."""
 
     def __init__(self, function: Any, argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None,
-                 has_aux: bool, with_value: bool, policy: Policy):
+                 has_aux: bool, with_value: bool, policy: Policy, holomorphic: bool = False):
         if not callable(function):
             raise TypeError(f"A derivative is of a function, not of {type(function).__name__}.")
         if argnums is not None and argnames is not None:
@@ -43,6 +44,7 @@ class Derivative:
         self.differentiated, self.argnames = function, argnames
         self.argnums: int | Sequence[int] = 0 if argnums is None else argnums
         self.has_aux, self.with_value, self.policy = has_aux, with_value, policy
+        self.holomorphic = holomorphic
         self.__name__ = f"grad_{name_of(function)}"
         self.__doc__ = f"Gradient of {name_of(function)}."
         with contextlib.suppress(TypeError, ValueError):
@@ -70,6 +72,8 @@ class Derivative:
         found = chosen_arguments(self.differentiated, self.argnums, self.argnames, args, kwargs)
         for which in found:
             require_floats(which, argument(which, args, kwargs))
+            if self.holomorphic:
+                require_complex(which, argument(which, args, kwargs))
         return found
 
     def traced(self, args: tuple, kwargs: dict) -> Any:
@@ -79,7 +83,7 @@ class Derivative:
         whole = made.result
         if self.has_aux:
             made.part_aux()
-        results, found = made.request(requests.REVERSE, _scalar_result(made, made.result), ones=True,
+        results, found = made.request(requests.REVERSE, _scalar_result(made, made.result, self.holomorphic), ones=True,
                                       loops=self.policy.text)
         made.take_effect(results)
         left = iter(found)
@@ -89,7 +93,7 @@ class Derivative:
     def by_jax(self, args: tuple, kwargs: dict) -> Any:
         """The gradient as JAX takes it."""
         (result, aux), found = by_jax.gradient(self.differentiated, args, kwargs, self.chosen(args, kwargs),
-                                               self.has_aux)
+                                               self.has_aux, self.holomorphic)
         return self.told((result, aux) if self.has_aux else result, aux, found)
 
     def told(self, whole: Any, aux: Any, found: list[Any]) -> Any:
@@ -111,7 +115,7 @@ def gradients_like(arg: Any, values: Any) -> Any:
     return map_tree(arg, leaf)
 
 
-def _scalar_result(made: Outlined, value: Any) -> list[int]:
+def _scalar_result(made: Outlined, value: Any, holomorphic: bool = False) -> list[int]:
     """The result a gradient is of: [its number], or [] for a constant."""
     kind = f"returns a {type(value).__name__}"
     if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
@@ -120,16 +124,19 @@ def _scalar_result(made: Outlined, value: Any) -> list[int]:
         kind = "returns None"
     if type(value) is Slot:
         shape, dtype = shape_and_dtype(made.types[value.index])
-        if shape == () and dtype_of_type(made.types[value.index]).kind in "fV":
+        if shape == () and dtype_of_type(made.types[value.index]).kind in ("c" if holomorphic else "fV"):
             return [value.index]
         kind = f"returns {dtype}{list(shape)}"
+    if holomorphic:
+        raise TypeError(f"A gradient with holomorphic=True is of a function that returns one complex number; "
+                        f"'{made.name}' {kind}.")
     raise TypeError(f"A gradient is of a function that returns one real number; '{made.name}' {kind}. Reduce it to "
-                    f"one, or use reactant.vjp or reactant.jacobian.")
+                    f"one, or use reactant.vjp or reactant.jacobian (of a holomorphic function: holomorphic=True).")
 
 
 def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
          argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
-         memory_budget: str | int | None = None) -> Derivative:
+         memory_budget: str | int | None = None, holomorphic: bool = False) -> Derivative:
     """The gradient of a function that returns one real number, in its arguments `argnums` (the first unless said).
 
     The gradient has the structure of the argument (arrays, lists, dicts, dataclasses...), with None for parts that
@@ -138,15 +145,16 @@ def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux
     has_aux: the function returns (value, aux); so does the gradient function.
     checkpoint: what is kept of the turns of a loop: "all", every m-th state (an int), "sqrt", or "binomial".
     memory_budget: bytes ("256MB", or an int) that what loops keep has to fit in; picks the fastest way that does.
+    holomorphic: the function takes complex numbers and returns one, and is holomorphic; gives its complex derivative.
 
     Works inside compiled functions and on other derivatives. Raises `TypeError` for integer arguments, and
     `NotDifferentiable`, which names the line, where an operation has no derivative.
     """
-    return Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget))
+    return Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget), holomorphic)
 
 
 def value_and_grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
                    argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
-                   memory_budget: str | int | None = None) -> Derivative:
+                   memory_budget: str | int | None = None, holomorphic: bool = False) -> Derivative:
     """As `grad`, but gives (what the function returns, gradient)."""
-    return Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget))
+    return Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget), holomorphic)

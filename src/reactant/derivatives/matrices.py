@@ -30,9 +30,9 @@ class Jacobian:
     """A function of the same arguments that gives the matrix of all derivatives. Made by `jacobian` and `hessian`."""
 
     def __init__(self, function: Any, argnums: int | Sequence[int], argnames: str | Sequence[str] | None, mode: str,
-                 has_aux: bool):
+                 has_aux: bool, holomorphic: bool):
         self.differentiated, self.argnums, self.argnames = function, argnums, argnames
-        self.mode, self.has_aux = mode, has_aux
+        self.mode, self.has_aux, self.holomorphic = mode, has_aux, holomorphic
         self.__name__ = f"jacobian_{name_of(function)}"
         self.__doc__ = f"Jacobian of {name_of(function)}."
 
@@ -53,7 +53,7 @@ class Jacobian:
         """The matrix as part of the trace that is running."""
         chosen = chosen_arguments(self.differentiated, self.argnums, self.argnames, args, kwargs)
         made = prepared(self.differentiated, args, kwargs, chosen, self.has_aux)
-        varying = _real_outputs(made)
+        varying = _outputs(made, self.holomorphic)
         inputs = [shape_and_dtype(t.value().type) for t in made.active]
         outputs = [shape_and_dtype(made.types[i]) for i in varying]
         forward = self.mode == "forward" or self.mode == "auto" and _total(inputs) <= _total(outputs)
@@ -71,7 +71,8 @@ class Jacobian:
     def by_jax(self, args: tuple, kwargs: dict) -> Any:
         """The matrix as JAX computes it."""
         chosen = chosen_arguments(self.differentiated, self.argnums, self.argnames, args, kwargs)
-        (result, aux), rows = by_jax.matrix(self.differentiated, args, kwargs, chosen, self.has_aux, self.mode)
+        (result, aux), rows = by_jax.matrix(self.differentiated, args, kwargs, chosen, self.has_aux, self.mode,
+                                           self.holomorphic)
         left = iter(rows)
         found = sig.map_tree(result, lambda leaf: None if leaf is None
                              else as_chosen(self.argnums, self.argnames, next(left)))
@@ -85,19 +86,22 @@ def _total(kinds: Kinds) -> int:
     return sum(size(shape) for shape, _ in kinds)
 
 
-def _real_outputs(made: Outlined) -> list[int]:
-    """The numbers of the results; raises where one is not of real numbers."""
+def _outputs(made: Outlined, holomorphic: bool) -> list[int]:
+    """The numbers of the results; raises where one, or an argument, is not of real numbers (of complex ones)."""
+    kinds, numbers = ("c", "complex") if holomorphic else ("fV", "real")
+    other = "holomorphic=True is for functions of complex numbers alone." if holomorphic else \
+        "Use jvp or vjp, or holomorphic=True if it is."
     for tensor in made.active:
-        if tensor.dtype.kind == "c":
-            raise TypeError(f"jacobian is of real numbers; '{made.name}' is given {tensor.dtype}. Use jvp or vjp.")
+        if (tensor.dtype.kind == "c") != holomorphic:
+            raise TypeError(f"jacobian is of {numbers} numbers; '{made.name}' is given {tensor.dtype}. {other}")
     for leaf in leaves_of(made.outputs()):
         if leaf is None:                       # of a function that only writes
             continue
         if type(leaf) is not Slot:
             raise UnsupportedError(f"jacobian is of a function that returns arrays; '{made.name}' returns {leaf!r}.")
         dtype = shape_and_dtype(made.types[leaf.index])[1]
-        if dtype.kind not in "fV":
-            raise TypeError(f"jacobian is of real numbers; '{made.name}' returns {dtype}. Use jvp or vjp.")
+        if dtype.kind not in kinds:
+            raise TypeError(f"jacobian is of {numbers} numbers; '{made.name}' returns {dtype}. {other}")
     return made.varying(made.outputs())
 
 
@@ -165,8 +169,8 @@ def _as_tensor(value: ir.Value, like: Any) -> Tensor:
 
 
 def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mode: str = "auto",
-             sparse: bool | str = False, *, argnames: str | Sequence[str] | None = None, has_aux: bool = False
-             ) -> Jacobian | SparseJacobian:
+             sparse: bool | str = False, *, argnames: str | Sequence[str] | None = None, has_aux: bool = False,
+             holomorphic: bool = False) -> Jacobian | SparseJacobian:
     """The matrix of all derivatives of a function of real arrays: shape (*output.shape, *input.shape).
 
     Where the argument or the output has several arrays, the result has the structure of the output with, at each of
@@ -178,20 +182,22 @@ def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mod
     sparse: give a `scipy.sparse.csr_array`, (output.size, input.size). Which entries can differ from zero is read off
     the program (and the integer arguments); columns that share no row are one direction. "dense": an array, computed
     in the same way. One argument and one output; not inside compiled functions.
+    holomorphic: the function is a holomorphic one of complex arrays; gives its complex derivatives.
     """
-    return _matrix(function, argnums, argnames, mode, sparse, has_aux)
+    return _matrix(function, argnums, argnames, mode, sparse, has_aux, holomorphic)
 
 
 def hessian(function: Callable, argnums: int | Sequence[int] | None = None, sparse: bool | str = False, *,
-            argnames: str | Sequence[str] | None = None, has_aux: bool = False) -> Jacobian | SparseJacobian:
+            argnames: str | Sequence[str] | None = None, has_aux: bool = False, holomorphic: bool = False
+            ) -> Jacobian | SparseJacobian:
     """The matrix of second derivatives of a function that returns one real number, forward over reverse. `argnums`,
-    `argnames`, `sparse` and `has_aux` as in `jacobian`."""
-    gradient = grad(function, argnums, has_aux, argnames=argnames)
-    return _matrix(gradient, argnums, argnames, "forward", sparse, has_aux)
+    `argnames`, `sparse`, `has_aux` and `holomorphic` as in `jacobian`."""
+    gradient = grad(function, argnums, has_aux, argnames=argnames, holomorphic=holomorphic)
+    return _matrix(gradient, argnums, argnames, "forward", sparse, has_aux, holomorphic)
 
 
 def _matrix(function: Any, argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None, mode: str,
-            sparse: bool | str, has_aux: bool) -> Jacobian | SparseJacobian:
+            sparse: bool | str, has_aux: bool, holomorphic: bool) -> Jacobian | SparseJacobian:
     if not callable(function):
         raise TypeError(f"A derivative is of a function, not of {type(function).__name__}.")
     if argnums is not None and argnames is not None:
@@ -202,7 +208,8 @@ def _matrix(function: Any, argnums: int | Sequence[int] | None, argnames: str | 
         raise ValueError(f"jacobian: sparse={sparse!r} is not True, False or 'dense'.")
     argnums = 0 if argnums is None else argnums
     if not sparse:
-        return Jacobian(function, argnums, argnames, mode, has_aux)
-    if argnames is not None or has_aux:
-        raise TypeError("A sparse Jacobian is of one argument, by argnums, and of a function without has_aux.")
+        return Jacobian(function, argnums, argnames, mode, has_aux, holomorphic)
+    if argnames is not None or has_aux or holomorphic:
+        raise TypeError("A sparse Jacobian is of one argument, by argnums, and of a function of real numbers without "
+                        "has_aux.")
     return SparseJacobian(function, argnums, mode, sparse == "dense")
