@@ -700,3 +700,26 @@ def test_a_loop_in_a_branch_of_a_loop_adds_to_the_same_sum():
     reactant.kernel(among_equals, lower="tensor")[1, 32](p, k, out)
     weighted = ((p[None] - p[:, None]) * [1, 2, 3]).sum(2)
     np.testing.assert_allclose(out, np.where(k[:, None] == k, weighted, 0).sum(1), rtol=1e-12, atol=1e-12)
+
+
+@cuda.jit
+def greatest_of_rows(x, out):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        best = x[i, 0]
+        for j in range(1, x.shape[1]):
+            best = max(best, x[i, j])
+        out[i] = best
+
+
+def test_extremes_of_numbers_among_nan_are_plain_reductions():
+    x = np.random.default_rng(0).standard_normal((30, 40))
+    x[0, ::3], x[1], x[2, 1:], x[3], x[4, 0] = np.nan, np.nan, np.nan, -np.inf, np.nan
+
+    @reactant.jit
+    def program(x):
+        out = np.zeros(30)
+        reactant.kernel(greatest_of_rows, lower="tensor")[1, 32](x, out)
+        return out
+    np.testing.assert_array_equal(program(x), np.fmax.reduce(x, 1))
+    assert "applies stablehlo.maximum" in program.lower(x).as_text()

@@ -29,6 +29,10 @@ def turns(step):
     return lambda a: jax.lax.fori_loop(0, 3, lambda i, c: step(c, jnp.linalg.qr(c @ c.T + jnp.eye(len(a)))[1]), a)
 
 
+def nanmax(x):
+    return jax.lax.reduce(x, np.float32(-np.inf), lambda p, q: jnp.where((q > p) | (p != p), q, p), (1,))[:, None]
+
+
 TABLE = {
     # after a product, where XLA's own code is as fast: it stays
     "softmax of a product": (lambda x, w: jax.nn.softmax(x @ w), (of(N, N), of(N, N)), False),
@@ -60,6 +64,10 @@ TABLE = {
     "sums of many exponentials": (lambda x: jnp.sum(jnp.exp(x), 1), (of(4 * N, 2 * N),), True),
     "running sums of short rows": (lambda x: jnp.cumsum(x, 1), (of(10000, 6),), True),
     "two selects of little": (lambda x: jnp.where(x > 0.5, 1.0, jnp.where(x > 0.1, x, 0.0)), (of(200, 200),), False),
+    "transpose": (jnp.transpose, (of(2 * N, N),), True),
+    "transpose of few": (jnp.transpose, (of(N, N),), False),
+    "factor that is transposed": (lambda x, y: x.T @ y, (of(2 * N, N), of(2 * N, N)), False),
+    "softmax of numbers among NaN": (lambda x: jax.nn.softmax(x - nanmax(x)), (of(4 * N, 2 * N),), True),
     "sum of rows of many": (lambda x: jnp.sum(x * x, 1), (of(2 * N, N),), True),
 }
 

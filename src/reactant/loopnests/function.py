@@ -8,6 +8,7 @@ from reactant.loopnests.affine import ZERO, number, symbol
 from reactant.loopnests.buffers import NotCompiled
 from reactant.loopnests.control import Compiler
 from reactant.loopnests.elements import Buffer
+from reactant.loopnests.extremes import without_nan
 from reactant.loopnests.graph import Block, Node
 from reactant.loopnests.numbers import INDEX
 
@@ -31,6 +32,7 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     inputs: arrays, numbers and dense constants from outside, each a memref. lent: those of them whose memory may start
     before them. Raises `NotCompiled`.
     """
+    without_nan(block)
     compiler = Compiler()
     compiler.parallel = parallel
     try:

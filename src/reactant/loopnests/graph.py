@@ -229,14 +229,19 @@ def _summed(node: Node, dimensions: tuple[int, ...], dtype: np.dtype, into: Bloc
     zero.value = np.zeros((), dtype)
     made = added(into, "reduce", [node, zero], tuple(n for d, n in enumerate(node.shape) if d not in dimensions), dtype,
                  dimensions=dimensions)
-    body = Block(owner=made)
+    made.blocks.append(combining(made, "or" if dtype.kind == "b" else "add", dtype))
+    return made
+
+
+def combining(owner: Node, kind: str, dtype: np.dtype) -> Block:
+    """The region of a reduction by one op."""
+    body = Block(owner=owner)
     for _ in range(2):
         argument = Node("argument", (), (), dtype)
         argument.block = body
         body.arguments.append(argument)
-    body.returned = [added(body, "or" if dtype.kind == "b" else "add", body.arguments, (), dtype)]
-    made.blocks.append(body)
-    return made
+    body.returned = [added(body, kind, body.arguments, (), dtype)]
+    return body
 
 
 def decoded(node: Node, name: str, default: Any = None) -> Any:

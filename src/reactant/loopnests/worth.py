@@ -3,8 +3,8 @@
 Times of XLA:CPU over ours (jax 0.10.2, two cores, float64, a million elements unless said): loops over arrays 1.4 (what
 XLA fuses in place) to 90 (element by element); sine times cosine 20, powers and arctan2 20, exponentials 1.3 to 5;
 softmax of rows of 512 4; sums of rows or columns of an argument 6 to 10; scatter-add 6; gather 1.4 to 8; distances and
-their least 5. As fast either way: sums, products and selects of whole arrays, stencils, transposes (XLA fuses them
-well), so groups of those alone stay. Slower by ours: products of matrices from about 32 x 32 x 32.
+their least 5; transposes from 131072 elements on 1.5 to 4, alone and with what is computed around them. As fast either
+way: sums, products and selects of whole arrays, stencils, so groups of those alone stay. Slower by ours: products of matrices from about 32 x 32 x 32.
 
 ns an element, XLA's and ours, one core, 131072 elements:
 
@@ -58,6 +58,8 @@ GAINS = {4: {"exponential": 0.1, "log": 0.2, "tanh": -0.6, "logistic": 0.2, "log
          8: {"exponential": 0.0, "tanh": -0.3, "exponential_minus_one": 0.5, "logistic": 0.6}}
 """By bytes of a number: ns an element that we are faster by, or slower; of what is not here, `MUCH`."""
 MUCH = 3.0
+PASSING_OVER = 0.7
+"""ns an element of reductions to the greatest number that pass NaN over (rows of 500: 0.9 by XLA, 0.2 by us)."""
 LOST_BY_SPREADING = {4: 0.15, 8: 0.3}
 """By bytes of a number: ns an element that we lose where exponentials are summed along rows and the sums spread over
 the rows again: we keep what XLA's library computes anew (softmax of a million elements, rows of 128: 256 us and 394,
@@ -71,7 +73,7 @@ LEAST_SPREAD_RAGGED = 1 << 13
 """of float32 in rows of 9 to 31 that are not full vectors of 8 (32,768 in rows of 10: 57 us and 77, 20: 50 and 65)."""
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
-PRODUCT = "stablehlo.dot_general"
+PRODUCT, TRANSPOSE = "stablehlo.dot_general", "stablehlo.transpose"
 COUNTED = {"stablehlo." + name for name in (
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "negate", "abs", "compare", "select", "reduce",
     "reduce_window", "scatter", "and", "or", "xor", "not", "remainder", "clamp", "floor", "sign",
@@ -115,6 +117,13 @@ vectors (us, XLA's and ours, n x n by n x 4 float64: n = 200 28 and 37, n = 1000
 NumPy: 16, 214, 3520)."""
 
 
+def _turns(op: ir.Operation) -> bool:
+    """Whether a transpose moves elements, and is more than a way in which a product reads a factor."""
+    shape, order = shape_of(op.operands[0]), attr.decode(op.attributes["permutation"])
+    moved = [d for d in order if shape[d] > 1]
+    return moved != sorted(moved) and any(use.owner.name != PRODUCT for use in op.results[0].uses)
+
+
 def _elements(op: ir.Operation) -> int:
     values = list(op.results)
     if op.name in MOVED or op.name == PRODUCT:
@@ -130,7 +139,14 @@ def _gained(ops: Sequence[ir.Operation], least: int = LEAST_ELEMENTS) -> float:
     """ns that the functions of a group gain by us, of arrays of so many elements."""
     def each(op: ir.Operation) -> float:
         return GAINS.get(dtype_of(op.results[0]).itemsize, {}).get(op.name.removeprefix("stablehlo."), MUCH)
-    return sum(_elements(op) * each(op) for op in ops if op.name in DEAR and _elements(op) >= least)
+    return sum(_elements(op) * each(op) for op in ops if op.name in DEAR and _elements(op) >= least) \
+        + PASSING_OVER * sum(_elements(op) for op in ops if op.name == "stablehlo.reduce" and _chooses(op))
+
+
+def _chooses(op: ir.Operation) -> bool:
+    """Whether a reduction of one array compares and chooses: an extreme that passes NaN over."""
+    body = op.regions[0].blocks[0].operations
+    return len(op.results) == 1 and any(inner.name == "stablehlo.compare" for inner in body)
 
 
 def _spread(ops: Sequence[ir.Operation]) -> tuple[tuple[int, ...], float]:
@@ -278,5 +294,7 @@ def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool 
         return True
     if biggest < LEAST_PIECED:
         return False
+    if any(op.name == TRANSPOSE and _elements(op) >= LEAST_PIECED and _turns(op) for op in ops):
+        return True
     pieced = sum(op.name in PIECED and _elements(op) >= LEAST_PIECED for op in ops)
     return pieced > 1 or len(ops) > 4 and outputs() > 1

@@ -14,8 +14,9 @@ from jaxlib.mlir import ir
 
 from reactant.ir import modules, ops
 from reactant.ir.types import size
+from reactant.kernels.lockstep import combining
 from reactant.kernels.lockstep.accesses import window_of
-from reactant.kernels.lockstep.combining import combiner, identity
+from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import Condition, at_least
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.contractions import contracted
@@ -298,7 +299,7 @@ def reduced(op: ir.Operation, part: Lanes, kind: str, context: Context, record: 
         raise NotAtOnce("its turns together are too many values", op)
     dims = [part.axes.index(a) for a in along]
     kept = [k for k in range(len(part.axes)) if k not in dims]
-    value = ops.reduce(part.value, ops.constant(identity(kind, part.dtype)), dims, combiner(kind))
+    value = combining.reduced(kind, part.value, dims)
     return Lanes(value, tuple(part.axes[k] for k in kept), tuple(part.spans[k] for k in kept))
 
 

@@ -1,7 +1,7 @@
 """Ops that combine many values into one: by name, what changes nothing, and how two are combined."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,18 @@ def combine(kind: str, x: ir.Value, y: ir.Value) -> ir.Value:
         return ops.bitcast_convert(build(*(ops.bitcast_convert(v, bits) for v in (x, y))), dtype_of(x))
     best = build(x, y)
     return ops.select(ops.compare(x, x, "NE"), y, ops.select(ops.compare(y, y, "NE"), x, best))
+
+
+def reduced(kind: str, x: ir.Value, dimensions: Iterable[int]) -> ir.Value:
+    """A tensor combined along dimensions. What passes NaN over is written as the extreme of all else: a region that
+    compares and chooses is no vector code."""
+    along, dtype = list(dimensions), dtype_of(x)
+    if not kind.endswith("num") or not along:
+        return ops.reduce(x, ops.constant(identity(kind, dtype)), along, combiner(kind))
+    plain = "maximum" if kind == "maxnum" else "minimum"
+    nothing, missing = identity(plain, dtype), ops.compare(x, x, "NE")
+    best = ops.reduce(ops.select(missing, nothing, x), ops.constant(nothing), along, plain)
+    return ops.select(ops.reduce(missing, True, along, "and"), identity(kind, dtype), best)
 
 
 def combiner(kind: str) -> Any:

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
-from reactant.kernels.lockstep.combining import combiner, identity
+from reactant.kernels.lockstep.combining import reduced
 from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Known, Several
 from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
 
@@ -66,7 +66,7 @@ class Tree:
         kept = live((a for a in self.source.axes if a not in self.axes), whole)
         value = broadcast(self.source, [*kept, *self.axes], whole)
         dims = range(len(kept), len(kept) + len(self.axes))
-        value = ops.reduce(value, ops.constant(identity(self.kind, self.source.dtype)), dims, combiner(self.kind))
+        value = reduced(self.kind, value, dims)
         return Lanes(value, kept, tuple(whole[a] for a in kept))
 
 

@@ -25,7 +25,7 @@ from reactant.kernels.lockstep.accesses import (
     split,
     window_of,
 )
-from reactant.kernels.lockstep.combining import IDEMPOTENT, combiner
+from reactant.kernels.lockstep.combining import IDEMPOTENT, reduced
 from reactant.kernels.lockstep.conditions import TRUE, facts_of
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import (
@@ -361,7 +361,7 @@ class Memory:
         if along:
             dims = [value.axes.index(a) for a in along]
             kept = [k for k in range(len(value.axes)) if k not in dims]
-            total = ops.reduce(value.value, ops.constant(identity, value.dtype), dims, combiner(name))
+            total = reduced(name, value.value, dims)
             value = Lanes(total, tuple(value.axes[k] for k in kept), tuple(value.spans[k] for k in kept))
         times = int(np.prod([domain[a].count for a in extra - set(along)], dtype=np.int64))
         return repeated(value, times, name, domain), mask

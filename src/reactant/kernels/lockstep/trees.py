@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reactant.ir import ops
-from reactant.kernels.lockstep.combining import combine, combiner, identity
+from reactant.kernels.lockstep.combining import combine, reduced
 from reactant.kernels.lockstep.forms import Domain
 from reactant.kernels.lockstep.lanes import Lanes, Tree, View, apply, laid_over
 
@@ -67,6 +67,6 @@ def _reduced(kind: str, x: Lanes, view: View, d: int, bounds: tuple[int, int, in
     counts = [n for _, _, n in whole]
     half = bounds[2] // 2
     value = ops.reshape(value, [*counts[:d], *((2, half) if side_by_side else (half, 2)), *counts[d + 1:]])
-    value = ops.reduce(value, ops.constant(identity(kind, x.dtype)), [d if side_by_side else d + 1], combiner(kind))
+    value = reduced(kind, value, [d if side_by_side else d + 1])
     axes = [a for label in view.labels for a in label]
     return laid_over(ops.reshape(value, [domain[a].count for a in axes]), axes, domain)
