@@ -4,7 +4,8 @@ Times of XLA:CPU over ours (jax 0.10.2, two cores, float64, a million elements u
 XLA fuses in place) to 90 (element by element); sine times cosine 20, powers and arctan2 20, exponentials 1.3 to 5;
 softmax of rows of 512 4; sums of rows or columns of an argument 6 to 10; scatter-add 6; gather 1.4 to 8; distances and
 their least 5; transposes from 131072 elements on 1.5 to 4, alone and with what is computed around them. As fast either
-way: sums, products and selects of whole arrays, stencils, so groups of those alone stay. Slower by ours: products of matrices from about 32 x 32 x 32.
+way: sums, products and selects of whole arrays, stencils, so groups of those alone stay. Slower by ours: products of
+matrices from about 32 x 32 x 32.
 
 ns an element, XLA's and ours, one core, 131072 elements:
 
