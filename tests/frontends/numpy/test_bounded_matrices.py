@@ -74,6 +74,15 @@ def test_missing_numbers_spread():
     np.testing.assert_allclose(np.hstack([np.ravel(g) for g in got]), np.hstack([np.ravel(w) for w in wanted]))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_medians_of_nothing():
+    def program(x, n):
+        return np.median(x[:n]), np.median(x[:n], axis=1).size, np.median(x[:n, 1:1], axis=1).sum()
+    for n in (0, 2):
+        got = reactant.jit(program, traced_argnames=("n",))(X, n)
+        np.testing.assert_array_equal(got, program(X, n))
+
+
 def wrong_mask(x, n):
     return x[:n][np.array([True, False, True])].sum()
 

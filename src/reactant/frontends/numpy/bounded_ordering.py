@@ -25,7 +25,7 @@ from reactant.frontends.numpy.bounded_functions import (
 )
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.sorting import keys_of, order_of_keys
-from reactant.frontends.numpy.tensor import SCALAR, Tensor
+from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
@@ -111,18 +111,19 @@ def _with_nan(a: Bounded, d: int, result: Any, keepdims: bool = False) -> Any:
 
 @on_bounded(np.median)
 def median(a: Any, axis: object = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """NaN of no elements."""
     whole, (a, d) = a, _along(a, axis, "median")
-    require_elements(a, [d], "numpy.median of an empty array is NaN with a warning; it is refused in compiled code")
-    values, n = _ends_last(a, d).frame.value(), as_number(a.length(d))
-    ordered, size = np.sort(Tensor.of_value(values), axis=d).value(), a.frame.shape[d]
-    window = [1 if k == d else m for k, m in enumerate(a.frame.shape)]
+    n, window = as_number(a.length(d)), [1 if k == d else m for k, m in enumerate(a.frame.shape)]
+    frame = _ends_last(a, d).frame if a.frame.shape[d] else wrap(np.zeros(window, a.dtype))
+    ordered, size = np.sort(frame, axis=d).value(), max(a.frame.shape[d], 1)
     middle = []
     for k in (1, 0):
-        place = ops.clamp(0, ops.divide(ops.subtract(n, k), 2), max(size - 1, 0))
+        place = ops.clamp(0, ops.divide(ops.subtract(n, k), 2), size - 1)
         starts = [place if m == d else ops.constant(0, np.int64) for m in range(a.ndim)]
         middle.append(Tensor.of_value(ops.dynamic_slice(ordered, starts, window)))
-    result = _with_nan(a, d, np.mean(np.concatenate(middle, axis=d), axis=d, keepdims=keepdims and a is whole),
-                       keepdims and a is whole)
+    kept = keepdims and a is whole
+    result = _with_nan(a, d, np.mean(np.concatenate(middle, axis=d), axis=d, keepdims=kept), kept)
+    result = np.where(Tensor.of_value(ops.compare(n, 0, "EQ"), SCALAR), np.asarray(np.nan, result.dtype), result)[()]
     return _finished(_shaped(_rest(a, result, d, keepdims), a, whole, keepdims), out)
 
 
