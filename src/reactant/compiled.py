@@ -244,8 +244,10 @@ class Compiled:
         return result
 
 
-def _leaf(array: Any, kind: str) -> Any:
+def _leaf(array: Any, kind: str | tuple[Any, ...]) -> Any:
     """A program result as the kind of object the function returned."""
+    if type(kind) is tuple:
+        return kind[array.item()]
     if kind == PYTHON:
         return array.item()
     return array[()] if kind == SCALAR and isinstance(array, np.ndarray) else array
@@ -266,7 +268,7 @@ def recipe_of(traced: Traced) -> Callable[[list], Any] | None:
         if type(x) is Result:
             if x.steps or x.layout is not None:
                 return None
-            return f"r[{x.index}]" if x.kind == ARRAY else f"leaf(r[{x.index}], {x.kind!r})"
+            return f"r[{x.index}]" if x.kind == ARRAY else f"leaf(r[{x.index}], {named(x.kind)})"
         if type(x) is Known:
             return None if isinstance(x.value, np.ndarray) else named(x.value)
         if type(x) not in (tuple, list, dict) and not (isinstance(x, tuple) and hasattr(x, "_fields")):

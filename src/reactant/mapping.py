@@ -244,7 +244,12 @@ class _Call:
 
     def _result(self, leaf: Any) -> ir.Value | None:
         """The value of a leaf of the result for one element; None for what is no number."""
+        from reactant.frontends.alternatives import Alternative
         from reactant.frontends.numpy.tensor import Tensor
+
+        if type(leaf) is Alternative:
+            raise self.fail("The function returns one of several texts or other objects. Return a number that says "
+                            "which.")
         from reactant.ir import ops
         if type(leaf) is Tensor:
             return leaf.value()

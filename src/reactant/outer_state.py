@@ -7,6 +7,7 @@ at each call. What is new there (a cache that fills, a list that grows) is left 
 """
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, MutableMapping
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import StateChangeError
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.jax_recognition import codes
 from reactant.frontends.numpy.tensor import Tensor
@@ -21,14 +23,14 @@ from reactant.signature import attributes, is_plain_object
 
 MOST = 2_000
 """So many values are looked at."""
-NUMBERS = (int, float, complex, np.ndarray, np.generic)
+SEEN = (int, float, complex, np.ndarray, np.generic, str, bytes, enum.Enum, type(None))
 
 Place = tuple[str, Callable[[], Any], Callable[[Any], None], Any]
 """How the source calls it, how it is read and written, and what it held."""
 
 
 def state_of(function: Any) -> list[Place]:
-    """The arrays and numbers outside `function` that it can reach by name."""
+    """The arrays, numbers and texts outside `function` that it can reach by name."""
     found: list[Place] = []
     seen: set[int] = set()
     for name, holder, key in _names(function, seen):
@@ -51,7 +53,8 @@ def check(before: list[Place]) -> None:
 
 
 def _replaced(old: Any, new: Any) -> bool:
-    return new is not old and (type(new) is Tensor or isinstance(old, np.ndarray) and type(new) is np.ndarray)
+    return new is not old and (type(new) is Alternative or type(new) is Tensor and old is not None
+                               or isinstance(old, np.ndarray) and type(new) is np.ndarray)
 
 
 class _Missing:
@@ -79,7 +82,7 @@ def _look(name: str, holder: Any, key: Any, found: list[Place], seen: set[int]) 
     read, write = _access(holder, key)
     value = read()
     mark = -id(value) if type(value) is FunctionType else id(value)     # what a function calls is looked at elsewhere
-    if isinstance(value, NUMBERS):
+    if isinstance(value, SEEN):
         found.append((name, read, write, value))
     elif mark not in seen and len(found) <= MOST:
         if type(value) in (list, dict):

@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from reactant import signature as sig
 from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError
 from reactant.frontends import scipy, source_map
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype
@@ -30,7 +31,7 @@ class Result:
     """A leaf that is result `index` of the program, seen through `steps`."""
 
     index: int
-    kind: str
+    kind: str | tuple[Any, ...]         # several objects: the one with the number that the program gives
     steps: tuple[Step, ...] = ()
     layout: tuple[int, ...] | None = None       # element strides of the array the steps start from, if not row-major
 
@@ -161,6 +162,8 @@ class _Collector:
                 "The compiled function returns None here, and a value on other paths: which one is known only at run "
                 "time. Return a number that says so, e.g. np.nan or -1, or a flag beside the value."))
             return sig.map_tree(value, lambda part: self._leaf(part, counts), {})
+        if type(leaf) is Alternative:
+            return Result(self.add(leaf.number.value()), tuple(self.session.alternatives))
         if type(leaf) is str and TRACED_TEXT in leaf:
             raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
         if type(leaf) is not Tensor:

@@ -159,9 +159,8 @@ def dtypes_differ(x):
     return y
 
 
-def strings_differ(x):
-    name = "up" if x[0] > 0 else "down"
-    return name
+def number_or_text(x):
+    return "up" if x[0] > 0 else 3
 
 
 def returned_types_differ(x):
@@ -253,8 +252,24 @@ def next_in_branch(x):
     return x + next(it)
 
 
+def iterator_used_up_in_branch(x):
+    it = iter([1.0, 2.0])
+    if x[0] > 0:
+        x = x + sum(it)
+    return x + next(it, 5.0)
+
+
+def iterator_used_up_in_loop(x):
+    it = iter([1.0, 2.0])
+    while x[0] < 9:
+        for step in it:
+            x = x + step
+        x = x + 1
+    return x
+
+
 def list_by_traced_index(x):
-    table = ["a", "b", "c"]
+    table = [1, "b", [2]]
     k = 0
     while k < x[2]:
         table[k]
@@ -262,11 +277,26 @@ def list_by_traced_index(x):
     return k
 
 
+def iterators_made_in_a_branch(x):
+    def doubled(values):
+        for v in values:
+            yield v * 2
+    y = x
+    if x[0] > 0:
+        mine = iter([x + 1, x + 2])
+        y = next(mine) + next(mine) + next(doubled(x), None) + sum(v for v in doubled([3, 4]))
+    return y
+
+
+def test_iterators_made_in_a_branch():
+    agree(iterators_made_in_a_branch, [(UP,), (-UP,)])
+
+
 REFUSED = {
     shapes_differ: "'y' has no single type after an `if` that is decided at run time: it holds a float64 array of "
                    r"shape \(3,\) and a float64 array of shape \(2,\)",
     dtypes_differ: r"a float64 array of shape \(3,\) and a int32 array of shape \(3,\)",
-    strings_differ: "The two sides of an expression that is decided at run time differ: 'up' and 'down'",
+    number_or_text: "The two sides of an expression that is decided at run time differ: 'up' and a Python int",
     returned_types_differ: r"The returned value has no single type .* array of shape \(3,\) and a float64 scalar",
     returns_on_some_paths: "returns a value on some paths and nothing on others",
     appends_in_branch: "changes a list of 0 elements differently in its branches",
@@ -277,7 +307,9 @@ REFUSED = {
     rebound_and_written: r"'x' is bound to another array in a loop .* Start from a copy: x = x.copy\(\)",
     bound_to_an_outer_array_and_written: "'b' may be bound to an array from outside of the loop",
     used_before_assignment: "'last' is read in a loop that runs inside compiled code before it is assigned there",
-    next_in_branch: r"next\(\) inside a branch or loop",
+    next_in_branch: "An iterator that was made before a branch or loop",
+    iterator_used_up_in_branch: "An iterator that was made before a branch or loop",
+    iterator_used_up_in_loop: "An iterator that was made before a branch or loop",
     list_by_traced_index: "A list index or a size must be known while tracing",
 }
 

@@ -21,6 +21,7 @@ from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.requests import Request
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, identity, source_map
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.branches import Branch
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import Storage
@@ -302,6 +303,9 @@ class _Outlining:
         if getattr(type(leaf), "partial", False):
             raise UnsupportedError(f"'{self.name}' returns an array whose size depends on run-time values, and a "
                                    f"derivative is being taken. Return it at full size, e.g. np.where(mask, x, 0).")
+        if type(leaf) is Alternative:
+            raise UnsupportedError(f"'{self.name}' returns one of several texts or other objects, and a derivative or "
+                                   "batch is made of it. Return a number that says which.")
         if type(leaf) is not Tensor:
             return leaf
         return Slot(self.add(leaf.value()), leaf.kind)

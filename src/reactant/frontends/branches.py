@@ -47,6 +47,7 @@ from reactant.frontends.state import (
     Variables,
     assembled,
     capture,
+    described,
     kind_of,
     leaves_of,
     originals,
@@ -247,7 +248,7 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
         sides = []
         for region, function in zip(scratch.regions, (then, orelse), strict=True):
             variables.restore(only_inside)
-            side = _failing_at_run_time(function) if function else lambda: None
+            side = failing_at_run_time(function) if function else lambda: None
             sides.append(run(region.blocks.append(), side, variables, before))
             variables.restore(before)
         with source_map.location():
@@ -263,8 +264,9 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
         scratch.erase()
 
 
-def _failing_at_run_time(function: Callable) -> Callable:
-    """A branch in which NumPy raises (an index out of range, shapes that do not fit) fails only when it is taken."""
+def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
+    """A branch in which NumPy raises (an index out of range, shapes that do not fit, `more`) fails only when it is
+    taken."""
     def side() -> Any:
         try:
             return function()
@@ -272,7 +274,7 @@ def _failing_at_run_time(function: Callable) -> Callable:
             raise
         except Interrupted:
             return UNSET
-        except (IndexError, ValueError, ArithmeticError) as error:
+        except (IndexError, ValueError, ArithmeticError, *more) as error:
             kind, arguments = type(error), error.args
             trace = current_trace()
             if trace.attempts:
@@ -340,6 +342,8 @@ class Meeting:
             b = a
         if a is b:
             return survivor(a, (self.orelse if self.then.raised else self.then).preexisting)
+        if (text := described(a, b)) is not None:
+            return Keep(text)
         return unify(a, b, name)
 
     def variable(self, name: str) -> Plan:

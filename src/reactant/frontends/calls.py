@@ -69,6 +69,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
             return ag__.call_in_attempt(call, function, *arguments, **keywords)
         trace.entering = False
     kind = type(function)
+    if trace is not None and trace.alternatives and ag__.for_each_of(function, arguments, keywords):
+        return ag__.of_each(function, arguments, keywords)
     if kind is FunctionType:
         replacement = _replacement_of(function)
         if replacement is not None:
@@ -167,6 +169,14 @@ def _full_name(function: Any) -> str:
 def convertible(function: Any) -> bool:
     """Whether `function` is a Python function whose calls are converted."""
     return type(function) is FunctionType and is_user_file(function.__code__.co_filename)
+
+
+def takes_anything(function: Any) -> bool:
+    """Whether what stands for other objects can be given to it: its code, or that of its class, is converted."""
+    inner = function.__func__ if type(function) is MethodType else function
+    if isinstance(inner, type):
+        return convertible(inner.__init__) or convertible(inner.__new__)
+    return type(inner) is functools.partial or convertible(inner)
 
 
 def following(function: Any) -> Any:

@@ -27,8 +27,10 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends import array_lists, attempts, effects, generated, heaps, identity, objects, operators, ragged
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise, staged_if
+from reactant.frontends.calls import takes_anything
 from reactant.frontends.carried import NeedsGrower, NeedsPeeling, Unroll, truth_of
 from reactant.frontends.growing import Deeper, Grower, ListError, refusal
 from reactant.frontends.growth import exclusive_lists
@@ -69,7 +71,7 @@ def is_traced(value: Any) -> bool:
 
 def asked(value: Any) -> Any:
     """What decides in a test: of lists that are no lists while tracing, whether there is something in them."""
-    return value.has_elements() if type(value) in (RunTimeList, Grower) else value
+    return value.has_elements() if type(value) in (RunTimeList, Grower, Alternative) else value
 
 
 def predicate_of(value: Tensor) -> ir.Value:
@@ -163,6 +165,14 @@ def truth(value: Any) -> bool:
     return bool(value)
 
 
+def same(left: Any, right: Any) -> Any:
+    """`left is right`."""
+    if type(left) is Alternative or type(right) is Alternative:
+        one, other = (left, right) if type(left) is Alternative else (right, left)
+        return other.each(lambda x: same(one, x)) if type(other) is Alternative else one.is_one(lambda x: x is other)
+    return left is right
+
+
 def is_(value: Any, known: bool) -> Any:
     """A truth of Python's that only the run knows is one of the two; NumPy's truths are neither."""
     if not (is_tensor(value) and value.kind == PYTHON and value.dtype.kind == "b"):
@@ -175,6 +185,8 @@ def contains(item: Any, container: Any) -> Any:
         return _python_bool(np.any(container == item))
     if type(container) is range and is_tensor(item):
         return _in_range(item, container)
+    if type(item) is Alternative:
+        return item.each(lambda x: contains(x, container))
     if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
             or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}):
         found: Any = False
@@ -281,6 +293,18 @@ def _touching(operator: Callable, position: int) -> Callable:
     return changes
 
 
+def _iterating(operator: Callable) -> Callable:
+    def iterate(iterable: Any) -> Iterable:
+        effects.use_iterators(iterable)
+        return operator(iterable)       # type: ignore[no-any-return]
+    return iterate
+
+
+def _generator(elements: Iterable) -> Iterable:
+    effects.note_iterator(elements)
+    return elements
+
+
 def _calling(operator: Callable) -> Callable:
     """`call_bound`, told to `effects` which object it may change."""
     def calls(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
@@ -291,8 +315,23 @@ def _calling(operator: Callable) -> Callable:
     return calls
 
 
+def _with_iterators(operator: Callable) -> Callable:
+    """`call`, told to `effects` which iterators it may use up, and which it makes."""
+    def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        if not effects.recording():
+            return operator(function, *arguments, **keywords)
+        if not takes_anything(function):
+            effects.use_iterators(*arguments)
+        result = operator(function, *arguments, **keywords)
+        effects.note_iterator(result)
+        return result
+    return call
+
+
 def _get_item(inner: Callable) -> Callable:
     def get_item(container: Any, index: Any) -> Any:
+        if type(index) is Alternative:
+            return index.each(lambda key: ag__.get_item(container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
             if ragged.fit(container, index):
@@ -557,7 +596,7 @@ def install() -> None:
     unless = attempts.unless_interrupted
     operators.install(
         if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
-        condition=condition, truth=truth, is_=is_,
+        condition=condition, truth=truth, is_=is_, same=same,
         is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
         refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
         call_in_attempt=attempts.call_in_attempt,
@@ -566,7 +605,8 @@ def install() -> None:
         del_item=unless(_touching(ag__.del_item, 0)),
         inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
         del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
-        call_bound=_calling(ag__.call_bound))
+        call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=_iterating(ag__.iterate),
+        generator=_generator)
     generated.install()
     heaps.install()
     operators.install(**{n: getattr(attempts, n) for n in (

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from types import CellType, FunctionType
+from types import CellType, FunctionType, WrapperDescriptorType
 from typing import Any
 
 from reactant.errors import ControlFlowError
@@ -45,6 +45,8 @@ class Recorder:
 
     ignored: frozenset = frozenset()
     changes: dict[Any, Change] = field(default_factory=dict)
+    iterators: set[int] = field(default_factory=set)
+    """The identities of those that were made in the region; older ones are alive as long, and have others."""
 
     def touch(self, container: Any, name: str = "") -> None:
         key = _key(container)
@@ -255,9 +257,25 @@ def describe(change: Change) -> str:
     return f"an object of type {type(container).__name__}"
 
 
-def next_refused() -> None:
-    """Raise where an iterator would advance while tracing code that may run any number of times."""
-    if recording():
-        raise ControlFlowError(
-            "next() inside a branch or loop that is decided at run time would advance the iterator while compiling. "
-            "Use an index into a list or array instead.")
+# ---- iterators ---------------------------------------------------------------------------------------------------
+
+def _advances(x: Any) -> bool:
+    """Whether it is an iterator that is used up by C code, which nothing records."""
+    return isinstance(getattr(type(x), "__next__", None), WrapperDescriptorType)
+
+
+def note_iterator(x: Any) -> None:
+    """`x` was made just now: it is gone when the region ends, or nothing of before."""
+    stack = _stack()
+    if stack and _advances(x):
+        stack[-1].iterators.add(id(x))
+
+
+def use_iterators(*used: Any) -> None:
+    """Raise where an iterator from before would advance while tracing code that may run any number of times."""
+    stack = _stack()
+    for x in used if stack else ():
+        if _advances(x) and id(x) not in stack[-1].iterators:
+            raise ControlFlowError(
+                "An iterator that was made before a branch or loop that is decided at run time would advance inside it "
+                "while compiling. Use an index into a list or array instead, or make the iterator there.")

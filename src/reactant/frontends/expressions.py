@@ -334,7 +334,9 @@ class ExpressionConversion(ast.NodeTransformer):
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         conditional = any(g.ifs for g in node.generators)
-        return self.generated(node) if conditional and _is_generated(node) else self.generic_visit(node)
+        if conditional and _is_generated(node):
+            return self.generated(node)
+        return at_location(operator_call("generator", self.generic_visit(node)), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         if _is_generated(node):
@@ -424,7 +426,8 @@ class ExpressionConversion(ast.NodeTransformer):
                 call = at_location(operator_call("is_none", left), node)
                 return call if isinstance(node.ops[0], ast.Is) else at_location(operator_call("not_", call), node)
             if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-                return ast.copy_location(ast.Compare(left, node.ops, right), node)
+                call = at_location(operator_call("same", left, right[0]), node)
+                return call if isinstance(node.ops[0], ast.Is) else at_location(operator_call("not_", call), node)
             return self._made(at_location(operator_call(type(node.ops[0]).__name__, left, right[0]), node))
         if not movable:
             return ast.copy_location(ast.Compare(left, node.ops, right), node)

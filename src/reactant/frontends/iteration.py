@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.errors import ControlFlowError
 from reactant.frontends import effects
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.calls import replace
@@ -22,7 +23,7 @@ from reactant.frontends.numpy.promotion import python_type
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.trace import Trace, current_trace, is_tracing
+from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
 
 FAR = 2**61
@@ -51,8 +52,9 @@ class Items:
     def __next__(self) -> Any:
         if not hasattr(self, "_position"):
             self._position = 0
-        else:
-            effects.next_refused()
+        elif effects.recording():
+            raise ControlFlowError("next() inside a branch or loop that is decided at run time would advance what "
+                                   "enumerate, zip or reversed gave while compiling. Use an index instead.")
         if self._position >= operator.index(self.length):
             raise StopIteration
         self._position += 1
@@ -314,10 +316,3 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
 def _reversed(sequence: Any) -> Any:
     items = items_of(sequence) if is_tracing() else None
     return reversed(sequence) if items is None else ReversedItems(items)
-
-
-@replace(builtins.next)
-def _next(iterator: Any, *default: Any) -> Any:
-    if Trace.current() is not None:
-        effects.next_refused()
-    return next(iterator, *default)

@@ -1,13 +1,28 @@
-"""Variables of a loop that are None before it, and perhaps have a value after a turn: carried as whether, and which."""
+"""Variables of a loop that are None before it, and perhaps have a value after a turn: carried as whether, and which.
+Texts and other objects of which the run takes one: carried as a number."""
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
+from reactant.frontends.alternatives import MOST
 from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
 from reactant.frontends.numpy.tensor import Tensor
-from reactant.frontends.state import Kind, Known, Node, Tree, capture, has_numbers, is_none, is_optional
+from reactant.frontends.state import (
+    Kind,
+    Known,
+    Node,
+    Tree,
+    as_alternative,
+    capture,
+    has_numbers,
+    is_choosable,
+    is_none,
+    is_optional,
+    widened,
+)
 from reactant.ir import ops
 
 if TYPE_CHECKING:
@@ -19,20 +34,38 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
     value, a `for` runs the first one on its own.)"""
     if type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
             and entry.kind not in ("maybe", "optional"):
-        children, found = [], []
+        children, found, rest = [], [], kinds
         for child, end in zip(entry.children, after.children, strict=True):
             count = sum(1 for _ in leaves(child))
-            made, more = carried_as(loop, name, child, end, kinds[:count])
+            made, more = carried_as(loop, name, child, end, rest[:count])
             children.append(made)
             found += more
-            kinds = kinds[count:]
+            rest = rest[count:]
+        if all(made is child for made, child in zip(children, entry.children, strict=True)):
+            return entry, kinds
         return Node(entry.kind, entry.key, children, entry.original), found
+    if is_choosable(entry) and is_choosable(after) and _settles(after):
+        return _chosen(entry, after, kinds)
     if not is_none(entry) or is_none(after) or not has_numbers(after):
         return entry, kinds
     value = after.children[1] if is_optional(after) else after
     if value is after and type(loop.count) is int and loop.start == 0:
         raise NeedsPeeling(mismatch(loop, name, "None and a value"))
     made = Node("optional", (), [Known(False), _nothing_like(loop, value)], None)
+    return made, [numeric_kind(leaf) for leaf in leaves(made)]
+
+
+def _settles(after: Tree) -> bool:
+    """Whether it is no function that each turn makes anew."""
+    return type(after) is not Known or not isinstance(after.value, FunctionType)
+
+
+def _chosen(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
+    """An object that turns choose: carried with all the numbers that it may have."""
+    before, end = as_alternative(entry), as_alternative(after)
+    made = widened(before, end)
+    if made.key == before.key or len(made.key) > MOST:
+        return entry, kinds
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
 

@@ -350,7 +350,7 @@ class Loop:
                 self.late(name, carried, branch.states[name])
                 continue
             entry, kinds = loop_optional.carried_as(self, name, carried.entry, branch.states[name], self.kinds[name])
-            if len(kinds) != len(self.kinds[name]):
+            if entry is not carried.entry:
                 self.entries[name], self.kinds[name], settled = entry, kinds, False
                 continue
             entry, kinds = loop_lists.as_rows(self, name, carried.entry, branch.states[name])

@@ -31,7 +31,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     **{kind: lambda a, b, kind=kind: getattr(ag__, kind)(a, b) for kind in ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE")},
-    "Is": operator.is_, "IsNot": operator.is_not,
+    "Is": lambda a, b: ag__.same(a, b), "IsNot": lambda a, b: ag__.not_(ag__.same(a, b)),
     "In": lambda a, b: ag__.contains(a, b), "NotIn": lambda a, b: ag__.not_(ag__.contains(a, b)),
 }
 
@@ -129,6 +129,11 @@ def contains(item: Any, container: Any) -> Any:
     return item in container
 
 
+def same(left: Any, right: Any) -> Any:
+    """`left is right`."""
+    return left is right
+
+
 def is_(value: Any, known: bool) -> Any:
     """`value is True`, `value is False`."""
     return value is known
@@ -157,6 +162,11 @@ def generated(iterable: Iterable, element: Callable, test: Callable | None, nest
     """A generator expression; `nested`: an element is itself generated."""
     found = (element(x) for x in ag__.iterate(iterable) if test is None or test(x))
     return itertools.chain.from_iterable(found) if nested else found
+
+
+def generator(elements: Iterable) -> Iterable:
+    """A generator expression that stays one."""
+    return elements
 
 
 def listed(elements: Iterable) -> Any:
@@ -197,6 +207,15 @@ def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -
 def involves_tracing(arguments: tuple, keywords: dict) -> bool:
     """Whether a run-time value is among the arguments, at any depth."""
     return False
+
+
+def for_each_of(function: Any, arguments: tuple, keywords: dict) -> bool:
+    """Whether the function is called with each object that an argument may be."""
+    return False
+
+
+def of_each(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """These calls."""
 
 
 def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
@@ -331,11 +350,12 @@ class Operators:
     def __init__(self) -> None:
         self.if_stmt, self.while_stmt, self.for_stmt, self.if_exp = if_stmt, while_stmt, for_stmt, if_exp
         self.and_, self.or_, self.not_, self.chain, self.contains = and_, or_, operator.not_, chain, contains
-        self.is_, self.is_none = is_, is_none
+        self.is_, self.is_none, self.same = is_, is_none, same
         self.truth, self.decided, self.condition, self.iterate = truth, decided, condition, iterate
-        self.generated, self.listed = generated, listed
+        self.generated, self.generator, self.listed = generated, generator, listed
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
+        self.for_each_of, self.of_each = for_each_of, of_each
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
         self.assert_stmt, self.raised = assert_stmt, raised
         self.touch, self.catching, self.foreign_call = touch, catching, foreign_call

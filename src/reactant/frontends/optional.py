@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reactant.errors import ControlFlowError
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.calls import KINDS
 from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.frontends.trace import current_trace
@@ -117,4 +118,6 @@ def is_none(value: Any) -> Any:
     if type(value) is MaybeNone:
         from reactant.frontends.operators import ag__
         return ag__.not_(value.defined)
+    if type(value) is Alternative:
+        return value.is_one(lambda x: x is None)
     return value is None

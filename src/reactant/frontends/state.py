@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,9 +18,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import effects, identity
+from reactant.frontends import alternatives, effects, identity
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor
 from reactant.frontends.operators import UNSET, VALUE, Unusable, cells_of
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import current_trace
@@ -108,6 +110,8 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
     if kind is MaybeNone:
         return Node("optional", (), [capture(value.defined), capture(value.value, down)], value)
+    if kind is Alternative:
+        return Node("alternative", value.possible, [capture(value.number)], value)
     if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
         return Node("list" if kind is list else "tuple", (kind, len(value)), [capture(v, down) for v in value], value)
     if kind is dict:
@@ -135,6 +139,8 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
         return children[1] if children[0] is True else MaybeBound(node.key, *children)
     if kind == "optional":
         return children[1] if children[0] is True else MaybeNone(*children)
+    if kind == "alternative":
+        return alternatives.meaning(children[0], node.key)
     if kind == "list":
         return children
     if kind == "rows":
@@ -377,6 +383,8 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
             return Keep(side.value)
     if a is ABSENT or b is ABSENT or _is_maybe(a) or _is_maybe(b):
         return _unify_maybe(a, b, name)
+    if is_choosable(a) and is_choosable(b):
+        return _unify_alternatives(a, b)
     if is_optional(a) or is_optional(b):
         return _unify_optional(a, b)
     if type(a) is Node and type(b) is Node:
@@ -459,6 +467,47 @@ def _unify_optional(a: Tree, b: Tree) -> Plan:
         Branching(Node("optional", (), [], None), [unify(first_defined, second_defined), value])
 
 
+def is_choosable(tree: Tree) -> bool:
+    """Whether a value is an object that the run can choose by a number, or one that it has chosen."""
+    return type(tree) is Known and alternatives.is_choosable(tree.value) or _is_alternative(tree)
+
+
+def _is_alternative(tree: Tree) -> bool:
+    return type(tree) is Node and tree.kind == "alternative"
+
+
+def as_alternative(tree: Tree) -> Node:
+    """The number of such a value, and the numbers that it may have."""
+    if type(tree) is Node:
+        return tree
+    number = alternatives.number_of(tree.value)     # type: ignore[union-attr]
+    return Node("alternative", (number,), [Known(number)], None)
+
+
+def widened(node: Node, other: Node) -> Node:
+    """`node`, which may be what `other` may be as well."""
+    return Node("alternative", tuple(sorted({*node.key, *other.key})), node.children, None)
+
+
+def _unify_alternatives(a: Tree, b: Tree) -> Plan:
+    first, second = as_alternative(a), as_alternative(b)
+    node = widened(first, second)
+    if len(node.key) > alternatives.MOST:
+        return Broken(f"{_noun(a)} and {_noun(b)}")
+    return Branching(node, [unify(first.children[0], second.children[0])])
+
+
+def described(a: Tree, b: Tree) -> str | None:
+    """What stands for one of two texts that hold values of the run: it may be in the message of an exception."""
+    texts = [side.value for side in (a, b) if type(side) is Known and type(side.value) is str]
+    if len(texts) < 2 or not any(TRACED_TEXT in text for text in texts) or texts[0] == texts[1]:
+        return None
+    return f"{TRACED_TEXT}{' or '.join(_NUMBERED.sub(lambda mark: mark[1], text) for text in texts)}>"
+
+
+_NUMBERED = re.compile(f"{TRACED_TEXT}([^>]*?)(?: #[0-9]+)?>")
+
+
 def has_numbers(tree: Tree) -> bool:
     """Whether some part of a value is a number or an array."""
     if type(tree) is Node:
@@ -517,7 +566,7 @@ def _noun(tree: Tree) -> str:
             return str(kind)
     if type(tree) is Node:
         return {"list": f"a list of {len(tree.children)}", "tuple": f"a tuple of {len(tree.children)}",
-                "dict": "a dict",
+                "dict": "a dict", "alternative": f"one of {len(tree.key)} texts, functions or other objects",
                 "rows": "a list of run-time length"}.get(tree.kind, f"an object of type {type(tree.original).__name__}")
     value = _object(tree)
     if getattr(type(value), "partial", False):

@@ -102,6 +102,8 @@ class Trace:
         """The counter that keeps these calls in order."""
         self.texts: list[tuple[Any, Callable[[Any], str]]] = []
         """Values of the run that stand in texts, and how they are written there; the marks have their numbers."""
+        self.alternatives: list[Any] = []
+        """The objects of which the run takes one, by their numbers (`alternatives`)."""
         self.attempts: list[Any] = []
         """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
         self.entering = False

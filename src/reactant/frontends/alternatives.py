@@ -1,0 +1,175 @@
+"""Texts, functions, types and members of enumerations of which the run takes one: `kind = "up" if x > 0 else "down"`.
+
+An `Alternative` is a run-time number and the objects that it may mean, by their numbers in the trace. What is done with
+it is done with each of them, in a chain of `if`s: calls, attributes, use as an index. Comparisons ask the number.
+`state` merges them, loops carry the number, results and texts are made from it when the program has run.
+"""
+from __future__ import annotations
+
+import enum
+import warnings
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import ControlFlowError
+from reactant.frontends import calls, operators
+from reactant.frontends.calls import KINDS
+from reactant.frontends.numpy.tensor import PYTHON, TRACED_TEXT, Tensor, python_number
+from reactant.frontends.operators import ag__
+from reactant.frontends.trace import Trace, current_trace
+from reactant.ir import ops
+
+OBJECTS = (str, bytes, FunctionType, BuiltinFunctionType, type, np.ufunc, np.dtype, enum.Enum, type(np.sum))
+"""What is chosen from; what the run changes is not among it."""
+MOST = 16
+"""More alternatives of one name are refused."""
+
+
+def is_choosable(value: Any) -> bool:
+    return value is None or isinstance(value, OBJECTS) and not (isinstance(value, str) and TRACED_TEXT in value)
+
+
+def number_of(value: Any) -> int:
+    """The number of an object in this trace."""
+    known = current_trace().alternatives
+    for number, other in enumerate(known):
+        if value is other or type(value) is type(other) and isinstance(value, (str, bytes)) and value == other:
+            return number
+    known.append(value)
+    return len(known) - 1
+
+
+def meaning(number: Any, possible: tuple[int, ...]) -> Any:
+    """The object of a number; where only the run knows that, what stands for it."""
+    if type(number) is not Tensor or number.is_concrete():
+        return current_trace().alternatives[int(number)]
+    return Alternative(number, possible)
+
+
+class Alternative:
+    """The object that has the run-time `number`, one of those with the numbers `possible`."""
+
+    __slots__ = ("known", "number", "possible")
+
+    def __init__(self, number: Tensor, possible: tuple[int, ...]):
+        self.number, self.possible, self.known = number, possible, current_trace().alternatives
+
+    def objects(self) -> dict[int, Any]:
+        return {number: self.known[number] for number in self.possible}
+
+    def each(self, use: Callable[[Any], Any]) -> Any:
+        """What `use` makes of the object."""
+        from reactant.frontends.branches import failing_at_run_time, staged_if  # which needs this module
+
+        def among(left: list[tuple[int, Any]]) -> Any:
+            (number, value), *rest = left
+            used = failing_at_run_time(lambda: use(value), TypeError, AttributeError, LookupError)
+            return staged_if(self.has(number), used, lambda: among(rest)) if rest else used()
+        return among(list(self.objects().items()))
+
+    def has(self, number: int) -> Any:
+        return ops.compare(self.number.value(), number, "EQ")
+
+    def is_one(self, test: Callable[[Any], Any]) -> Any:
+        """Whether it is one of those for which `test` holds, which is asked of each now."""
+        found, fitting = None, [number for number, value in self.objects().items() if test(value)]
+        if len(fitting) in (0, len(self.possible)):
+            return bool(fitting)
+        for number in fitting:
+            found = self.has(number) if found is None else ops.or_(found, self.has(number))
+        return python_number(found)
+
+    def has_elements(self) -> Any:
+        """Its truth."""
+        return self.is_one(bool)
+
+    def __eq__(self, other: object) -> Any:
+        if type(other) is Alternative:
+            return other.each(lambda value: self == value)
+        return self.is_one(lambda value: value is other or value == other)
+
+    def __ne__(self, other: object) -> Any:
+        return ag__.not_(self == other)
+
+    def __hash__(self) -> int:
+        raise _refusal("is put into a set or a dict, or looked up in one")
+
+    def __bool__(self) -> bool:
+        raise _refusal("is asked for its truth")
+
+    def __format__(self, spec: str) -> str:
+        return self.text(lambda value: format(value, spec))
+
+    def __str__(self) -> str:
+        return self.text(str)
+
+    def __repr__(self) -> str:
+        return self.text(repr)
+
+    def text(self, write: Callable[[Any], str]) -> str:
+        """A mark that stands for it in texts; `print` writes it when the program runs."""
+        written = {number: write(value) for number, value in self.objects().items()}
+        described = TRACED_TEXT + " or ".join(written.values()).replace(">", ")")
+        trace = Trace.current()
+        if trace is None or self.number.storage.region.closed:
+            return f"{described}>"
+        trace.texts.append((Tensor.of_value(self.number.value(), PYTHON), written.__getitem__))
+        return f"{described} #{len(trace.texts) - 1}>"
+
+    def __add__(self, other: Any) -> Any:
+        return self.each(lambda value: value + other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self.each(lambda value: other + value)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.each(lambda value: ag__.get_item(value, index))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.each(lambda value: getattr(value, name))
+
+
+def _refusal(what: str) -> ControlFlowError:
+    return ControlFlowError(f"A value that is one of several texts, functions or other objects {what}: which one it "
+                            "is, is known only at run time. Decide with `if` on the numbers that it was chosen by.")
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------
+
+SPEAKING = (print, warnings.warn, str, repr, format, id, callable)
+"""Functions that take what stands for an object."""
+
+
+def for_each_of(function: Any, arguments: tuple, keywords: dict) -> bool:
+    """Whether an argument stands for an object, and the function cannot take that: it is not converted."""
+    if not any([type(x) is Alternative for x in (*arguments, *keywords.values())]):
+        return False
+    if type(function) is Alternative or calls.takes_anything(function) or function in SPEAKING:
+        return False
+    return not (isinstance(function, type) and issubclass(function, BaseException)) and not (
+        getattr(function, "__module__", None) or "").startswith("logging")
+
+
+def of_each(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """The call with each of the objects."""
+    at = next((k for k, x in enumerate(arguments) if type(x) is Alternative), None)
+    if at is not None:
+        before, argument, after = arguments[:at], arguments[at], arguments[at + 1:]
+        return argument.each(lambda x: of_each(function, (*before, x, *after), keywords))
+    name = next((name for name, x in keywords.items() if type(x) is Alternative), None)
+    if name is not None:
+        return keywords[name].each(lambda x: of_each(function, arguments, {**keywords, name: x}))
+    return calls.call(function, *arguments, **keywords)
+
+
+def _called(function: Alternative, arguments: tuple, keywords: dict) -> Any:
+    return function.each(lambda value: calls.call(value, *arguments, **keywords))
+
+
+KINDS[Alternative] = _called
+operators.install(for_each_of=for_each_of, of_each=of_each)

@@ -1,0 +1,176 @@
+"""Texts, functions and members of enumerations that the run chooses, against plain Python."""
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+import pytest
+
+import reactant
+from tests.frontends.agreement import agree
+
+UP, DOWN, MIXED = np.array([3.0, 2, 0.5, 2, 9]), np.array([-3.0, 0.2, 5, 8, 8]), np.array([1.0, 1, 1, 0.3, 1])
+ALL = [(UP,), (DOWN,), (MIXED,)]
+
+
+class State(enum.Enum):
+    FINE = 1
+    LOST = 2
+
+
+def text_that_decides(x):
+    kind = "up" if x.sum() > 10 else "down"
+    if kind == "up":
+        return x * 2, kind != "down", kind in ("up", "over")
+    return x - 1, kind == "over", kind in ("over", "under")
+
+
+def function_that_is_called(x):
+    f = np.sin if x[0] > 0 else np.cos
+    step = (lambda v: v * 3) if x[1] > 1 else None
+    return step(f(x)) if step is not None else f(x)
+
+
+def status_of_a_loop(x):
+    status = "running"
+    for _ in range(50):
+        x = x * 0.5
+        if x.max() < 0.1:
+            status = "converged"
+            break
+        if x.min() < -0.5:
+            status = "diverged"
+            break
+    return x, 1 if status == "converged" else 2 if status == "running" else 3
+
+
+def machine(x):
+    state, turns = "A", 0
+    for v in x:
+        if state == "A":
+            state = "B" if v > 1 else state
+        elif state == "B":
+            if v < 1:
+                state = "C"
+                turns += 1
+        else:
+            state = "A"
+            turns += 10
+    return turns
+
+
+def member_of_an_enumeration(x):
+    state = State.FINE
+    while x[0] > 1:
+        x = x / 3
+        if x[1] < 0.1:
+            state = State.LOST
+    return x, state is State.FINE, state == State.LOST, state is not State.LOST, state in (State.FINE,)
+
+
+def text_that_is_used(x):
+    found = {"a": 1.0, "b": x.sum()}
+    key = "a" if x[0] > 1 else "b"
+    mode = "edge" if x[0] > 1 else "reflect"
+    return (found[key] + len(key) + (2 if key.upper() == "A" else 5), isinstance(key, str), np.pad(x, 2, mode=mode),
+            1 if key + "x" == "ax" else 2)
+
+
+def none_or_text(x):
+    why = "large" if x[0] > 1 else None
+    if x[1] > 1 and why is None:
+        why = "second"
+    return 0 if why is None else 1 if why == "large" else 2, x.sum() if why else x.mean()
+
+
+@pytest.mark.parametrize("program", [
+    text_that_decides, function_that_is_called, status_of_a_loop, machine, member_of_an_enumeration, text_that_is_used,
+    none_or_text], ids=lambda f: f.__name__)
+def test_programs(program):
+    agree(program, ALL)
+
+
+def named(x, notes):
+    kind = "up" if x[0] > 1 else "down"
+    notes["kind"] = kind
+    print(f"it is {kind}", kind)
+    return x, kind, {"state": State.FINE if kind == "up" else State.LOST}
+
+
+def test_results_updates_and_what_is_printed(capsys):
+    compiled = reactant.jit(named)
+    for x in (UP, DOWN):
+        mine, theirs = {"kind": ""}, {"kind": ""}
+        (_, kind, states), (_, *wanted) = compiled(x, mine), named(x, theirs)
+        assert [kind, states] == wanted and mine == theirs
+        said = capsys.readouterr().out.splitlines()
+        assert said[0] == said[1]
+
+
+def raising(x):
+    what = "NaN" if np.isnan(x).any() else "infinity"
+    if not np.isfinite(x).all():
+        raise ValueError(f"Input has {what}.")
+    return x
+
+
+def test_messages_name_all_that_it_may_be():
+    assert reactant.jit(raising)(UP).shape == UP.shape
+    with pytest.raises(ValueError, match="Input has <traced NaN or infinity"):
+        reactant.jit(raising)(UP * np.inf)
+
+
+def longer_message(x):
+    if not np.isfinite(x).all():
+        what = f"{'NaN' if np.isnan(x).any() else 'infinity'} among {x.size}"
+        if x[0] > 1:
+            what += ", the first is large"
+        raise ValueError(what)
+    return x
+
+
+def test_messages_that_grow():
+    assert reactant.jit(longer_message)(UP).shape == UP.shape
+    with pytest.raises(ValueError, match="NaN or infinity among 5, the first is large or NaN or infinity among 5>"):
+        reactant.jit(longer_message)(UP * np.inf)
+
+
+def in_a_set(x):
+    kind = "up" if x[0] > 1 else "down"
+    return {kind: x}
+
+
+def many_texts(x):
+    text = ""
+    for v in x:
+        text = text + ("a" if v > 1 else "b")
+    return text
+
+
+MODE = {"name": "start"}
+
+
+def changes_mode(x):
+    MODE["name"] = "up" if x[0] > 1 else "down"
+    return x
+
+
+@pytest.mark.parametrize("program, words", [(in_a_set, "is put into a set or a dict"), (many_texts, "one of 16 texts"),
+                                            (changes_mode, "gives 'MODE\\['name'\\]', which was made outside")])
+def test_refusals(program, words):
+    with pytest.raises(reactant.ReactantError, match=words):
+        reactant.jit(program)(np.resize(UP, 8))
+    assert MODE == {"name": "start"}
+
+
+def test_batches_and_derivatives():
+    def chosen(x):
+        return (np.sin if x.sum() > 1 else np.cos)(x).sum()
+
+    rows = np.ones((3, 2)) * np.arange(3.0)[:, None]
+    np.testing.assert_allclose(reactant.vmap(chosen)(rows), [chosen(row) for row in rows])
+    np.testing.assert_allclose(reactant.grad(chosen)(rows[1]), np.cos(rows[1]))
+    with pytest.raises(reactant.UnsupportedError, match="returns one of several texts"):
+        reactant.grad(lambda x: (x, "a" if x > 1 else "b"), has_aux=True)(2.0)
+    with pytest.raises(ValueError, match="returns one of several texts"):
+        reactant.vmap(lambda x: "a" if x > 1 else "b")(np.arange(3.0))
