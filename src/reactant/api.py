@@ -14,6 +14,7 @@ import jax
 from reactant import signature as sig
 from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, ReactantError, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
+from reactant.like_functions import LikeFunction, remembering_how
 from reactant.options import CompileOptions
 from reactant.recent import matcher
 from reactant.session import collecting_later, is_tracing, quietly
@@ -29,7 +30,7 @@ class RecompilationWarning(UserWarning):
     """One function compiles again and again: static arguments or shapes keep changing."""
 
 
-class Jitted:
+class Jitted(LikeFunction):
     """A function that compiles itself for each signature of its arguments. Made by `jit`."""
 
     __name__: str
@@ -282,7 +283,9 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     if not callable(function):
         raise TypeError(f"reactant.jit takes a function, not {type(function).__name__}.")
     if frontend == "jax" or frontend is None and is_jax_function(function):
-        return _jit_of_jax(function, chosen, static_argnames, traced_argnames, by_jax)
+        made = _jit_of_jax(function, chosen, static_argnames, traced_argnames, by_jax)
+        return remembering_how(made, jit, function, static_argnames=static_argnames, frontend=frontend, options=chosen,
+                               **by_jax)
     if told := [name for name, value in by_jax.items() if value or name in for_jax]:
         raise TypeError(f"reactant.jit: {told[0]} is for JAX functions. NumPy functions take static_argnames and "
                         f"donate=True; say frontend=\"jax\" if this is a JAX function.")
@@ -294,7 +297,8 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
         else Jitted(function, *how)
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(made, static_argnames)
-    return made
+    return remembering_how(made, jit, function, static_argnames=static_argnames, traced_argnames=traced_argnames,
+                           frontend=frontend, options=chosen)
 
 
 FOR_JAX = ("in_shardings", "out_shardings", "keep_unused", "inline", "compiler_options")

@@ -19,6 +19,7 @@ from reactant import signature as sig
 from reactant.api import Jitted, jit
 from reactant.errors import UnsupportedError
 from reactant.frontends.jax_recognition import JAX, kind_of
+from reactant.like_functions import LikeFunction, remembering_how
 from reactant.options import CompileOptions
 from reactant.session import is_tracing, quietly, suspended
 
@@ -49,8 +50,10 @@ def vmap(function: Callable, in_axes: Axes = 0, out_axes: Axes = 0, axis_size: i
     plain = getattr(function, "jitted", function.function) if isinstance(function, Jitted) else function
     if kind_of(plain) == JAX:
         mapped = jax.vmap(plain, in_axes=in_axes, out_axes=out_axes, axis_size=axis_size)
-        return jit(mapped, frontend="jax", options=chosen)
-    return Mapped(plain, in_axes, out_axes, axis_size, chosen)
+        made: Any = jit(mapped, frontend="jax", options=chosen)
+    else:
+        made = Mapped(plain, in_axes, out_axes, axis_size, chosen)
+    return remembering_how(made, vmap, plain, in_axes, out_axes, axis_size, options=chosen)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class _Mapping:
             return _Call(self, args, kwargs, leaves).run()
 
 
-class Mapped:
+class Mapped(LikeFunction):
     """A function mapped over a batch. Made by `vmap`."""
 
     __name__: str

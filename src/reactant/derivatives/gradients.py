@@ -27,11 +27,12 @@ from reactant.differentiate import requests
 from reactant.differentiate.checkpoint import Policy
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
 from reactant.ir.types import shape_and_dtype
+from reactant.like_functions import LikeFunction, remembering_how
 from reactant.session import is_tracing
 from reactant.signature import map_tree
 
 
-class Derivative:
+class Derivative(LikeFunction):
     """A gradient function: a function like any other, so it can be compiled and differentiated again. Made by `grad`
     and `value_and_grad`."""
 
@@ -150,11 +151,15 @@ def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux
     Works inside compiled functions and on other derivatives. Raises `TypeError` for integer arguments, and
     `NotDifferentiable`, which names the line, where an operation has no derivative.
     """
-    return Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget), holomorphic)
+    made = Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget), holomorphic)
+    return remembering_how(made, grad, function, argnums, has_aux, argnames=argnames, checkpoint=checkpoint,
+                           memory_budget=memory_budget, holomorphic=holomorphic)
 
 
 def value_and_grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
                    argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
                    memory_budget: str | int | None = None, holomorphic: bool = False) -> Derivative:
     """As `grad`, but gives (what the function returns, gradient)."""
-    return Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget), holomorphic)
+    made = Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget), holomorphic)
+    return remembering_how(made, value_and_grad, function, argnums, has_aux, argnames=argnames, checkpoint=checkpoint,
+                           memory_budget=memory_budget, holomorphic=holomorphic)

@@ -21,12 +21,13 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, size
+from reactant.like_functions import LikeFunction, remembering_how
 from reactant.session import is_tracing
 
 MODES = ("auto", "forward", "reverse")
 
 
-class Jacobian:
+class Jacobian(LikeFunction):
     """A function of the same arguments that gives the matrix of all derivatives. Made by `jacobian` and `hessian`."""
 
     def __init__(self, function: Any, argnums: int | Sequence[int], argnames: str | Sequence[str] | None, mode: str,
@@ -184,7 +185,9 @@ def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mod
     in the same way. One argument and one output; not inside compiled functions.
     holomorphic: the function is a holomorphic one of complex arrays; gives its complex derivatives.
     """
-    return _matrix(function, argnums, argnames, mode, sparse, has_aux, holomorphic)
+    made = _matrix(function, argnums, argnames, mode, sparse, has_aux, holomorphic)
+    return remembering_how(made, jacobian, function, argnums, mode, sparse, argnames=argnames, has_aux=has_aux,
+                           holomorphic=holomorphic)
 
 
 def hessian(function: Callable, argnums: int | Sequence[int] | None = None, sparse: bool | str = False, *,
@@ -193,7 +196,9 @@ def hessian(function: Callable, argnums: int | Sequence[int] | None = None, spar
     """The matrix of second derivatives of a function that returns one real number, forward over reverse. `argnums`,
     `argnames`, `sparse`, `has_aux` and `holomorphic` as in `jacobian`."""
     gradient = grad(function, argnums, has_aux, argnames=argnames, holomorphic=holomorphic)
-    return _matrix(gradient, argnums, argnames, "forward", sparse, has_aux, holomorphic)
+    made = _matrix(gradient, argnums, argnames, "forward", sparse, has_aux, holomorphic)
+    return remembering_how(made, hessian, function, argnums, sparse, argnames=argnames, has_aux=has_aux,
+                           holomorphic=holomorphic)
 
 
 def _matrix(function: Any, argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None, mode: str,

@@ -26,6 +26,7 @@ from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_and_dtype
+from reactant.like_functions import LikeFunction
 from reactant.runtime.executable import Executable
 from reactant.session import is_tracing
 from reactant.tracing import Result, Traced
@@ -75,7 +76,7 @@ class Compression:
         return self.places[order], np.searchsorted(self.sums[order], np.arange(self.pattern.nnz))
 
 
-class SparseJacobian:
+class SparseJacobian(LikeFunction):
     """A function of the same arguments that gives the matrix of derivatives as `scipy.sparse.csr_array`, (output.size,
     input.size), or as an array. Made by `jacobian` and `hessian` with `sparse`."""
 

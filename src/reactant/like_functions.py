@@ -1,0 +1,52 @@
+"""Objects that stand for a function are copied and pickled as functions are.
+
+A copy of a function is the function; a copy of a method is of a copied object. What was compiled is not copied: it is
+compiled again where it is needed. Pickled by name where a module holds it by its name, as decorated functions are, and
+else as what it was made of, so that the function below has to be one that pickle can find.
+"""
+from __future__ import annotations
+
+import copy
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Made = TypeVar("Made", bound="LikeFunction")
+
+
+class LikeFunction:
+    """Base of what `remembering_how` returns."""
+
+    _origin: tuple[Callable, tuple, dict[str, Any]] | None = None
+    """The public function, and its arguments, that made it."""
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if self._origin is None:
+            return self
+        make, (function, *rest), named = self._origin
+        copied = copy.deepcopy(function, memo)
+        return self if copied is function else make(copied, *rest, **named)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = getattr(self, "__qualname__", "")
+        if name and _found(getattr(self, "__module__", None), name) is self:
+            return name
+        return super().__reduce_ex__(protocol) if self._origin is None else (_made_again, self._origin)
+
+
+def _found(module: str | None, name: str) -> Any:
+    return functools.reduce(lambda at, part: getattr(at, part, None), name.split("."), sys.modules.get(module or ""))
+
+
+def _made_again(make: Callable, arguments: tuple, named: dict[str, Any]) -> Any:
+    return make(*arguments, **named)
+
+
+def remembering_how(made: Made, make: Callable, *arguments: Any, **named: Any) -> Made:
+    """`made`, which is what `make(*arguments, **named)` gives; the first argument is the function."""
+    made._origin = make, arguments, named
+    return made
