@@ -73,7 +73,7 @@ def text_that_is_used(x):
     key = "a" if x[0] > 1 else "b"
     mode = "edge" if x[0] > 1 else "reflect"
     return (found[key] + len(key) + (2 if key.upper() == "A" else 5), isinstance(key, str), np.pad(x, 2, mode=mode),
-            1 if key + "x" == "ax" else 2)
+            1 if key + "x" == "ax" else 2, "a" in key, key[0] == "b")
 
 
 def none_or_text(x):
@@ -140,6 +140,11 @@ def in_a_set(x):
     return {kind: x}
 
 
+def looped_over(x):
+    kind = "up" if x[0] > 1 else "down"
+    return sum(1 for letter in kind if letter == "p")
+
+
 def many_texts(x):
     text = ""
     for v in x:
@@ -156,6 +161,7 @@ def changes_mode(x):
 
 
 @pytest.mark.parametrize("program, words", [(in_a_set, "is put into a set or a dict"), (many_texts, "one of 16 texts"),
+                                            (looped_over, "is looped over"),
                                             (changes_mode, "gives 'MODE\\['name'\\]', which was made outside")])
 def test_refusals(program, words):
     with pytest.raises(reactant.ReactantError, match=words):

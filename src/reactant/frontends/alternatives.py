@@ -100,6 +100,12 @@ class Alternative:
     def __bool__(self) -> bool:
         raise _refusal("is asked for its truth")
 
+    def __iter__(self) -> Any:
+        raise _refusal("is looped over")
+
+    def __contains__(self, item: object) -> bool:
+        raise _refusal("is searched")
+
     def __format__(self, spec: str) -> str:
         return self.text(lambda value: format(value, spec))
 

@@ -187,6 +187,8 @@ def contains(item: Any, container: Any) -> Any:
         return _in_range(item, container)
     if type(item) is Alternative:
         return item.each(lambda x: contains(x, container))
+    if type(container) is Alternative:
+        return container.each(lambda x: contains(item, x))
     if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
             or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}):
         found: Any = False
