@@ -1,4 +1,6 @@
 """Both modes of one module against central differences and against each other, by the reference interpreter."""
+import collections
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -31,13 +33,17 @@ def pairing(g, t):
     return sum(float(np.sum(a * b).real) for a, b in zip(g, t, strict=True))
 
 
-_COMPILED = {}
+_COMPILED = collections.OrderedDict()
+KEPT = 16
+"""Modules that one check compares. More would fill the process with programs."""
 
 
 def compiled(module, arguments):
     """By XLA: the reference interpreter scatters into its operand, and knows no fft and no decompositions."""
     if id(module) not in _COMPILED:
         _COMPILED[id(module)] = module, Executable(module)
+        if len(_COMPILED) > KEPT:
+            _COMPILED.popitem(last=False)
     return [np.asarray(r) for r in _COMPILED[id(module)][1](arguments)]
 
 
