@@ -42,11 +42,10 @@ def compiled_once(lowered: Lowered) -> Compiled:
     derivative that is made anew in every turn of a loop (`reactant.grad(f)(x)`) is traced then, but not compiled."""
     with building():
         key = (modules.bytecode(lowered.module), lowered.options, lowered.on_device, jax.config.jax_default_device)
-    found = _EXECUTABLES.get(key)
-    if found is None:
-        found = _EXECUTABLES[key] = lowered.compile().executable
-        if len(_EXECUTABLES) > KEPT_EXECUTABLES:
-            _EXECUTABLES.popitem(last=False)
+    found = _EXECUTABLES.pop(key, None) or lowered.compile().executable
+    _EXECUTABLES[key] = found           # the one used last is dropped last
+    if len(_EXECUTABLES) > KEPT_EXECUTABLES:
+        _EXECUTABLES.popitem(last=False)
     return Compiled(lowered, found)
 
 
