@@ -301,3 +301,22 @@ def test_one_call_gives_values_and_the_vectors_of_their_derivative(values):
         value, slope = found(a)
         np.testing.assert_allclose(value, loss(a), rtol=1e-12)
         np.testing.assert_allclose(slope, jax.grad(loss)(a), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("a", [np.eye(3), np.stack([2.0 * np.eye(3)[:2], np.ones((2, 3))]),
+                               np.array([[1.0, 1j], [1j, 1.0], [2.0, 0.0]])], ids=["equal", "stack", "complex"])
+def test_pseudo_inverses(a):
+    """At equal singular values, and of constant rank."""
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal(np.swapaxes(a, -1, -2).shape)
+    along = np.matmul(a, rng.standard_normal((a.shape[-1], a.shape[-1]))).astype(a.dtype)      # keeps the rank
+
+    def f(t):
+        return np.sum((np.linalg.pinv(a + t * along) * weights).real)
+
+    h = 1e-5
+    first, second = (f(h) - f(-h)) / (2 * h), (f(h) - 2 * f(0.0) + f(-h)) / h ** 2
+    gradient = reactant.grad(lambda x: np.sum((np.linalg.pinv(x) * weights).real))(a)
+    np.testing.assert_allclose(np.sum(gradient * along).real, first, rtol=1e-6)
+    np.testing.assert_allclose(reactant.jvp(f, (0.0,), (1.0,))[1], first, rtol=1e-6)
+    np.testing.assert_allclose(reactant.grad(reactant.grad(f))(0.0), second, rtol=1e-3)

@@ -74,3 +74,21 @@ def test_slope_of_students_distribution():
     freedom, places = np.array([0.5, 1.0, 3.0, 1e3])[:, None], np.array([0.0, 1e-9, -0.02, 0.5])
     slope = reactant.grad(lambda t: scipy.special.stdtr(freedom, t).sum())(np.broadcast_to(places, (4, 4)))
     np.testing.assert_allclose(slope, scipy.stats.t.pdf(places, freedom), rtol=1e-6)
+
+
+def test_slopes_in_loops_batches_and_single_precision():
+    x = np.linspace(0.1, 3, 7)
+
+    def turned(x):
+        for _ in range(3):
+            x = scipy.special.erfcx(x) + 0.1 * scipy.special.log_ndtr(x)
+        return x
+
+    h = 1e-6
+    slope = (turned(x + h) - turned(x - h)) / (2 * h)
+    np.testing.assert_allclose(reactant.grad(lambda x: turned(x).sum())(x), slope, rtol=1e-7)
+    rows = reactant.vmap(reactant.grad(lambda x: turned(x).sum()))(np.stack([x, x + 1]))
+    np.testing.assert_allclose(rows[0], slope, rtol=1e-7)
+    single = reactant.grad(lambda x: turned(x).sum())(x.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, slope, rtol=1e-4)

@@ -16,7 +16,7 @@ from numpy.linalg import LinAlgError
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.jax_calls import call_jax
-from reactant.frontends.numpy import decompositions
+from reactant.frontends.numpy import decompositions, pseudo_inverses
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, wrap
@@ -381,7 +381,10 @@ def pinv(a: object, rcond: object = None, hermitian: bool = False, *, rtol: obje
     cutoff = (np.expand_dims(limit, -1) if limit.ndim else rcond) * np.max(s, axis=-1, keepdims=True)
     large = s > cutoff
     inverse = np.where(large, 1 / np.where(large, s, s.dtype.type(1)), s.dtype.type(0))
-    return np.matmul(np.swapaxes(vh, -1, -2), np.expand_dims(inverse, -1) * np.swapaxes(u, -1, -2))
+    found = np.matmul(np.swapaxes(vh, -1, -2), np.expand_dims(inverse, -1) * np.swapaxes(u, -1, -2))
+    if hermitian or a.dtype != found.dtype:     # hermitian: of one triangle
+        return found
+    return Tensor.of_value(pseudo_inverses.with_slope(a.value(), found.value()))
 
 
 @implements(np.linalg.cond)

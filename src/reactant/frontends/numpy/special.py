@@ -91,10 +91,11 @@ def bessel_i0e(x: ir.Value) -> ir.Value:
 
 def _scaled_i0(wide: ir.Value) -> ir.Value:
     inner, outer = _i0_coefficients()
-    near = _chebyshev(inner, ops.subtract(ops.divide(ops.minimum(wide, 8.0), 4.0), 1.0))
-    large = ops.maximum(wide, 8.0)
+    close = ops.compare(wide, 8.0, "LE")        # at 8 the slope is that of the inner one, by min and max half of it
+    small, large = ops.select(close, wide, 8.0), ops.select(close, 8.0, wide)
+    near = _chebyshev(inner, ops.subtract(ops.divide(small, 4.0), 1.0))
     far = ops.divide(_chebyshev(outer, ops.subtract(ops.divide(ops.splat(16.0, large), large), 1.0)), ops.sqrt(large))
-    return ops.select(ops.compare(wide, 8.0, "LE"), near, far)
+    return ops.select(close, near, far)
 
 
 @implements(np.angle)

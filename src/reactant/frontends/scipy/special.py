@@ -21,6 +21,7 @@ from reactant.frontends.jax_calls import call_jax
 from reactant.frontends.numpy.special import bessel_i0, bessel_i0e
 from reactant.frontends.numpy.tensor import wrap
 from reactant.frontends.numpy.ufuncs import cast
+from reactant.frontends.scipy.slopes import with_slopes
 
 AS_IN_JAX = """betainc boxcox boxcox1p entr erf erfc erfcx erfinv expit fresnel gamma gammasgn i1 i1e logit
     ndtr ndtri sici spence xlog1py xlogy""".split()
@@ -185,7 +186,9 @@ def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]]
         kind = dtypes[-1]
         if kind.kind != "f" or any(d.kind == "c" for d in dtypes):
             raise UnsupportedError(f"scipy.special.{name} of complex numbers is not supported in compiled code.")
-        return call_jax(function, *(cast(v, kind) for v in values))
+        inputs = [cast(v, kind) for v in values]
+        results = [cast(v, kind) for v in call_jax(function, *inputs)]
+        return list(with_slopes(str(name), inputs, results))
     return run
 
 

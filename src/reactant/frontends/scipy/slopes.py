@@ -1,0 +1,126 @@
+"""Derivatives of special functions in closed form, where those of how they are computed are wrong or have fewer digits.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.differentiate.declare import plus, times
+from reactant.frontends.known_derivatives import Values, with_derivative
+from reactant.ir import ops
+
+
+def with_slopes(name: str, inputs: Values, results: Values) -> Values:
+    """The results of a special function, with their derivative where that is said here."""
+    if name not in SLOPES:
+        return results
+
+    def partials(x: Values, y: Values) -> list[list[ir.Value]]:
+        return [slope(y, *x) for slope in SLOPES[name]]
+
+    return with_derivative(
+        name, inputs, results,
+        lambda x, y, t: [_sum(row, t) for row in partials(x, y)],
+        lambda x, y, g: [_sum(column, g) for column in zip(*partials(x, y), strict=True)])
+
+
+def _sum(partials: Sequence[ir.Value], directions: Values) -> ir.Value:
+    found = None
+    for partial, direction in zip(partials, directions, strict=False):
+        found = plus(found, times(partial, direction, strong=True))
+    assert found is not None
+    return found
+
+
+# ---- the partials --------------------------------------------------------------------------------------------------
+
+def _fresnel_angle(x: ir.Value) -> ir.Value:
+    """pi x**2 / 2 but for whole turns: with x = r + 2 n it is pi r**2 / 2 + 2 pi n r."""
+    n = ops.round_nearest_even(ops.multiply(x, 0.5))
+    r = ops.subtract(x, ops.multiply(n, 2))
+    turns = ops.multiply(n, r)
+    turns = ops.subtract(turns, ops.round_nearest_even(turns))
+    return ops.add(ops.multiply(ops.multiply(r, r), math.pi / 2), ops.multiply(turns, 2 * math.pi))
+
+
+def _sinc(x: ir.Value) -> ir.Value:
+    """sin(x) / x, in the form whose derivatives at 0 are known (`differentiate.smooth`)."""
+    zero = ops.compare(x, 0, "EQ")
+    safe = ops.select(zero, ops.splat(1, x), x)
+    return ops.select(zero, ops.splat(1, x), ops.divide(ops.sine(safe), safe))
+
+
+FAR, FAR_TERMS = 30.0, 6
+"""From where on the derivative of erfcx is by its asymptotic series, and how many terms of that."""
+
+
+def _erfcx(y: Values, x: ir.Value) -> list[ir.Value]:
+    """2 x y - 2 / sqrt(pi); where that cancels -(1 - 3 / (2 x**2) + 15 / (4 x**4) - ...) / (sqrt(pi) x**2)."""
+    far = ops.compare(x, FAR, "GT")
+    large = ops.select(far, x, ops.splat(FAR, x))
+    inverse = ops.divide(ops.splat(1, x), ops.multiply(large, large))
+    series = ops.splat(1, x)
+    for k in range(FAR_TERMS, 0, -1):
+        series = ops.subtract(1, ops.multiply(ops.multiply(series, inverse), k + 0.5))
+    near = ops.subtract(ops.multiply(ops.multiply(x, y[0]), 2), 2 / math.sqrt(math.pi))
+    return [ops.select(far, ops.multiply(ops.multiply(series, inverse), -1 / math.sqrt(math.pi)), near)]
+
+
+def _entr(y: Values, x: ir.Value) -> list[ir.Value]:
+    """-log x - 1; minus infinity below 0 is constant."""
+    return [ops.select(ops.compare(x, 0, "LT"), ops.splat(0, x), ops.subtract(ops.negate(ops.log(x)), 1))]
+
+
+NEAR_ONE, NEAR_TERMS = 0.125, 20
+"""Where log(x) / (x - 1) is by its series, and how many terms of that."""
+
+
+def _spence(y: Values, x: ir.Value) -> list[ir.Value]:
+    """-log(x) / (x - 1); near 1 the series -1 + u / 2 - u**2 / 3 + ... in u = x - 1, which has all derivatives."""
+    u = ops.subtract(x, 1)
+    near = ops.compare(ops.abs(u), NEAR_ONE, "LT")
+    small = ops.select(near, u, ops.splat(0, u))
+    series = ops.splat(0, x)
+    for k in range(NEAR_TERMS, 0, -1):
+        series = ops.subtract(1 / k, ops.multiply(series, small))
+    far = ops.select(near, ops.splat(2, x), x)
+    return [ops.negate(ops.select(near, series, ops.divide(ops.log(far), ops.subtract(far, 1))))]
+
+
+LOW, LOW_TERMS = -20.0, 9
+"""From where down the derivative of log_ndtr is by its asymptotic series, and how many terms of that."""
+
+
+def _log_ndtr(y: Values, x: ir.Value) -> list[ir.Value]:
+    """exp(-x**2 / 2 - y) / sqrt(2 pi); where that cancels -x / (1 - 1 / x**2 + 3 / x**4 - ...)."""
+    low = ops.compare(x, LOW, "LE")
+    large = ops.select(low, x, ops.splat(LOW, x))
+    inverse = ops.divide(ops.splat(1, x), ops.multiply(large, large))
+    series = ops.splat(1, x)
+    for k in range(LOW_TERMS, 0, -1):
+        series = ops.subtract(1, ops.multiply(ops.multiply(series, inverse), 2 * k - 1))
+    power = ops.subtract(ops.multiply(ops.multiply(x, x), -0.5), y[0])
+    near = ops.multiply(ops.exponential(ops.select(low, ops.splat(0, x), power)), 1 / math.sqrt(2 * math.pi))
+    return [ops.select(low, ops.divide(ops.negate(large), series), near)]
+
+
+def _ratio(x: ir.Value, y: ir.Value) -> ir.Value:
+    """x / y, 0 where x is."""
+    return ops.select(ops.compare(x, 0, "EQ"), ops.splat(0, x), ops.divide(x, y))
+
+
+SLOPES: dict[str, tuple[Callable[..., list[ir.Value]], ...]] = {
+    "fresnel": (lambda y, x: [ops.sine(_fresnel_angle(x))], lambda y, x: [ops.cosine(_fresnel_angle(x))]),
+    "sici": (lambda y, x: [_sinc(x)], lambda y, x: [ops.divide(ops.cosine(x), x)]),
+    "erfcx": (_erfcx,),
+    "entr": (_entr,),
+    "exp1": (lambda y, x: [ops.divide(ops.negate(ops.exponential(ops.negate(x))), x)],),
+    "expi": (lambda y, x: [ops.divide(ops.exponential(x), x)],),
+    "log_ndtr": (_log_ndtr,),
+    "spence": (_spence,),
+    "xlogy": (lambda y, a, b: [ops.log(b), _ratio(a, b)],),
+    "xlog1py": (lambda y, a, b: [ops.log_plus_one(b), _ratio(a, ops.add(b, 1))],),
+}
+"""By name: for each result, its partials from (the results, *arguments)."""
