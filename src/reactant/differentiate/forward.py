@@ -53,7 +53,8 @@ def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Block]:
     return made, function.regions[0].blocks.append(*types)
 
 
-MARKED = (smooth.LOG_OF_SUM, smooth.SINC, signs.SAME, signs.PRODUCT, determinants.DETERMINANT, factors.ORTHOGONAL)
+MARKED = (smooth.LOG_OF_SUM, smooth.SINC, signs.SAME, signs.PRODUCT, signs.HYPOT, determinants.DETERMINANT,
+          factors.ORTHOGONAL)
 """Barriers that say a derivative, and are nothing once that is taken."""
 
 

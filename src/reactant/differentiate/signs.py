@@ -2,10 +2,17 @@
 
     select(v == 0, +-0, v)                       v: the zero gets a sign (remainders, fractions)
     select(a == b, c, s (a - b) + c)             c: that is what it is there, exactly (interpolation at a knot)
+    select(|v - round v| <= c |v|, round v, v)   v, of which a few last places are rounded (logarithms of powers)
     select(v == 0, 0, f v)                       f v, without what an infinite f would make of zero (our own rules)
     |g| with the sign bit of x                   g or -g, and |x| inside of g the same x or -x (odd functions)
 
-    |z| |z|                                      re(z)**2 + im(z)**2, which is smooth at 0
+Squares of roots are what they are roots of, which is smooth at 0:
+
+    sqrt(v) sqrt(v)                              v
+    |z| |z|                                      re(z)**2 + im(z)**2
+    hypot(x, y) hypot(x, y)                      x**2 + y**2
+
+hypot(x, y) itself is marked: its partials are x / h and y / h.
 
 The derivative of a choice is that of what it takes: of a constant none, where that of the function is wanted (the
 second derivative of log(x)**2 at 1). `mark` puts a barrier over the chosen value and what it stands for; the derivative
@@ -24,18 +31,23 @@ SAME = "reactant.same"
 """Marks a barrier over (x, y): x with the derivative of y."""
 PRODUCT = "reactant.product"
 """Marks a barrier over (x, f, v): x is f v, and 0 where v is."""
+HYPOT = "reactant.hypot"
+"""Marks a barrier over (hypot(x, y), x, y)."""
 CONE, CHAIN = 64, 8
 """How many ops of an odd function, and of a product, are looked at."""
+LAST_PLACES = 1e-6
+"""A relative difference below which a number is only rounded."""
 
 
 def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such choice in a module."""
-    found = [op for op in modules.walk(module) if op.name in ("stablehlo.select", "stablehlo.multiply")]
-    for op in [op for op in found if differentiable(op.result)]:
-        if op.name == "stablehlo.multiply":
-            _mark_square(op)
-            continue
-        stands_for, factors = _signed_zero(op) or _on_line(op), _product(op)
+    products = [op for op in modules.walk(module) if op.name == "stablehlo.multiply" and differentiable(op.result)]
+    for op in products:
+        _mark_square(op)
+    for op in products:
+        _mark_hypot(op)
+    for op in [op for op in modules.walk(module) if op.name == "stablehlo.select" and differentiable(op.result)]:
+        stands_for, factors = _signed_zero(op) or _on_line(op) or _rounded(op), _product(op)
         if stands_for is not None:
             put_barrier(op, [op.result, stands_for], {SAME: ir.UnitAttr.get()})
         elif factors is not None:
@@ -62,16 +74,64 @@ def bare(value: ir.Value) -> ir.Value:
     return value
 
 
+# ---- squares of roots ----------------------------------------------------------------------------------------------
+
 def _mark_square(op: ir.Operation) -> None:
-    left, right = map(bare, op.operands)
-    size = made_by(left, "abs", "select")
-    if size is not None and size.name == "stablehlo.select":            # NumPy's for infinite parts
-        size = made_by(size.operands[2], "abs")
-    if left == right and size is not None and is_complex(dtype_of(size.operands[0])):
+    root = bare(op.operands[0])
+    if root != bare(op.operands[1]):
+        return
+    with op.location, ir.InsertionPoint(op):
+        square = _square_of(root)
+        if square is not None:
+            put_barrier(op, [op.result, ops.reshape(square, shape_of(op.result))], {SAME: ir.UnitAttr.get()})
+
+
+def _mark_hypot(op: ir.Operation) -> None:
+    found = _parts_of_hypot(op)
+    if found is not None:
         with op.location, ir.InsertionPoint(op):
-            z = size.operands[0]
-            parts = [ops.multiply(part, part) for part in (ops.real(z), ops.imag(z))]
-            put_barrier(op, [op.result, ops.reshape(ops.add(*parts), shape_of(op.result))], {SAME: ir.UnitAttr.get()})
+            parts = [ops.reshape(part, shape_of(op.result)) for part in found]
+        put_barrier(op, [op.result, *parts], {HYPOT: ir.UnitAttr.get()})
+
+
+def _square_of(root: ir.Value) -> ir.Value | None:
+    """The square of a root, behind NumPy's choice for infinite parts, without that root."""
+    chosen = ops.made_by(root, "select")
+    made = made_by(root if chosen is None else chosen.operands[2], "abs", "sqrt", "multiply")
+    if made is None:
+        return None
+    if made.name == "stablehlo.sqrt":
+        return None if is_complex(dtype_of(root)) else made.operands[0]
+    if made.name == "stablehlo.multiply":
+        parts = _parts_of_hypot(made)
+    else:
+        z = made.operands[0]
+        parts = (ops.real(z), ops.imag(z)) if is_complex(dtype_of(z)) else None
+    return None if parts is None else ops.add(*(ops.multiply(part, part) for part in parts))
+
+
+def _parts_of_hypot(op: ir.Operation) -> tuple[ir.Value, ir.Value] | None:
+    """(x, y), where a product is |x| sqrt((y / x)**2 + 1), with 1 in place of x in the quotient where that is 0."""
+    for size, scale in (tuple(op.operands), tuple(op.operands)[::-1]):
+        large, root = made_by(size, "abs"), made_by(scale, "sqrt")
+        total = None if root is None else made_by(root.operands[0], "add")
+        square = None if total is None else made_by(total.operands[0], "multiply")
+        ratio = None if square is None else made_by(square.operands[0], "divide")
+        if large is None or total is None or square is None or ratio is None \
+                or bare(square.operands[0]) != bare(square.operands[1]) or not _is(total.operands[1], 1):
+            continue
+        x, y = large.operands[0], ratio.operands[0]
+        chosen = made_by(ratio.operands[1], "select")
+        guarded = None if chosen is None else by_equality(chosen)
+        if bare(ratio.operands[1]) == bare(x) or guarded is not None and _is(guarded[1], 0) \
+                and bare(guarded[0]) == bare(guarded[3]) == bare(x):
+            return x, y
+    return None
+
+
+def slope_of_norm(norm: ir.Value, top: float = 1.0) -> ir.Value:
+    """top / norm, and 0 where the norm is: like |x|, it counts as constant there."""
+    return ops.select(ops.compare(norm, 0, "EQ"), ops.splat(0, norm), ops.divide(ops.splat(top, norm), norm))
 
 
 # ---- zeros, knots --------------------------------------------------------------------------------------------------
@@ -105,6 +165,11 @@ def _is_either_zero(value: ir.Value) -> bool:
 def _is_zero(value: ir.Value) -> bool:
     known = ops.constant_value(bare(value))
     return known is not None and not known.any()
+
+
+def _is(value: ir.Value, number: float) -> bool:
+    known = ops.constant_value(bare(value))
+    return known is not None and bool((known == number).all())
 
 
 def _is_zero_but_sign(bits: ir.Value) -> bool:
@@ -144,6 +209,23 @@ def _on_line(op: ir.Operation) -> ir.Value | None:
             if any({bare(v) for v in g.operands} == {bare(a), bare(b)} for g in gaps):
                 return line
     return None
+
+
+def _rounded(op: ir.Operation) -> ir.Value | None:
+    """v, where a select gives round(v) in place of v where they differ in the last places."""
+    near, value = made_by(op.operands[1], "round_nearest_even"), op.operands[2]
+    question = made_by(op.operands[0], "compare")
+    if near is None or question is None or bare(near.operands[0]) != bare(value) \
+            or attr.decode(question.attributes["comparison_direction"]) not in ("LE", "LT"):
+        return None
+    apart, slack = made_by(question.operands[0], "abs"), made_by(question.operands[1], "multiply")
+    gap = None if apart is None else made_by(apart.operands[0], "subtract")
+    size = None if slack is None else made_by(slack.operands[0], "abs")
+    share = None if slack is None else ops.constant_value(bare(slack.operands[1]))
+    if gap is None or size is None or share is None or bare(size.operands[0]) != bare(value) \
+            or {bare(v) for v in gap.operands} != {bare(near.result), bare(value)}:
+        return None
+    return value if (abs(share) <= LAST_PLACES).all() else None
 
 
 # ---- products that may be zero times infinity ------------------------------------------------------------------------

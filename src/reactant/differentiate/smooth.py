@@ -52,17 +52,20 @@ def mark(module: ir.Module | ir.Operation) -> None:
 
 
 def _argument_of_sinc(op: ir.Operation) -> ir.Value | None:
-    """x, where the op is select(x == 0, 1, sin(y) / y), and y is x or select(x == 0, anything, x)."""
+    """x, where the op is select(x == 0, 1, sin(y) / z), and y and z are x or select(x == 0, anything, x)."""
     choice = by_equality(op)
     made = None if choice is None else made_by(choice[3], "divide")
     sine = None if made is None else made_by(made.operands[0], "sine")
-    if choice is None or made is None or sine is None or bare(sine.operands[0]) != bare(made.operands[1]) \
+    if choice is None or sine is None or made is None \
             or not np.array_equal(_constant(choice[2]), 1) or not np.array_equal(_constant(choice[1]), 0):
         return None
-    chosen = made_by(made.operands[1], "select")
-    safe = None if chosen is None else by_equality(chosen)
-    x = made.operands[1] if safe is None or safe[:2] != choice[:2] else safe[3]
-    return choice[0] if bare(x) == bare(choice[0]) else None
+
+    def is_safe(value: ir.Value) -> bool:
+        chosen = made_by(value, "select")
+        safe = None if chosen is None else by_equality(chosen)
+        return bare(value if safe is None or safe[:2] != choice[:2] else safe[3]) == bare(choice[0])
+
+    return choice[0] if is_safe(sine.operands[0]) and is_safe(made.operands[1]) else None
 
 
 def slope_of_sinc(call: Call) -> ir.Value:

@@ -1,7 +1,9 @@
 """The scalar bodies of reductions, scatters and maps: which one it is, and the body on whole arrays."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,10 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.declare import Call, attributes_of
-from reactant.differentiate.signs import PRODUCT, SAME
+from reactant.differentiate.signs import HYPOT, PRODUCT, SAME
 from reactant.differentiate.smooth import LOG_OF_SUM, SINC
 from reactant.errors import NotDifferentiable
+from reactant.ir import attributes as attr
 from reactant.ir import creation, interpret, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
@@ -42,6 +45,39 @@ def body_of_region(op: ir.Operation, region: int) -> str | None:
     return None
 
 
+_ASKS: dict[str, Callable[..., bool]] = {
+    "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge}
+_LOGIC: dict[str, Callable[..., Any]] = {
+    "stablehlo.or": operator.or_, "stablehlo.and": operator.and_, "stablehlo.xor": operator.xor,
+    "stablehlo.not": operator.not_, "stablehlo.select": lambda p, x, y: x if p else y}
+
+
+def chosen_extreme(op: ir.Operation) -> str | None:
+    """"maximum" or "minimum" where a reduction chooses that by comparisons, so that NaN loses against numbers.
+
+    What compares and chooses its two arguments, and knows no number, does with two pairs of numbers the same where
+    they are ordered alike: a pair of each kind is tried."""
+    block = op.regions[0].blocks[0]
+    body, returned = block_ops(block)
+    if len(block.arguments) != 2 or len(returned) != 1 or not body \
+            or any(each.name not in _LOGIC and each.name != "stablehlo.compare" for each in body):
+        return None
+
+    def value(a: float, b: float) -> float:
+        known: dict[ir.Value, Any] = dict(zip(block.arguments, (a, b), strict=True))
+        for each in body:
+            ask = _ASKS[attr.decode(each.attributes["comparison_direction"])] if each.name == "stablehlo.compare" \
+                else _LOGIC[each.name]
+            known[each.result] = ask(*(known[x] for x in each.operands))
+        return known[returned[0]]
+
+    if any(x.owner != block and x.owner.operation not in body for each in body for x in each.operands) \
+            or value(1.0, math.nan) != 1.0 or value(math.nan, 1.0) != 1.0 or not math.isnan(value(math.nan, math.nan)):
+        return None
+    found = {value(1.0, 2.0), value(2.0, 1.0)}
+    return "maximum" if found == {2.0} else "minimum" if found == {1.0} else None
+
+
 def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[ir.Value]:
     """A region over scalars, on arrays of one shape, element by element. Raises `NotDifferentiable` for bodies with
     other than elementwise ops."""
@@ -56,7 +92,7 @@ def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[
         if any(x not in known for x in op.operands):
             raise call.refuse("its body uses values from outside.")
         operands = [known[x] for x in op.operands]
-        if any(mark in op.attributes for mark in (LOG_OF_SUM, SINC, SAME, PRODUCT)):
+        if any(mark in op.attributes for mark in (LOG_OF_SUM, SINC, SAME, PRODUCT, HYPOT)):
             made = ops.create(op.name, [x.type for x in operands], operands, attributes_of(op))
             known.update(zip(op.results, made.results, strict=True))
         elif op.name in _THROUGH and all(not shape_of(r) for r in op.results):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, zeros
+from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, times, zeros
 from reactant.differentiate.determinants import DETERMINANT
 from reactant.differentiate.factors import DIAGONAL, ORTHOGONAL, reads_only
 from reactant.differentiate.prepare import SOLUTION
@@ -28,7 +28,7 @@ from reactant.differentiate.rules.matrices import (
     with_diagonal,
     with_unit_diagonal,
 )
-from reactant.differentiate.signs import PRODUCT, SAME, finite_factor, unless_zero
+from reactant.differentiate.signs import HYPOT, PRODUCT, SAME, finite_factor, slope_of_norm, unless_zero
 from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
@@ -197,6 +197,11 @@ def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
         return [None if tangents[1] is None else ops.multiply(slope_of_sinc(call), tangents[1]), tangents[1]]
     if SAME in call.op.attributes:
         return [tangents[1], tangents[1]]
+    if HYPOT in call.op.attributes:
+        scale, found = slope_of_norm(call.operands[0]), None
+        for part, t in zip(call.operands[1:], tangents[1:], strict=True):
+            found = plus(found, None if t is None else times(ops.multiply(part, scale), t, strong=True))
+        return [found, *tangents[1:]]
     if DETERMINANT in call.op.attributes:
         return [None if tangents[3] is None else _determinant_tangent(call, tangents[3]), *tangents[1:]]
     if PRODUCT in call.op.attributes:
@@ -230,6 +235,11 @@ def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[
         return [None, plus(None if g[0] is None else ops.multiply(slope_of_sinc(call), g[0]), g[1])]
     if SAME in call.op.attributes:
         return [None, plus(*g)]
+    if HYPOT in call.op.attributes:
+        assert g[1] is None and g[2] is None, "only its first result is used"
+        scale = slope_of_norm(call.operands[0])
+        return [None, *(times(ops.multiply(part, scale), g[0], strong=True) if want else None
+                        for part, want in zip(call.operands[1:], wanted[1:], strict=True))]
     if DETERMINANT in call.op.attributes:
         return [None, g[1], None, plus(None if g[0] is None else _determinant_cotangent(call, g[0]), g[3])]
     if PRODUCT in call.op.attributes:

@@ -28,6 +28,8 @@ from reactant.differentiate.declare import (
     times,
     zeros,
 )
+from reactant.differentiate.rules.bodies import body_of
+from reactant.differentiate.signs import slope_of_norm
 from reactant.ir import ops
 from reactant.ir.bounds import least
 from reactant.ir.types import dtype_of, is_complex, shape_of
@@ -58,6 +60,34 @@ def _one_minus_square(x: ir.Value) -> ir.Value:
     return ops.multiply(ops.subtract(number(1, x), x), ops.add(x, 1))
 
 
+def _root_of_one_minus_square(x: ir.Value) -> ir.Value:
+    return ops.multiply(*_roots(x, (1, -1), (1, 1))) if is_complex(dtype_of(x)) else ops.sqrt(_one_minus_square(x))
+
+
+def _root_of_one_plus_square(x: ir.Value) -> ir.Value:
+    """Of complex numbers sqrt(1 - i x) sqrt(1 + i x)."""
+    if not is_complex(dtype_of(x)):
+        return ops.sqrt(ops.add(ops.multiply(x, x), 1))
+    return ops.multiply(*_roots(ops.complex(ops.negate(ops.imag(x)), ops.real(x)), (1, -1), (1, 1)))
+
+
+def _roots(x: ir.Value, *lines: tuple[int, int]) -> list[ir.Value]:
+    """sqrt(c + s x) of each line (c, s), s = 1 or -1. Of complex numbers on the side of the cut that the sign of their
+    imaginary part says, of a zero too: on a cut a product of roots is that of one side, the root of a product is not.
+    """
+    if not is_complex(dtype_of(x)):
+        return [ops.sqrt(ops.add(ops.multiply(x, s), c)) for c, s in lines]
+    re, im = ops.real(x), ops.imag(x)
+    below = ops.compare(ops.bitcast_convert(im, f"int{8 * dtype_of(im).itemsize}"), 0, "LT")
+    upper = ops.select(below, ops.negate(im), im)
+    found = []
+    for c, s in lines:
+        root = ops.sqrt(ops.complex(ops.add(ops.multiply(re, s), c), upper))
+        side = below if s == 1 else ops.not_(below)
+        found.append(ops.complex(ops.real(root), ops.select(side, ops.negate(ops.imag(root)), ops.imag(root))))
+    return found
+
+
 elementwise("sine", lambda y, x: ops.cosine(x))
 elementwise("cosine", lambda y, x: ops.negate(ops.sine(x)))
 for _name in ("stablehlo.tan", "chlo.tan"):
@@ -69,18 +99,16 @@ elementwise("log", lambda y, x: _over(1, x), singular=_near_zero)
 elementwise("log_plus_one", lambda y, x: _over(1, ops.add(x, 1)), singular=True)
 elementwise("logistic", lambda y, x: ops.multiply(y, ops.subtract(number(1, y), y)))
 elementwise("negate", lambda y, x: -1)
-elementwise("sqrt", lambda y, x: _over(0.5, y), singular=_near_zero)
 elementwise("rsqrt", lambda y, x: ops.multiply(ops.divide(y, x), -0.5), singular=_near_zero)
 elementwise("cbrt", lambda y, x: _over(1 / 3, ops.multiply(y, y)), singular=_near_zero)
 elementwise("square", lambda y, x: ops.multiply(x, 2))
 elementwise("cosh", lambda y, x: ops.sinh(x))
 elementwise("sinh", lambda y, x: ops.cosh(x))
-elementwise("acos", lambda y, x: _over(-1, ops.sqrt(_one_minus_square(x))), singular=True)
-elementwise("asin", lambda y, x: _over(1, ops.sqrt(_one_minus_square(x))), singular=True)
+elementwise("acos", lambda y, x: _over(-1, _root_of_one_minus_square(x)), singular=True)
+elementwise("asin", lambda y, x: _over(1, _root_of_one_minus_square(x)), singular=True)
 elementwise("atan", lambda y, x: _over(1, ops.add(ops.multiply(x, x), 1)), singular=True)
-elementwise("acosh", lambda y, x: _over(1, ops.multiply(ops.sqrt(ops.subtract(x, 1)), ops.sqrt(ops.add(x, 1)))),
-            singular=True)
-elementwise("asinh", lambda y, x: _over(1, ops.sqrt(ops.add(ops.multiply(x, x), 1))), singular=True)
+elementwise("acosh", lambda y, x: _over(1, ops.multiply(*_roots(x, (-1, 1), (1, 1)))), singular=True)
+elementwise("asinh", lambda y, x: _over(1, _root_of_one_plus_square(x)), singular=True)
 elementwise("atanh", lambda y, x: _over(1, _one_minus_square(x)), singular=True)
 elementwise("erf", lambda y, x: ops.multiply(ops.exponential(ops.negate(ops.multiply(x, x))), 2 / math.sqrt(math.pi)))
 elementwise("erfc", lambda y, x: ops.multiply(ops.exponential(ops.negate(ops.multiply(x, x))), -2 / math.sqrt(math.pi)))
@@ -88,6 +116,39 @@ elementwise("erf_inv", lambda y, x: ops.multiply(ops.exponential(ops.multiply(y,
             singular=True)
 elementwise("lgamma", lambda y, x: ops.digamma(x), singular=True)
 elementwise("digamma", lambda y, x: ops.polygamma(number(1, x), x), singular=True)
+
+
+def _root_times(call: Call, g: ir.Value) -> ir.Value | None:
+    """g / (2 y). At 0 that is infinite; of a sum of squares it is 0: the root is a norm, smallest there."""
+    y = call.results[0]
+    if _near_zero(call) and not is_complex(dtype_of(y)) and _is_sum_of_squares(call.inputs[0], CHAIN):
+        return times(slope_of_norm(y, 0.5), g)
+    return times(_over(0.5, y), g, strong=_near_zero(call))
+
+
+CHAIN = 12
+"""How many ops of a sum of squares are looked at, one behind the other."""
+MOVED = ("reshape", "broadcast_in_dim", "transpose", "slice", "reverse", "convert")
+
+
+def _is_sum_of_squares(value: ir.Value, depth: int) -> bool:
+    op = ops.made_by(value, "multiply", "add", "divide", "reduce", "dot_general", *MOVED) if depth else None
+    if op is None:
+        return False
+    word, first = op.name.partition(".")[2], op.operands[0]
+    if word in MOVED:
+        return _is_sum_of_squares(first, depth - 1)
+    second = op.operands[1]
+    if word == "add":
+        return _is_sum_of_squares(first, depth - 1) and _is_sum_of_squares(second, depth - 1)
+    if word == "dot_general":
+        return first == second and not shape_of(value)
+    if word == "multiply" and first == second:
+        return True
+    known = ops.constant_value(second)
+    if word == "reduce":
+        return body_of(op) == "add" and known is not None and not known.any() and _is_sum_of_squares(first, depth - 1)
+    return known is not None and bool((known > 0).all()) and _is_sum_of_squares(first, depth - 1)
 
 
 def _abs_forward(call: Call, tangents: Tangents) -> Tangents:
@@ -111,6 +172,8 @@ def _sign_forward(call: Call, tangents: Tangents) -> Tangents:
     return [ops.select(ops.compare(size, 0, "EQ"), zeros(result), result)]
 
 
+derivative("sqrt", lambda call, tangents: [_root_times(call, tangents[0])],
+           lambda call, g, wanted: [_root_times(call, g[0])])
 derivative("abs", _abs_forward)
 derivative("sign", _sign_forward)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, tangents_of
-from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of
+from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of, chosen_extreme
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 
@@ -23,7 +23,7 @@ def _spread(call: Call, value: ir.Value) -> ir.Value:
 
 def _kind(call: Call) -> str | None:
     """Which reduction of one array it is, where it starts from what changes nothing; a sum may start anywhere."""
-    kind = body_of(call.op) if len(call.inputs) == 2 else None
+    kind = (body_of(call.op) or chosen_extreme(call.op)) if len(call.inputs) == 2 else None
     if kind == "add":
         return kind
     start = None if kind is None or kind not in IDENTITY else ops.constant_value(call.inputs[1])
@@ -81,11 +81,14 @@ def _expanded(call: Call) -> list[ir.Value]:
 
 
 def _extreme_slopes(call: Call) -> ir.Value:
-    """1 / (number of extreme elements) at each of them, else 0."""
+    """1 / (number of extreme elements) at each of them, else 0; NaN where NaN is the extreme."""
     x = call.operands[0]
     extreme = ops.compare(x, _spread(call, call.results[0]), "EQ")
     mask = ops.convert(extreme, dtype_of(x))
-    return ops.divide(mask, _spread(call, ops.reduce(mask, 0, call.attributes["dimensions"], "add")))
+    count = ops.reduce(mask, 0, call.attributes["dimensions"], "add")
+    if body_of(call.op) is None:        # all of them are NaN, which lose
+        count = ops.maximum(count, 1)
+    return ops.divide(mask, _spread(call, count))
 
 
 def _product_slopes(call: Call) -> ir.Value:

@@ -313,10 +313,11 @@ def arccos(z: ir.Value) -> ir.Value:
 
 
 def arccosh(z: ir.Value) -> ir.Value:
-    """i arccos z, turned into the right half plane."""
-    found = arccos(z)
-    re, im = ops.abs(ops.imag(found)), copy_sign(ops.real(found), ops.imag(z))
-    return ops.complex(re, im)
+    """i arccos z, turned into the right half plane: by the sign of y, since |x| has no slope on the cut."""
+    x, y = ops.real(z), ops.imag(z)
+    found = ops.acos(ops.complex(x, size_of(y)))            # in the lower half plane
+    re = ops.select(ops.and_(_zero(x), nan(y)), float(np.pi / 2), ops.real(found))
+    return ops.complex(ops.negate(ops.imag(found)), copy_sign(re, y))
 
 
 arcsinh, arctanh = _direct(_arcsinh), _direct(_arctanh)
