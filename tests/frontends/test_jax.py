@@ -490,6 +490,31 @@ def looks_only(x):
     return np.sin(x) if isinstance(x, jax.Array) else np.cos(x)
 
 
+def module_of(x):
+    return jnp if isinstance(x, jnp.ndarray) else np
+
+
+def convolution_of(x):
+    if isinstance(x, jnp.ndarray):
+        return jnp.convolve
+    return np.convolve
+
+
+def of_either(x):
+    return module_of(x).sin(x) * 1e-9 + 1
+
+
+def put_into_either(x):
+    if module_of(x) == jnp:
+        return x.at[0].set(5)
+    x[0] = 5
+    return x
+
+
+def gives_the_module():
+    return jnp
+
+
 def namespace_of(x):
     if "torch" in sys.modules:
         import torch
@@ -586,7 +611,8 @@ def test_our_transforms_of_a_jax_function_inside_jit():
 
 @pytest.mark.parametrize("function, expected", [
     (jax.jit(np.negative), True), (helper, True), (calls_helper, True), (numpy_with_helper, False),
-    (imports_inside, True), (namespace_of, False), (looks_only, False), (inner_code, True), (Model(), True),
+    (imports_inside, True), (namespace_of, False), (looks_only, False), (module_of, False), (of_either, False),
+    (convolution_of, True), (put_into_either, False), (gives_the_module, True), (inner_code, True), (Model(), True),
     (Model().method, True),
     (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
     (jnp.sin, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
@@ -594,6 +620,14 @@ def test_our_transforms_of_a_jax_function_inside_jit():
 def test_recognition(function, expected):
     assert jax_recognition.is_jax_function(function) is expected
     assert isinstance(reactant.jit(function), JaxJitted) is expected
+
+
+def test_code_for_numpy_and_jax_keeps_what_numpy_arrays_are():
+    x = np.linspace(0, 1, 5)
+    for function in (of_either, put_into_either):
+        got, wanted = reactant.jit(function)(x.copy()), function(x.copy())
+        assert type(got) is np.ndarray and got.dtype == wanted.dtype == np.float64
+        np.testing.assert_array_equal(got, wanted)
 
 
 def test_device_arrays_do_not_decide():

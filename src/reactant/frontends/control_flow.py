@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -358,6 +358,8 @@ def _get_attr(inner: Callable) -> Callable:
     def get_attr(owner: Any, attribute: str) -> Any:
         if effects.recording() and type(getattr(type(owner), attribute, None)) is cached_property:
             effects.touch(owner)        # it is kept there
+        if attribute == "__array__" and (is_tensor(owner) or getattr(type(owner), "partial", False)):
+            return partial(np.asarray, owner)       # what an array gives is itself
         value = inner(owner, attribute)
         return ld(value) if type(value) in (Unusable, MaybeBound) else value
     return get_attr

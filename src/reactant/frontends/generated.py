@@ -17,6 +17,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends import calls, objects, operators
 from reactant.frontends.iteration import ListItems, items_of
 from reactant.frontends.list_changes import Changes
+from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.overlay import to_python
 from reactant.frontends.numpy.tensor import is_tensor
 from reactant.frontends.operators import UNSET, ag__
@@ -179,6 +180,8 @@ def _folding(fold: Callable[..., Any], known: Callable) -> Callable:
 
 def _listing(known: Callable) -> Callable:
     def applied(*arguments: Any, **keywords: Any) -> Any:
+        if arguments and is_partial(arguments[0]) and arguments[0].ndim == 1:
+            arguments = (Generated(arguments[0], lambda x: x, None), *arguments[1:])
         if arguments and type(arguments[0]) is Generated and arguments[0].depends():
             items = arguments[0].listed()
             if known in (list, tuple, deque) and type(items) is not list:

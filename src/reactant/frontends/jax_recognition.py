@@ -8,8 +8,10 @@ decide: NumPy functions take `jax.Array`s too.
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import inspect
+import itertools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -33,6 +35,9 @@ TRANSFORMS = frozenset({"grad", "value_and_grad", "jvp", "vjp", "linearize", "ja
 
 _OTHERS = frozenset({"torch", "cupy", "dask", "dask.array", "tensorflow", "ndonnx", "sparse", "sys"})
 """A body that imports JAX beside one of these asks what an array is (`array_namespace`), and computes nothing."""
+
+_TYPES = frozenset({"ndarray", "Array", "Tracer"})
+"""What the classes of JAX's arrays are called."""
 
 _HELD_AS = ("jax", "jnp", "lax", "jr", "jtu", "np", "numpy", "onp")
 """The names that modules give to JAX and to NumPy."""
@@ -113,11 +118,16 @@ def _evidence(function: FunctionType, look: bool = True) -> tuple[str, list[Call
     """What the function itself says, and the Python functions it may call; all of them with `look`, which is what
     takes time."""
     numpy_loaded, ours, helpers = False, False, []
+    asked = _asks(function)
+    if asked == NUMPY:
+        return NUMPY, []
     for code in codes(function.__code__):
         if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names):
             return JAX, []                     # import jax.numpy as jnp, in its body
         for name, value in _loaded(function, code):
             if isinstance(value, ModuleType):
+                if asked and _package(value) == "jax":
+                    continue
                 if value is jax and COMPUTES & set(code.co_names) or value is not jax and _computing(value):
                     return JAX, []
                 numpy_loaded |= value.__name__.partition(".")[0] == "numpy"
@@ -134,6 +144,32 @@ def _evidence(function: FunctionType, look: bool = True) -> tuple[str, list[Call
             elif look:
                 helpers += _attributes(value, code)
     return (NUMPY if numpy_loaded or ours else UNKNOWN), helpers
+
+
+def _asks(function: FunctionType) -> bool | str:
+    """Whether the function asks what an array is, and computes nothing with JAX: of JAX's modules it loads the types of
+    arrays, or the module itself, to compare with it. `NUMPY` where it loads NumPy or SciPy as well, to choose between
+    them; it may then return the module."""
+    others, neutral, returned = False, False, False
+    for code in codes(function.__code__):
+        by_type = False
+        values = dict(_loaded(function, code))
+        modules = {name for name, value in values.items() if isinstance(value, ModuleType) and _package(value) == "jax"}
+        others |= any(_package(value) in ("numpy", "scipy") for value in values.values())
+        instructions = list(dis.get_instructions(code)) if modules else []
+        for one, after in itertools.pairwise(instructions):
+            if one.opname not in ("LOAD_GLOBAL", "LOAD_DEREF") or one.argval not in modules:
+                continue
+            asked = after.opname in ("LOAD_ATTR", "LOAD_METHOD") and after.argval in _TYPES
+            by_type |= asked
+            chosen = by_type and after.opname in ("JUMP_FORWARD", "STORE_FAST")     # jnp if isinstance(...) else np
+            if not (asked or chosen or after.opname in ("RETURN_VALUE", "COMPARE_OP", "IS_OP")):
+                return False
+            neutral, returned = True, returned or chosen or after.opname == "RETURN_VALUE"
+        if not by_type and any(callable(value) and not isinstance(value, type) and of_jax(value)
+                               for value in values.values()):
+            return False
+    return neutral and (NUMPY if others else not returned)
 
 
 def _attributes(value: Any, code: CodeType) -> Iterator[Callable]:

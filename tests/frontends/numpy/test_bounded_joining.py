@@ -50,6 +50,19 @@ def test_joining():
         lambda x: np.concatenate([positive(x)[None], positive(x)[None] * 2], axis=0).max(axis=1)], X)
 
 
+def lists_of(x):
+    places = np.where(x > 0)[0]
+    total = 0
+    for i in list(places):
+        total = total * 10 % 1000 + i
+    return (total, max(places), min(x[x > 0]), max(x[x > 9], default=-1.0), sum(list(x[x < 0])), len(tuple(places)),
+            sorted(x[x > 0])[0], sorted(x[x > 0], reverse=True)[-1], x[x > 0].__array__().sum(), x.__array__()[0])
+
+
+def test_lists_of_what_is_selected():
+    check_table([lists_of], X)
+
+
 def test_positions():
     check_table([at_positions, lambda x: positive(x)[[0, 99]].sum()], X)
     check_table([rows], X, M)

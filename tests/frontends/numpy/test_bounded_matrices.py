@@ -57,8 +57,17 @@ def sorted_in_place(x, n, m):
     return part.sum(), part.swapaxes(0, 1)[0].sum()
 
 
-@pytest.mark.parametrize("program", [masks_of_elements, masks_of_rows_and_columns, order_along_axes, medians,
-                                     elements_in_a_row, sorted_in_place], ids=lambda f: f.__name__)
+def dimensions_of_one(x, n, m):
+    column = x[:n, 2:3]
+    flat = np.squeeze(column)
+    return (flat.sum(), flat.ndim, column.squeeze(axis=1)[1], np.expand_dims(flat, 1).sum(0),
+            np.atleast_2d(flat).sum(1), np.atleast_1d(flat)[0],
+            np.swapaxes(x[:n, :m], 0, 1)[0].sum(), np.expand_dims(flat, (0, -1)).ndim)
+
+
+@pytest.mark.parametrize("program", [
+    dimensions_of_one, masks_of_elements, masks_of_rows_and_columns, order_along_axes, medians, elements_in_a_row,
+    sorted_in_place], ids=lambda f: f.__name__)
 def test_programs(program):
     compiled = reactant.jit(program, traced_argnames=("n", "m"))
     for n, m in ((4, 3), (3, 2), (5, 5)):
@@ -81,6 +90,13 @@ def test_medians_of_nothing():
     for n in (0, 2):
         got = reactant.jit(program, traced_argnames=("n",))(X, n)
         np.testing.assert_array_equal(got, program(X, n))
+
+
+def test_squeezed_where_the_length_is_one():
+    compiled = reactant.jit(lambda x, n: np.squeeze(x[:n, 0]).sum(), traced_argnames=("n",))
+    assert compiled(X, 2) == X[:2, 0].sum()
+    with pytest.raises(reactant.UnsupportedError, match="whose run-time length is 1"):
+        compiled(X, 1)
 
 
 def wrong_mask(x, n):

@@ -321,7 +321,7 @@ class Bounded:
 
 
 _METHODS = {"all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod", "cumsum", "dot", "max",
-            "mean", "min", "prod", "round", "searchsorted", "std", "sum", "trace", "var"}
+            "mean", "min", "prod", "round", "searchsorted", "squeeze", "std", "sum", "trace", "var"}
 
 
 def _unsupported(name: str) -> UnsupportedError:

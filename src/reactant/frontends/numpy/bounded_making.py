@@ -1,13 +1,17 @@
-"""Arrays of run-time size made of others: conversions and common extents."""
+"""Arrays of run-time size made of others: conversions, common extents, other dimensions of length 1."""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from reactant.frontends.numpy.bounded import Bounded, is_partial
+from reactant.errors import UnsupportedError
+from reactant.frontends.numpy.bounded import Bounded, as_number, is_partial
 from reactant.frontends.numpy.bounded_functions import common_extents, framed, on_bounded
+from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import wrap
+from reactant.frontends.trace import current_trace
+from reactant.ir import ops
 
 
 @on_bounded(np.asarray, np.asanyarray, np.ascontiguousarray)
@@ -32,3 +36,45 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple:
 @on_bounded(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     return np.result_type(*(x.frame if is_partial(x) else x for x in arrays_and_dtypes))
+
+
+@on_bounded(np.squeeze)
+def squeeze(a: Bounded, axis: Any = None) -> Any:
+    """Without dimensions that are known to have length 1. One of run-time length stays; where that is 1, which NumPy
+    would take away, this raises at run time."""
+    asked = range(a.ndim) if axis is None else [axis_in(d, a.ndim) for d in (axis if type(axis) is tuple else (axis,))]
+    gone = [d for d in asked if a.extents[d] is None and a.frame.shape[d] == 1]
+    depends = "numpy.squeeze of an array whose run-time length is 1: how many dimensions it has depends on the run."
+    for d in asked:
+        if axis is not None and d not in gone:
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one") \
+                if a.extents[d] is None else UnsupportedError(depends)
+        if a.extents[d] is not None:
+            current_trace().check(ops.compare(as_number(a.length(d)), 1, "NE"), lambda: UnsupportedError(depends))
+    return a[tuple(0 if d in gone else slice(None) for d in range(a.ndim))] if gone else a
+
+
+@on_bounded(np.expand_dims)
+def expand_dims(a: Bounded, axis: Any) -> Bounded:
+    axes = axis if type(axis) in (tuple, list) else (axis,)
+    rank = a.ndim + len(axes)
+    new = {axis_in(d, rank) for d in axes}
+    found: Bounded = a[tuple(None if d in new else slice(None) for d in range(rank))]
+    return found
+
+
+@on_bounded(np.atleast_1d)
+def atleast_1d(*arrays: Any) -> Any:
+    found = tuple(a if is_partial(a) else np.atleast_1d(a) for a in arrays)
+    return found[0] if len(found) == 1 else found
+
+
+@on_bounded(np.atleast_2d)
+def atleast_2d(*arrays: Any) -> Any:
+    found = tuple((a if a.ndim > 1 else a[None, :]) if is_partial(a) else np.atleast_2d(a) for a in arrays)
+    return found[0] if len(found) == 1 else found
+
+
+@on_bounded(np.swapaxes)
+def swapaxes(a: Bounded, axis1: int, axis2: int) -> Bounded:
+    return a.swapaxes(axis_in(axis1, a.ndim), axis_in(axis2, a.ndim))
