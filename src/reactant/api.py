@@ -48,7 +48,7 @@ class Jitted(LikeFunction):
         self._latest: Compiled | None = None    # what the last call ran
         self._lock = threading.Lock()
         self._warned = False
-        self._late: Callable[[tuple, dict], Jitted | None] | None = None
+        self._late: Callable[[Jitted, tuple, dict], Jitted | None] | None = None
         """Before anything is compiled: whether functions defined since `jit`, or the arguments, show a JAX function."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -116,7 +116,7 @@ class Jitted(LikeFunction):
 
     def _by_jax(self, args: tuple, kwargs: dict) -> Jitted | None:
         """What takes a call instead, where this is a JAX function after all."""
-        return None if self._late is None else self._late(args, kwargs)
+        return None if self._late is None else self._late(self, args, kwargs)
 
     def cache_size(self) -> int:
         """Number of signatures compiled so far."""
@@ -296,7 +296,7 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     made = BoundJitted(function, base, brought, named, *how) if (brought or named) and type(base) is FunctionType \
         else Jitted(function, *how)
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
-        made._late = _looking_again(made, static_argnames)
+        made._late = _looking_again(static_argnames)
     return remembering_how(made, jit, function, static_argnames=static_argnames, traced_argnames=traced_argnames,
                            frontend=frontend, options=chosen)
 
@@ -319,11 +319,11 @@ def _jit_of_jax(function: Callable, options: CompileOptions, static_argnames: An
     return JaxJitted(function, options, static_argnames=_given(static_argnames), **by_jax)
 
 
-def _looking_again(made: Jitted, static_argnames: Any) -> Callable[[tuple, dict], Jitted | None]:
+def _looking_again(static_argnames: Any) -> Callable[[Jitted, tuple, dict], Jitted | None]:
     """Code that said nothing when it was decorated may call functions that were defined later, or what it is given."""
     found: Jitted | None = None
 
-    def look(args: tuple, kwargs: dict) -> Jitted | None:
+    def look(made: Jitted, args: tuple, kwargs: dict) -> Jitted | None:
         nonlocal found
         if found is None:
             if made._entries or not (is_jax_function(made.function) or brings_jax(args, kwargs)):

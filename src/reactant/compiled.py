@@ -260,32 +260,34 @@ def recipe_of(traced: Traced) -> Callable[[list], Any] | None:
     """
     known: dict[str, Any] = {"leaf": _leaf}
 
-    def named(value: Any) -> str:
-        known[f"known{len(known)}"] = value
-        return f"known{len(known) - 1}"
-
-    def written(x: Any) -> str | None:
-        if type(x) is Result:
-            if x.steps or x.layout is not None:
-                return None
-            return f"r[{x.index}]" if x.kind == ARRAY else f"leaf(r[{x.index}], {named(x.kind)})"
-        if type(x) is Known:
-            return None if isinstance(x.value, np.ndarray) else named(x.value)
-        if type(x) not in (tuple, list, dict) and not (isinstance(x, tuple) and hasattr(x, "_fields")):
-            return None
-        parts = [written(part) for part in (x.values() if type(x) is dict else x)]
-        if None in parts:
-            return None
-        if type(x) is dict:
-            return "{" + ", ".join(f"{named(key)}: {part}" for key, part in zip(x, parts, strict=True)) + "}"
-        items = "".join(f"{part}, " for part in parts)
-        return f"[{items}]" if type(x) is list else f"({items})" if type(x) is tuple else f"{named(type(x))}({items})"
-
-    text = None if traced.updates else written(traced.result)
+    text = None if traced.updates else _recipe_text(traced.result, known)
     if text is None:
         return None
     made: Callable[[list], Any] = eval(f"lambda r: {text}", known)
     return made
+
+
+def _recipe_text(x: Any, known: dict[str, Any]) -> str | None:
+    """The expression that makes a part of what the function returned; `known` gets names for what it needs."""
+    def named(value: Any) -> str:
+        known[f"known{len(known)}"] = value
+        return f"known{len(known) - 1}"
+
+    if type(x) is Result:
+        if x.steps or x.layout is not None:
+            return None
+        return f"r[{x.index}]" if x.kind == ARRAY else f"leaf(r[{x.index}], {named(x.kind)})"
+    if type(x) is Known:
+        return None if isinstance(x.value, np.ndarray) else named(x.value)
+    if type(x) not in (tuple, list, dict) and not (isinstance(x, tuple) and hasattr(x, "_fields")):
+        return None
+    parts = [_recipe_text(part, known) for part in (x.values() if type(x) is dict else x)]
+    if None in parts:
+        return None
+    if type(x) is dict:
+        return "{" + ", ".join(f"{named(key)}: {part}" for key, part in zip(x, parts, strict=True)) + "}"
+    items = "".join(f"{part}, " for part in parts)
+    return f"[{items}]" if type(x) is list else f"({items})" if type(x) is tuple else f"{named(type(x))}({items})"
 
 
 def arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:

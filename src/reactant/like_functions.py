@@ -24,6 +24,13 @@ class LikeFunction:
     def __copy__(self) -> Any:
         return self
 
+    def twin(self: Made) -> Made:
+        """Another object with the same contents: for what it holds that must not hold it, as nothing would let go of
+        either."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        return made
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if self._origin is None:
             return self

@@ -1,6 +1,7 @@
 """Compiled programs go with their last user: each holds maps of memory, of which a process has only so many."""
 import gc
 import weakref
+from types import FunctionType
 
 import jax.numpy as jnp
 import numpy as np
@@ -80,3 +81,50 @@ def test_what_cycles_hold_is_collected(made, monkeypatch):
         holder["function"](X)
         del holder
         assert len(made) <= 6
+
+
+def _transform(x):
+    """A recursive Fourier transform: many concatenations, in native code."""
+    if len(x) == 1:
+        return x
+    even, odd = _transform(x[::2]), _transform(x[1::2])
+    turned = np.exp(-2j * np.pi * np.arange(len(odd)) / len(x)) * odd
+    return np.concatenate([even + turned, even - turned])
+
+
+def _of_lists(x):
+    return _grown(x), {"all": [x, (x * 2.0, 3)]}
+
+
+DERIVED = {"gradient": lambda: reactant.grad(lambda x: _recurrence(x).sum()),
+           "jacobian": lambda: reactant.jacobian(lambda x: np.sin(x)), "lists": lambda: reactant.jit(_of_lists),
+           "concatenations": lambda: reactant.jit(lambda x: _transform(x[:8] + 0j))}
+
+
+@pytest.mark.parametrize("way", {**WAYS, **DERIVED})
+def test_nothing_of_ours_waits_for_the_collector(way):
+    """Nothing we make refers to itself: what it holds (arrays, modules) would stay until cycles are collected."""
+    make = {**WAYS, **DERIVED}[way]
+    make()(X)       # what is made once stays
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        make()(X)
+        gc.collect()
+        found = {f"{o.__module__}.{o.__qualname__}" if isinstance(o, FunctionType) else f"{type(o).__module__}."
+                 f"{type(o).__qualname__}" for o in gc.garbage}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not {name for name in found if name.startswith("reactant")}
+
+
+def test_a_gradient_lets_go_of_its_function():
+    def scaled(x):
+        return (x * 2.0).sum()
+    kept = weakref.ref(scaled)
+    reactant.grad(scaled)(X)
+    del scaled
+    assert kept() is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -182,9 +183,17 @@ def remembered(make: Callable) -> Callable:
     return find
 
 
-@remembered
+_OF_JAX: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+
+
 def _is_of_jax(function: Any) -> bool:
-    return isinstance(base_of(function), JaxJitted)
+    try:
+        found = _OF_JAX.get(function)
+        if found is None:
+            found = _OF_JAX[function] = isinstance(base_of(function), JaxJitted)
+    except TypeError:       # neither hashable nor weakly referenced
+        return isinstance(base_of(function), JaxJitted)
+    return found
 
 
 def delivered(function: Any, result: Any) -> Any:
@@ -260,30 +269,30 @@ def require_floats(which: int | str, arg: Any) -> None:
     Other parts (None, strings, functions, whole numbers that are attributes of the user's objects) are constant."""
     floats = 0
 
-    def check(leaf: Any, configures: bool = False) -> None:
+    def check(leaf: Any, configures: bool) -> None:
         nonlocal floats
         if as_floating(leaf):
             floats += 1
         elif not (configures and isinstance(leaf, sig.STATIC_TYPES)) and _is_number(leaf):
-            refuse(leaf)
+            _refuse_constant(which, leaf)
 
-    def walk(node: Any) -> None:
+    waiting = [arg]
+    while waiting:      # not by a function in here: as a cycle it would keep the argument alive
+        node = waiting.pop()
         if isinstance(node, (list, tuple, dict)):
-            for child in node.values() if isinstance(node, dict) else node:
-                walk(child)
+            waiting += reversed(list(node.values() if isinstance(node, dict) else node))
         else:
             sig.map_tree(node, functools.partial(check, configures=sig.is_plain_object(node)))
-
-    def refuse(leaf: Any) -> None:
-        shown = type(leaf) is Tensor and leaf.kind == ARRAY or type(leaf) is np.ndarray
-        what = f"{np.dtype(leaf.dtype)} array" if shown else str(leaf.dtype) if type(leaf) is Tensor \
-            else type(leaf).__name__
-        raise TypeError(f"Argument {which} has a part of type {what}, which has no derivative: only floats and "
-                        f"complex numbers vary. Pass it as float, or leave it out with argnums.")
-
-    walk(arg)
     if not floats and (leaves := leaves_of(arg)):
-        refuse(leaves[0])
+        _refuse_constant(which, leaves[0])
+
+
+def _refuse_constant(which: int | str, leaf: Any) -> None:
+    shown = type(leaf) is Tensor and leaf.kind == ARRAY or type(leaf) is np.ndarray
+    what = f"{np.dtype(leaf.dtype)} array" if shown else str(leaf.dtype) if type(leaf) is Tensor \
+        else type(leaf).__name__
+    raise TypeError(f"Argument {which} has a part of type {what}, which has no derivative: only floats and "
+                    f"complex numbers vary. Pass it as float, or leave it out with argnums.")
 
 
 def _is_number(leaf: Any) -> bool:

@@ -54,8 +54,9 @@ class Derivative(LikeFunction):
     @cached_property
     def jitted(self) -> Jitted:
         """The gradient as a compiled function: to call, `lower`, `explain`."""
-        return compiled(self.differentiated, lambda args, kwargs, _: self.traced(args, kwargs), self.__name__,
-                        taken=lambda args, kwargs, _: self.by_jax(args, kwargs))
+        same = self.twin()      # its programs go with it
+        return compiled(self.differentiated, lambda args, kwargs, _: same.traced(args, kwargs), self.__name__,
+                        taken=lambda args, kwargs, _: same.by_jax(args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():

@@ -423,18 +423,17 @@ def reachable(roots: list[Any], everywhere: bool = False) -> tuple[set[int], dic
     seen: set[int] = set()
     times: dict[int, int] = {}
 
-    def visit(x: Any, depth: int) -> None:
+    waiting: list[tuple[Any, int]] = [(root, REACH + 2) for root in reversed(roots)]
+    while waiting:      # see `reachable_storages`
+        x, depth = waiting.pop()
         if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or type(x) is Tensor:
-            return
+            continue
         times[id(x)] = times.get(id(x), 0) + 1
         if id(x) in seen or not depth:
-            return
+            continue
         seen.add(id(x))
-        for inner in [*parts_of_object(x), *(_hidden_parts(x) if everywhere else ())]:
-            visit(inner, depth - 1)
-
-    for root in roots:
-        visit(root, REACH + 2)
+        inner = [*parts_of_object(x), *(_hidden_parts(x) if everywhere else ())]
+        waiting += [(each, depth - 1) for each in reversed(inner)]
     return seen, times
 
 

@@ -345,17 +345,17 @@ class Elements:
                 pieces.append((operand, start))
             start += operand.shape[d]
 
-        def piece(k: int) -> Number:
-            operand, first = pieces[k]
-            places = (*index[:d], index[d] - first, *index[d + 1:])
-            inside = self.a.constant(True, BOOL)
-            if k + 1 < len(pieces):
-                inside = self._and(inside, number(pieces[k + 1][1] - 1) - index[d])
-            if k + 1 == len(pieces):
-                return self.at(operand, tuple(self.clamped(p, 0, n - 1) for p, n in
-                                              zip(places, operand.shape, strict=True)))
-            return self.chosen(inside, operand, places, lambda: piece(k + 1))
-        return piece(0)
+        return self._piece(pieces, index, d)
+
+    def _piece(self, pieces: Sequence[tuple[Node, int]], index: Any, d: int) -> Number:
+        """The element of the first piece, which begins at its number along dimension `d`, or of the others."""
+        (operand, first), *others = pieces
+        places = (*index[:d], index[d] - first, *index[d + 1:])
+        if not others:
+            return self.at(operand, tuple(self.clamped(p, 0, n - 1) for p, n in
+                                          zip(places, operand.shape, strict=True)))
+        inside = self._and(self.a.constant(True, BOOL), number(others[0][1] - 1) - index[d])
+        return self.chosen(inside, operand, places, lambda: self._piece(others, index, d))
 
     def starts(self, node: Node, operand: Node, extents: Sequence[int], first: int) -> list[Affine]:
         """Run-time starts of a window, limited so that it lies inside."""
@@ -420,18 +420,18 @@ class Elements:
     def combined(self, body: Block, left: Sequence[Number], right: Sequence[Number], flags: str = "") -> list[Number]:
         """The region of a reduction, applied to accumulators and elements."""
         bound = dict(zip(body.arguments, [*left, *right], strict=True))
+        return [self._combined(node, body, bound, flags) for node in body.returned]
 
-        def value(node: Node) -> Number:
-            if node not in bound:
-                if node.kind == "constant":
-                    bound[node] = self.a.constant(node.splat, node.dtype)
-                elif node.block is not body:
-                    bound[node] = self.at(node, ())
+    def _combined(self, node: Node, body: Block, bound: dict[Node, Number], flags: str) -> Number:
+        if node not in bound:
+            if node.kind == "constant":
+                bound[node] = self.a.constant(node.splat, node.dtype)
+            elif node.block is not body:
+                bound[node] = self.at(node, ())
+            else:
+                operands = [self._combined(o, body, bound, flags) for o in node.operands]
+                if flags and node.dtype.kind == "f" and node.kind in ("add", "multiply"):
+                    bound[node] = self.a.op(f"arith.{node.kind[:3]}f", operands, node.dtype, flags)
                 else:
-                    operands = [value(o) for o in node.operands]
-                    if flags and node.dtype.kind == "f" and node.kind in ("add", "multiply"):
-                        bound[node] = self.a.op(f"arith.{node.kind[:3]}f", operands, node.dtype, flags)
-                    else:
-                        bound[node] = self.a.apply(node.kind, operands, node.dtype, self._attributes(node))
-            return bound[node]
-        return [value(node) for node in body.returned]
+                    bound[node] = self.a.apply(node.kind, operands, node.dtype, self._attributes(node))
+        return bound[node]

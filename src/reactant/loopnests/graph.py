@@ -102,6 +102,19 @@ class Block:
         return False
 
 
+def take_apart(block: Block) -> None:
+    """Undo what refers to one another in a block that is done with: as cycles it would wait for the collector."""
+    for node in list(block.walk()):
+        for inner in node.blocks:
+            for argument in inner.arguments:
+                argument.block, argument.users = None, []
+            inner.nodes, inner.returned, inner.owner = [], [], None
+        for each in (node, *node.results, *node.operands):
+            each.block, each.users = None, []
+        node.operands, node.blocks, node.results = (), [], []
+    block.nodes, block.returned = [], []
+
+
 def read_block(block: ir.Block, known: dict[ir.Value, Node], owner: Node | None = None,
                only: Sequence[ir.Operation] | None = None) -> Block:
     """Read a block (or some of its ops, in order); `known` maps values from outside and learns those inside."""

@@ -18,7 +18,7 @@ from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
 from reactant.loopnests import sorting, worth
 from reactant.loopnests.function import NotCompiled, write_function
-from reactant.loopnests.graph import Block, Node, read_block
+from reactant.loopnests.graph import Block, Node, read_block, take_apart
 from reactant.loopnests.supported import compiles
 from reactant.native import ffi, workspace
 from reactant.runtime.facts import BIG
@@ -252,6 +252,7 @@ class Call:
         self.own = self.written.workspace if workspace.available() and needed >= workspace.LEAST else []
         self.function = native.compile(modules.parse(self.written.text), roles=roles, worked_in=len(self.own))
         self.note = _note(ops, block, name)
+        take_apart(block)
 
     def insert(self) -> dict[ir.Value, ir.Value]:
         """Build the call at the insertion point; old values to new."""
