@@ -210,7 +210,7 @@ def _call_jax(function: Any, arguments: tuple, keywords: dict) -> Any:
 
 def enter(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     """Call the function that is being compiled: what it loads is no longer asked."""
-    if type(function) is FunctionType and function not in REPLACEMENTS:
+    if type(function) is FunctionType and _replacement_of(function) is None:
         return _call_converted(function, arguments, keywords)
     return call(function, *arguments, **keywords)
 

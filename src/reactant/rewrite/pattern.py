@@ -5,7 +5,6 @@ parameters of a rule's function against the names its pattern binds.
 """
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -295,10 +294,10 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
     """
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
         family = body.__module__.rpartition(".")[2]
-        doc = inspect.getdoc(body)
+        doc = (body.__doc__ or "").strip()
         if not doc:
             raise TypeError(f"rule '{body.__name__}' has no docstring; give its equation.")
-        parameters = tuple(inspect.signature(body).parameters)
+        parameters = body.__code__.co_varnames[:body.__code__.co_argcount]     # a signature takes 25 us
         if isinstance(pattern, Op):
             names = list(bindings(pattern))
             for name in parameters:

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import operator
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -271,3 +273,31 @@ def test_vectorized_functions_from_outside():
         return x + table
     check(of_known, np.ones(2))
     check(lambda x: _clipped(x), np.array([1.0, -2.0, 3.0]))
+
+
+_LATE = """
+import sys
+import numpy as np
+import reactant
+
+def compared(x):
+    np.testing.assert_allclose(x, 2 * x)
+    return x
+
+reactant.jit(lambda x: x + 1)(np.ones(2))
+assert "numpy.testing" not in sys.modules and "numpy.polynomial" not in sys.modules
+for function in compared, lambda x: np.polynomial.Polynomial(x), np.testing.assert_array_less:
+    try:
+        reactant.jit(function)(*[np.ones(2)] * (2 if function is np.testing.assert_array_less else 1))
+    except reactant.errors.UnsupportedError as error:
+        print(str(error).split()[0])
+"""
+
+
+def test_submodules_of_numpy_are_refused_when_they_are_loaded(tmp_path):
+    """They take 10 ms to load: only who asks for one pays."""
+    script = tmp_path / "late.py"
+    script.write_text(_LATE)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["np.testing.assert_allclose", "np.polynomial.Polynomial:",
+                                   "np.testing.assert_array_less"]

@@ -148,6 +148,9 @@ def _other_modules() -> Iterator[Entry]:
     for name, found in _public(np.emath):
         if callable(found):
             yield _entry("Other modules", f"np.emath.{name}", found)
+    for module in refused.MODULES:
+        getattr(np, module)     # loads it
+    refused.refuse_loaded()
     for module, reason in refused.MODULES.items():
         for name, found in refused.of_module(module):
             if found in implements.TABLE:

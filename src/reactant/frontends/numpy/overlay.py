@@ -10,7 +10,7 @@ import builtins
 import math
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
@@ -30,6 +30,7 @@ from reactant.frontends.numpy import (
     ordering,
     per_element,
     python_numbers,
+    refused,
     shape,
     ufuncs,
 )
@@ -48,8 +49,8 @@ def install() -> None:
     families.load()
     for function in implements.CREATION:
         calls.REPLACEMENTS[function] = _creator(function)
-    for function in implements.REFUSED:
-        calls.REPLACEMENTS[function] = _refuser(function)
+    _replace_refused(implements.REFUSED)
+    calls.ARRIVALS.listeners.append(lambda: _replace_refused(refused.refuse_loaded()))
     operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
                       made=_made, involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     objects.install(Tensor)
@@ -133,6 +134,11 @@ def _creator(function: Callable) -> Callable:
         return make(*args, **kwargs) if is_tracing() else function(*args, **kwargs)
     create.__name__ = function.__name__
     return create
+
+
+def _replace_refused(functions: Iterable[Callable]) -> None:
+    for function in functions:
+        calls.REPLACEMENTS[function] = _refuser(function)
 
 
 def _refuser(function: Callable) -> Callable:

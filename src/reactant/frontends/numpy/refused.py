@@ -6,6 +6,7 @@ global state, hidden random state). The others are refused for traced arguments 
 from __future__ import annotations
 
 import re
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -143,10 +144,25 @@ def _register() -> None:
     for name in dir(np.random.Generator):
         if not name.startswith("_") and callable(found := getattr(np.random.Generator, name)):
             refuse(OUTSIDE_GENERATOR, found, always=True)
+
+
+_arrived: set[str] = set()
+
+
+def refuse_loaded() -> list[Any]:
+    """Refuse what is in the submodules that are loaded by now, and give what is new: NumPy loads most of them when they
+    are first asked for, which takes 10 ms."""
+    new: list[Any] = []
     for module, reason in MODULES.items():
+        loaded = sys.modules.get(f"numpy.{module}")
+        if loaded is None or module in _arrived or getattr(loaded.__spec__, "_initializing", False):
+            continue
+        _arrived.add(module)
         for name, found in of_module(module):
             if found not in REFUSED and not FOLLOWED.fullmatch(name):
                 refuse(reason.format(name=f"np.{name}"), found)
+                new.append(found)
+    return new
 
 
 _register()
