@@ -8,7 +8,10 @@ import reactant
 from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.loopnests import native_form
+from reactant.loopnests import native_form, plan
+from reactant.loopnests.function import write_function
+from reactant.loopnests.graph import read_block
+from reactant.loopnests.keeping import is_root
 from reactant.simplify import target
 
 
@@ -209,3 +212,25 @@ def test_concatenations_of_many_pieces_stay_with_xla():
 
     x = np.linspace(0.0, 1.0, 13)
     np.testing.assert_allclose(reactant.jit(joined, native="always")(x), joined(x), rtol=1e-12)
+
+
+def test_planning_takes_time_in_proportion_to_the_program(monkeypatch):
+    """Steps in place, written out: what an op is was asked 130 times an op, and more the longer the program."""
+    def waves(height, speed, steps):
+        for _ in [None] * steps:
+            new, fast = height.copy(), speed.copy()
+            fast[1:-1, 1:-1] -= height[1:-1, 2:] - height[1:-1, :-2] + speed[1:-1, 1:-1] * speed[2:, 1:-1]
+            new[1:-1, 1:-1] -= speed[1:-1, 2:] * height[1:-1, 2:] - speed[1:-1, :-2]
+            for each in (new, fast):
+                each[0], each[-1] = each[-2], each[1]
+                each[:, 0], each[:, -1] = each[:, -2], each[:, 1]
+            height, speed = new, fast
+        return height, speed
+
+    asked = []
+    monkeypatch.setattr(plan, "is_root", lambda node: asked.append(node) or is_root(node))
+    found = lowered(waves, field(8), field(8), 8, native="never")
+    with building():
+        block = read_block(modules.function(found.module).regions[0].blocks[0], {})
+        write_function(block, block.arguments, block.returned)
+    assert len(asked) < 5 * len(list(block.walk()))

@@ -50,9 +50,9 @@ class Node:
     def splat(self) -> Any:
         """The one number of a uniform constant, else None."""
         value = self.value
-        if value is None or not value.size or value.ndim and any(value.strides) and value.size > 1:
+        if value is None or not value.size or value.size > 1 and any(value.strides):
             return None
-        return value.reshape(-1)[0] if value.ndim == 0 or value.size == 1 else value[(0,) * value.ndim]
+        return value[(0,) * value.ndim]
 
     @property
     def is_read(self) -> bool:

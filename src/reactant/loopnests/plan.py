@@ -5,7 +5,7 @@ computed where it is used. Roots over one range of indices that need each other 
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,6 +138,16 @@ def flat_tree(node: Node, kept: Callable[[Node], bool], seen: dict[Node, bool]) 
     return good
 
 
+def _readers(steps: Sequence[Step]) -> dict[Node, list[tuple[int, Root]]]:
+    """Who reads each value, in order: the roots and the places of their steps."""
+    found: dict[Node, list[tuple[int, Root]]] = {}
+    for place, step in enumerate(steps):
+        for root in step.roots:
+            for node in dict.fromkeys(n for n, _ in root.reads):
+                found.setdefault(node, []).append((place, root))
+    return found
+
+
 class Planner:
     """Plans one block. `range_of` tells what is known of run-time integers."""
 
@@ -149,6 +159,9 @@ class Planner:
         self.kept = self.keeping.decide()
         self.numbers = numbers_between(block)
         self.order = {n: k for k, n in enumerate(block.nodes)}
+        self._roots: dict[Node, bool] = {}
+        self._behind: dict[Node, set[Node]] = {}
+        """What `_reached` found, as long as `kept` stays as it is."""
 
     def is_kept(self, node: Node) -> bool:
         """Whether a value is read where it is used, not computed there."""
@@ -156,7 +169,12 @@ class Planner:
             return node.splat is None
         if node in self.kept or node in self.numbers or node.kind in ("argument", "result"):
             return True
-        return is_root(node) if node.block is self.block else self.stored(node)
+        if node.block is not self.block:
+            return self.stored(node)
+        found = self._roots.get(node)
+        if found is None:
+            found = self._roots[node] = is_root(node)
+        return found
 
     def plan(self) -> Plan:
         """The steps of the block. What is read of an array that is overwritten is read before, where that is what lies
@@ -164,10 +182,12 @@ class Planner:
         for _ in range(3):
             made = self._planned()
             early: dict[Node, Node] = {}
+            readers = _readers(made.steps)
             for number, step in enumerate(made.steps):
                 for root in step.roots:
                     if root.kind == "update":
-                        early.update({v: root.node for v in self._read_too_late(root, made.steps[number + 1:])})
+                        later = [r for place, r in readers.get(root.node.operands[0], ()) if place > number]
+                        early.update({v: root.node for v in self._read_too_late(root, later)})
                     elif root.kind == "map":
                         early.update({v: root.node for v in self._read_elsewhere(root)})
             if all(v in self.kept for v in early):
@@ -175,16 +195,16 @@ class Planner:
             for value, before in early.items():
                 self._move_before(value, before)
             self.kept |= set(early)
+            self._behind.clear()
         return made
 
-    def _read_too_late(self, update: Root, later: list[Step]) -> Iterable[Node]:
+    def _read_too_late(self, update: Root, later: Iterable[Root]) -> Iterable[Node]:
         """Values computed after an update from what it overwrites: small parts of the array, or values that come
-        before the update in the program."""
+        before the update in the program. `later`: who reads it then."""
         operand = update.node.operands[0]
-        for step in later:
-            for root in step.roots:
-                if any(n is operand and not windows_apart(self.names, update, root, i) for n, i in root.reads):
-                    yield from self._between(root.node, operand, update.node)
+        for root in later:
+            if any(n is operand and not windows_apart(self.names, update, root, i) for n, i in root.reads):
+                yield from self._between(root.node, operand, update.node)
 
     def _read_elsewhere(self, root: Root) -> Iterable[Node]:
         """Small parts of a carried array that the nest reads which makes its next content: rows, columns."""
@@ -204,6 +224,7 @@ class Planner:
     def _between(self, node: Node, array: Node, before: Node) -> Iterable[Node]:
         """The values between a root and an array that it is computed from, next to the array where they are small."""
         stack, seen = list(node.operands), set()
+        parts = {n for n in array.users if n.kind in MOVES and n.size * SMALL <= array.size}
         while stack:
             each = stack.pop()
             if each in seen or self.is_kept(each) or each.block is not self.block or not each.shape:
@@ -213,19 +234,17 @@ class Planner:
             if small and self._closure(each, before) is not None:
                 yield each
             elif before is not node and self.order[each] < self.order[before] and each.size <= array.size \
-                    and not any(o in each.operands and self._smaller_inside(each, array) for o in each.operands):
+                    and (not parts or parts.isdisjoint(self._reached(each))):
                 if array in self._reads_of([each]):
                     yield each
             else:
                 stack.extend(each.operands)
 
-    def _smaller_inside(self, node: Node, array: Node) -> bool:
-        """Whether a value is computed from small parts of an array."""
-        return any(array in n.operands and n.kind in MOVES and n.size * SMALL <= array.size
-                   for n in self._reached(node) if n is not array)
-
     def _reached(self, node: Node) -> set[Node]:
         """A value and what it is computed from, up to what is kept."""
+        known = self._behind.get(node)
+        if known is not None:
+            return known
         found: set[Node] = set()
         stack = [node]
         while stack:
@@ -234,6 +253,7 @@ class Planner:
                 found.add(each)
                 if not self.is_kept(each) and each.block is self.block:
                     stack.extend(each.operands)
+        self._behind[node] = found
         return found
 
     def _closure(self, node: Node, before: Node) -> list[Node] | None:

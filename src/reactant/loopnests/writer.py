@@ -19,9 +19,12 @@ MLIR_TYPE = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64"
 """MLIR's type of a number of each dtype that is compiled (complex numbers are two)."""
 
 
+_TYPE_OF = {np.dtype(name): text for name, text in MLIR_TYPE.items()}
+
+
 def type_of(dtype: np.dtype) -> str:
     """MLIR's type of a number in a register."""
-    return MLIR_TYPE[dtype.name]
+    return _TYPE_OF[dtype]
 
 
 def memory_type(dtype: np.dtype) -> str:
