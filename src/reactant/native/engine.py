@@ -22,6 +22,9 @@ logarithm of sums over 12 states took 1,100 us, and takes 180. It holds for all 
 MOST_INTERLEAVED = 4
 """The greatest stride that LLVM reads as whole vectors and takes apart. With a stride of 6 it read wrong numbers of
 float64: products with a turned matrix of 6 columns, where its rows were no multiple of 4."""
+MOST_SCHEDULED = 5000
+"""Instructions of a block among which LLVM looks for some to put into one vector. It takes 100,000, and half of the
+time that a reaction network compiled for, whose code ran no faster."""
 NEWEST_KNOWN = 22
 """The newest LLVM whose options were looked at."""
 
@@ -35,6 +38,7 @@ def _target() -> tuple[Any, str, str]:
     if llvm.llvm_version_info[0] <= NEWEST_KNOWN:       # LLVM ends the process over an option that it does not know
         llvm.set_option("reactant", f"--vectorizer-min-trip-count={LEAST_TRIPS}")
         llvm.set_option("reactant", f"--max-interleave-group-factor={MOST_INTERLEAVED}")
+        llvm.set_option("reactant", f"--slp-schedule-budget={MOST_SCHEDULED}")
     for library in ("libm.so.6", "libgcc_s.so.1"):      # divisions of 128 bits are functions of the latter
         with contextlib.suppress(RuntimeError):         # where it is part of the C library
             llvm.load_library_permanently(library)
@@ -78,7 +82,8 @@ def fingerprint() -> str:
     """What machine code depends on besides its source."""
     with _lock:
         _, cpu, features = _target()
-    return f"{llvmlite.__version__} {llvm.llvm_version_info} {LEAST_TRIPS} {MOST_INTERLEAVED} {cpu} {features}"
+    return f"{llvmlite.__version__} {llvm.llvm_version_info} {LEAST_TRIPS} {MOST_INTERLEAVED} {MOST_SCHEDULED} {cpu} " \
+           f"{features}"
 
 
 class InvalidCode(RuntimeError):
