@@ -165,6 +165,9 @@ class Buffers:
 class CopyNest(Nest):
     """Writes the elements of one value, wherever it is, to a buffer."""
 
+    def _may_be_there(self, root: Root) -> bool:
+        return True
+
     def _values(self, index: tuple[Any, ...]) -> list[tuple[Root, list[Number]]]:
         root = self.roots[0]
         return [(root, [self.e.at(root.node, self.index_of(root, index))])]

@@ -435,7 +435,7 @@ class Nest:
 
     def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
         """Whether everything in a piece would be stored where it is already."""
-        if not all(r.kind in ("map", "update") or r in self._neutral for r in self.roots):
+        if not all(r.kind in ("map", "update") and self._may_be_there(r) or r in self._neutral for r in self.roots):
             return False
         for box in product(*pieces[d + 1:]):
             with self.w.trial(), self.e.remembering():
@@ -451,6 +451,15 @@ class Nest:
                         elif not self.e.is_there(values[0], self.targets[root].buffers[0], self._place(root, at)):
                             return False
         return True
+
+    def _may_be_there(self, root: Root) -> bool:
+        """Whether a root may be made of what lies where it goes: quick to deny."""
+        return id(self.targets[root].buffers[0]) in self._stored
+
+    @cached_property
+    def _stored(self) -> set[int]:
+        """Identities of the buffers that hold values."""
+        return set(map(id, self.e.storage.values()))
 
     def _indices(self, index: tuple[Affine, ...]) -> list[tuple[Affine, ...]]:
         """An index, or those of all rows (and columns) that are written together."""
