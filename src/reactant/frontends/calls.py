@@ -135,7 +135,7 @@ def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
             raise ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
                                       "Call it outside of the compiled function, or write it with NumPy.") from error
         raise
-    except (TypeError, ValueError, AttributeError, BufferError) as error:
+    except (TypeError, ValueError, AttributeError, BufferError, RuntimeError, SystemError) as error:
         for argument in arguments:
             if hasattr(type(argument), "given_to"):     # what stands for a list
                 raise argument.given_to(_full_name(function)) from error

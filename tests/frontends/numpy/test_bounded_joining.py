@@ -63,6 +63,16 @@ def test_lists_of_what_is_selected():
     check_table([lists_of], X)
 
 
+def placed(x):
+    y = x * 1
+    np.place(y, x > 0.5, np.extract(x > 0.5, x) * 10)
+    return y
+
+
+def test_place():
+    check_table([placed], X)
+
+
 def test_positions():
     check_table([at_positions, lambda x: positive(x)[[0, 99]].sum()], X)
     check_table([rows], X, M)

@@ -39,6 +39,9 @@ SPECTRA = [
     lambda a, s: linalg.svdvals(a), lambda a, s: linalg.svd(a, compute_uv=False),
     lambda a, s: linalg.qr(a), lambda a, s: linalg.qr(a, mode="economic"), lambda a, s: linalg.qr(a, mode="r"),
     lambda a, s: linalg.pinv(a), lambda a, s: linalg.pinv(a @ np.diag([1.0, 1, 0, 1]), return_rank=True),
+    lambda a, s: linalg.lstsq(a, a[:, 0] ** 2), lambda a, s: linalg.lstsq(a, a**2),
+    lambda a, s: linalg.lstsq(a.T, a[:4]),    lambda a, s: linalg.lstsq(a @ np.diag([1.0, 1, 0, 1]), a[:, 0])[::2],
+    lambda a, s: linalg.lstsq(a, a[:, 1] ** 2, cond=0.5)[0],
     lambda a, s: linalg.expm(0.3 * s), lambda a, s: linalg.norm(a), lambda a, s: linalg.norm(a, 1, axis=0),
     lambda a, s: linalg.norm(a, 2)]
 

@@ -38,6 +38,15 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     return np.result_type(*(x.frame if is_partial(x) else x for x in arrays_and_dtypes))
 
 
+@on_bounded(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """As many values as places: that is checked at run time."""
+    if is_partial(arr) or is_partial(mask):
+        raise UnsupportedError("numpy.place in an array of run-time size is not supported in compiled code. Write "
+                               "x[mask] = values.")
+    arr[wrap(mask).astype(bool)] = vals
+
+
 @on_bounded(np.squeeze)
 def squeeze(a: Bounded, axis: Any = None) -> Any:
     """Without dimensions that are known to have length 1. One of run-time length stays; where that is 1, which NumPy

@@ -16,7 +16,7 @@ from jax import lax
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.jax_calls import call_jax
-from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.numpy.tensor import Tensor, python_number, wrap
 from reactant.frontends.trace import current_trace
 
 TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -243,6 +243,23 @@ def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = Fals
     return (inverse, np.sum(kept)) if return_rank else inverse
 
 
+def lstsq(a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite_b: bool = False,
+          check_finite: bool = True, lapack_driver: str | None = None) -> Any:
+    """Residuals as those of `np.linalg.lstsq`: of full rank, which using them requires at run time."""
+    if lapack_driver not in (None, "gelsd", "gelss"):
+        raise UnsupportedError(f"scipy.linalg.lstsq with lapack_driver={lapack_driver!r} is not supported in compiled "
+                               "code.")
+    matrix = _matrix(a, check_finite)
+    right = _right(b, check_finite, matrix.shape[0])
+    single = all(wrap(x).dtype in (np.float32, np.complex64) for x in (a, b))
+    limit = np.finfo(np.float32 if single else np.float64).eps if cond is None else cond
+    x, residuals, rank, s = np.linalg.lstsq(matrix, right, limit)
+    if right.ndim == 1 and residuals.size:
+        residuals = np.reshape(residuals, ())
+    x, residuals, s = _same_precision((x, residuals, s), a, b)
+    return x, residuals, python_number(rank.astype(np.int64).value(), (0, min(matrix.shape))), s
+
+
 def expm(A: Any) -> Any:  # noqa: N803
     from jax.scipy.linalg import expm  # its package is loaded by the first use
     found, = _compute(lambda x: (expm(x, max_squarings=64),), _matrix(A, False, square=True))
@@ -258,6 +275,6 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
 
 FUNCTIONS: dict[str, Callable] = {f.__name__: f for f in (
     solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, solve, inv, det, eigh, eigvalsh,
-    eigvals, svd, svdvals, qr, pinv, expm, norm)}
+    eigvals, svd, svdvals, qr, pinv, lstsq, expm, norm)}
 
 __all__ = ["FUNCTIONS"]
