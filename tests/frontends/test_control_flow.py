@@ -259,6 +259,14 @@ def iterator_used_up_in_branch(x):
     return x + next(it, 5.0)
 
 
+def iterator_unpacked_in_branch(x):
+    it = iter([1.0, 2.0])
+    if x[0] > 0:
+        first, *_ = it
+        x = x + first
+    return x + next(it, 5.0)
+
+
 def iterator_used_up_in_loop(x):
     it = iter([1.0, 2.0])
     while x[0] < 9:
@@ -309,6 +317,7 @@ REFUSED = {
     used_before_assignment: "'last' is read in a loop that runs inside compiled code before it is assigned there",
     next_in_branch: "An iterator that was made before a branch or loop",
     iterator_used_up_in_branch: "An iterator that was made before a branch or loop",
+    iterator_unpacked_in_branch: "An iterator that was made before a branch or loop",
     iterator_used_up_in_loop: "An iterator that was made before a branch or loop",
     list_by_traced_index: "A list index or a size must be known while tracing",
 }

@@ -144,7 +144,10 @@ class ExpressionConversion(ast.NodeTransformer):
     # ---- statements --------------------------------------------------------------------------------------------
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        unpacked = isinstance(node.value, ast.Name) and any(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets)
         value = self.visit(node.value)
+        if unpacked:        # an iterator is used up
+            value = at_location(operator_call("iterate", value), node)
         if len(node.targets) == 1:
             return self.store(node.targets[0], value, node)
         if all(isinstance(t, ast.Name) for t in node.targets):
