@@ -1,4 +1,6 @@
 """Constants and attributes survive the way into MLIR and back, bit for bit."""
+import weakref
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -86,3 +88,15 @@ def test_integer_matrix():
     with building():
         assert attr.decode(attr.integer_matrix(((1, 2), (3, 4)))).tolist() == [[1, 2], [3, 4]]
         assert attr.decode(attr.integer_matrix(())).shape == (0, 2)
+
+
+@pytest.mark.parametrize("size, stays", [(4, True), (40_000, False)])
+def test_big_complex_constants_are_not_kept(size, stays):
+    """They are read from text, which a cache without end would hold with them."""
+    with building():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            made = ops.constant(np.arange(size) * 1j)
+        read = weakref.ref(ops.constant_value(made))
+        del made, module
+    assert (read() is not None) == stays

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,10 +144,20 @@ def _read(value: ir.DenseElementsAttr, shape: tuple[int, ...], dtype: np.dtype) 
 _TEXT_ONLY = {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
 
 
-@cache
 def complex_elements(text: str) -> np.ndarray:
     """The content of a complex constant from the text of its op: the bindings cannot cast such attributes."""
+    return _complex_kept(text) if len(text) <= MOST_TEXT else _complex(text)
+
+
+MOST_TEXT = 1 << 16
+"""Characters of a complex constant that are kept, with its content, for when it is asked for again."""
+
+
+def _complex(text: str) -> np.ndarray:
     return elements_of_text(text[text.index("dense<"):].partition("}> : ")[0])     # an op still being built is generic
+
+
+_complex_kept = lru_cache(maxsize=256)(_complex)
 
 
 def elements_of_text(text: str) -> np.ndarray:
