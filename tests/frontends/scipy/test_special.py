@@ -92,3 +92,14 @@ def test_slopes_in_loops_batches_and_single_precision():
     single = reactant.grad(lambda x: turned(x).sum())(x.astype(np.float32))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, slope, rtol=1e-4)
+
+
+def test_slopes_where_the_form_changes():
+    """betaln at 8, and of equal arguments to second order."""
+    places = np.array([[8.0, 2.5], [3.0, 3.0], [9.0, 9.0]])
+    matrix = np.array([reactant.hessian(lambda p: scipy.special.betaln(p[0], p[1]))(p) for p in places])
+    slopes = np.array([reactant.grad(lambda p: scipy.special.betaln(p[0], p[1]))(p) for p in places])
+    total = places.sum(1, keepdims=True)
+    np.testing.assert_allclose(slopes, scipy.special.digamma(places) - scipy.special.digamma(total), rtol=1e-9)
+    second = scipy.special.polygamma(1, places)[:, :, None] * np.eye(2) - scipy.special.polygamma(1, total)[:, :, None]
+    np.testing.assert_allclose(matrix, second, rtol=1e-7)
