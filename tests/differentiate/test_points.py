@@ -162,3 +162,13 @@ def test_equal_extremes_share_evenly_also_where_nan_loses():
     nothing = np.full((1, 3), np.nan)
     masked = reactant.grad(lambda x: np.sum(np.where(np.isnan(x[:, 0]), 0.0, np.fmin.reduce(x, 1))))(nothing)
     np.testing.assert_array_equal(masked, np.zeros((1, 3)))
+
+
+def test_angles_of_very_long_and_very_short_vectors():
+    """(y, -x) / (x**2 + y**2), where the sum of squares would overflow or vanish; 0 at infinity."""
+    sizes = np.array([1e-200, 1e-170, 1.0, 1e200])
+    x, y = 3 * sizes, -4 * sizes
+    slopes = reactant.grad(lambda p: np.sum(np.arctan2(p[0], p[1])))(np.stack([x, y]))
+    np.testing.assert_allclose(slopes * sizes, np.array([[-4.0], [-3.0]]) / 25 * np.ones(4), rtol=1e-14)
+    far = reactant.grad(lambda p: np.arctan2(p[0], p[1]))(np.array([2.0, np.inf]))
+    np.testing.assert_array_equal(far, [0.0, 0.0])

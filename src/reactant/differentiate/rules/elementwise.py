@@ -236,8 +236,13 @@ def _power_exponent(y: ir.Value, x: ir.Value, p: ir.Value) -> ir.Value:
     return slope
 
 
-def _square_sum(a: ir.Value, b: ir.Value) -> ir.Value:
-    return ops.add(ops.multiply(a, a), ops.multiply(b, b))
+def _angle_slope(a: ir.Value, b: ir.Value) -> ir.Value:
+    """b / (a**2 + b**2), by the quotient of the two, which neither overflows nor vanishes."""
+    wide = ops.compare(ops.abs(b), ops.abs(a), "GE")
+    large, small = ops.select(wide, b, a), ops.select(wide, a, b)
+    ratio = ops.divide(small, large)
+    inverse = _over(1, ops.multiply(large, ops.add(ops.multiply(ratio, ratio), 1)))
+    return ops.select(wide, inverse, ops.multiply(ratio, inverse))
 
 
 def _whole_quotient(y: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -252,8 +257,7 @@ def _steep_power(call: Call) -> bool:
 
 
 elementwise("power", _power_base, _power_exponent, singular=_steep_power)
-elementwise("atan2", lambda y, a, b: ops.divide(b, _square_sum(a, b)),
-            lambda y, a, b: ops.negate(ops.divide(a, _square_sum(a, b))), singular=True)
+elementwise("atan2", lambda y, a, b: _angle_slope(a, b), lambda y, a, b: ops.negate(_angle_slope(b, a)), singular=True)
 elementwise("next_after", lambda y, a, b: 1, None)
 elementwise("remainder", lambda y, a, b: 1, _whole_quotient)
 
