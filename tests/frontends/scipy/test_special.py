@@ -103,3 +103,17 @@ def test_slopes_where_the_form_changes():
     np.testing.assert_allclose(slopes, scipy.special.digamma(places) - scipy.special.digamma(total), rtol=1e-9)
     second = scipy.special.polygamma(1, places)[:, :, None] * np.eye(2) - scipy.special.polygamma(1, total)[:, :, None]
     np.testing.assert_allclose(matrix, second, rtol=1e-7)
+
+
+@pytest.mark.parametrize("function, x, slope", [
+    (lambda x: scipy.special.boxcox(2.0, x), 0.0, np.log(2) ** 2 / 2),
+    (lambda x: scipy.special.boxcox1p(2.0, x), 0.0, np.log(3) ** 2 / 2),
+    (lambda x: scipy.special.poch(1.5, x), 0.0, scipy.special.digamma(1.5)),
+    (lambda x: scipy.special.gammainc(2.5, x), 0.5, 0.1613138163460956),
+    (lambda x: scipy.special.gammaincc(x, 1.5), 1.0, 0.3192853006630692),
+    (lambda x: scipy.special.chdtr(2.0, x), 0.0, 0.5),
+    (lambda x: scipy.special.pdtr(2.0, x), 0.7, -0.7 ** 2 / 2 * np.exp(-0.7)),
+])
+def test_slopes_in_each_argument(function, x, slope):
+    np.testing.assert_allclose(reactant.grad(function)(x), slope, rtol=1e-8)
+    np.testing.assert_allclose(reactant.jvp(function, (x,), (1.0,))[1], slope, rtol=1e-8)

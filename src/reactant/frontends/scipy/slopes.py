@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import jax
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import plus, times
+from reactant.frontends.jax_calls import call_jax
 from reactant.frontends.known_derivatives import Values, with_derivative
 from reactant.ir import ops
 
@@ -106,6 +108,33 @@ def _log_ndtr(y: Values, x: ir.Value) -> list[ir.Value]:
     return [ops.select(low, ops.divide(ops.negate(large), series), near)]
 
 
+def _density(a: ir.Value, x: ir.Value) -> ir.Value:
+    """That of the gamma distribution: x**(a - 1) exp(-x) / gamma(a), its limit at 0, and 0 below."""
+    inside = ops.compare(x, 0, "GT")
+    safe, less = ops.select(inside, x, ops.splat(1, x)), ops.subtract(a, 1)
+    power = ops.subtract(ops.subtract(ops.multiply(less, ops.log(safe)), safe), ops.lgamma(a))
+    limit = ops.select(ops.compare(a, 1, "EQ"), ops.splat(1, x),
+                       ops.select(ops.compare(a, 1, "LT"), ops.splat(math.inf, x), ops.splat(0, x)))
+    beside = ops.select(ops.compare(x, 0, "EQ"), limit, ops.splat(0, x))
+    return ops.select(inside, ops.exponential(power), beside)
+
+
+def _gamma_slopes(sign: int, scale: float = 1.0) -> Callable[..., list[ir.Value]]:
+    """Of sign * gammainc(scale a, scale x), but for a constant."""
+    def slopes(y: Values, a: ir.Value, x: ir.Value) -> list[ir.Value]:
+        a, x = ops.multiply(a, scale), ops.multiply(x, scale)
+        (along,) = call_jax(jax.lax.igamma_grad_a, a, x)
+        return [ops.multiply(each, sign * scale) for each in (along, _density(a, x))]
+    return slopes
+
+
+def _poisson_slopes(sign: int) -> Callable[..., list[ir.Value]]:
+    """Of sign * gammainc(floor(k) + 1, x), but for a constant."""
+    def slopes(y: Values, k: ir.Value, x: ir.Value) -> list[ir.Value]:
+        return [ops.splat(0, k), ops.multiply(_density(ops.add(ops.floor(k), 1), x), sign)]
+    return slopes
+
+
 def _ratio(x: ir.Value, y: ir.Value) -> ir.Value:
     """x / y, 0 where x is."""
     return ops.select(ops.compare(x, 0, "EQ"), ops.splat(0, x), ops.divide(x, y))
@@ -120,6 +149,12 @@ SLOPES: dict[str, tuple[Callable[..., list[ir.Value]], ...]] = {
     "expi": (lambda y, x: [ops.divide(ops.exponential(x), x)],),
     "log_ndtr": (_log_ndtr,),
     "spence": (_spence,),
+    "gammainc": (_gamma_slopes(1),),
+    "gammaincc": (_gamma_slopes(-1),),
+    "chdtr": (_gamma_slopes(1, 0.5),),
+    "chdtrc": (_gamma_slopes(-1, 0.5),),
+    "pdtr": (_poisson_slopes(-1),),
+    "pdtrc": (_poisson_slopes(1),),
     "xlogy": (lambda y, a, b: [ops.log(b), _ratio(a, b)],),
     "xlog1py": (lambda y, a, b: [ops.log_plus_one(b), _ratio(a, ops.add(b, 1))],),
 }
