@@ -234,3 +234,16 @@ def test_planning_takes_time_in_proportion_to_the_program(monkeypatch):
         block = read_block(modules.function(found.module).regions[0].blocks[0], {})
         write_function(block, block.arguments, block.returned)
     assert len(asked) < 5 * len(list(block.walk()))
+
+
+def test_rows_of_which_nothing_is_added_have_their_start():
+    """Loops that change nothing are not written; what they came to still is (it was memory that nobody had set)."""
+    def program(x):
+        rows = jnp.zeros((7, 32), jnp.int32)
+        bits = jax.lax.reduce(rows, jnp.int32(0), jax.lax.bitwise_or, (1,))
+        greatest = jax.lax.reduce(jnp.full((7, 32), -jnp.inf), -jnp.inf, jax.lax.max, (1,))
+        return bits, rows.sum(1), greatest, jnp.take(x, bits)
+
+    found = reactant.jit(program, frontend="jax", native="always", optimize=())(np.arange(9.0) + 3)
+    for array, number in zip(found, (0, 0, -np.inf, 3), strict=True):
+        np.testing.assert_array_equal(array, np.full(7, number))

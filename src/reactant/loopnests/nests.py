@@ -435,6 +435,8 @@ class Nest:
 
     def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
         """Whether everything in a piece would be stored where it is already."""
+        if any(s.inner > d and not s.through_memory for s in self.sums):    # what they came to is stored inside
+            return False
         if not all(r.kind in ("map", "update") and self._may_be_there(r) or r in self._neutral for r in self.roots):
             return False
         for box in product(*pieces[d + 1:]):
