@@ -811,3 +811,23 @@ extern "C" __global__ void k(float *x) { atomicAdd(&count, 1u); x[threadIdx.x] +
     count = np.zeros((), np.uint32)
     reactant.jit(lambda x, count: module.k[1, 4](x, count=count))(np.zeros(4, np.float32), count)
     assert count == 4
+
+
+def test_signs_of_vectors_in_high_registers():
+    """LLVM 22 takes the signs of a vector by an instruction that cannot name the registers from 16 on, and read others:
+    remainders of negative numbers stayed negative."""
+    source = r"""
+    __device__ double lesser(double a, double b) { return a < b ? a : b; }
+    __device__ double greater(double a, double b) { return a > b ? a : b; }
+    extern "C" __global__ void k(double *a, long long *p, double *s, double *out, int n) {
+        int t = threadIdx.x, b = (int)blockIdx.x + (int)blockIdx.y * 2 + (int)blockIdx.z * 2, g = b * 8 + t;
+        if (g < n) {
+            double found = s[g > 5 ? g : 5] + a[((g + b + (int)p[g]) % 5 + 5) % 5 * 9 + t];
+            out[g] = greater(lesser(greater(found, (double)t + s[min(g | 2, 16)]), 4096.0), -4096.0);
+        }
+    }"""
+    a, p, s = np.arange(45.0), np.full(20, -21), np.arange(17) * 0.25
+    out, g = np.zeros(17), np.arange(17)
+    reactant.cuda.load(source, lower="native").k[(2, 1, 2), 8](a, p, s, out, 17)
+    found = s[np.maximum(g, 5)] + a[(g + g // 8 - 21) % 5 * 9 + g % 8]
+    np.testing.assert_array_equal(out, np.maximum(found, g % 8 + s[np.minimum(g | 2, 16)]))
