@@ -37,7 +37,6 @@ REAL = {
     "fresnel_cosine": (lambda x: sc.fresnel(x)[1], mp.fresnelc),
     "sine_integral": (lambda x: sc.sici(x)[0], mp.si), "cosine_integral": (lambda x: sc.sici(x)[1], mp.ci),
     "spence": (sc.spence, lambda x: mp.polylog(2, 1 - x)), "log_ndtr": (sc.log_ndtr, lambda x: mp.log(mp.ncdf(x))),
-    "exp1": (sc.exp1, mp.e1), "expi": (sc.expi, mp.ei),
 }
 
 

@@ -112,6 +112,8 @@ def test_slopes_where_the_form_changes():
     (lambda x: scipy.special.gammainc(2.5, x), 0.5, 0.1613138163460956),
     (lambda x: scipy.special.gammaincc(x, 1.5), 1.0, 0.3192853006630692),
     (lambda x: scipy.special.chdtr(2.0, x), 0.0, 0.5),
+    (lambda x: scipy.special.exp1(x), 1.0, -np.exp(-1.0)),
+    (lambda x: scipy.special.expi(x), -2.0, -np.exp(-2.0) / 2),
     (lambda x: scipy.special.pdtr(2.0, x), 0.7, -0.7 ** 2 / 2 * np.exp(-0.7)),
 ])
 def test_slopes_in_each_argument(function, x, slope):
