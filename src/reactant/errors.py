@@ -45,6 +45,13 @@ class ReactantError(Exception):
     """Base of every error this package raises on purpose."""
 
 
+def unrolled_too_far(error: ReactantError, turns: int) -> ReactantError:
+    """`error`, for which a loop runs as Python does, with the word that it did so for as many turns as it may."""
+    error.args = (f"{error}\nLoops that need this are unrolled; this one was stopped after {turns} turns "
+                  f"(option max_unroll).",)
+    return error
+
+
 class ConcreteValueNeeded(ReactantError, TypeError):
     """A value known only at run time was used where Python needs a number now (a shape, a list index, `int(x)`)."""
 

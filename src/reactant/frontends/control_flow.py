@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
 from reactant.frontends import array_lists, attempts, effects, generated, heaps, identity, objects, operators, ragged
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.array_lists import NeedsArray
@@ -434,7 +434,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
         except UNROLLED as error:
             failure = error
         if failure is not None and iterations >= options.max_unroll and built.count():
-            raise failure
+            raise unrolled_too_far(failure, options.max_unroll)
         try:
             body()
         except ControlFlowError:
@@ -585,7 +585,7 @@ class _Counted:
 
         def limit(number: int) -> None:
             if number >= options.max_unroll and built.count() and error is not None:
-                raise error
+                raise unrolled_too_far(error, options.max_unroll)
 
         try:
             return _run(_known(self.items, self.start), self.body, self.flags, self.live, self.dead, limit)

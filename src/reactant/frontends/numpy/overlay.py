@@ -50,7 +50,7 @@ def install() -> None:
     for function in implements.CREATION:
         calls.REPLACEMENTS[function] = _creator(function)
     _replace_refused(implements.REFUSED)
-    calls.ARRIVALS.listeners.append(lambda: _replace_refused(refused.refuse_loaded()))
+    calls.ARRIVALS.listeners.append(_refuse_arrived)
     operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
                       made=_made, involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     objects.install(Tensor)
@@ -134,6 +134,11 @@ def _creator(function: Callable) -> Callable:
         return make(*args, **kwargs) if is_tracing() else function(*args, **kwargs)
     create.__name__ = function.__name__
     return create
+
+
+def _refuse_arrived() -> None:
+    refused.refuse_loaded()
+    _replace_refused([function for function in implements.REFUSED if function not in calls.REPLACEMENTS])
 
 
 def _replace_refused(functions: Iterable[Callable]) -> None:

@@ -149,10 +149,9 @@ def _register() -> None:
 _arrived: set[str] = set()
 
 
-def refuse_loaded() -> list[Any]:
-    """Refuse what is in the submodules that are loaded by now, and give what is new: NumPy loads most of them when they
-    are first asked for, which takes 10 ms."""
-    new: list[Any] = []
+def refuse_loaded() -> None:
+    """Refuse what is in the submodules that are loaded by now: NumPy loads most of them when they are first asked for,
+    which takes 10 ms."""
     for module, reason in MODULES.items():
         loaded = sys.modules.get(f"numpy.{module}")
         if loaded is None or module in _arrived or getattr(loaded.__spec__, "_initializing", False):
@@ -161,8 +160,6 @@ def refuse_loaded() -> list[Any]:
         for name, found in of_module(module):
             if found not in REFUSED and not FOLLOWED.fullmatch(name):
                 refuse(reason.format(name=f"np.{name}"), found)
-                new.append(found)
-    return new
 
 
 _register()
