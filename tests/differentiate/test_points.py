@@ -47,7 +47,7 @@ def slope(exact, x, order):
         with mp.workdps(50 + 4 * digits):
             found = mp.diff(exact, mp.mpf(float(x)), order)
             if isinstance(found, mp.mpc):
-                found = found.real if abs(found.imag) < mp.mpf(10) ** -25 else mp.nan
+                found = found.real if abs(found.imag) <= mp.mpf(10) ** -20 * abs(found) else mp.nan
             return None if not mp.isfinite(found) or abs(found) > 1e30 else float(found)
     except (ZeroDivisionError, ValueError, mp.NoConvergence):
         return None
