@@ -215,6 +215,7 @@ class Growth:
             if not names:
                 raise
             self.deeper = names[0], found.use
+            found.__traceback__ = None      # its frames hold it, and the trace: else only the collector frees them
         finally:
             del active[before:]
             self.collectors = {}
