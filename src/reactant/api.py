@@ -249,6 +249,7 @@ def jit(function: Callable, **options: Any) -> Jitted: ...
 def jit(function: None = None, **options: Any) -> Callable[[Callable], Jitted]: ...
 
 
+@remembering_how
 def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str] = (),
         traced_argnames: str | Iterable[str] = (), static_argnums: int | Iterable[int] = (),
         donate_argnums: int | Iterable[int] = (), donate_argnames: str | Iterable[str] = (),
@@ -283,9 +284,7 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     if not callable(function):
         raise TypeError(f"reactant.jit takes a function, not {type(function).__name__}.")
     if frontend == "jax" or frontend is None and is_jax_function(function):
-        made = _jit_of_jax(function, chosen, static_argnames, traced_argnames, by_jax)
-        return remembering_how(made, jit, function, static_argnames=static_argnames, frontend=frontend, options=chosen,
-                               **by_jax)
+        return _jit_of_jax(function, chosen, static_argnames, traced_argnames, by_jax)
     if told := [name for name, value in by_jax.items() if value or name in for_jax]:
         raise TypeError(f"reactant.jit: {told[0]} is for JAX functions. NumPy functions take static_argnames and "
                         f"donate=True; say frontend=\"jax\" if this is a JAX function.")
@@ -297,8 +296,7 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
         else Jitted(function, *how)
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(static_argnames)
-    return remembering_how(made, jit, function, static_argnames=static_argnames, traced_argnames=traced_argnames,
-                           frontend=frontend, options=chosen)
+    return made
 
 
 FOR_JAX = ("in_shardings", "out_shardings", "keep_unused", "inline", "compiler_options")

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 Made = TypeVar("Made", bound="LikeFunction")
+Maker = TypeVar("Maker", bound=Callable[..., Any])
 
 
 class LikeFunction:
-    """Base of what `remembering_how` returns."""
+    """Base of what the functions under `remembering_how` return."""
 
     _origin: tuple[Callable, tuple, dict[str, Any]] | None = None
     """The public function, and its arguments, that made it."""
@@ -53,7 +54,12 @@ def _made_again(make: Callable, arguments: tuple, named: dict[str, Any]) -> Any:
     return make(*arguments, **named)
 
 
-def remembering_how(made: Made, make: Callable, *arguments: Any, **named: Any) -> Made:
-    """`made`, which is what `make(*arguments, **named)` gives; the first argument is the function."""
-    made._origin = make, arguments, named
-    return made
+def remembering_how(make: Maker) -> Maker:
+    """Decorator of a public function that makes such objects of its first argument, `function`: they know how."""
+    @functools.wraps(make)
+    def making(function: Any = None, *arguments: Any, **named: Any) -> Any:
+        made = make(function, *arguments, **named)
+        if isinstance(made, LikeFunction):
+            made._origin = making, (function, *arguments), named
+        return made
+    return making       # type: ignore[return-value]

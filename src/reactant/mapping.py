@@ -27,6 +27,7 @@ Axes = Any
 """An int, None, or a tree of them with the containers of what it is for, down to any depth."""
 
 
+@remembering_how
 def vmap(function: Callable, in_axes: Axes = 0, out_axes: Axes = 0, axis_size: int | None = None, *,
          options: CompileOptions | None = None, **changes: Any) -> Callable:
     """A function that applies `function` to every element of a batch: `out[k] = function(x[k], ...)`, as one program.
@@ -50,10 +51,8 @@ def vmap(function: Callable, in_axes: Axes = 0, out_axes: Axes = 0, axis_size: i
     plain = getattr(function, "jitted", function.function) if isinstance(function, Jitted) else function
     if kind_of(plain) == JAX:
         mapped = jax.vmap(plain, in_axes=in_axes, out_axes=out_axes, axis_size=axis_size)
-        made: Any = jit(mapped, frontend="jax", options=chosen)
-    else:
-        made = Mapped(plain, in_axes, out_axes, axis_size, chosen)
-    return remembering_how(made, vmap, plain, in_axes, out_axes, axis_size, options=chosen)
+        return jit(mapped, frontend="jax", options=chosen)
+    return Mapped(plain, in_axes, out_axes, axis_size, chosen)
 
 
 @dataclass(frozen=True)
@@ -249,11 +248,10 @@ class _Call:
         """The value of a leaf of the result for one element; None for what is no number."""
         from reactant.frontends.alternatives import Alternative
         from reactant.frontends.numpy.tensor import Tensor
-
+        from reactant.ir import ops
         if type(leaf) is Alternative:
             raise self.fail("The function returns one of several texts or other objects. Return a number that says "
                             "which.")
-        from reactant.ir import ops
         if type(leaf) is Tensor:
             return leaf.value()
         if getattr(type(leaf), "partial", False):

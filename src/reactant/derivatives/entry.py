@@ -24,6 +24,7 @@ from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.jax_functions import JaxJitted
+from reactant.like_functions import LikeFunction
 from reactant.runtime.direct import Miss
 
 EXTRA = "reactant_extra"
@@ -81,6 +82,32 @@ class Sharing(Jitted):
         except NotImported as refused:
             key, leaves = self._sign(args, kwargs)
             return self.by_jax(key, refused).lower(leaves)
+
+
+class DerivativeFunction(LikeFunction):
+    """A derivative of `differentiated`: part of a trace, or compiled as a function of its own."""
+
+    differentiated: Any
+    __name__: str
+
+    @functools.cached_property
+    def jitted(self) -> Jitted:
+        """The derivative as a compiled function: to call, `lower`, `explain`."""
+        same = self.twin()      # its programs go with it
+        return compiled(self.differentiated, lambda args, kwargs, _: same.traced(args, kwargs), self.__name__,
+                        taken=lambda args, kwargs, _: same.by_jax(args, kwargs))
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """The program for these arguments, as `Jitted.lower` gives it."""
+        return self.jitted.lower(*args, **kwargs)
+
+    def traced(self, args: tuple, kwargs: dict) -> Any:
+        """The derivative as part of the trace that is running."""
+        raise NotImplementedError
+
+    def by_jax(self, args: tuple, kwargs: dict) -> Any:
+        """The derivative as JAX takes it."""
+        raise NotImplementedError
 
 
 class OfJax(Sharing):

@@ -4,19 +4,17 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from reactant.api import Jitted
 from reactant.derivatives import by_jax
 from reactant.derivatives.entry import (
+    DerivativeFunction,
     OfJax,
     argument,
     as_chosen,
     chosen_arguments,
-    compiled,
     delivered,
     name_of,
     require_complex,
@@ -27,12 +25,12 @@ from reactant.differentiate import requests
 from reactant.differentiate.checkpoint import Policy
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
 from reactant.ir.types import shape_and_dtype
-from reactant.like_functions import LikeFunction, remembering_how
+from reactant.like_functions import remembering_how
 from reactant.session import is_tracing
 from reactant.signature import map_tree
 
 
-class Derivative(LikeFunction):
+class Derivative(DerivativeFunction):
     """A gradient function: a function like any other, so it can be compiled and differentiated again. Made by `grad`
     and `value_and_grad`."""
 
@@ -51,23 +49,12 @@ class Derivative(LikeFunction):
         with contextlib.suppress(TypeError, ValueError):
             self.__signature__ = inspect.signature(function)
 
-    @cached_property
-    def jitted(self) -> Jitted:
-        """The gradient as a compiled function: to call, `lower`, `explain`."""
-        same = self.twin()      # its programs go with it
-        return compiled(self.differentiated, lambda args, kwargs, _: same.traced(args, kwargs), self.__name__,
-                        taken=lambda args, kwargs, _: same.by_jax(args, kwargs))
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return self.traced(args, kwargs)
         jitted = self.jitted
         result = jitted(*args, **kwargs)
         return result if type(jitted) is OfJax else delivered(self.differentiated, result)
-
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """The program for these arguments, as `Jitted.lower` gives it."""
-        return self.jitted.lower(*args, **kwargs)
 
     def chosen(self, args: tuple, kwargs: dict) -> list[int | str]:
         """Which arguments vary, checked."""
@@ -136,6 +123,7 @@ def _scalar_result(made: Outlined, value: Any, holomorphic: bool = False) -> lis
                     f"one, or use reactant.vjp or reactant.jacobian (of a holomorphic function: holomorphic=True).")
 
 
+@remembering_how
 def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
          argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
          memory_budget: str | int | None = None, holomorphic: bool = False) -> Derivative:
@@ -152,15 +140,12 @@ def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux
     Works inside compiled functions and on other derivatives. Raises `TypeError` for integer arguments, and
     `NotDifferentiable`, which names the line, where an operation has no derivative.
     """
-    made = Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget), holomorphic)
-    return remembering_how(made, grad, function, argnums, has_aux, argnames=argnames, checkpoint=checkpoint,
-                           memory_budget=memory_budget, holomorphic=holomorphic)
+    return Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget), holomorphic)
 
 
+@remembering_how
 def value_and_grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
                    argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
                    memory_budget: str | int | None = None, holomorphic: bool = False) -> Derivative:
     """As `grad`, but gives (what the function returns, gradient)."""
-    made = Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget), holomorphic)
-    return remembering_how(made, value_and_grad, function, argnums, has_aux, argnames=argnames, checkpoint=checkpoint,
-                           memory_budget=memory_budget, holomorphic=holomorphic)
+    return Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget), holomorphic)

@@ -2,16 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
-from reactant.api import Jitted
 from reactant.derivatives import by_jax
-from reactant.derivatives.entry import argument, as_chosen, chosen_arguments, compiled, name_of
+from reactant.derivatives.entry import DerivativeFunction, argument, as_chosen, chosen_arguments, name_of
 from reactant.derivatives.gradients import grad
 from reactant.derivatives.linear import prepared
 from reactant.derivatives.outline import Outlined, Slot, as_floating, filled, leaves_of
@@ -21,13 +19,13 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, size
-from reactant.like_functions import LikeFunction, remembering_how
+from reactant.like_functions import remembering_how
 from reactant.session import is_tracing
 
 MODES = ("auto", "forward", "reverse")
 
 
-class Jacobian(LikeFunction):
+class Jacobian(DerivativeFunction):
     """A function of the same arguments that gives the matrix of all derivatives. Made by `jacobian` and `hessian`."""
 
     def __init__(self, function: Any, argnums: int | Sequence[int], argnames: str | Sequence[str] | None, mode: str,
@@ -37,19 +35,8 @@ class Jacobian(LikeFunction):
         self.__name__ = f"jacobian_{name_of(function)}"
         self.__doc__ = f"Jacobian of {name_of(function)}."
 
-    @cached_property
-    def jitted(self) -> Jitted:
-        """The Jacobian as a compiled function: to call, `lower`, `explain`."""
-        same = self.twin()      # its programs go with it
-        return compiled(self.differentiated, lambda args, kwargs, _: same.traced(args, kwargs), self.__name__,
-                        taken=lambda args, kwargs, _: same.by_jax(args, kwargs))
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.traced(args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)
-
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """The program for these arguments, as `Jitted.lower` gives it."""
-        return self.jitted.lower(*args, **kwargs)
 
     def traced(self, args: tuple, kwargs: dict) -> Any:
         """The matrix as part of the trace that is running."""
@@ -170,6 +157,7 @@ def _as_tensor(value: ir.Value, like: Any) -> Tensor:
     return Tensor.of_value(value, ARRAY if shape or isinstance(like, np.ndarray) else SCALAR)
 
 
+@remembering_how
 def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mode: str = "auto",
              sparse: bool | str = False, *, argnames: str | Sequence[str] | None = None, has_aux: bool = False,
              holomorphic: bool = False) -> Jacobian | SparseJacobian:
@@ -186,20 +174,17 @@ def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mod
     in the same way. One argument and one output; not inside compiled functions.
     holomorphic: the function is a holomorphic one of complex arrays; gives its complex derivatives.
     """
-    made = _matrix(function, argnums, argnames, mode, sparse, has_aux, holomorphic)
-    return remembering_how(made, jacobian, function, argnums, mode, sparse, argnames=argnames, has_aux=has_aux,
-                           holomorphic=holomorphic)
+    return _matrix(function, argnums, argnames, mode, sparse, has_aux, holomorphic)
 
 
+@remembering_how
 def hessian(function: Callable, argnums: int | Sequence[int] | None = None, sparse: bool | str = False, *,
             argnames: str | Sequence[str] | None = None, has_aux: bool = False, holomorphic: bool = False
             ) -> Jacobian | SparseJacobian:
     """The matrix of second derivatives of a function that returns one real number, forward over reverse. `argnums`,
     `argnames`, `sparse`, `has_aux` and `holomorphic` as in `jacobian`."""
     gradient = grad(function, argnums, has_aux, argnames=argnames, holomorphic=holomorphic)
-    made = _matrix(gradient, argnums, argnames, "forward", sparse, has_aux, holomorphic)
-    return remembering_how(made, hessian, function, argnums, sparse, argnames=argnames, has_aux=has_aux,
-                           holomorphic=holomorphic)
+    return _matrix(gradient, argnums, argnames, "forward", sparse, has_aux, holomorphic)
 
 
 def _matrix(function: Any, argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None, mode: str,

@@ -208,6 +208,11 @@ def reduce_precision(x: ir.Value, exponent_bits: int, mantissa_bits: int) -> ir.
                                "mantissa_bits": ir.IntegerAttr.get(width, mantissa_bits)}).result
 
 
+COMPARISONS: dict[str, np.ufunc] = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal,
+                                    "GT": np.greater, "GE": np.greater_equal}
+"""What the directions of `compare` ask, of numbers and arrays of NumPy's."""
+
+
 def compare(x: Operand, y: Operand, direction: str, total_order: bool = False) -> ir.Value:
     """`stablehlo.compare`: direction EQ, NE, LT, LE, GT or GE."""
     x, y = _values(x, y)

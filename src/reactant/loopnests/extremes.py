@@ -5,21 +5,13 @@ Their regions compare and choose, which no vectoriser takes for a maximum: rows 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
 
+from reactant.ir.extremes import CHOICES, extreme_of
+from reactant.ir.ops import COMPARISONS
 from reactant.loopnests.graph import Block, Node, added, combining, decoded
-
-COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge}
-DECIDED: dict[str, Callable[..., Any]] = {
-    "and": operator.and_, "or": operator.or_, "not": operator.not_, "select": lambda p, x, y: x if p else y}
-NUMBERS = [1.0, 2.0, math.nan]
-"""A region that only compares its arguments and chooses is known by what it does with these."""
 
 
 def without_nan(block: Block) -> None:
@@ -54,18 +46,7 @@ def _extreme(body: Block) -> str | None:
     """"maximum" or "minimum" where a region gives that of two numbers, or the one that is a number."""
     if len(body.arguments) != 2 or len(body.returned) != 1:
         return None
-    for kind, better in (("maximum", max), ("minimum", min)):
-        if all(_same(_decided(body, pair), _of_numbers(pair, better)) for pair in product(NUMBERS, NUMBERS)):
-            return kind
-    return None
-
-
-def _of_numbers(pair: tuple[float, float], better: Callable[..., float]) -> float:
-    return better((v for v in pair if v == v), default=math.nan)
-
-
-def _same(x: Any, y: float) -> bool:
-    return x is not None and (x == y or x != x and y != y)
+    return extreme_of(lambda *pair: _decided(body, pair))
 
 
 def _decided(body: Block, arguments: tuple[float, float]) -> Any:
@@ -73,7 +54,7 @@ def _decided(body: Block, arguments: tuple[float, float]) -> Any:
     known: dict[Node, Any] = dict(zip(body.arguments, arguments, strict=True))
     for node in body.nodes:
         compares = node.kind == "compare" and set(node.operands) <= set(body.arguments)
-        does = COMPARED[decoded(node, "comparison_direction")] if compares else DECIDED.get(node.kind)
+        does: Any = COMPARISONS[decoded(node, "comparison_direction")] if compares else CHOICES.get(node.kind)
         if does is None or not all(o in known for o in node.operands):
             return None
         known[node] = does(*(known[o] for o in node.operands))

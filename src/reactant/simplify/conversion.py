@@ -113,8 +113,7 @@ def compare_of_converted_predicate(v, x, c, d, result_shape):
     """compare(convert(p), c) = p, not p, true or false"""
     if dtype_of(x).kind != "b" or dtype_of(v).kind not in "iuf":
         return None
-    compare = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater,
-               "GE": np.greater_equal}[d]
+    compare = ops.COMPARISONS[d]
     on_false, on_true = bool(compare(c.dtype.type(0), c)), bool(compare(c.dtype.type(1), c))
     if on_false == on_true:
         return ops.constant(on_true, bool, result_shape)

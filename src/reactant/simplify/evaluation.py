@@ -29,8 +29,6 @@ ROUNDED: dict[str, Callable[..., Any]] = {
     "sine": np.sin, "cosine": np.cos, "exponential": np.exp, "log": np.log, "power": np.power, "tan": np.tan,
     "tanh": np.tanh, "rsqrt": lambda a: 1 / np.sqrt(a), "divide": lambda a, b: a / b,
 }
-COMPARE = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal, "GT": np.greater,
-           "GE": np.greater_equal}
 
 
 def content_of(value: ir.Value, *, exact: bool = False, elements: int = ELEMENTS) -> np.ndarray | None:
@@ -68,7 +66,7 @@ class _Reader:
         if any(v is None for v in operands):
             return None
         if word == "compare":
-            return COMPARE[made["comparison_direction"]](*operands)
+            return ops.COMPARISONS[made["comparison_direction"]](*operands)
         if word in MOVES:
             return MOVES[word](made, operands, shape)
         if word == "convert":

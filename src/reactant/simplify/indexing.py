@@ -16,7 +16,7 @@ from reactant.ir.attributes import GatherDimensions, ScatterDimensions
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, one_of, producer, rewrite, variables
 from reactant.simplify.chains import built
-from reactant.simplify.cleanup import COMPARE, EXACT_BINARY, EXACT_UNARY
+from reactant.simplify.cleanup import EXACT_BINARY, EXACT_UNARY
 from reactant.simplify.contents import apply
 from reactant.simplify.indexmaps import inverse, without
 from reactant.simplify.views import View, plain, written
@@ -67,7 +67,7 @@ _KNOWN = {
     "stablehlo.reverse": lambda made, operands, shape, dtype: np.flip(operands[0], made["dimensions"]),
     "stablehlo.concatenate": lambda made, operands, shape, dtype: np.concatenate(operands, made["dimension"]),
     "stablehlo.select": lambda made, operands, shape, dtype: np.where(*operands),
-    "stablehlo.compare": lambda made, operands, shape, dtype: COMPARE[made["comparison_direction"]](*operands),
+    "stablehlo.compare": lambda made, operands, shape, dtype: ops.COMPARISONS[made["comparison_direction"]](*operands),
     "stablehlo.slice": lambda made, operands, shape, dtype: operands[0][tuple(
         map(slice, made["start_indices"], made["limit_indices"], made["strides"]))],
     "stablehlo.convert": lambda made, operands, shape, dtype: (

@@ -7,7 +7,6 @@ build (chains of slices, selects) is harder to read for the other rules. What is
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
@@ -279,10 +278,6 @@ def magnitude_below_limit(x, c, d):
     return ops.compare(ops.add(ops.multiply(re, re), ops.multiply(im, im)), c * c, d)
 
 
-_HOLDS = {"LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge, "EQ": operator.eq,
-          "NE": operator.ne}
-
-
 @rewrite(match.compare(once(match.select(p, splat("k"), x)), splat("c"), comparison_direction=d), dtypes="real",
          example=lambda a: ops.compare(ops.select(a(4, dtype="bool"), ops.splat(3, w := a(4)), w), 2, "LE"))
 def limit_of_select(p, k, x, c, d):
@@ -290,7 +285,7 @@ def limit_of_select(p, k, x, c, d):
     if costs() is None or shape_of(p) != shape_of(x):
         return None
     test = ops.compare(x, c, d)
-    return ops.or_(p, test) if _HOLDS[d](k, c) else ops.and_(ops.not_(p), test)
+    return ops.or_(p, test) if ops.COMPARISONS[d](k, c) else ops.and_(ops.not_(p), test)
 
 
 @rewrite(match.compare(once(match.reshape(once(match.select(p, splat("k"), x)))), splat("c"), comparison_direction=d),

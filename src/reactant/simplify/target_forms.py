@@ -13,7 +13,6 @@ from reactant.ir import creation, ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import Site, match, one_of, producer, rewrite, users, variables
-from reactant.simplify.cleanup import COMPARE
 from reactant.simplify.loops import counted
 from reactant.simplify.target import becomes_loops
 from reactant.simplify.target_costs import costs
@@ -73,7 +72,7 @@ def _chosen(site: Site) -> Callable[..., list[object]] | None:
             values = [known[v] for v in op.operands]
             function = DECIDED.get(op.name)
             if function is None:
-                function = COMPARE[attr.decode(op.attributes["comparison_direction"])]
+                function = ops.COMPARISONS[attr.decode(op.attributes["comparison_direction"])]
             known[op.results[0]] = function(*values)
         return [known[v] for v in returned]
     return run

@@ -21,7 +21,7 @@ from reactant.ir.attributes import DotDimensions
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Producer, Site, producer, rewrite, variables
 from reactant.simplify.block_systems import system
-from reactant.simplify.cleanup import COMPARE, EXACT_BINARY, EXACT_UNARY
+from reactant.simplify.cleanup import EXACT_BINARY, EXACT_UNARY
 from reactant.simplify.contents import apply
 from reactant.simplify.contraction import dot
 from reactant.simplify.factorizations import determinant, determinant_only, factored, is_lu, solution
@@ -132,7 +132,7 @@ def _known(content: np.ndarray | None, shape: tuple[int, int], hankel: bool) -> 
 
 def _function(made: Producer, word: str) -> Callable[..., np.ndarray] | None:
     if word == "compare":
-        return COMPARE[made["comparison_direction"]]
+        return ops.COMPARISONS[made["comparison_direction"]]
     if word == "select":
         return np.where
     if word == "clamp":

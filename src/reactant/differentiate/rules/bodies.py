@@ -1,9 +1,7 @@
 """The scalar bodies of reductions, scatters and maps: which one it is, and the body on whole arrays."""
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from reactant.differentiate.smooth import LOG_OF_SUM, SINC
 from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import creation, interpret, ops
+from reactant.ir.extremes import CHOICES, extreme_of
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 IDENTITY = {"add": 0.0, "multiply": 1.0, "maximum": float("-inf"), "minimum": float("inf")}
@@ -45,37 +44,28 @@ def body_of_region(op: ir.Operation, region: int) -> str | None:
     return None
 
 
-_ASKS: dict[str, Callable[..., bool]] = {
-    "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge}
-_LOGIC: dict[str, Callable[..., Any]] = {
-    "stablehlo.or": operator.or_, "stablehlo.and": operator.and_, "stablehlo.xor": operator.xor,
-    "stablehlo.not": operator.not_, "stablehlo.select": lambda p, x, y: x if p else y}
-
-
 def chosen_extreme(op: ir.Operation) -> str | None:
-    """"maximum" or "minimum" where a reduction chooses that by comparisons, so that NaN loses against numbers.
-
-    What compares and chooses its two arguments, and knows no number, does with two pairs of numbers the same where
-    they are ordered alike: a pair of each kind is tried."""
+    """"maximum" or "minimum" where a reduction chooses that by comparisons, so that NaN loses against numbers."""
     block = op.regions[0].blocks[0]
     body, returned = block_ops(block)
-    if len(block.arguments) != 2 or len(returned) != 1 or not body \
-            or any(each.name not in _LOGIC and each.name != "stablehlo.compare" for each in body):
+    if len(block.arguments) != 2 or len(returned) != 1 \
+            or any(each.name != "stablehlo.compare" and _word(each) not in CHOICES for each in body) \
+            or any(x.owner != block and x.owner.operation not in body for each in body for x in each.operands):
         return None
 
-    def value(a: float, b: float) -> float:
+    def value(a: float, b: float) -> Any:
         known: dict[ir.Value, Any] = dict(zip(block.arguments, (a, b), strict=True))
         for each in body:
-            ask = _ASKS[attr.decode(each.attributes["comparison_direction"])] if each.name == "stablehlo.compare" \
-                else _LOGIC[each.name]
-            known[each.result] = ask(*(known[x] for x in each.operands))
-        return known[returned[0]]
+            does: Any = ops.COMPARISONS[attr.decode(each.attributes["comparison_direction"])] \
+                if each.name == "stablehlo.compare" else CHOICES[_word(each)]
+            known[each.result] = does(*(known[x] for x in each.operands))
+        return known.get(returned[0])
 
-    if any(x.owner != block and x.owner.operation not in body for each in body for x in each.operands) \
-            or value(1.0, math.nan) != 1.0 or value(math.nan, 1.0) != 1.0 or not math.isnan(value(math.nan, math.nan)):
-        return None
-    found = {value(1.0, 2.0), value(2.0, 1.0)}
-    return "maximum" if found == {2.0} else "minimum" if found == {1.0} else None
+    return extreme_of(value)
+
+
+def _word(op: ir.Operation) -> str:
+    return op.name.removeprefix("stablehlo.")
 
 
 def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[ir.Value]:

@@ -54,6 +54,16 @@ def _sinc(x: ir.Value) -> ir.Value:
     return ops.select(zero, ops.splat(1, x), ops.divide(ops.sine(safe), safe))
 
 
+def _asymptotic(x: ir.Value, far: ir.Value, edge: float, factors: Sequence[float]) -> tuple[ir.Value, ...]:
+    """Where `far`, else of `edge`: x, v = 1 / x**2, and 1 - c v (1 - d v (1 - ...)) with the factors c, d..."""
+    large = ops.select(far, x, ops.splat(edge, x))
+    inverse = ops.divide(ops.splat(1, x), ops.multiply(large, large))
+    series = ops.splat(1, x)
+    for factor in reversed(factors):
+        series = ops.subtract(1, ops.multiply(ops.multiply(series, inverse), factor))
+    return large, inverse, series
+
+
 FAR, FAR_TERMS = 30.0, 6
 """From where on the derivative of erfcx is by its asymptotic series, and how many terms of that."""
 
@@ -61,11 +71,7 @@ FAR, FAR_TERMS = 30.0, 6
 def _erfcx(y: Values, x: ir.Value) -> list[ir.Value]:
     """2 x y - 2 / sqrt(pi); where that cancels -(1 - 3 / (2 x**2) + 15 / (4 x**4) - ...) / (sqrt(pi) x**2)."""
     far = ops.compare(x, FAR, "GT")
-    large = ops.select(far, x, ops.splat(FAR, x))
-    inverse = ops.divide(ops.splat(1, x), ops.multiply(large, large))
-    series = ops.splat(1, x)
-    for k in range(FAR_TERMS, 0, -1):
-        series = ops.subtract(1, ops.multiply(ops.multiply(series, inverse), k + 0.5))
+    _, inverse, series = _asymptotic(x, far, FAR, [k + 0.5 for k in range(1, FAR_TERMS + 1)])
     near = ops.subtract(ops.multiply(ops.multiply(x, y[0]), 2), 2 / math.sqrt(math.pi))
     return [ops.select(far, ops.multiply(ops.multiply(series, inverse), -1 / math.sqrt(math.pi)), near)]
 
@@ -98,11 +104,7 @@ LOW, LOW_TERMS = -20.0, 9
 def _log_ndtr(y: Values, x: ir.Value) -> list[ir.Value]:
     """exp(-x**2 / 2 - y) / sqrt(2 pi); where that cancels -x / (1 - 1 / x**2 + 3 / x**4 - ...)."""
     low = ops.compare(x, LOW, "LE")
-    large = ops.select(low, x, ops.splat(LOW, x))
-    inverse = ops.divide(ops.splat(1, x), ops.multiply(large, large))
-    series = ops.splat(1, x)
-    for k in range(LOW_TERMS, 0, -1):
-        series = ops.subtract(1, ops.multiply(ops.multiply(series, inverse), 2 * k - 1))
+    large, _, series = _asymptotic(x, low, LOW, range(1, 2 * LOW_TERMS, 2))
     power = ops.subtract(ops.multiply(ops.multiply(x, x), -0.5), y[0])
     near = ops.multiply(ops.exponential(ops.select(low, ops.splat(0, x), power)), 1 / math.sqrt(2 * math.pi))
     return [ops.select(low, ops.divide(ops.negate(large), series), near)]

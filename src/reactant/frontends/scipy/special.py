@@ -48,17 +48,15 @@ def _exprel(x: jax.Array) -> jax.Array:
     return jnp.where(plain, jnp.where(near, series, jnp.inf), jnp.expm1(x) / jnp.where(plain, 1.0, x))
 
 
-def _boxcox(x: jax.Array, power: jax.Array) -> jax.Array:
-    """log(x) exprel(power log(x)), which has the derivatives where the power is 0."""
-    usual = (x > 0) & (x < jnp.inf) & jnp.isfinite(power)
-    size = jnp.log(jnp.where(usual, x, 1.0))
-    return jnp.where(usual, size * _exprel(jnp.where(usual, power, 0.0) * size), js.boxcox(x, power))
-
-
-def _boxcox1p(x: jax.Array, power: jax.Array) -> jax.Array:
-    usual = (x > -1) & (x < jnp.inf) & jnp.isfinite(power)
-    size = jnp.log1p(jnp.where(usual, x, 0.0))
-    return jnp.where(usual, size * _exprel(jnp.where(usual, power, 0.0) * size), js.boxcox1p(x, power))
+def _by_exprel(log: Callable[[jax.Array], jax.Array], pole: float, theirs: Callable[..., jax.Array]
+               ) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    """(exp(power log(x)) - 1) / power as log(x) exprel(power log(x)), which has the derivatives where the power is 0.
+    pole: of the logarithm; at it, and where numbers are infinite or NaN, `theirs`."""
+    def transformed(x: jax.Array, power: jax.Array) -> jax.Array:
+        usual = (x > pole) & (x < jnp.inf) & jnp.isfinite(power)
+        size = log(jnp.where(usual, x, pole + 1))
+        return jnp.where(usual, size * _exprel(jnp.where(usual, power, 0.0) * size), theirs(x, power))
+    return transformed
 
 
 def _dawsn(x: jax.Array) -> jax.Array:
@@ -166,7 +164,8 @@ def _huber(delta: jax.Array, r: jax.Array) -> jax.Array:
 CORRECTED: dict[str, Callable[..., jax.Array]] = {
     "betaln": _betaln, "digamma": _digamma, "psi": _digamma, "exp1": _exp1, "expi": _expi, "exprel": _exprel,
     "gammainc": _gammainc, "gammaincc": _gammaincc, "gammaln": _gammaln, "poch": _poch, "rel_entr": _rel_entr,
-    "kl_div": _kl_div, "boxcox": _boxcox, "boxcox1p": _boxcox1p,
+    "kl_div": _kl_div, "boxcox": _by_exprel(jnp.log, 0.0, js.boxcox),
+    "boxcox1p": _by_exprel(jnp.log1p, -1.0, js.boxcox1p),
     "log_ndtr": _log_ndtr, "huber": _huber, "cbrt": jnp.cbrt, "exp2": jnp.exp2, "expm1": jnp.expm1, "log1p": jnp.log1p,
     "exp10": lambda x: jnp.power(10.0, x), "cosm1": lambda x: -2 * jnp.sin(x / 2) ** 2,
     "chdtr": lambda v, x: jnp.where(x < 0, 0.0, _gammainc(v / 2, jnp.where(x < 0, 0.0, x) / 2)),
