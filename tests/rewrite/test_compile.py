@@ -200,6 +200,26 @@ def test_rules_that_want_an_operand_made_by_an_op_are_not_asked_elsewhere():
     assert asked == [[None, "stablehlo.sine"]]
 
 
+WHOLE = "%r = stablehlo.slice %e [0:4] : (tensor<8xf32>) -> tensor<4xf32>"
+
+
+def test_rules_for_what_is_in_loops_and_branches_are_not_asked_elsewhere():
+    asked = []
+
+    @rewrite(match.slice(x, start_indices=d, limit_indices=p), nested=True)
+    def inner_curious(x, d, p):
+        """Look, and decline."""
+        asked.append(d)
+
+    counts = []
+    for program in (WHOLE, LOOP, BRANCH):
+        with building():
+            module = modules.parse(REGIONS.replace("PROGRAM", program))
+            RuleSet((registry.rule("inner_curious"),)).apply(module.operation, settled=frozenset())
+        counts.append(len(asked))
+    assert counts == [0, 1, 2]
+
+
 @pytest.mark.parametrize("program, count", [(LOOP, 0), (BRANCH, 1)])
 def test_work_is_moved_into_branches_but_not_into_loops(program, count):
     @rewrite(match.slice(one_of(("stablehlo.exponential",), x, template="t"), start_indices=d, limit_indices=p))

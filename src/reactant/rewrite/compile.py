@@ -75,6 +75,8 @@ class Root:
         self.whole = len(patterns) < len(candidates)
         """Whether there are rules that see a whole op."""
         self.waits = name == WAITING
+        self.nested = all(rule.nested for rule, _ in candidates)
+        """Whether no rule looks at ops that are in no region of another."""
         self.rows: dict[tuple, tuple[Row, ...]] = {}
         for _, each in candidates:
             if each is not None:

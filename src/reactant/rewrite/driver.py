@@ -204,9 +204,10 @@ class _Run:
         if first is None:
             return dict(found)
         begun = self.memory.tried.get(id(self.table)) if first is self.table else None
-        tried, visited = begun[1] if begun else {}, self.memory.visited
+        tried, visited, nested = begun[1] if begun else {}, self.memory.visited, self.memory.nested
         return {address: op for address, op in found.items()
-                if op.name in first and not (address in tried and tried[address] >= visited.get(address, 0))}
+                if (entry := first.get(op.name)) is not None and not (entry.nested and address not in nested)
+                and not (address in tried and tried[address] >= visited.get(address, 0))}
 
     def visit(self, op: ir.Operation, address: int, known: Seen, created: list[ir.Operation]) -> bool:
         """Try the rules that can match; gives whether one fired."""

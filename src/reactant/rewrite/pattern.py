@@ -254,6 +254,7 @@ class Rule:
     of: str = ""
     made_by: tuple[str, ...] = ()
     holds: frozenset[str] = frozenset()
+    nested: bool = False
 
     @property
     def qualified(self) -> str:
@@ -272,7 +273,7 @@ def _check(rule: Rule, *, assumes: str | None, changes: str | None, dtypes: str 
 
 def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | None = None, dtypes: str | None = None,
             example: Any = None, counter: Any = None, by_types: bool = False, of: str = "",
-            made_by: tuple[str, ...] = (), holds: tuple[str, ...] = ()
+            made_by: tuple[str, ...] = (), holds: tuple[str, ...] = (), nested: bool = False
             ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a rule whose right side is computed.
 
@@ -289,6 +290,7 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
     of: where `pattern` is an op's name, the op that must make its first operand: others are not looked at.
     made_by: ops (full names) of which one must make one of the root's first three operands: others are not looked at.
     holds: where `pattern` is an op's name, ops (full names) of which there must be one in its regions, at any depth.
+    nested: only ops in the regions of loops and branches: others are not looked at for the sake of this rule.
     example, counter: MLIR text or a callable that builds an instance that must fire / must not, given a function
         `a(*shape, dtype=None)` that adds an argument; a tuple holds several. Equations find their own examples.
     """
@@ -313,7 +315,7 @@ def rewrite(pattern: Op | str, *, assumes: str | None = None, changes: str | Non
         rule = Rule(body.__name__, family, roots, doc.splitlines()[0],
                     pattern if isinstance(pattern, Op) else None, parameters, body, assumes, changes, dtypes, example,
                     counter, body.__code__.co_firstlineno, DTYPES.get(dtypes or "", ""), by_types, of,
-                    made_by, frozenset(holds))
+                    made_by, frozenset(holds), nested)
         _check(rule, assumes=assumes, changes=changes, dtypes=dtypes)
         registry.add(rule)
         return body

@@ -201,7 +201,7 @@ _LEAST = f"""%f = stablehlo.abs %a : {_V}
 %b = stablehlo.add %h, %x : {_V}"""
 
 
-@rewrite(one_of(EITHER_ORDER, x, y, template="t"), dtypes="real", by_types=True,
+@rewrite(one_of(EITHER_ORDER, x, y, template="t"), dtypes="real", by_types=True, nested=True,
          example=(counted([("%a", "%x", "%b", _V)], _LEAST, "%r#1"),
                   counted([("%a", "%x", "%b", _V)], _LEAST.replace("%f, %x", "%x, %f").replace("%g, %y", "%y, %g"),
                           "%r#1"),
