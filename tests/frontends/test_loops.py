@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reactant.frontends.loops import Loop
 from tests.frontends.agreement import DOWN, UP, State, agree, traced_counts
 
 
@@ -464,3 +465,26 @@ def list_under_another_name(x):
 
 def test_a_list_that_gets_another_name_in_the_loop():
     agree(list_under_another_name, [(UP,)])
+
+
+def element_by_element(x, turns):
+    """Loops in loops that write arrays of known content; the last turn writes another one."""
+    total = np.zeros(3)
+    for turn in [*range(turns)]:
+        sums, products = np.zeros(3), np.ones(3)
+        for i in range(40):
+            for j in range(30):
+                (sums if turn < 2 else products)[j % 3] += x[i % 4] * j
+        total = total + sums * products
+    return total
+
+
+def test_arrays_that_a_loop_wrote_before_are_carried_at_once(monkeypatch):
+    """A loop that is traced again (a turn of another one) expects to write what it has written: and finds out where it
+    does not."""
+    attempts = []
+    attempt = Loop.attempt
+    monkeypatch.setattr(Loop, "attempt", lambda self, scratch: attempts.append(self.count) or attempt(self, scratch))
+    agree(element_by_element, [(np.arange(1.0, 5.0), 2)])
+    assert attempts == [40, 30, 30, 40, 30, 40, 30]     # and not both loops twice in each turn
+    agree(element_by_element, [(np.arange(1.0, 5.0), 4)])

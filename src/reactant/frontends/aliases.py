@@ -401,8 +401,13 @@ def is_owned(cell: CellType | None) -> bool:
     return sys.getrefcount(tensor) <= 3 and sys.getrefcount(tensor.storage) <= 2
 
 
+def may_be_written(storage: Storage) -> bool:
+    """Whether a loop that reaches an array is taken to write it: a first guess, which tracing corrects."""
+    return type(storage) is Storage and storage.data is None and not storage.constant and not storage.region.closed
+
+
 def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
-    """Arrays that the functions can reach, and so may write: a first guess, which tracing corrects."""
+    """The memories of the arrays that the functions can reach."""
     found: dict[Storage, None] = {}
     seen: set[int] = set()
     waiting: list[tuple[Any, int]] = [(f, REACH) for f in reversed(functions)]
@@ -414,7 +419,7 @@ def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
         elif depth and id(x) not in seen and not isinstance(x, (str, bytes, int, float, np.ndarray, type)):
             seen.add(id(x))
             waiting += [(inner, depth - 1) for inner in reversed(parts_of_object(x))]
-    return [s for s in found if type(s) is Storage and s.data is None and not s.constant and not s.region.closed]
+    return list(found)
 
 
 def reachable(roots: list[Any], everywhere: bool = False) -> tuple[set[int], dict[int, int]]:

@@ -29,7 +29,7 @@ from reactant.frontends import (
     rotations,
     source_map,
 )
-from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, reachable_storages
+from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, may_be_written, reachable_storages
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
@@ -110,7 +110,10 @@ class Loop:
         self.owned = {n: is_owned(self.variables.cells.get(n)) for n in live}
         self.rebound = rebound
         self.begin_again()
-        self.storages: list[Storage] = reachable_storages(self.functions)
+        reached = reachable_storages(self.functions)
+        self.storages: list[Storage] = [s for s in reached if may_be_written(s)]
+        self.expected = self.written_before(reached)
+        self.storages += self.expected
         self.array_lists: dict[str, array_lists.ArrayList] = {}
         self.array_places: dict[str, Any] = {}
         self.test_in_body = False
@@ -170,7 +173,9 @@ class Loop:
             except BaseException as error:
                 growing.reset(noted)
                 self.variables.restore(self.before)
-                if not (isinstance(error, identity.ChangesOneOfSeveral) and loop_identity.keep(self, self.rebound)):
+                if self.expected and not isinstance(error, KeyboardInterrupt):
+                    self.expect_nothing()
+                elif not (isinstance(error, identity.ChangesOneOfSeveral) and loop_identity.keep(self, self.rebound)):
                     raise
             finally:
                 scratch.erase()
@@ -314,10 +319,32 @@ class Loop:
     # -- what is carried
 
     def more_storages(self, branch: Branch) -> bool:
-        """Arrays that turned out to be written."""
+        """Arrays that turned out to be written, or not to be."""
+        if not all(s in branch.written for s in self.expected):
+            self.expect_nothing()
+            return True
+        self.expected = []
         new = [s for s in branch.written if s not in self.storage_slots and branch.preexisting(s)]
+        if new:
+            reached = reachable_storages(self.functions)
+            if all(s in reached for s in new):
+                self.trace.written_in.setdefault(self.functions[0].__code__, []).extend(map(reached.index, new))
         self.storages += new
         return bool(new)
+
+    def written_before(self, reached: list[Storage]) -> list[Storage]:
+        """Arrays of known content that this loop wrote when it was traced before: it will write them again, which is
+        made sure of (`more_storages`)."""
+        places = self.trace.written_in.get(self.functions[0].__code__, ()) if self.functions else ()
+        found = dict.fromkeys(reached[place] for place in places if place < len(reached))
+        return [s for s in found if type(s) is Storage and s not in self.storages and not s.constant
+                and not s.region.closed]
+
+    def expect_nothing(self) -> None:
+        """What this loop wrote before does not tell what it writes now."""
+        self.trace.written_in.pop(self.functions[0].__code__, None)
+        self.storages = [s for s in self.storages if s not in self.expected]
+        self.expected = []
 
     def more_objects(self, branch: Branch) -> bool:
         """Lists, dicts, objects and outer variables that the body changed become variables of the loop."""

@@ -112,6 +112,8 @@ class Trace:
         """What functions with a cache gave for objects that hold run-time values, and where."""
         self.loops: list[Any] = []
         """The loops whose bodies are being traced, innermost last."""
+        self.written_in: dict[Any, list[int]] = {}
+        """Which of the memories they reach loops turned out to write, by the code of their bodies."""
         self.growers: list[Any] = []
         """What stands for lists that these loops append to (`growing`)."""
         self.choices: list[weakref.ref[Any]] = []
