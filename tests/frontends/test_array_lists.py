@@ -344,3 +344,22 @@ def seen_twice(places):
 
 def test_lists_in_objects_that_others_see():
     agree(seen_twice, [(np.arange(20),)])
+
+
+def read_often(u, turns):
+    steps = [u[k + 1] - u[k] for k in range(4)]
+    total = 0.0
+    for i in range(turns):
+        if steps[i % 4] > 0:
+            total = total + steps[i % 4] * steps[(i + 1) % 4]
+    late = [*steps]
+    late[0] = late[0] + total
+    for i in range(turns):
+        total = total + late[i % 4] * steps[i % 4]
+    return total
+
+
+def test_a_list_that_is_read_often_is_put_together_once_where_it_is_the_same():
+    compiled = agree(read_often, [(U, np.int64(n)) for n in (0, 1, 7)])
+    raw = compiled.lower(U, np.int64(3)).operations(optimized=False)
+    assert raw["stablehlo.concatenate"] == 3    # before the loops, in the branch, and after it; and not for each read

@@ -176,8 +176,7 @@ def _stacked(items: Any, wanted: Kind | None = None) -> tuple[ir.Value, Kind]:
         return ops.convert(whole, kind.dtype), kind
     if not any(map(is_tensor, elements)):
         return ops.constant(np.array(elements, kind.dtype).reshape(shape)), kind
-    parts = [ops.reshape(value_of(capture(x), kind), (1,)) for x in elements]
-    return ops.reshape(ops.concatenate(parts, 0), shape), kind
+    return current_trace().joined([value_of(capture(x), kind) for x in elements], shape), kind
 
 
 # ---- access ----------------------------------------------------------------------------------------------------

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 INLINE_CONSTANT_ELEMENTS = 1024
 """Captured arrays with more elements become hidden arguments of the program instead of constants inside it."""
 
+MOST_JOINS = 256
+"""So many arrays made of numbers are kept in mind."""
+
 
 class Region:
     """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state."""
@@ -112,6 +115,8 @@ class Trace:
         """What functions with a cache gave for objects that hold run-time values, and where."""
         self.loops: list[Any] = []
         """The loops whose bodies are being traced, innermost last."""
+        self.joins: dict[tuple, tuple[Region, ir.Value]] = {}
+        """Arrays that were made of numbers, by the shape and the addresses of these, and where."""
         self.written_in: dict[Any, list[int]] = {}
         """Which of the memories they reach loops turned out to write, by the code of their bodies."""
         self.growers: list[Any] = []
@@ -202,6 +207,17 @@ class Trace:
                     region.written[storage] = storage.value
                 storage.restore(state)
             region.closed = True
+
+    def joined(self, numbers: list[ir.Value], shape: tuple[int, ...]) -> ir.Value:
+        """An array with these 0-d elements: a list that is read again and again is put together once."""
+        key = shape, *map(hash, numbers)
+        region, made = self.joins.get(key, (None, None))
+        if made is None or region is None or region.closed or not region.encloses(self.region):
+            made = ops.reshape(ops.concatenate([ops.reshape(x, (1,)) for x in numbers], 0), shape)
+            if len(self.joins) >= MOST_JOINS:
+                self.joins.clear()
+            self.joins[key] = self.region, made
+        return made
 
     def check(self, ok: ir.Value, error: Callable[[], BaseException]) -> None:
         """Require the 0-d boolean `ok` at run time; `error()` makes the exception raised after the call.
