@@ -167,3 +167,12 @@ def test_copies_stay_on_their_lines():
         assert found
         cosines = [op for op in modules.walk(module) if op.name == "stablehlo.cosine"]
         assert [source_line(op.location) for op in cosines] == [f"turn.py:{1 + number}" for number in range(20)]
+
+
+def test_little_that_repeats_among_much_that_does_not_is_let_be():
+    lines, value = [], "%k19_r"
+    for number in range(700):
+        name = "sine" if number**2 % 1009 % 7 < 3 else "tanh"
+        lines.append(f"\n  %q{number} = stablehlo.{name} {value} : {T}")
+        value = f"%q{number}"
+    assert found_in(program(20, returned=value).replace("\n  return", "".join(lines) + "\n  return")) == []

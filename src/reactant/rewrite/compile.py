@@ -78,9 +78,8 @@ class Root:
         self.nested = all(rule.nested for rule, _ in candidates)
         """Whether no rule looks at ops that are in no region of another."""
         self.rows: dict[tuple, tuple[Row, ...]] = {}
-        for _, each in candidates:
-            if each is not None:
-                _learn_numbers(each)
+        for rule in {rule for rule, _ in candidates}:
+            _learn(rule)
 
     def select(self, key: tuple) -> tuple[Row, ...]:
         """The rules that can match when the first operands are defined by ops of the classes `key`."""
@@ -192,6 +191,13 @@ class Content(NamedTuple):
 
 _numbers: dict[str, int | float | complex | bool] = {}
 """The numbers that stand in patterns."""
+
+
+@cache
+def _learn(rule: Rule) -> None:
+    """The numbers in a rule's pattern; its variants have the same."""
+    if rule.pattern is not None:
+        _learn_numbers(rule.pattern)
 
 
 def _learn_numbers(pattern: Pattern) -> None:

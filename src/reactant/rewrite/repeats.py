@@ -24,6 +24,9 @@ LEAST_LENGTH, LEAST_COPIES, LEAST_SAVED = 12, 3, 120
 MOST = 0.55
 """How many of all ops may need no second look, about, for it to be worth to find out."""
 
+SHARE = 0.35
+"""How many of all ops need no second look for it to be worth the rest."""
+
 WINDOW = 8
 """So many tokens in a row that recur make a distance worth trying."""
 
@@ -209,7 +212,8 @@ def _recurs(tokens: np.ndarray, sizes: list[int]) -> bool:
 
 
 def repeats(ops: Ops) -> list[Repeat]:
-    """What is worth looking at once, in program order; no op is in two of them."""
+    """What is worth looking at once, in program order; no op is in two of them. Nothing, where that is little beside
+    all that is there."""
     found: list[Repeat] = []
     left = [(0, len(ops.views))]
     while left:
@@ -218,6 +222,8 @@ def repeats(ops: Ops) -> list[Repeat]:
         if best is not None:
             found.append(best)
             left += [(low, best.start), (best.end, high)]
+    if sum(repeat.saved for repeat in found) < SHARE * ops.sizes.sum():
+        return []
     return sorted(found, key=lambda repeat: repeat.start)
 
 
