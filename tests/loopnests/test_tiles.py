@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import reactant
 from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -96,3 +97,22 @@ def test_rows_of_memory_far_away_are_asked_for_before_they_are_read(small, monke
         exact = evaluate(module, arguments)
     for mine, expected in zip(run(module, arguments), exact, strict=True):
         np.testing.assert_array_equal(mine, expected)
+
+
+def staggered(h, u, top, steps):
+    """Two arrays in place by turns; each window reads its array above and below, which no update in place could."""
+    h, u = h.copy(), u.copy()
+    for _ in range(steps):
+        u[top:-1] -= 0.1 * (h[top:] - h[top - 1:-1]) + u[top:-1] * (u[top + 1:] - u[top - 1:-2]) * 0.05
+        h -= 0.1 * (u[1:] - u[:-1])
+    return h, u
+
+
+@pytest.mark.parametrize("top", [1, 3, 30])
+def test_windows_that_read_their_array_elsewhere_are_in_chains(small, top):
+    rng = np.random.default_rng(top)
+    h, u = rng.standard_normal((40, 7)), rng.standard_normal((41, 7))
+    found = reactant.jit(staggered, native="always")(h, u, top, 5)
+    for mine, expected in zip(found, staggered(h, u, top, 5), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-12, atol=1e-12)
+    assert any(len(chain) > 1 for chain in small) == (top < 30)        # nine rows of 41 are put where they go

@@ -76,7 +76,7 @@ class Columns:
                           lambda n: n in self.e.storage or n in self.e.bound, self.c.names)
         plan = planner.plan()
         roots = [r for step in plan.steps for r in step.roots]
-        self.shape = max((r.shape for r in roots if r.kind == "update"), key=size)
+        self.shape = max((r.shape for r in roots if r.kind == "update"), key=size, default=())
         if not all(r.shape == self.shape and r.kind in ("update", "map") for r in roots) or size(self.shape) < 16:
             return False
         self.plan = plan

@@ -14,7 +14,7 @@ from reactant.loopnests.buffers import Frame, NotCompiled
 from reactant.loopnests.counters import Counters, Slot, slots_of
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node
-from reactant.loopnests.keeping import results_of
+from reactant.loopnests.keeping import note_whole_updates, results_of
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import SMALL, Planner, Root, Step
@@ -40,6 +40,7 @@ class Compiler(Counters):
     def block(self, block: Block, destinations: dict[Node, Buffer], loop: bool = False) -> Frame:
         """Write a block's steps. Values that have a destination go there where nothing forbids it."""
         forced = {n for n in block.returned if n.block is block and n.kind not in ("argument", "result", "constant")}
+        note_whole_updates(block)
         planner = Planner(block, forced, self.ranges.get,
                           lambda n: n in self.e.storage or n in self.e.bound, self.names)
         frame = Frame(block, planner.plan(), loop)

@@ -30,6 +30,10 @@ BESIDE, NEXT, LIGHT = 1 << 14, 2, 3.0
 """Bytes from which an array leaves the nearest cache with those beside it, and how many times more a kept element costs
 then; operations, reading left out, up to which it is computed wherever it is used then, among others that read the same
 (gradients of 200 steps on 128 x 128: Burgers 11.5 ms with kept products, 8.9; Lax-Wendroff 6.1, 5.2; heat 3.7, 3.2)."""
+WHOLE = "whole"
+"""Attribute of an update that is written as a new array (`note_whole_updates`)."""
+PART = 2
+"""How many times smaller than an array what is put into it may be for the whole array to be written."""
 MANY = 64
 """Ways of using a value that are told apart."""
 
@@ -42,12 +46,42 @@ def is_scalar_step(node: Node) -> bool:
 def is_composed(node: Node) -> bool:
     """Whether an update belongs to an array put together of a few windows on a ground that is computed, not in memory,
     at known places: each element is computed where it is used, or all of them in one nest."""
+    if WHOLE in node.attributes:
+        return True
     for _ in range(MOST_WINDOWS + 1):
         if node.kind != "dynamic_update_slice":
             return node.kind == "constant" and node.splat is not None or node.kind in ELEMENTWISE
         if any(s.splat is None for s in node.operands[2:]) or not node.operands[1].size:
             return False
         node = node.operands[0]
+    return False
+
+
+def note_whole_updates(block: Block) -> None:
+    """Updates of most of an array by what reads the array elsewhere than at its own place: these cannot be in place, so
+    the array is written as a whole, like those that are computed beside it.
+
+        u[1:-1] += u[2:] - u[:-2]
+    """
+    for node in block.nodes:
+        if node.kind == "dynamic_update_slice" and node.operands[1].size * PART > node.size and node.size \
+                and all(s.splat is not None for s in node.operands[2:]) and _reads_elsewhere(node):
+            node.attributes[WHOLE] = True
+
+
+def _reads_elsewhere(update: Node) -> bool:
+    """Whether a window is computed from another part of what it is put into."""
+    array, starts = update.operands[0], [int(s.splat) for s in update.operands[2:]]
+    stack, seen = [update.operands[1]], set()
+    while stack:
+        node = stack.pop()
+        if node in seen or node.block is not update.block:
+            continue
+        seen.add(node)
+        if array in node.operands and node.kind == "slice" and decoded(node, "start_indices") != starts:
+            return True
+        if not is_root(node):
+            stack += node.operands
     return False
 
 

@@ -15,7 +15,7 @@ from reactant.ir.types import size
 from reactant.loopnests.affine import ZERO, Affine, Facts, linear, symbol
 from reactant.loopnests.elements import Elements, Flat, reduces_inline
 from reactant.loopnests.graph import Block, Node, Shape, decoded
-from reactant.loopnests.keeping import MOVES, OPS, Keeping, is_root, is_scalar_step, results_of
+from reactant.loopnests.keeping import MOVES, OPS, WHOLE, Keeping, is_root, is_scalar_step, results_of
 from reactant.loopnests.numbers import ELEMENTWISE, Arithmetic, Number
 from reactant.loopnests.writer import Names, Writer
 
@@ -80,7 +80,7 @@ def read_from_updates(block: Block) -> None:
     """
     order = {n: k for k, n in enumerate(block.nodes)}
     for node in list(block.nodes):
-        if node.kind != "dynamic_update_slice" or not is_root(node):
+        if node.kind != "dynamic_update_slice" or not (is_root(node) or WHOLE in node.attributes):
             continue
         window, starts = node.operands[1], [s.splat for s in node.operands[2:]]
         if window.block is not block or window.kind not in ELEMENTWISE or window.size < LEAST_WINDOW or None in starts \
