@@ -19,10 +19,10 @@ def sparse(n, longest):
 
 GRID = (np.ones((400, 400)), np.ones((400, 400)), np.zeros((400, 400)))
 NATIVE = {
-    "halo in shared memory": (stencils.hotspot, (50, 50), (8, 8), (*GRID, 400, 400, 0.5, 0.1, 0.2, 0.01)),
     "rows of a sparse matrix": (linear_algebra.spmv, 400, 128, sparse(50_000, 20)),
 }
 TENSOR = {
+    "halo in shared memory": (stencils.hotspot, (50, 50), (8, 8), (*GRID, 400, 400, 0.5, 0.1, 0.2, 0.01)),
     "stencil": (stencils.heat2, (50, 50), (8, 8), (GRID[0], GRID[1], 400, 400, 0.1)),
     "tiled product": (linear_algebra.matmul_tiled, (25, 25), (8, 8), tuple(np.ones((200, 200)) for _ in range(3))
                       + (200, 200, 200)),

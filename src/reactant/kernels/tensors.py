@@ -16,9 +16,9 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.ir.context import building
-from reactant.ir.types import Shape, size, tensor_type
+from reactant.ir.types import Shape, shape_of, size, tensor_type
 from reactant.kernels.form import kernel_of, launch_of, line_of
 from reactant.kernels.lockstep.at_once import WRITERS, contains
 from reactant.kernels.lockstep.conditions import at_least
@@ -27,10 +27,14 @@ from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.machine import Machine, Split, thread_of
 from reactant.kernels.lockstep.meetings import WARP, UnevenWarps
 from reactant.kernels.lockstep.memory import Memory
+from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.values import Refused, dtype_of_type, of_lanes
 
 ATTEMPTS = 40
 MOST_REASONS = 12
+WORTH_TURNING = 4096
+"""So many elements transposed, and it is tried whether threads that are neighbours in x are better along columns: the
+first index of `i, j = cuda.grid(2)` is x, and often the row."""
 Dim3 = tuple[int, int, int]
 
 
@@ -92,6 +96,28 @@ def raised(module: ir.Module, name: str = "main", skipped: Sequence[ir.Operation
 
     skipped: operations that are left out (`reasons`).
     Errors: `NotRaised`; `OutOfBounds` for an access that the launch certainly makes outside a buffer."""
+    found = _raised(module, name, skipped, (2, 1, 0))
+    moved = _transposed(found.module, name)
+    if moved < WORTH_TURNING or contains(kernel_of(module), ("gpu.shuffle", "func.call")):
+        return found
+    try:
+        turned = _raised(module, name, skipped, (0, 1, 2))
+    except NotRaised:
+        return found
+    return turned if _transposed(turned.module, name) < moved else found
+
+
+def _transposed(module: ir.Module, name: str) -> int:
+    """Elements that are moved by transpositions; 0 where there are products of matrices, which take them along."""
+    end = list(modules.function(module, name).regions[0].blocks[0].operations)[-1]
+    found = [v.owner.operation for v in _behind(list(end.operands))]
+    if any(op.name == "stablehlo.dot_general" for op in found):
+        return 0
+    return sum(size(shape_of(op.results[0])) for op in found if op.name == "stablehlo.transpose")
+
+
+def _raised(module: ir.Module, name: str, skipped: Sequence[ir.Operation], order: Dim3) -> Raised:
+    """The same with the dimensions of the grid in some order as those of the tensors."""
     with building():
         parameters = parameters_of(module)
         made = ir.Module.create()
@@ -101,7 +127,8 @@ def raised(module: ir.Module, name: str = "main", skipped: Sequence[ir.Operation
         notes: list[tuple[str, str]] = []
         block_size = launch_of(module)[1]
         whole = _of_whole_warps(module)
-        radices = _blocks_apart(module, block_size)
+        staging = _has_shared(module)
+        radices = {} if staging else _blocks_apart(module, block_size)
         for _ in range(ATTEMPTS):
             with ir.InsertionPoint(made.body):
                 function = ops.create("func.func", [], [], {"sym_name": attr.string(name),
@@ -110,15 +137,21 @@ def raised(module: ir.Module, name: str = "main", skipped: Sequence[ir.Operation
             try:
                 with ir.InsertionPoint(block):
                     finals = run(module, list(block.arguments), radices, notes, block_size,
-                                 fills_warps=whole is not None and block_size != whole, skipped=skipped)
+                                 fills_warps=whole is not None and block_size != whole, skipped=skipped,
+                                 staging=staging, order=order)
                     ops.create("func.return", [], finals)
             except Split as split:
                 function.erase()
                 radices = {**radices, split.dimension: sorted({*radices.get(split.dimension, ()), split.radix})}
                 notes.clear()
                 continue
-            except Refused as refused:
+            except (NotStaged, Refused) as refused:
                 function.erase()
+                if staging:
+                    staging, radices = False, _blocks_apart(module, block_size)
+                    notes.clear()
+                    continue
+                assert isinstance(refused, Refused)
                 if isinstance(refused, UnevenWarps) and whole is not None and block_size != whole:
                     block_size, radices = whole, _blocks_apart(module, whole)
                     notes.clear()
@@ -140,13 +173,16 @@ def _of_whole_warps(module: ir.Module) -> Dim3 | None:
     return (-(-x // WARP) * WARP, 1, 1)
 
 
+def _has_shared(module: ir.Module) -> bool:
+    """Whether the kernel has memory of a block."""
+    return any(isinstance(r.type, ir.MemRefType) and r.type.memory_space is not None
+               for op in kernel_of(module).regions[0].blocks[0].operations for r in op.operation.results)
+
+
 def _blocks_apart(module: ir.Module, block: Dim3) -> dict[int, list[int]]:
     """Radices that tell blocks apart, where the kernel has memory or meetings of a block."""
     grid, _ = launch_of(module)
-    function = kernel_of(module)
-    shared = any(isinstance(r.type, ir.MemRefType) and r.type.memory_space is not None
-                 for op in function.regions[0].blocks[0].operations for r in op.operation.results)
-    if not shared and not contains(function, ("gpu.shuffle", "func.call")):
+    if not _has_shared(module) and not contains(kernel_of(module), ("gpu.shuffle", "func.call")):
         return {}
     return {d: [block[d]] for d in range(3) if grid[d] > 1 and block[d] > 1}
 
@@ -189,18 +225,21 @@ def _written(op: ir.Operation) -> set[ir.Value]:
 
 def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list[int]],
         notes: list[tuple[str, str]], block: Dim3, fills_warps: bool = False,
-        skipped: Sequence[ir.Operation] = ()) -> list[ir.Value]:
+        skipped: Sequence[ir.Operation] = (), staging: bool = False,
+        order: Dim3 = (2, 1, 0)) -> list[ir.Value]:
     """Emit the kernel for operands (tensors as `parameters_of` has them); the new contents of written buffers.
 
     block: that of the launch, or one with more threads in x, which then do nothing. fills_warps: whether one with more
-    would be tried (`UnevenWarps` asks for it)."""
+    would be tried (`UnevenWarps` asks for it). staging: whether shared memory is taken to stage loads only (`NotStaged`
+    says where that is wrong). order: of the grid's dimensions as dimensions of tensors."""
     grid, launched = launch_of(module)
     function = kernel_of(module)
     parameters = parameters_of(module)
     if 0 in grid or 0 in launched:
         return [v for v, p in zip(operands, parameters, strict=True) if p.written]
     machine = Machine(grid, block, radices, tables=_tables(module), notes=notes,
-                      meets=contains(function, ("gpu.shuffle", "func.call")), fills_warps=fills_warps, skipped=skipped)
+                      meets=contains(function, ("gpu.shuffle", "func.call")), fills_warps=fills_warps, skipped=skipped,
+                      staging=staging, order=order)
     body = function.regions[0].blocks[0]
     buffers: list[Memory] = []
     for argument, value, parameter in zip(body.arguments, operands, parameters, strict=True):
@@ -218,7 +257,29 @@ def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list
         assert found is not None
         context = found
     machine.block_of(body, context)
-    return [memory.value for memory in buffers]
+    results = [memory.value for memory in buffers]
+    if staging:
+        alive = _behind(results)
+        for value, split in machine.put_off:
+            if value in alive:
+                raise split
+        for op in reversed([op.operation for op in ir.InsertionPoint.current.block.operations]):
+            if op.results and not any(r in alive for r in op.results):
+                op.erase()
+    return results
+
+
+def _behind(results: Sequence[ir.Value]) -> set[ir.Value]:
+    """The values that results are made of."""
+    found: set[ir.Value] = set()
+    left = list(results)
+    while left:
+        value = left.pop()
+        if value not in found and not isinstance(value.owner, ir.Block):
+            op = value.owner.operation
+            found.update(op.results)
+            left += [operand for each in (op, *modules.walk(op)) for operand in each.operands]
+    return found
 
 
 def _tables(module: ir.Module) -> Callable[[str], np.ndarray]:

@@ -18,10 +18,12 @@ from reactant.kernels.lockstep.forms import (
     Choice,
     Division,
     Domain,
+    Facts,
     Form,
     Range,
     Run,
     axes_of,
+    bounds_of,
     content,
     is_static,
     of_atom,
@@ -89,9 +91,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Progressions (first, step, count) of places along one axis, one after the other."""
+    """Progressions (first, step, count) of places along one axis (or several as one), one after the other; those that
+    begin before the first place are `fill`."""
 
-    axis: Axis
+    axes: tuple[Axis, ...]
     runs: tuple[tuple[int, int, int], ...]
 
 
@@ -147,7 +150,12 @@ def pieces_of(form: Form, domain: Domain) -> Pieces | None:
     if len(axes) != 1 or not is_static(form) or domain[axes[0]].count > KNOWN_PLACES:
         return None
     single = {a: domain[a] for a in axes_of(form)}
-    table = content(form, single, tuple(axes_of(form))).reshape(-1)
+    runs = runs_of(content(form, single, tuple(axes_of(form))).reshape(-1))
+    return None if runs is None else Pieces((axes[0],), tuple(runs))
+
+
+def runs_of(table: np.ndarray) -> list[tuple[int, int, int]] | None:
+    """A table as progressions (first, step, count); None where there are too many."""
     steps = np.diff(table)
     runs, first = [], 0
     while first < len(table):
@@ -165,45 +173,37 @@ def pieces_of(form: Form, domain: Domain) -> Pieces | None:
         first = end
         if len(runs) > PIECES:
             return None
-    return Pieces(axes[0], tuple(runs))
-
-
-Facts = Sequence[Form]
-"""Forms that are not negative wherever an access happens."""
-
-
-def bounds_of(form: Form, domain: Domain, facts: Facts) -> Range:
-    """The range of a form where the facts hold."""
-    bounds = range_of(form, domain)
-    if bounds is None or not form.terms:
-        return bounds
-    low, high = bounds
-    for fact in facts:
-        if (more := (fact - form).known) is not None:
-            low = max(low, -more)
-        elif (most := (fact + form).known) is not None:
-            high = min(high, most)
-    return low, high
+    return runs
 
 
 def with_remainders(form: Form) -> Form:
-    """The same with c x - c d floor(x / d) as c times one number from 0 to d - 1 (an index that wraps around)."""
-    for atom, c in form.terms:
-        if not isinstance(atom, Division) or c % atom.divisor:
-            continue
-        factor, inner = -c // atom.divisor, atom.form
-        if all(form.coefficient(a) == k * factor for a, k in inner.terms):
-            rest = inner - of_atom(atom).times(atom.divisor)
+    """The same with k x + c floor(x / d) as (c + k d) floor(x / d) + k times one number from 0 to d - 1: an index that
+    wraps around, a row and a column of a number that counts through both."""
+    for atom, _ in form.terms:
+        factor = _factor_in(form, atom.form) if isinstance(atom, Division) else 0
+        if factor:
+            assert isinstance(atom, Division)
+            rest = atom.form - of_atom(atom).times(atom.divisor)
             unit = of_atom(Choice(TRUE, rest, rest, (0, atom.divisor - 1)))
             form = form - rest.times(factor) + unit.times(factor)
     return form
+
+
+def _factor_in(form: Form, part: Form) -> int:
+    """How often the terms of another form are in a form; 0 where they are not in one proportion."""
+    if not part.terms:
+        return 0
+    atom, c = part.terms[0]
+    factor = form.coefficient(atom) // c
+    return factor if all(form.coefficient(a) == factor * k for a, k in part.terms) else 0
 
 
 def split(form: Form, shape: Sequence[int], domain: Domain, facts: Facts = (),
           nearest: bool = False) -> list[Form] | None:
     """The index of each dimension of a row-major array; None where a form would leave its row."""
     found: list[Form] = []
-    form = with_remainders(form) if len(shape) > 1 else form
+    if len(shape) > 1:
+        form, facts = with_remainders(form), [with_remainders(f) for f in facts]
     for d in range(len(shape) - 1):
         stride = size(shape[d + 1:])
         whole, rest = [], []

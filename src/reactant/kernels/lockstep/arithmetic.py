@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from reactant.kernels.lockstep.forms import (
     within,
 )
 from reactant.kernels.lockstep.lanes import Lanes, apply, select
+from reactant.kernels.lockstep.staging import origin_of_choice
 from reactant.kernels.lockstep.trees import tree
 from reactant.kernels.lockstep.values import (
     Integer,
@@ -125,20 +127,20 @@ def _of_run(form: Form) -> bool:
     return any(not is_static(d.form) for d in divisions(form))
 
 
-def _positive_divisor(x: Integer, y: Integer, domain: Domain) -> int | None:
-    """The divisor, where it is a positive number and the dividend is surely not negative."""
-    divisor, bounds = y.form.known, range_of(x.form, domain)
-    if divisor is None or divisor <= 0 or bounds is None or bounds[0] < 0 or not x.sure(domain):
-        return None
-    return divisor
+def _positive_divisor(x: Integer, y: Integer, domain: Domain, signed: bool = True) -> int | None:
+    """The divisor, where it is a positive number and the form of the dividend is surely the dividend, not negative."""
+    divisor, most = y.form.known, limits(x.width)[1] if signed else (1 << x.width) - 1
+    return divisor if divisor is not None and divisor > 0 and within(range_of(x.form, domain), 0, most) else None
 
 
-def _divide(build: Callable[..., ir.Value]) -> Handler:
+def _divide(build: Callable[..., ir.Value], signed: bool) -> Handler:
     def handler(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
         x, y = operands
-        divisor = _positive_divisor(x, y, domain)
+        divisor = _positive_divisor(x, y, domain, signed)
         if divisor is not None and not _of_run(found := floor_division(x.form, divisor, domain)):
             return Integer(found, x.width)
+        if signed and _of_either_sign(x, y, domain):
+            return _by_sign(x, lambda form: floor_division(form, y.form.constant, domain))
         bounds = range_of(x.form, domain)
         if divisor is None or bounds is None:
             return elementwise(build, op, operands, domain)
@@ -146,16 +148,29 @@ def _divide(build: Callable[..., ir.Value]) -> Handler:
     return handler
 
 
-def _remainder(build: Callable[..., ir.Value]) -> Handler:
+def _remainder(build: Callable[..., ir.Value], signed: bool) -> Handler:
     def handler(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:
         x, y = operands
-        divisor = _positive_divisor(x, y, domain)
+        divisor = _positive_divisor(x, y, domain, signed)
         if divisor is not None and not _of_run(found := _modulo(x.form, divisor, domain)):
             return Integer(found, x.width)
+        if signed and _of_either_sign(x, y, domain):
+            return _by_sign(x, lambda form: _modulo(form, y.form.constant, domain))
         known = y.form.known
         bounds = None if known is None or known <= 0 else (1 - known if divisor is None else 0, known - 1)
         return elementwise(build, op, operands, domain, bounds)
     return handler
+
+
+def _of_either_sign(x: Integer, y: Integer, domain: Domain) -> bool:
+    """Whether a dividend is known for each lane, and the divisor a positive number."""
+    return y.form.known is not None and y.form.constant > 0 and is_static(x.form) and x.sure(domain)
+
+
+def _by_sign(x: Integer, function: Callable[[Form], Form]) -> Integer:
+    """What is rounded towards zero: an odd function."""
+    found = choice(at_least(x.form, Form()), function(x.form), function(x.form.times(-1)).times(-1))
+    return Integer(found, x.width)
 
 
 def _modulo(form: Form, divisor: int, domain: Domain) -> Form:
@@ -370,8 +385,9 @@ def chosen(condition: Condition, x: Value, y: Value, type_: ir.Type, domain: Dom
         bounds = (min(a[0], b[0]), max(a[1], b[1])) if a and b and x.sure(domain) and y.sure(domain) else None
         found = select(as_lanes(condition, domain), as_lanes(x, domain), as_lanes(y, domain), domain)
         return of_lanes(found, type_, bounds)
-    found = select(as_lanes(condition, domain), as_lanes(x, domain), as_lanes(y, domain), domain)
-    return of_lanes(found, type_)
+    chosen, other = as_lanes(x, domain), as_lanes(y, domain)
+    found = select(as_lanes(condition, domain), chosen, other, domain)
+    return of_lanes(replace(found, origin=origin_of_choice(condition, chosen, other)), type_)
 
 
 def _select(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
@@ -392,7 +408,7 @@ def _extend(signed: bool) -> Handler:
         bounds = range_of(x.form, domain)
         if x.sure(domain) and bounds is not None and (signed or bounds[0] >= 0):
             return Integer(x.form, width)
-        if x.exact and (signed or "nonNeg" in op.attributes):
+        if x.exact and (signed or "nonNeg" in op.attributes) or not signed and within(bounds, 0, (1 << x.width) - 1):
             return Integer(x.form, width)
 
         def build(v: ir.Value) -> ir.Value:
@@ -419,6 +435,8 @@ def _truncate(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
         return Integer(x.form, width, x.exact)
     if x.form.known is not None:
         return constant(x.form.constant, width)
+    if is_static(x.form) and within(range_of(x.form, domain), 0, (1 << width) - 1):
+        return Integer(x.form, width, exact=False)
     return elementwise(lambda v: ops.convert(v, integer_dtype(width)), op, operands, domain)
 
 
@@ -479,8 +497,8 @@ _divide_unsigned, _remainder_unsigned = unsigned(ops.divide), unsigned(ops.remai
 INTEGERS: dict[str, Handler] = {
     "arith.constant": _constant, "arith.addi": _of_truths(_xor, _add), "arith.subi": _of_truths(_xor, _subtract),
     "arith.muli": _of_truths(_and, _multiply),
-    "arith.divsi": _divide(ops.divide), "arith.divui": _divide(_divide_unsigned),
-    "arith.remsi": _remainder(ops.remainder), "arith.remui": _remainder(_remainder_unsigned),
+    "arith.divsi": _divide(ops.divide, True), "arith.divui": _divide(_divide_unsigned, False),
+    "arith.remsi": _remainder(ops.remainder, True), "arith.remui": _remainder(_remainder_unsigned, False),
     "arith.floordivsi": _floor_divide, "arith.ceildivsi": _ceil_divide,
     "arith.shli": _shift_left, "arith.shrsi": _shift_right(ops.shift_right_arithmetic, True),
     "arith.shrui": _shift_right(ops.shift_right_logical, False),

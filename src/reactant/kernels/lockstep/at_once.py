@@ -68,14 +68,16 @@ Snapshot = list[tuple[Memory, tuple]]
 
 def snapshot(machine: Machine) -> Snapshot:
     """What memory holds."""
-    return [(m, (m.value, m.axes, m.private, m.unknown, m.written, m.stages, m.numbers)) for m in machine.memories]
+    return [(m, (m.value, m.axes, m.private, m.unknown, m.written, m.stages, m.numbers, m.kept))
+            for m in machine.memories]
 
 
 def restore(machine: Machine, before: Snapshot) -> None:
     """Undo what a run did that cannot be used."""
     del machine.memories[len(before):]
     for memory, found in before:
-        memory.value, memory.axes, memory.private, memory.unknown, memory.written, memory.stages, memory.numbers = found
+        memory.value, memory.axes, memory.private, memory.unknown, memory.written, *notes = found
+        memory.stages, memory.numbers, memory.kept = notes
 
 
 def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,

@@ -14,6 +14,8 @@ from reactant.kernels.lockstep.gathering import note_read, note_write
 from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.memory import Memory, OutOfRange
 from reactant.kernels.lockstep.sequences import one_after_another, values_before
+from reactant.kernels.lockstep.staged_indices import NotStaged
+from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
 
 if TYPE_CHECKING:
@@ -35,7 +37,11 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
     """`memref.atomic_rmw` and `memref.generic_atomic_rmw`; the result is the value before."""
     generic = op.name == "memref.generic_atomic_rmw"
     target, index = list(op.operands)[:2] if generic else list(op.operands)[1:3]
-    memory, form = machine.memory(target), machine.access(index, context)
+    memory = machine.memory(target)
+    if isinstance(memory, Tile):
+        raise NotStaged
+    machine.settle_mask(context)
+    form = machine.access(index, context)
     kind, value = _of_body(machine, op) if generic else (KINDS[int(attr.decode(op.attributes["kind"]))], op.operands[0])
     used = any(True for _ in op.results[0].uses)
     try:

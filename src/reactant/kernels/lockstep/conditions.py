@@ -48,6 +48,10 @@ class Condition:
     def forms(self) -> list[Form]:
         raise NotImplementedError
 
+    def facts(self) -> tuple[Form, ...]:
+        """Forms that are not negative where it holds."""
+        return ()
+
     def at_domain(self, domain: Domain) -> Condition:
         """The same, as far as the domain decides it."""
         raise NotImplementedError
@@ -104,6 +108,9 @@ class Compare(Condition):
 
     def forms(self) -> list[Form]:
         return [self.form]
+
+    def facts(self) -> tuple[Form, ...]:
+        return (self.form,) if self.kind == "GE" else ()
 
     def at_domain(self, domain: Domain) -> Condition:
         form = at_domain(self.form, domain)
@@ -169,6 +176,9 @@ class Several(Condition):
     def forms(self) -> list[Form]:
         return [form for part in self.parts for form in part.forms()]
 
+    def facts(self) -> tuple[Form, ...]:
+        return tuple(form for part in self.parts for form in part.facts()) if self.every else ()
+
     def at_domain(self, domain: Domain) -> Condition:
         parts = [part.at_domain(domain) for part in self.parts]
         return both(*parts) if self.every else either(*parts)
@@ -219,11 +229,6 @@ def terms_of(condition: Condition) -> tuple[Condition, ...]:
     if condition.known:
         return ()
     return condition.parts if isinstance(condition, Several) and condition.every else (condition,)
-
-
-def facts_of(condition: Condition) -> tuple[Form, ...]:
-    """Forms that are not negative where a condition holds."""
-    return tuple(part.form for part in terms_of(condition) if isinstance(part, Compare) and part.kind == "GE")
 
 
 # ---- narrowing -----------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Axis, Domain, Form
 from reactant.kernels.lockstep.lanes import Lanes, broadcast, condition_lanes, laid_over, live, relative, select
 from reactant.kernels.lockstep.memory import Memory
+from reactant.kernels.lockstep.staging import origin_of_choice
+from reactant.kernels.lockstep.tiles import taken_whole
 from reactant.kernels.lockstep.values import (
     Integer,
     Partial,
@@ -99,14 +101,19 @@ def merged_value(type_: ir.Type, condition: Condition, context: Context, then: t
         raise Refused("a branch chooses between arrays")
     whole = inside.domain == context.domain == outside.domain
     if isinstance(x, Lanes) and isinstance(y, Lanes):
+        taken = taken_whole(x, y, context)
+        if taken is not None:
+            return taken
         for kept, other, arm in ((x, y, inside), (y, x, outside)):
             if _zero_elsewhere(arm, context, kept, other):
-                origin = kept.origin if kept.origin is not None and kept.origin.natural else None
-                return replace(kept, origin=origin and replace(origin, zeroed=True))
+                origin, before = origin_of_choice(condition, x, y), kept.origin
+                zeroed = before is not None and before.natural and before.whole
+                return replace(kept, origin=origin and replace(origin, zeroed=zeroed))
     if whole or (is_static_value(x) and is_static_value(y) and condition.is_static()):
         return chosen(condition, x, y, type_, context.domain)
     a, b = as_lanes(x, inside.domain), as_lanes(y, outside.domain)
-    return of_lanes(placed(condition, context, (inside, a), (outside, b)), type_)
+    found = placed(condition, context, (inside, a), (outside, b))
+    return of_lanes(replace(found, origin=origin_of_choice(condition, a, b)), type_)
 
 
 def _zero_elsewhere(arm: Context, context: Context, x: Lanes, y: Lanes) -> bool:

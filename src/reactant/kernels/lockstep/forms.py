@@ -6,7 +6,7 @@ compile time.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd
@@ -190,13 +190,32 @@ def is_affine(form: Form) -> bool:
 
 def range_of(form: Form, domain: Domain) -> Range:
     low = high = form.constant
-    for atom, c in form.terms:
+    terms = form.terms
+    for atom, c in terms if len(terms) > 1 else ():
+        if isinstance(atom, Division) and (rest := remainder_in(form, atom, c)) is not None:
+            (low, high), terms = rest[1], rest[0].terms
+            low, high = low + form.constant, high + form.constant
+            break
+    for atom, c in terms:
         bounds = range_of_atom(atom, domain)
         if bounds is None:
             return None
         low += c * bounds[0 if c > 0 else 1]
         high += c * bounds[1 if c > 0 else 0]
     return low, high
+
+
+def remainder_in(form: Form, atom: Division, c: int) -> tuple[Form, tuple[int, int]] | None:
+    """A form with terms k x - k d floor(x / d) as what else there is in it, without the constant, and the range of k
+    times the remainder."""
+    if c % atom.divisor or not all(form.coefficient(a) == -c // atom.divisor * k for a, k in atom.form.terms):
+        return None
+    factor = -c // atom.divisor
+    rest = form - (atom.form - of_atom(atom).times(atom.divisor)).times(factor)
+    ends = (0, factor * (atom.divisor - 1))
+    # the remainder counts the constant of what is divided, too
+    shift = factor * atom.form.constant
+    return Form(0, rest.terms), (min(ends) - shift, max(ends) - shift)
 
 
 def range_of_atom(atom: Atom, domain: Domain) -> Range:
@@ -210,10 +229,48 @@ def range_of_atom(atom: Atom, domain: Domain) -> Range:
         return None if bounds is None else (bounds[0] // atom.divisor, bounds[1] // atom.divisor)
     if atom.bounds is not None:
         return atom.bounds
-    chosen, other = range_of(atom.chosen, domain), range_of(atom.other, domain)
+    chosen = bounds_of(atom.chosen, domain, facts_of(atom.condition))
+    other = bounds_of(atom.other, domain, facts_of(atom.condition.negated()))
     if chosen is None or other is None:
         return None
     return min(chosen[0], other[0]), max(chosen[1], other[1])
+
+
+Facts = Sequence[Form]
+"""Forms that are not negative wherever an access happens."""
+
+
+def facts_of(condition: Condition) -> tuple[Form, ...]:
+    """Forms that are not negative where a condition holds."""
+    return condition.facts()
+
+
+def bounds_of(form: Form, domain: Domain, facts: Facts) -> Range:
+    """The range of a form where the facts hold."""
+    bounds = range_of(form, domain)
+    if bounds is None or not form.terms:
+        return bounds
+    low, high = bounds
+    for fact in facts:
+        if (more := (fact - form).known) is not None:
+            low = max(low, -more)
+        elif (most := (fact + form).known) is not None:
+            high = min(high, most)
+    return low, high
+
+
+def assuming(form: Form, condition: Condition, holds: bool) -> Form:
+    """The form where a condition holds, or where it does not."""
+    result = Form(form.constant)
+    for atom, c in form.terms:
+        part = of_atom(atom)
+        if isinstance(atom, Choice) and atom.condition == condition:
+            part = assuming(atom.chosen if holds else atom.other, condition, holds)
+        elif isinstance(atom, Choice):
+            part = choice(atom.condition, assuming(atom.chosen, condition, holds),
+                          assuming(atom.other, condition, holds), atom.bounds)
+        result = combined(result, part, c)
+    return result
 
 
 def within(bounds: Range, low: int, high: int) -> bool:

@@ -19,7 +19,9 @@ from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Know
 from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
 
 if TYPE_CHECKING:
+    from reactant.kernels.lockstep.staged_indices import Staged
     from reactant.kernels.lockstep.staging import Origin
+    from reactant.kernels.lockstep.tiles import Tile
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class Lanes:
     """`value` over `spans` of `axes`. `product`: the factors it is the product of, for contractions. `zero_unless`:
     where one of these forms is negative the value is zero (reads beyond an array). `view`: what of shared memory it is.
     `shuffled`: it is those lanes, exchanged. `tree`: where its axes are at their first place, it is a reduction.
-    `origin`: where it was loaded. `parts`: of what, in which domains, it was put together."""
+    `origin`: where it was loaded. `parts`: of what, in which domains, it was put together. `taken`: a staging
+    tile, its state, and where it was read."""
 
     value: ir.Value
     axes: tuple[Axis, ...] = ()
@@ -87,6 +90,7 @@ class Lanes:
     tree: Tree | None = None
     origin: Origin | None = None
     parts: tuple[tuple[Domain, Lanes], ...] = ()
+    taken: tuple[Tile, Staged, Form] | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -123,7 +127,8 @@ def fitted(x: Lanes, domain: Domain) -> Lanes:
     kept = [(a, s) for a, s in zip(x.axes, spans, strict=True) if s.count != 1]
     value = ops.reshape(value, [s.count for _, s in kept])
     product = None if x.product is None else (fitted(x.product[0], domain), fitted(x.product[1], domain))
-    return Lanes(value, tuple(a for a, _ in kept), tuple(s for _, s in kept), product, x.zero_unless, origin=x.origin)
+    return Lanes(value, tuple(a for a, _ in kept), tuple(s for _, s in kept), product, x.zero_unless, origin=x.origin,
+                 taken=x.taken)
 
 
 def broadcast(x: Lanes, axes: Sequence[Axis], domain: Domain) -> ir.Value:
@@ -192,6 +197,8 @@ def _atom_lanes(atom: object, factor: int, dtype: np.dtype, domain: Domain) -> L
         value = ops.multiply(value, step) if step != 1 else value
         value = ops.add(value, low) if low else value
         return Lanes(value, (atom,), (span,))
+    if isinstance(atom, Run) and atom.lanes.dtype == dtype and factor == 1:
+        return fitted(atom.lanes, domain)
     if isinstance(atom, Run):
         found = apply(lambda x: ops.convert(x, dtype), [atom.lanes], domain)
     elif isinstance(atom, Division):

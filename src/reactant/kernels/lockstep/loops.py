@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
+from reactant.kernels.barriers import has_barrier
 from reactant.kernels.lockstep import control
-from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot
+from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot, written_memories
 from reactant.kernels.lockstep.conditions import Condition, at_least
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Form, is_static, range_of
+from reactant.kernels.lockstep.forms import Form, at_domain, is_static, range_of
 from reactant.kernels.lockstep.gathering import gathered, note_read, note_write
+from reactant.kernels.lockstep.staged_indices import NotStaged
+from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.turns import while_of_condition, while_of_counted
 from reactant.kernels.lockstep.values import Integer, Refused, Value
 
@@ -26,13 +29,17 @@ condition the compiler knows each time, too."""
 def counted(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
     """`scf.for`."""
     lower, upper, step = (machine.integer(v).form for v in list(op.operands)[:3])
-    lower, upper = machine.settle(lower, context), machine.settle(upper, context)
+    lower, upper = (at_domain(f, context.domain) if machine.staging else machine.settle(f, context)
+                    for f in (lower, upper))
     stride = step.known
     assert stride is not None and stride > 0
     inits = [machine.get(v) for v in list(op.operands)[3:]]
     turns = _turns(lower, upper, stride, context)
     if turns is not None and turns <= 1:
         return _unrolled(machine, op, context, lower, stride, turns, inits) if turns else inits
+    if machine.staging and has_barrier(op.regions[0].blocks[0]) and any(
+            isinstance(memory, Tile) for memory in written_memories(machine, op)):
+        raise NotStaged         # a tile for every turn: what they add up to is better seen with all turns at once
     before = snapshot(machine)
     try:
         return all_turns_at_once(machine, op, context, lower, upper, stride, inits)

@@ -7,7 +7,7 @@ starts again with the finer plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
 
@@ -22,6 +22,7 @@ from reactant.kernels.lockstep.arithmetic import INTEGERS
 from reactant.kernels.lockstep.atomics import atomic
 from reactant.kernels.lockstep.conditions import TRUE, Condition, at_least, both, narrowed
 from reactant.kernels.lockstep.context import Context
+from reactant.kernels.lockstep.coordinates import coordinates
 from reactant.kernels.lockstep.forms import (
     Axis,
     Choice,
@@ -43,6 +44,8 @@ from reactant.kernels.lockstep.gathering import Record
 from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.mathematics import FLOATS, call, kept_in_range
 from reactant.kernels.lockstep.memory import Memory, OutOfRange
+from reactant.kernels.lockstep.staged_indices import NotStaged
+from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import (
     Integer,
     Partial,
@@ -107,8 +110,15 @@ class Machine:
     meets: bool = False
     fills_warps: bool = False
     """Whether a block that does not divide into warps is to be run again as a longer one."""
+    order: Sequence[int] = (2, 1, 0)
+    """The grid's dimensions, as those of tensors are: rows first."""
     skipped: Sequence[ir.Operation] = ()
     """Operations that were refused, left out to find what else would be."""
+    staging: bool = False
+    """Whether shared memory is taken to stage loads only (`Tile`), so that conditions and loads for it need not tell
+    threads apart."""
+    put_off: list[tuple[ir.Value, Split]] = field(default_factory=list)
+    """What was loaded without telling threads apart, and how they would be."""
 
     def __post_init__(self) -> None:
         self.axes: list[Axis] = []
@@ -129,7 +139,7 @@ class Machine:
         strides = [*sorted((r for r in self.radices.get(d, ()) if r < self.threads(d)), reverse=True), 1]
         above, total = self.threads(d), Form()
         for k, stride in enumerate(strides):
-            axis = Axis(f"{DIMENSIONS[d]}{k or ''}", -(-above // stride), (2 - d, k), d, stride)
+            axis = Axis(f"{DIMENSIONS[d]}{k or ''}", -(-above // stride), (self.order.index(d), k), d, stride)
             if axis.extent > 1:
                 self.axes.append(axis)
                 total = total + of_atom(axis).times(stride)
@@ -171,8 +181,9 @@ class Machine:
     def narrowed(self, context: Context, condition: Condition) -> Context | None:
         """The lanes of a context for which a condition holds; None where there are none."""
         condition = condition.at_domain(context.domain)
-        for form in condition.forms():
-            self.settle(form, context)
+        if not self.staging:
+            for form in condition.forms():
+                self.settle(form, context)
         found = narrowed(context.domain, both(context.mask, condition))
         if found is None:
             return None
@@ -314,6 +325,24 @@ class Machine:
     def access(self, index: ir.Value, context: Context) -> Form:
         return self.settle(self.integer(index).form, context)
 
+    def settle_mask(self, context: Context) -> None:
+        """Tell threads apart as a write asks for that."""
+        if self.staging:
+            for form in context.mask.forms():
+                self.settle(form, context)
+
+    def new_shared(self, op: ir.Operation) -> Memory:
+        if not self.staging:
+            return self.new_memory(op, self.block_axes())
+        where = coordinates(self.axes, self.grid, self.block)
+        if where is None:
+            raise NotStaged
+        found = self.new_memory(op, frozenset())
+        names = (f.name for f in fields(Memory))
+        tile = Tile(**{name: getattr(found, name) for name in names}, coordinates=where)
+        self.memories[-1] = tile
+        return tile
+
 
 def thread_of(machine: Machine, d: int) -> Form:
     """The thread's index in its block."""
@@ -336,7 +365,7 @@ def _block_id(machine: Machine, op: ir.Operation, context: Context) -> Value:
 
 def _alloca(machine: Machine, op: ir.Operation, context: Context) -> Value:
     shared = ir.MemRefType(op.results[0].type).memory_space is not None
-    return machine.new_memory(op, machine.block_axes() if shared else frozenset(machine.axes))
+    return machine.new_shared(op) if shared else machine.new_memory(op, frozenset(machine.axes))
 
 
 def _table(machine: Machine, op: ir.Operation, context: Context) -> Value:
@@ -346,7 +375,8 @@ def _table(machine: Machine, op: ir.Operation, context: Context) -> Value:
 
 
 def _load(machine: Machine, op: ir.Operation, context: Context) -> Value:
-    memory, form = machine.memory(op.operands[0]), machine.access(op.operands[1], context)
+    memory = machine.memory(op.operands[0])
+    form, split = _place_of_load(machine, memory, op.operands[1], context)
     if memory.content is not None and form.known is not None and 0 <= form.known < memory.elements:
         return _of_table(memory.content[form.known], op.results[0].type)
     known = memory.number_at(form.known)
@@ -354,9 +384,24 @@ def _load(machine: Machine, op: ir.Operation, context: Context) -> Value:
         return known
     loops.note_read(machine, memory, form, context)
     try:
-        return of_lanes(_loaded(machine, memory, form, context), op.results[0].type)
+        lanes = _loaded(machine, memory, form, context)
+        if split is not None:
+            machine.put_off.append((lanes.value, split))
+        return of_lanes(lanes, op.results[0].type)
     except OutOfRange as problem:
         raise _outside(op, problem, "reads") from None
+
+
+def _place_of_load(machine: Machine, memory: Memory, index: ir.Value, context: Context) -> tuple[Form, Split | None]:
+    """The place, and how threads have to be told apart if what is there is needed for more than a tile."""
+    if isinstance(memory, Tile):
+        return at_domain(machine.integer(index).form, context.domain), None
+    try:
+        return machine.access(index, context), None
+    except Split as split:
+        if not machine.staging or memory.scratch:
+            raise
+        return at_domain(machine.integer(index).form, context.domain), split
 
 
 def _of_table(number: np.generic, type_: ir.Type) -> Value:
@@ -377,7 +422,8 @@ def _loaded(machine: Machine, memory: Memory, form: Form, context: Context, dept
     condition, arms = cases
     parts = [(arm, _loaded(machine, memory, at_domain(form, arm.domain), arm, depth - 1)) for arm in arms]
     whole = control.placed(condition, context, parts[0], parts[1])
-    return replace(whole, parts=tuple((arm.domain, x) for arm, x in parts))
+    origin = memory.origin_of(form, context)
+    return replace(whole, parts=tuple((arm.domain, x) for arm, x in parts), origin=origin)
 
 
 def _stored(machine: Machine, memory: Memory, form: Form, value: Lanes, context: Context, depth: int = 3) -> None:
@@ -404,7 +450,12 @@ def _cases(machine: Machine, memory: Memory, form: Form, context: Context, depth
 
 
 def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
-    memory, form = machine.memory(op.operands[1]), machine.access(op.operands[2], context)
+    memory = machine.memory(op.operands[1])
+    if isinstance(memory, Tile):
+        memory.keep(machine.integer(op.operands[2]).form, machine.get(op.operands[0]), machine.records, context)
+        return
+    machine.settle_mask(context)
+    form = machine.access(op.operands[2], context)
     value = machine.lanes(op.operands[0], context)
     loops.note_write(machine, memory, form, context)
     try:

@@ -26,7 +26,7 @@ from reactant.kernels.lockstep.accesses import (
     window_of,
 )
 from reactant.kernels.lockstep.combining import IDEMPOTENT, reduced
-from reactant.kernels.lockstep.conditions import TRUE, facts_of
+from reactant.kernels.lockstep.conditions import TRUE
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import (
     KNOWN_ELEMENTS,
@@ -36,6 +36,7 @@ from reactant.kernels.lockstep.forms import (
     at_domain,
     axes_of,
     content,
+    facts_of,
     is_affine,
     is_static,
     of_atom,
@@ -108,6 +109,7 @@ class Memory:
     stages: Staged | None = None
     numbers: Numbers | None = None
     content: np.ndarray | None = None
+    kept: Any = None
 
     def flat(self) -> ir.Value:
         return ops.reshape(self.value, (*(a.extent for a in self.axes), self.elements))
@@ -184,15 +186,27 @@ class Memory:
         if staged is not None:
             return replace(staged, view=self._view(found, places))
         lanes = self._read(found, forms, places, context.domain)
-        natural = split(form, self.shape, context.domain, facts_of(context.mask)) if is_affine(form) else None
-        if not self.scratch and self.content is None and natural is not None:
-            lanes = replace(lanes, origin=Origin(self, self.value, tuple(natural), found.shape == self.shape))
+        lanes = replace(lanes, origin=self._origin(form, found, context))
         zero = [f for part, place, n in zip(found.forms, found.places, found.shape, strict=True)
                 if isinstance(place, Window) and place.starts(context.domain) is not None
                 for f in (part, Form(n - 1) - part)]
         if size(found.shape) > self.elements:
             zero.append(Form(self.elements - 1) - form)
         return replace(lanes, zero_unless=tuple(zero))
+
+    def origin_of(self, form: Form, context: Context) -> Origin | None:
+        """Where a load comes from."""
+        return self._origin(form, self._plan(form, context, writing=False)[0], context)
+
+    def _origin(self, form: Form, found: Plan, context: Context) -> Origin | None:
+        if self.scratch or self.content is not None or not is_static(form):
+            return None
+        natural = split(form, self.shape, context.domain, facts_of(context.mask))
+        if natural is not None:
+            return Origin(self, self.value, tuple(natural), self.shape, form, found.shape == self.shape)
+        if is_affine(form) or size(found.shape) != self.elements:
+            return None
+        return Origin(self, self.value, found.forms, found.shape, form, natural=False)
 
     def _through_stage(self, form: Form, context: Context) -> Lanes | None:
         """What staging memory holds, straight from the array."""
@@ -209,7 +223,8 @@ class Memory:
                 isinstance(p, Scattered) for p in apart([w for w in windows if w is not None], forms)):
             return None
         lanes = read(array.value, forms, [w for w in windows if w is not None], context.domain)
-        return replace(lanes, origin=Origin(array, array.value, tuple(forms), zeroed=known.origin.zeroed))
+        origin = Origin(array, array.value, tuple(forms), array.shape, Form(), zeroed=known.origin.zeroed)
+        return replace(lanes, origin=origin)
 
     def _stage(self, before: ir.Value, form: Form, value: Lanes, context: Context) -> None:
         """Note a write of what was loaded elsewhere."""

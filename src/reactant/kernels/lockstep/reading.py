@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import shape_of
+from reactant.ir.types import dtype_of, shape_of
 from reactant.kernels.lockstep.accesses import (
     Pieces,
     Place,
@@ -37,11 +37,12 @@ Bounds = tuple[tuple[int, int, int], ...]
 """(start, stride, count) in each dimension."""
 
 
-def read(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], domain: Domain) -> Lanes:
-    """The places of a tensor, one dimension after the other: slices first, then what needs index arithmetic."""
+def read(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], domain: Domain, fill: object = 0) -> Lanes:
+    """The places of a tensor, one dimension after the other: slices first, then what needs index arithmetic. Beyond its
+    ends windows and pieces find `fill`."""
     windows: list[Window | None] = [p if isinstance(p, Window) else None for p in places]
     labels: list[Axis | int] = []
-    value = _sliced(whole, windows, domain)
+    value = _sliced(whole, windows, domain, fill)
     shape: list[int] = []
     for d, place in enumerate(places):
         if isinstance(place, Window):
@@ -52,7 +53,9 @@ def read(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], domain
     for d, place in enumerate(places):
         if isinstance(place, Pieces):
             k = labels.index(d)
-            value, labels[k] = _in_pieces(value, k, place), place.axis
+            value, shape = _in_pieces(value, k, place, fill), list(shape_of(value))
+            value = ops.reshape(value, [*shape[:k], *(domain[a].count for a in place.axes), *shape[k + 1:]])
+            labels[k:k + 1] = place.axes
     numbers = [d for d, place in enumerate(places) if isinstance(place, Scattered)]
     if numbers:
         indices = {labels.index(d): forms[d] for d in numbers}
@@ -62,8 +65,8 @@ def read(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], domain
     return laid_over(value, [a for a in labels if isinstance(a, Axis)], domain)
 
 
-def _sliced(whole: ir.Value, windows: Sequence[Window | None], domain: Domain) -> ir.Value:
-    """Cut each dimension to its window (None: leave it), as long as `_unfolded` needs it; beyond the ends are zeros."""
+def _sliced(whole: ir.Value, windows: Sequence[Window | None], domain: Domain, fill: object) -> ir.Value:
+    """Cut each dimension to its window (None: leave it), as long as `_unfolded` needs it; beyond the ends is `fill`."""
     extents = shape_of(whole)
     low, high, starts, limits, strides = [], [], [], [], []
     dynamic: list[Form | None] = []
@@ -79,7 +82,7 @@ def _sliced(whole: ir.Value, windows: Sequence[Window | None], domain: Domain) -
         limits.append(window.start + length)
         strides.append(window.stride if window.regular else 1)
         dynamic.append(window.dynamic)
-    value = ops.pad(whole, 0, low, high) if any(low) or any(high) else whole
+    value = ops.pad(whole, fill, low, high) if any(low) or any(high) else whole
     starts = [s + a for s, a in zip(starts, low, strict=True)]
     limits = [e + a for e, a in zip(limits, low, strict=True)]
     if all(d is None for d in dynamic):
@@ -127,11 +130,15 @@ def unfolded(value: ir.Value, at: int, terms: Sequence[Term]) -> ir.Value:
     return ops.reverse(value, [at + k for k, t in enumerate(terms) if t.flipped])
 
 
-def _in_pieces(value: ir.Value, at: int, place: Pieces) -> ir.Value:
+def _in_pieces(value: ir.Value, at: int, place: Pieces, fill: object) -> ir.Value:
     """Dimension `at` read at a few progressions."""
     shape = shape_of(value)
     parts = []
     for first, step, count in place.runs:
+        if first < 0:
+            filled = tuple(count if d == at else n for d, n in enumerate(shape))
+            parts.append(ops.constant(fill, dtype_of(value), filled))
+            continue
         low, high = min(first, first + step * (count - 1)), max(first, first + step * (count - 1))
         bounds = [(low, high + 1, max(1, abs(step))) if d == at else (0, n, 1) for d, n in enumerate(shape)]
         part = ops.slice(value, *zip(*bounds, strict=True))

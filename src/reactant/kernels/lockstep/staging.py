@@ -6,28 +6,59 @@ holds `u[16 by + p - 1][16 bx + q - 1]`, whoever wrote it. A read of such memory
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.ir import ops
 from reactant.kernels.lockstep.accesses import Facts, split
+from reactant.kernels.lockstep.conditions import Condition, terms_of
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, at_domain, axes_of, is_affine
 
 if TYPE_CHECKING:
+    from reactant.kernels.lockstep.lanes import Lanes
     from reactant.kernels.lockstep.memory import Memory
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Lanes are what `memory` held (as `value`) at `forms`, one for each dimension of its shape. `natural`: it was read
-    in that shape, zero beyond its ends; `zeroed`: that these are zeros matters."""
+    """Lanes are what `memory` held (as `value`) at `forms`, one for each dimension of `shape` (`flat` as one).
+    `natural`: it was read in the memory's own shape, zero beyond its ends; `zeroed`: that these are zeros matters.
+    They are `fill` where a condition of `guard` does not hold."""
 
     memory: Memory
     value: ir.Value
     forms: tuple[Form, ...]
+    shape: tuple[int, ...]
+    flat: Form
     natural: bool = True
     zeroed: bool = False
+    guard: tuple[Condition, ...] = ()
+    fill: np.ndarray | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether reading the array at `forms` gives the lanes."""
+        return self.zeroed or not self.guard
+
+
+def origin_of_choice(condition: Condition, x: Lanes, y: Lanes) -> Origin | None:
+    """Of lanes that are x where a condition holds and else y, one of them a constant."""
+    for origin, other, holds in ((x.origin, y, condition), (y.origin, x, condition.negated())):
+        fill = None if origin is None else ops.constant_value(other.value)
+        if origin is not None and fill is not None and not fill.ndim:
+            return guarded(origin, holds, fill)
+    return None
+
+
+def guarded(origin: Origin, condition: Condition, fill: np.ndarray) -> Origin | None:
+    """What holds `fill` where the condition does not."""
+    other = origin.fill is not None and fill.tobytes() != origin.fill.tobytes()
+    if other or not condition.is_static():
+        return None
+    return replace(origin, guard=(*origin.guard, *terms_of(condition)), fill=fill, zeroed=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +77,8 @@ class Staged:
 def staged(before: Staged | None, own: ir.Value, place: Sequence[Form], origin: Origin, private: frozenset[Axis],
            domain: Domain) -> Staged | None:
     """What memory stages after one more write of what was loaded; None where the writes do not agree."""
+    if not origin.whole or not all(is_affine(f) for f in origin.forms):
+        return None
     if before is not None and (before.origin.memory is not origin.memory or before.origin.value != origin.value):
         return None
     index = tuple(at_domain(f, domain) for f in origin.forms)
@@ -53,7 +86,7 @@ def staged(before: Staged | None, own: ir.Value, place: Sequence[Form], origin: 
     if not all(is_affine(f) for f in (*index, *place)):
         return None
     zeroed = origin.zeroed or (before is not None and before.origin.zeroed)
-    origin = Origin(origin.memory, origin.value, (), zeroed=zeroed)
+    origin = Origin(origin.memory, origin.value, (), origin.shape, origin.flat, zeroed=zeroed)
     pending = (*(before.pending if before else ()), (place, index))
     rows = before.rows if before is not None else None
     if rows is None:

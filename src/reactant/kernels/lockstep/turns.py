@@ -39,6 +39,8 @@ from reactant.kernels.lockstep.lanes import (
     select,
 )
 from reactant.kernels.lockstep.memory import Memory
+from reactant.kernels.lockstep.staged_indices import NotStaged
+from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, of_lanes
 
 if TYPE_CHECKING:
@@ -204,6 +206,8 @@ def loop(machine: Machine, op: ir.Operation, context: Context, carried: list[Car
     if any(memory in record.written for record in machine.records for memory in written_memories(machine, op)):
         raise Refused("a loop that is no reduction is inside one that may run all its turns at once")
     written = sorted(written_memories(machine, op), key=machine.memories.index)
+    if any(isinstance(memory, Tile) for memory in written):
+        raise NotStaged
     while True:
         try:
             return _built(machine, context, carried, written, turn, test)

@@ -15,7 +15,7 @@ from reactant.kernels.lockstep.accesses import (
     bounds_of,
 )
 from reactant.kernels.lockstep.combining import combine, combiner
-from reactant.kernels.lockstep.conditions import Compare, Condition, both, facts_of, terms_of
+from reactant.kernels.lockstep.conditions import Compare, Condition, both, terms_of
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import (
     Axis,
@@ -23,6 +23,7 @@ from reactant.kernels.lockstep.forms import (
     Form,
     Span,
     axes_of,
+    facts_of,
 )
 from reactant.kernels.lockstep.lanes import (
     Lanes,

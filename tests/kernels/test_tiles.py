@@ -1,0 +1,209 @@
+"""Shared memory that only stages loads: gone from the tensor program, whatever the kernel does at the edges."""
+import numpy as np
+import pytest
+
+import reactant
+
+EDGES = {
+    "clamped": "x[min(max({0}, 0), {1} - 1)]",
+    "zero": "({0} >= 0 && {0} < {1} ? x[{0}] : (T)0)",
+    "filled": "({0} >= 0 && {0} < {1} ? x[{0}] : (T)7)",
+    "wrapped": "x[(({0}) % {1} + {1}) % {1}]",
+    "reflected": "x[{0} < 0 ? -({0}) : {0} >= {1} ? 2 * {1} - 2 - ({0}) : {0}]",
+}
+ROW = """
+#define T {type}
+extern "C" __global__ void k(const T *x, T *y, int n) {{
+    __shared__ T tile[{block} + 2 * {halo}];
+    int t = threadIdx.x, i = blockIdx.x * {block} + t;
+    {{ int g = i; tile[t + {halo}] = {edge}; }}
+    if (t < {halo}) {{
+        {{ int g = i - {halo}; tile[t] = {edge}; }}
+        {{ int g = i + {block}; tile[t + {block} + {halo}] = {edge}; }}
+    }}
+    __syncthreads();
+    if (i < n) {{ T s = 0; for (int k = 0; k <= 2 * {halo}; k++) s += (k + 1) * tile[t + k]; y[i] = s; }}
+}}"""
+TURNS = """
+#define T {type}
+extern "C" __global__ void k(const T *x, T *y, int n) {{
+    __shared__ T tile[{block} + 2 * {halo}];
+    int t = threadIdx.x, b = blockIdx.x * {block};
+    for (int k = t; k < {block} + 2 * {halo}; k += {block}) {{ int g = b + k - {halo}; tile[k] = {edge}; }}
+    __syncthreads();
+    if (b + t < n) y[b + t] = tile[t] - 3 * tile[t + {halo}] + tile[t + 2 * {halo}];
+}}"""
+PLANE = """
+#define AT(r, c, gi, gj) tile[r][c] = x[min(max(gi, 0), n - 1) * m + min(max(gj, 0), m - 1)]
+#define Z(r, c, gi, gj) tile[r][c] = (gi) >= 0 && (gi) < n && (gj) >= 0 && (gj) < m ? x[(gi) * m + (gj)] : {fill}
+extern "C" __global__ void k(const double *x, double *y, int n, int m) {{
+    __shared__ double tile[{h} + 2 * {r}][{w} + 2 * {r}];
+    int tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.y * {h} + ty, j = blockIdx.x * {w} + tx;
+    {at}(ty + {r}, tx + {r}, i, j);
+    if (ty < {r}) {{ {at}(ty, tx + {r}, i - {r}, j); {at}(ty + {h} + {r}, tx + {r}, i + {h}, j); }}
+    if (tx < {r}) {{ {at}(ty + {r}, tx, i, j - {r}); {at}(ty + {r}, tx + {w} + {r}, i, j + {w}); }}
+    __syncthreads();
+    if (i < n && j < m)
+        y[i * m + j] = 4 * tile[ty + {r}][tx + {r}] - tile[ty][tx + {r}] - tile[ty + 2 * {r}][tx + {r}]
+            - tile[ty + {r}][tx] + 2 * tile[ty + {r}][tx + 2 * {r}];
+}}"""
+CUBE = """
+extern "C" __global__ void k(const float *x, float *y, int n, int m, int l) {
+    __shared__ float s[4][4][6];
+    int a = threadIdx.z, b = threadIdx.y, c = threadIdx.x;
+    int i = blockIdx.z * 2 + a, j = blockIdx.y * 2 + b, k = blockIdx.x * 4 + c;
+#define X(i, j, k) x[(min(max(i, 0), n - 1) * m + min(max(j, 0), m - 1)) * l + min(max(k, 0), l - 1)]
+    s[a + 1][b + 1][c + 1] = X(i, j, k);
+    if (a == 0) s[0][b + 1][c + 1] = X(i - 1, j, k);
+    if (a == 1) s[3][b + 1][c + 1] = X(i + 1, j, k);
+    if (b == 0) s[a + 1][0][c + 1] = X(i, j - 1, k);
+    if (b == 1) s[a + 1][3][c + 1] = X(i, j + 1, k);
+    if (c == 0) s[a + 1][b + 1][0] = X(i, j, k - 1);
+    if (c == 3) s[a + 1][b + 1][5] = X(i, j, k + 1);
+    __syncthreads();
+    if (i < n && j < m && k < l)
+        y[(i * m + j) * l + k] = s[a][b + 1][c + 1] + s[a + 2][b + 1][c + 1] + s[a + 1][b][c + 1]
+            - s[a + 1][b + 2][c + 1] + s[a + 1][b + 1][c] * s[a + 1][b + 1][c + 2] - 6 * s[a + 1][b + 1][c + 1];
+}"""
+
+
+def agrees(source, grid, block, x, *numbers):
+    """Run both ways on a copy each and compare; the operations of the tensor program."""
+    ways = {lower: reactant.cuda.load(source, lower=lower)["k"] for lower in ("tensor", "native")}
+    found = {}
+    for lower, kernel in ways.items():
+        found[lower] = np.zeros_like(x)
+        kernel[grid, block](x.copy(), found[lower], *numbers)
+    np.testing.assert_allclose(found["tensor"], found["native"], rtol=1e-6)
+
+    def program(x, y):
+        ways["tensor"][grid, block](x, y, *numbers)
+    return reactant.jit(program, frontend="numpy").lower(x, x.copy()).operations()
+
+
+def is_gone(operations):
+    """No tile is put together: no updates in place, nothing by block and thread."""
+    return not {f"stablehlo.{name}" for name in ("dynamic_update_slice", "gather", "scatter", "transpose", "reshape")
+                } & set(operations)
+
+
+def some(quick, more):
+    """Cases, of which `more` are for the slow suite."""
+    return [*quick, *(pytest.param(*case, marks=pytest.mark.slow) for case in more)]
+
+
+@pytest.mark.parametrize("source, edge, n, block, halo, kind", some(
+    [(ROW, "filled", 257, 32, 1, "short"), (ROW, "wrapped", 100, 32, 3, "double"),
+     (TURNS, "clamped", 5, 8, 2, "float")],
+    [(ROW, "clamped", 100, 32, 3, "double"), (ROW, "zero", 5, 8, 2, "float"), (ROW, "zero", 64, 16, 4, "int"),
+     (ROW, "reflected", 33, 16, 2, "int"), (TURNS, "clamped", 100, 32, 3, "double"),
+     (TURNS, "zero", 257, 32, 5, "int"), (TURNS, "filled", 7, 16, 2, "float")]))
+def test_rows(source, edge, n, block, halo, kind):
+    dtype = {"double": "f8", "float": "f4", "int": "i4", "short": "i2"}[kind]
+    x = np.random.default_rng(n).integers(-99, 99, n).astype(dtype)
+    source = source.format(type=kind, block=block, halo=halo, edge=EDGES[edge].format("g", "n"))
+    assert is_gone(agrees(source, -(-n // block), block, x, n))
+
+
+@pytest.mark.parametrize("at, n, m, h, w, r, fill", some(
+    [("AT", 19, 21, 8, 8, 1, 0), ("Z", 33, 7, 4, 16, 2, 0)], [("AT", 3, 5, 8, 8, 3, 0), ("Z", 16, 32, 4, 8, 1, 5)]))
+def test_planes(at, n, m, h, w, r, fill):
+    x = np.random.default_rng(n).standard_normal((n, m))
+    grid = -(-m // w), -(-n // h)
+    assert is_gone(agrees(PLANE.format(at=at, h=h, w=w, r=r, fill=fill), grid, (w, h), x, n, m))
+
+
+def test_cubes():
+    x = np.random.default_rng(0).standard_normal((5, 3, 10)).astype("f4")
+    assert is_gone(agrees(CUBE, (3, 2, 3), (4, 2, 2), x, 5, 3, 10))
+
+
+KEPT = {
+    "written again": "tile[t] = x[i]; __syncthreads(); if (t == 3) tile[t] *= 2; __syncthreads();",
+    "of two arrays": "tile[t] = t % 2 ? x[i] : y[i]; __syncthreads();",
+    "of places that data choose": "tile[t] = x[(int)x[i] & 15]; __syncthreads();",
+    "summed": "tile[t] = x[i]; __syncthreads(); if (t < 4) tile[t] += tile[t + 4]; __syncthreads();",
+    "two fills": "tile[t] = i < 5 ? 1.0 : i > 20 ? 2.0 : x[i]; __syncthreads();",
+    "overwritten in part": "tile[t] = x[i]; __syncthreads(); if (t < 4) tile[7 - t] = x[i]; __syncthreads();",
+    "one after the other": "tile[t] = x[i]; __syncthreads(); double a = tile[7 - t]; __syncthreads(); "
+                           "tile[t] = y[i] + a; __syncthreads();",
+}
+
+
+def test_neighbours_in_x_along_columns_need_no_transposes():
+    """`i, j = cuda.grid(2)`: the first index is the row."""
+    source = """extern "C" __global__ void k(const double *x, double *y, int n, int m) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+        if (i >= n || j >= m) return;
+        double total = 0;
+        for (int a = -1; a <= 1; a++) for (int b = -1; b <= 1; b++)
+            if (i + a >= 0 && i + a < n && j + b >= 0 && j + b < m) total += x[(i + a) * m + j + b] * (a + 2 * b);
+        y[i * m + j] = total;
+    }"""
+    x = np.random.default_rng(4).standard_normal((70, 75))
+    assert "stablehlo.transpose" not in agrees(source, (9, 10), (8, 8), x, 70, 75)
+
+
+@pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
+def test_what_is_no_staging_stays_memory(body):
+    source = f"""extern "C" __global__ void k(const double *x, double *y) {{
+        __shared__ double tile[8];
+        int t = threadIdx.x, i = blockIdx.x * 8 + t;
+        {body}
+        y[i] = tile[t] + 10 * tile[(t + 1) % 8];
+    }}"""
+    agrees(source, 4, 8, np.random.default_rng(1).standard_normal(32) * 9)
+
+
+def test_an_array_that_changes_after_it_was_staged():
+    source = """extern "C" __global__ void k(const double *x, double *y) {
+        __shared__ double tile[10];
+        int t = threadIdx.x, i = blockIdx.x * 8 + t;
+        y[i] = x[i];
+        tile[t + 1] = y[i];
+        if (t == 0) { tile[0] = x[max(i - 1, 0)]; tile[9] = x[min(i + 8, 31)]; }
+        __syncthreads();
+        y[i] = tile[t] - 2 * tile[t + 1] + tile[t + 2];
+    }"""
+    agrees(source, 4, 8, np.random.default_rng(2).standard_normal(32))
+
+
+def test_in_place():
+    source = """extern "C" __global__ void k(const double *x, double *y) {
+        __shared__ double tile[10];
+        int t = threadIdx.x;
+        y[t] = x[t];
+        __syncthreads();
+        tile[t + 1] = y[t];
+        if (t == 0) { tile[0] = y[0]; tile[9] = y[7]; }
+        __syncthreads();
+        y[t] = tile[t] - 2 * tile[t + 1] + tile[t + 2];
+    }"""
+    assert is_gone(agrees(source, 1, 8, np.random.default_rng(2).standard_normal(8)))
+
+
+def test_dynamic_shared_memory():
+    source = """extern "C" __global__ void k(const double *x, double *y, int n) {
+        extern __shared__ double tile[];
+        int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+        tile[t] = x[min(i, n - 1)];
+        __syncthreads();
+        if (i < n) y[i] = tile[blockDim.x - 1 - t];
+    }"""
+    x = np.random.default_rng(3).standard_normal(50)
+    found = {}
+    for lower in ("tensor", "native"):
+        found[lower] = np.zeros(50)
+        reactant.cuda.load(source, lower=lower)["k"][4, 16, 0, 128](x, found[lower], 50)
+    np.testing.assert_array_equal(found["tensor"], found["native"])
+
+
+def test_reads_beyond_a_tile_are_reported():
+    kernel = reactant.cuda.load("""extern "C" __global__ void k(const double *x, double *y) {
+        __shared__ double tile[8];
+        tile[threadIdx.x] = x[blockIdx.x * 8 + threadIdx.x];
+        __syncthreads();
+        y[blockIdx.x * 8 + threadIdx.x] = tile[threadIdx.x * 2];
+    }""", lower="tensor")["k"]
+    with pytest.raises(IndexError, match="outside its arrays"):
+        kernel[4, 8](np.ones(32), np.zeros(32))
