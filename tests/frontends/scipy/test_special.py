@@ -31,6 +31,7 @@ ARGUMENTS = {
     **{n: grid(POSITIVE[:-2], POSITIVE) for n in ("chdtr", "chdtrc", "pdtr", "pdtrc")},
     **{n: grid(POSITIVE[1:-2:2], POSITIVE[2:-2:2], POSITIVE[1:]) for n in ("fdtr", "fdtrc")},
     "stdtr": grid(POSITIVE[1:-2], REAL),
+    "zeta": grid([-1.0, 0.5, 1.0, 1.5, 2.0, 3.0, 40.0, np.inf, np.nan], [*EDGES, 0.5, 1.0, -0.5, -3.0, 2.5]),
     "erfinv": (np.concatenate([UNIT, -UNIT]),), "logit": (UNIT,), "ndtri": (UNIT,), "exp1": (POSITIVE,),
 }
 
@@ -119,3 +120,13 @@ def test_slopes_where_the_form_changes():
 def test_slopes_in_each_argument(function, x, slope):
     np.testing.assert_allclose(reactant.grad(function)(x), slope, rtol=1e-8)
     np.testing.assert_allclose(reactant.jvp(function, (x,), (1.0,))[1], slope, rtol=1e-8)
+
+
+def test_derivatives_of_polygamma():
+    """Python code around a ufunc that has another name."""
+    x = np.array([0.3, 1.5, -0.5])
+    for n in (0, 2):
+        first = reactant.grad(lambda x, n=n: scipy.special.polygamma(n, x).sum())
+        np.testing.assert_allclose(first(x), scipy.special.polygamma(n + 1, x), rtol=1e-12)
+        second = reactant.grad(lambda x, first=first: first(x).sum())
+        np.testing.assert_allclose(second(x), scipy.special.polygamma(n + 2, x), rtol=1e-12)

@@ -161,11 +161,22 @@ def _huber(delta: jax.Array, r: jax.Array) -> jax.Array:
     return jnp.where(delta < 0, jnp.inf, inside)
 
 
+def _zeta(s: jax.Array, q: jax.Array) -> jax.Array:
+    """Infinite at the poles, NaN where a power of a negative number is no real one."""
+    whole = q == jnp.floor(q)
+    pole = (s == 1) | (~(s < 1) & (((q <= 0) & whole) | ((s == jnp.inf) & (q < 1))))
+    none = jnp.isnan(s) | jnp.isnan(q) | (s < 1) | ((q < 0) & ~whole & (s != jnp.floor(s)))
+    edge = jnp.where(pole, jnp.inf, jnp.where(none, jnp.nan, jnp.where(q == 1, 1.0, 0.0)))
+    edge = jnp.where((s == jnp.inf) & (q > 1) & (q < jnp.inf), jnp.nan, edge)                     # as SciPy says
+    known = pole | none | jnp.isinf(s) | jnp.isinf(q)
+    return jnp.where(known, edge, js.zeta(jnp.where(known, 2.0, s), jnp.where(known, 1.0, q)))
+
+
 CORRECTED: dict[str, Callable[..., jax.Array]] = {
     "betaln": _betaln, "digamma": _digamma, "psi": _digamma, "exp1": _exp1, "expi": _expi, "exprel": _exprel,
     "gammainc": _gammainc, "gammaincc": _gammaincc, "gammaln": _gammaln, "poch": _poch, "rel_entr": _rel_entr,
     "kl_div": _kl_div, "boxcox": _by_exprel(jnp.log, 0.0, js.boxcox),
-    "boxcox1p": _by_exprel(jnp.log1p, -1.0, js.boxcox1p),
+    "boxcox1p": _by_exprel(jnp.log1p, -1.0, js.boxcox1p), "zeta": _zeta,
     "log_ndtr": _log_ndtr, "huber": _huber, "cbrt": jnp.cbrt, "exp2": jnp.exp2, "expm1": jnp.expm1, "log1p": jnp.log1p,
     "exp10": lambda x: jnp.power(10.0, x), "cosm1": lambda x: -2 * jnp.sin(x / 2) ** 2,
     "chdtr": lambda v, x: jnp.where(x < 0, 0.0, _gammainc(v / 2, jnp.where(x < 0, 0.0, x) / 2)),
@@ -176,6 +187,9 @@ CORRECTED: dict[str, Callable[..., jax.Array]] = {
     "log_expit": jax.nn.log_sigmoid, "betaincc": lambda a, b, x: js.betainc(b, a, 1 - x),
 }
 
+_HIDDEN = {"_zeta": "zeta"}
+"""Ufuncs behind a Python function of `scipy.special`."""
+
 OURS: dict[str, Callable[[ir.Value], ir.Value]] = {"i0": bessel_i0, "i0e": bessel_i0e}
 """Functions of float64 that are ours."""
 _FUNCTIONS: dict[str, Callable] = {**{n: f for n in AS_IN_JAX if (f := getattr(js, n, None))}, **CORRECTED}
@@ -184,7 +198,10 @@ _FUNCTIONS: dict[str, Callable] = {**{n: f for n in AS_IN_JAX if (f := getattr(j
 def name_of(ufunc: np.ufunc) -> str | None:
     """The name of a ufunc of `scipy.special`, None for others."""
     module = sys.modules.get("scipy.special")
-    return ufunc.__name__ if module is not None and getattr(module, ufunc.__name__, None) is ufunc else None
+    if module is None:
+        return None
+    name = _HIDDEN.get(ufunc.__name__, ufunc.__name__)
+    return name if getattr(getattr(module, "_ufuncs", module), ufunc.__name__, None) is ufunc else None
 
 
 def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], list[ir.Value]] | None:
