@@ -195,10 +195,10 @@ def is_transposing() -> bool:
 
 
 @contextmanager
-def transposing() -> Iterator[None]:
-    """What rules build inside is transposed."""
+def transposing(is_so: bool = True) -> Iterator[None]:
+    """What rules build inside is transposed, or is not."""
     global _transposing
-    before, _transposing = _transposing, True
+    before, _transposing = _transposing, is_so
     try:
         yield
     finally:

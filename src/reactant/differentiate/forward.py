@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
-from reactant.differentiate import determinants, factors, requests, signs, smooth
+from reactant.differentiate import determinants, factors, requests, roots, signs, smooth, spectral
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
 from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
 from reactant.differentiate.prepare import prepared
@@ -54,7 +54,7 @@ def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Block]:
 
 
 MARKED = (smooth.LOG_OF_SUM, smooth.SINC, signs.SAME, signs.PRODUCT, signs.HYPOT, determinants.DETERMINANT,
-          factors.ORTHOGONAL)
+          factors.ORTHOGONAL, spectral.FUNCTION, roots.EVEN_FUNCTION, roots.SQUARE_OF_ANGLE)
 """Barriers that say a derivative, and are nothing once that is taken."""
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.differentiate import determinants, factors, signs, smooth
+from reactant.differentiate import determinants, factors, roots, signs, smooth, spectral
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
 from reactant.ir import modules, ops
@@ -56,6 +56,8 @@ def prepared(module: ir.Module) -> ir.Module:
                 found = _sorted(op.operands[0], op.result) or _signed(op.operands[0], op.result)
             if found is not None:
                 op.result.replace_all_uses_with(found)
+    roots.mark(copy)
+    spectral.mark(copy)
     return copy
 
 

@@ -81,7 +81,7 @@ def _mark_square(op: ir.Operation) -> None:
     if root != bare(op.operands[1]):
         return
     with op.location, ir.InsertionPoint(op):
-        square = _square_of(root)
+        square = square_of(root)
         if square is not None:
             put_barrier(op, [op.result, ops.reshape(square, shape_of(op.result))], {SAME: ir.UnitAttr.get()})
 
@@ -94,7 +94,7 @@ def _mark_hypot(op: ir.Operation) -> None:
         put_barrier(op, [op.result, *parts], {HYPOT: ir.UnitAttr.get()})
 
 
-def _square_of(root: ir.Value) -> ir.Value | None:
+def square_of(root: ir.Value) -> ir.Value | None:
     """The square of a root, behind NumPy's choice for infinite parts, without that root."""
     chosen = ops.made_by(root, "select")
     made = made_by(root if chosen is None else chosen.operands[2], "abs", "sqrt", "multiply")

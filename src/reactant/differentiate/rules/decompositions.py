@@ -11,6 +11,7 @@ from reactant.differentiate.declare import Call, Contribution, Tangents, derivat
 from reactant.differentiate.determinants import DETERMINANT
 from reactant.differentiate.factors import DIAGONAL, ORTHOGONAL, reads_only
 from reactant.differentiate.prepare import SOLUTION
+from reactant.differentiate.roots import EVEN_FUNCTION, SQUARE_OF_ANGLE, angle_slope, even_tangent
 from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
@@ -28,8 +29,10 @@ from reactant.differentiate.rules.matrices import (
     with_diagonal,
     with_unit_diagonal,
 )
+from reactant.differentiate.rules.spectral import function_tangent
 from reactant.differentiate.signs import HYPOT, PRODUCT, SAME, finite_factor, slope_of_norm, unless_zero
 from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
+from reactant.differentiate.spectral import FUNCTION
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
@@ -193,6 +196,12 @@ def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
         moved = [None if t is None else ops.multiply(slope, t)
                  for slope, t in zip(slopes(call), tangents[1:], strict=True)]
         return [plus(*moved), *tangents[1:]]
+    if FUNCTION in call.op.attributes:
+        return [function_tangent(call, tangents), *tangents[1:]]
+    if EVEN_FUNCTION in call.op.attributes:
+        return [even_tangent(call, tangents), *tangents[1:]]
+    if SQUARE_OF_ANGLE in call.op.attributes:
+        return [None if tangents[2] is None else ops.multiply(angle_slope(call), tangents[2]), *tangents[1:]]
     if SINC in call.op.attributes:
         return [None if tangents[1] is None else ops.multiply(slope_of_sinc(call), tangents[1]), tangents[1]]
     if SAME in call.op.attributes:
@@ -247,7 +256,7 @@ def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[
         _, f, v = call.operands
         return [None, unless_zero(v, ops.multiply(v, g[0])) if wanted[1] else None,
                 ops.multiply(finite_factor(f, v), g[0]) if wanted[2] else None]
-    if ORTHOGONAL in call.op.attributes:
+    if any(each in call.op.attributes for each in (ORTHOGONAL, FUNCTION, EVEN_FUNCTION, SQUARE_OF_ANGLE)):
         return None
     found: list[Contribution] = [None if each is None else ops.optimization_barrier(each)[0] for each in g]
     if SOLUTION in call.op.attributes and g[0] is not None:

@@ -5,14 +5,17 @@ alone is finite.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Tangents, number, plus
+from reactant.differentiate.declare import Call, Contribution, Tangents, number, plus
 from reactant.differentiate.rules.decompositions import UPPER, routine
 from reactant.differentiate.rules.matrices import (
     adjoint,
     again_with,
+    conjugate,
     diagonal,
     diagonal_only,
     matmul,
@@ -53,8 +56,18 @@ def _symmetric_forward(call: Call, tangents: Tangents) -> Tangents:
     return [matmul(vectors, turned), ops.real(moved) if is_complex(dtype_of(moved)) else moved, None]
 
 
-routine("syevd", _symmetric_forward, letters="sd")
-routine("heevd", _symmetric_forward, letters="cz")
+def _symmetric_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution] | None:
+    """Of values alone: V diag(g) V^H, a function of the matrix (see `differentiate.spectral`)."""
+    if g[0] is not None or g[1] is None:
+        return None
+    vectors = call.results[0] if setting(call, "mode") == VECTORS else again_with(call, mode=VECTORS)[0]
+    weights = ops.convert(of_columns(ops.multiply(g[1], 2), shape_of(vectors)), dtype_of(vectors))
+    found = matmul(ops.multiply(vectors, weights), adjoint(vectors))
+    return [triangle(conjugate(found), setting(call, "uplo") != UPPER, 0.5)]
+
+
+routine("syevd", _symmetric_forward, _symmetric_reverse, letters="sd")
+routine("heevd", _symmetric_forward, _symmetric_reverse, letters="cz")
 
 
 # ---- any square matrix ---------------------------------------------------------------------------------------------
@@ -113,10 +126,7 @@ def _singular_forward(call: Call, tangents: Tangents) -> Tangents:
     _, s, u, vh, _ = call.results
     full = shape_of(call.op.results[2])[-1] != k or shape_of(call.op.results[3])[-2] != k
     if mode == NOTHING:
-        batch, dtype = shape_of(t)[:-2], dtype_of(t)
-        thin = [tensor_type((*batch, m, k), dtype), tensor_type((*batch, k, n), dtype)]
-        info = call.op.results[4].type
-        _, s, u, vh, _ = again_with(call, [t.type, call.op.results[1].type, *thin, info], mode=THIN)
+        _, s, u, vh, _ = _thin(call)
     elif full and any(list(call.op.results[i].uses) for i in (2, 3) if _is_wider(call, i, k)):
         raise call.refuse("full_matrices=True has vectors beyond the first min(m, n), which are arbitrary. "
                           "Use full_matrices=False.")
@@ -144,6 +154,15 @@ def _singular_forward(call: Call, tangents: Tangents) -> Tangents:
             None if full and _is_wider(call, 3, k) else adjoint(dv), None]
 
 
+def _thin(call: Call) -> list[ir.Value]:
+    """The results with the first min(m, n) vectors, of a call for values alone."""
+    kind = call.inputs[0].type
+    *batch, m, n = shape_of(call.inputs[0])
+    k, dtype = min(m, n), dtype_of(call.inputs[0])
+    vectors = [tensor_type((*batch, m, k), dtype), tensor_type((*batch, k, n), dtype)]
+    return again_with(call, [kind, call.op.results[1].type, *vectors, call.op.results[4].type], mode=THIN)
+
+
 def _is_wider(call: Call, number_of_result: int, k: int) -> bool:
     shape = shape_of(call.op.results[number_of_result])
     return (shape[-1] if number_of_result == 2 else shape[-2]) != k
@@ -155,5 +174,17 @@ def _outside(u: ir.Value, moved: ir.Value, s: ir.Value) -> ir.Value:
     return ops.divide(rest, ops.convert(of_columns(s, shape_of(rest)), dtype_of(rest)))
 
 
-routine("gesdd", _singular_forward)
-routine("gesvd", _singular_forward)
+def _singular_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution] | None:
+    """Of values alone: conj(U diag(g) V^H), a function of the matrix (see `differentiate.spectral`)."""
+    if g[1] is None or any(each is not None for number, each in enumerate(g) if number != 1):
+        return None
+    _, _, u, vh, _ = _thin(call) if setting(call, "mode") == NOTHING else call.results
+    (m, n), batch = shape_of(call.inputs[0])[-2:], shape_of(call.inputs[0])[:-2]
+    k, zero = min(m, n), [0] * (len(batch) + 2)
+    u, vh = ops.slice(u, zero, [*batch, m, k]), ops.slice(vh, zero, [*batch, k, n])
+    weights = ops.convert(of_columns(g[1], shape_of(u)), dtype_of(u))
+    return [conjugate(matmul(ops.multiply(u, weights), vh))]
+
+
+routine("gesdd", _singular_forward, _singular_reverse)
+routine("gesvd", _singular_forward, _singular_reverse)

@@ -1,0 +1,212 @@
+"""Functions of matrices: V diag(g(w)) V^H of a symmetric matrix V diag(w) V^H, U diag(g(s)) V^H of any.
+
+Users write them, and they are the gradients of sums over eigenvalues and singular values. They are smooth where
+eigenvalues are equal, though the vectors are not. `mark` puts a barrier over (the function, A, V, w, V, g, parameters
+of g) or (.., A, U, s, V^H, g, ..) there; where g is not computed element by element from the values with the same
+parameters for all of them, there are none.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.differentiate.cones import cone_of, has_rules
+from reactant.differentiate.signs import put_barrier
+from reactant.ir import attributes as attr
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, is_complex, shape_of
+
+FUNCTION = "reactant.function_of_matrix"
+"""Marks a barrier over the function, A, left vectors, values, right vectors as the product reads them, g, parameters;
+says the number of parameters, or `ANY`."""
+ANY = -1
+DEPTH = 8
+SYMMETRIC, SINGULAR = ("syevd_ffi", "heevd_ffi"), ("gesdd_ffi", "gesvd_ffi")
+
+
+def mark(module: ir.Module | ir.Operation) -> None:
+    """Mark every such product in a module."""
+    for op in [op for op in modules.walk(module) if op.name == "stablehlo.dot_general"]:
+        found = _factors(op)
+        if found is None:
+            continue
+        made, left, right, g = found
+        values, kind = made.results[1], ANY
+        with op.location, ir.InsertionPoint(op):
+            g = ops.splat(1, values) if g is None else g
+        cone = cone_of(g, values)
+        parameters: tuple[ir.Value, ...] = ()
+        if cone is not None and has_rules(cone) and all(_is_uniform(v) for v in cone.parameters):
+            parameters, kind = cone.parameters, len(cone.parameters)
+        put_barrier(op, [op.result, made.operands[0], made.results[left], values, made.results[right], g, *parameters],
+                    {FUNCTION: ir.IntegerAttr.get(ir.IntegerType.get_signless(32), kind)})
+
+
+def _factors(op: ir.Operation) -> tuple[ir.Operation, int, int, ir.Value | None] | None:
+    """The decomposition, the numbers of its left and right vectors, and the diagonal between them (None: nothing)."""
+    numbers = attr.decode(op.attributes["dot_dimension_numbers"])
+    last = len(shape_of(op.result)) - 1
+    if any(tuple(each) != tuple(range(last - 1)) for each in numbers.batching_dims) \
+            or any(len(each) != 1 for each in numbers.contracting_dims):
+        return None
+    scaled = [_scaled(x, dims[0]) for x, dims in zip(op.operands, numbers.contracting_dims, strict=True)]
+    diagonals = [g for _, g in scaled if g is not None]
+    left, right = (_vectors(x) for x, _ in scaled)
+    if len(diagonals) > 1 or left is None or right is None or left.made != right.made:
+        return None
+    made, ((first,), (second,)) = left.made, numbers.contracting_dims
+    turned = [left.turned != (first != last), right.turned != (second == last)]
+    real = not is_complex(dtype_of(made.operands[0]))
+    if ops.target_of(made).endswith(SYMMETRIC):
+        fits = left.number == right.number == 0 and turned == [False, True] \
+            and (real or not left.conjugate and right.conjugate)
+    else:
+        fits = (left.number, right.number) == (2, 3) and turned == [False, False] \
+            and (real or not left.conjugate and not right.conjugate)
+    k = shape_of(made.results[1])[-1]
+    thin = shape_of(made.results[left.number])[-1] == k == shape_of(made.results[right.number])[-2]
+    if not fits or not thin or made.block != op.block:
+        return None
+    return made, left.number, right.number, diagonals[0] if diagonals else None
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Which result of a decomposition a matrix is, up to turning and conjugation."""
+
+    made: ir.Operation
+    number: int
+    turned: bool
+    conjugate: bool
+
+
+def _vectors(value: ir.Value) -> _Vectors | None:
+    turned = conjugate = False
+    while (made := ops.made_by(value, "transpose", "select", "chlo.conj", "complex", "custom_call")) is not None:
+        word, number = made.name.partition(".")[2], 0
+        if word == "custom_call":
+            if not ops.target_of(made).endswith((*SYMMETRIC, *SINGULAR)):
+                return None
+            return _Vectors(made, list(made.results).index(value), turned, conjugate)
+        if word == "transpose":
+            rank = len(shape_of(value))
+            if tuple(attr.decode(made.attributes["permutation"])) != (*range(rank - 2), rank - 1, rank - 2):
+                return None
+            turned = not turned
+        elif word == "select":                                       # NaN where LAPACK did not converge
+            known = constant_of(made.operands[2])
+            if known is None or not np.isnan(known).all():
+                return None
+            number = 1
+        elif word == "complex":
+            parts = _parts_of_conjugate(made)
+            if parts is None:
+                return None
+            made, number, conjugate = parts, 0, not conjugate
+        else:
+            conjugate = not conjugate
+        value = made.operands[number]
+    return None
+
+
+def _parts_of_conjugate(op: ir.Operation) -> ir.Operation | None:
+    """real(z), where an op is complex(real(z), -imag(z))."""
+    re, negated = ops.made_by(op.operands[0], "real"), ops.made_by(op.operands[1], "negate")
+    im = None if negated is None else ops.made_by(negated.operands[0], "imag")
+    return re if re is not None and im is not None and re.operands[0] == im.operands[0] else None
+
+
+def constant_of(value: ir.Value) -> np.ndarray | None:
+    """A constant, or what is spread from one."""
+    spread = ops.made_by(value, "broadcast_in_dim")
+    return ops.constant_value(value if spread is None else spread.operands[0])
+
+
+def _scaled(value: ir.Value, along: int) -> tuple[ir.Value, ir.Value | None]:
+    """(x, g), where a matrix is x multiplied by g along one of its dimensions; None for no g."""
+    value, rank = _unguarded(value), len(shape_of(value))
+    made = ops.made_by(value, "multiply")
+    if made is not None:
+        for x, factor in (tuple(made.operands), tuple(made.operands)[::-1]):
+            g = _spread(factor, along)
+            if g is not None:
+                return x, g
+    product = ops.made_by(value, "dot_general")
+    if product is not None and along >= rank - 2:
+        number = 1 if along == rank - 1 else 0
+        g = _diagonal(product.operands[number])
+        numbers = attr.decode(product.attributes["dot_dimension_numbers"])
+        batch = tuple(range(rank - 2))
+        if g is not None and all(tuple(each) == batch for each in numbers.batching_dims) \
+                and tuple(numbers.contracting_dims[1 - number]) == (along,):
+            return product.operands[1 - number], g
+    return value, None
+
+
+def _spread(value: ir.Value, along: int) -> ir.Value | None:
+    """g, (batch..., k), that matrices have along one of their dimensions."""
+    shape = shape_of(value)
+    spread = ops.made_by(_real_part(value), "broadcast_in_dim")
+    if spread is None:
+        return None
+    inner = shape_of(spread.operands[0])
+    wanted = (*shape[:-2], shape[along])
+    found = [d for d, n in zip(attr.decode(spread.attributes["broadcast_dimensions"]), inner, strict=True) if n > 1]
+    if [shape[d] for d in found] != [n for n in wanted if n > 1] or 2 * len(shape) - 3 - along in found:
+        return None
+    with ir.InsertionPoint(spread):
+        return ops.reshape(_real_part(spread.operands[0]), wanted)
+
+
+def _real_part(value: ir.Value) -> ir.Value:
+    """What a complex value is a conversion of."""
+    made = ops.made_by(value, "convert", "complex") if is_complex(dtype_of(value)) else None
+    if made is None:
+        return value
+    zero = constant_of(made.operands[-1]) if made.name == "stablehlo.complex" else np.zeros(1)
+    return value if zero is None or zero.any() else made.operands[0]
+
+
+def _unguarded(value: ir.Value) -> ir.Value:
+    """Without the choice of NaN where the product with a diagonal matrix has it, and without its zeros."""
+    chosen = ops.made_by(value, "select")
+    if chosen is None or (known := constant_of(chosen.operands[2])) is None or not np.isnan(known).all():
+        return value
+    total = ops.made_by(chosen.operands[1], "add")
+    zero = None if total is None else constant_of(total.operands[1])
+    return chosen.operands[1] if total is None or zero is None or zero.any() else total.operands[0]
+
+
+def _diagonal(value: ir.Value) -> ir.Value | None:
+    """g of diag(g), a choice between g and zero where the numbers of row and column are equal."""
+    made, rank = ops.made_by(value, "select"), len(shape_of(value))
+    spread = None if made is None else ops.made_by(made.operands[1], "broadcast_in_dim")
+    question = None if made is None else ops.made_by(made.operands[0], "compare")
+    if made is None or spread is None or question is None or len(shape_of(spread.operands[0])) != rank - 1 \
+            or attr.decode(question.attributes["comparison_direction"]) != "EQ":
+        return None
+    numbers = [ops.made_by(x, "iota") for x in question.operands]
+    zero = constant_of(made.operands[2])
+    places = [attr.decode(each.attributes["iota_dimension"]) for each in numbers if each is not None]
+    fits = sorted(places) == [rank - 2, rank - 1] and zero is not None and not zero.any()
+    return spread.operands[0] if fits else None
+
+
+def _is_uniform(value: ir.Value, depth: int = DEPTH) -> bool:
+    """Whether the elements along the last dimension are equal."""
+    known = ops.constant_value(value)
+    if known is not None:
+        return not known.ndim or np.array_equal(known, np.broadcast_to(known[..., :1], known.shape), equal_nan=True)
+    if not shape_of(value) or shape_of(value)[-1] == 1:
+        return True
+    op = None if isinstance(value.owner, ir.Block) or not depth else value.owner.operation
+    if op is None:
+        return False
+    if op.name == "stablehlo.broadcast_in_dim":
+        places = list(attr.decode(op.attributes["broadcast_dimensions"]))
+        last = len(shape_of(value)) - 1
+        return last not in places or shape_of(op.operands[0])[places.index(last)] == 1 \
+            or places[-1] == last and _is_uniform(op.operands[0], depth - 1)
+    return op.name in ops.ELEMENTWISE and all(_is_uniform(x, depth - 1) for x in op.operands)

@@ -1,0 +1,100 @@
+"""Functions of matrices with equal eigenvalues or singular values, and second derivatives of sums over those."""
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.linalg
+
+import reactant
+
+RNG = np.random.default_rng(3)
+TURN = np.linalg.qr(RNG.standard_normal((4, 4)))[0]
+EQUAL = TURN @ np.diag([1.0, 1.0, 2.0, 2.0]) @ TURN.T
+
+
+def symmetric(a):
+    return (a + a.T) / 2
+
+
+def exponential(a):
+    values, vectors = np.linalg.eigh(symmetric(a))
+    return (vectors * np.exp(values)) @ vectors.T
+
+
+def root(a):
+    values, vectors = np.linalg.eigh(symmetric(a))
+    return vectors @ np.diag(np.sqrt(values)) @ vectors.T
+
+
+def polar(a):
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    return u @ vh
+
+
+def shrunk(a):
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return (u * np.sinh(s)) @ vh
+
+
+def along(function, a, t, step=1e-3):
+    """The derivative along t, to fourth order in the step."""
+    def apart(h):
+        return (function(a + h * t) - function(a - h * t)) / (2 * h)
+    return (4 * apart(step / 2) - apart(step)) / 3
+
+
+@pytest.mark.parametrize("function, a", [
+    (exponential, np.eye(3)), (exponential, EQUAL), (root, EQUAL), (polar, EQUAL), (polar, TURN[:, :3]),
+    (shrunk, TURN[:3]), (exponential, TURN + 1j * TURN), (shrunk, (TURN + 1j * TURN)[:, :2])])
+def test_functions_of_matrices(function, a):
+    if function is exponential and np.iscomplexobj(a):
+        function = lambda a: exponential_of(a + np.conj(a.T))                                       # noqa: E731
+    t, g = (RNG.standard_normal(a.shape) * (1 + k * 1j if np.iscomplexobj(a) else 1) for k in (1, 3))
+    moved = reactant.jvp(function, (a,), (t,))[1]
+    np.testing.assert_allclose(moved, along(function, a, t), atol=1e-8)
+    (swept,) = reactant.vjp(function, a)[1](g)
+    np.testing.assert_allclose(np.sum(swept * t).real, np.sum(g * moved).real, rtol=1e-9)
+
+
+def exponential_of(a):
+    values, vectors = np.linalg.eigh(a)
+    return (vectors * np.exp(values)) @ np.conj(vectors.T)
+
+
+@pytest.mark.parametrize("function", [
+    lambda a: np.sum(np.linalg.svdvals(a) ** 2), lambda a: np.sum(np.linalg.eigvalsh(symmetric(a)) ** 3),
+    lambda a: np.sum(np.exp(np.linalg.eigvalsh(symmetric(a)))), lambda a: np.var(np.linalg.eigvalsh(symmetric(a)))])
+@pytest.mark.parametrize("a", [np.zeros((2, 2)), np.eye(2)])
+def test_second_derivatives_of_sums(function, a):
+    gradient = reactant.grad(function)
+    t = np.array([[0.3, -1.2], [0.7, 0.4]])
+    expected = along(gradient, a, t)
+    for mode in ("forward", "reverse"):
+        matrix = reactant.jacobian(gradient, mode=mode)(a)
+        np.testing.assert_allclose(np.tensordot(matrix, t), expected, atol=1e-8)
+
+
+def test_nearly_equal_and_tiny_eigenvalues():
+    """Where quotients of differences have no digits left."""
+    t = symmetric(RNG.standard_normal((3, 3)))
+    turn = np.linalg.qr(TURN[:3, :3])[0]
+    for values in ([1.0, 1 + 1e-9, 2.0], [1e-17, 3e-17, 1.0]):
+        a = turn @ np.diag(values) @ turn.T
+        moved = reactant.jvp(exponential, (a,), (t,))[1]
+        np.testing.assert_allclose(moved, scipy.linalg.expm_frechet(a, t, compute_expm=False), atol=1e-13)
+
+
+def test_batches_of_jax():
+    def function(a):
+        values, vectors = jnp.linalg.eigh(a)
+        return (vectors * jnp.exp(values)[..., None, :]) @ jnp.swapaxes(vectors, -1, -2)
+
+    a = jnp.stack([jnp.eye(2), jnp.zeros((2, 2))])
+    t = jnp.asarray([[[0.0, 1.0], [1.0, 3.0]]] * 2)
+    expected = np.array([np.e, 1.0])[:, None, None] * np.asarray(t)
+    np.testing.assert_allclose(reactant.jvp(function, (a,), (t,))[1], expected, rtol=1e-5)
+
+
+def test_what_has_no_limit_is_no_number():
+    """The product of eigenvalues: each slope is that of the others, which nobody sees in it alone."""
+    curvature = reactant.hessian(lambda a: np.prod(np.linalg.eigvalsh(symmetric(a))))(np.eye(2))
+    assert np.isnan(curvature[0, 1, 0, 1])

@@ -1,0 +1,66 @@
+"""Even functions of roots where those are 0: both orders of both modes, and higher orders."""
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+
+norm = np.linalg.norm
+CASES = {
+    "arccos_squared": (lambda x: np.arccos(x) ** 2, 1.0, -2.0, 2 / 3),
+    "arccosh_squared": (lambda x: np.arccosh(x) ** 2, 1.0, 2.0, -2 / 3),
+    "cosine_of_root": (lambda x: np.cos(np.sqrt(x)), 0.0, -0.5, 1 / 12),
+    "root_times_sine": (lambda x: np.sqrt(x) * np.sin(np.sqrt(x)), 0.0, 1.0, -1 / 3),
+    "cosine_of_size": (lambda x: np.cos(abs(x)), 0.0, 0.0, -1.0),
+    "cube_of_size": (lambda x: abs(x) ** 3, 0.0, 0.0, 0.0),
+    "cosine_of_norm": (lambda x: np.cos(norm(x)), np.zeros(2), np.zeros(2), -np.eye(2)),
+    "sinc_of_norm": (lambda x: np.sinc(norm(x)), np.zeros(2), np.zeros(2), -np.pi ** 2 / 3 * np.eye(2)),
+    "norm_times_tangent": (lambda x: 3.0 * norm(x) * np.tanh(2 * norm(x)), np.zeros(2), np.zeros(2), 12 * np.eye(2)),
+    "cosine_of_hypot": (lambda x: np.cos(np.hypot(x[0], x[1])), np.zeros(2), np.zeros(2), -np.eye(2)),
+    "complex_size": (lambda x: np.cos(abs(x[0] + 1j * x[1])), np.zeros(2), np.zeros(2), -np.eye(2)),
+    "norm": (norm, np.zeros(2), np.zeros(2), np.zeros((2, 2))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_where_the_root_is_zero(name):
+    function, x, first, second = CASES[name]
+    gradient = reactant.grad(function)
+    np.testing.assert_allclose(gradient(x), first, atol=1e-14)
+    for mode in ("forward", "reverse"):
+        np.testing.assert_allclose(reactant.jacobian(gradient, mode=mode)(x), second, atol=1e-14)
+
+
+def test_elsewhere_and_with_parameters():
+    def function(p):
+        r = norm(p["x"], axis=-1)
+        return np.sum(np.cos(p["k"] * r) * np.sin(p["k"]) + r * np.sin(p["k"] * r))
+
+    p = {"x": np.array([[0.3, -0.4], [1.0, 2.0]]), "k": np.array([0.7, 1.3])}
+    assert reactant.check_derivatives(function, p)
+    mixed = reactant.grad(lambda k: np.sum(reactant.grad(lambda x: function({"x": x, "k": k}))(p["x"]) ** 2))
+    assert np.isfinite(mixed(p["k"])).all()
+
+
+def test_fourth_order():
+    along = lambda f: lambda x: reactant.jvp(f, (x,), (np.array([1.0, 0.0]),))[1]                   # noqa: E731
+    f = lambda x: np.cos(norm(x))                                                                 # noqa: E731
+    np.testing.assert_allclose(along(along(along(along(f))))(np.zeros(2)), 1.0, rtol=1e-12)
+
+
+def test_what_is_masked_stays_out():
+    """Distances of each to itself."""
+    def energy(x):
+        gaps = x[:, None] - x[None]
+        r = np.sqrt(np.sum(gaps * gaps, -1))
+        other = ~np.eye(len(x), dtype=bool)
+        return np.sum(np.where(other, r ** -2.0 + np.cos(r), 0.0))
+
+    x = np.array([[0.0, 0.0], [1.0, 0.5], [-0.7, 1.0]])
+    assert np.isfinite(reactant.hessian(lambda x: np.sum(np.cos(np.sqrt(np.sum((x[:, None] - x) ** 2, -1)))))(x)).all()
+    assert np.isfinite(reactant.grad(energy)(x)).all()
+
+
+def test_jax():
+    curvature = reactant.hessian(lambda x: jnp.cosh(jnp.linalg.norm(x)))(jnp.zeros(2))
+    np.testing.assert_allclose(curvature, np.eye(2), atol=1e-6)
