@@ -14,7 +14,7 @@ from reactant.differentiate.signs import SAME
 from reactant.ir import creation, modules, ops
 from reactant.ir.types import shape_of
 
-LARGEST = 48
+LARGEST = 96
 """How many ops of a function are looked at."""
 ELEMENTWISE = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in ("bitcast_convert", "optimization_barrier", "reshape")}
 EVEN, ODD, NEITHER = 1, -1, 0

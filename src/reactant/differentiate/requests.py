@@ -81,11 +81,11 @@ def fresh(hint: str) -> str:
     return f"{hint}_{next(_names)}"
 
 
-def private_function(module: ir.Module, inputs: Sequence[ir.Type],
+def private_function(module: ir.Module | ir.Operation, inputs: Sequence[ir.Type],
                      body: Callable[[Sequence[ir.Value]], Sequence[ir.Value]], hint: str) -> str:
     """A private function at the end of the module; gives its name."""
     name = fresh(hint)
-    with ir.InsertionPoint(module.body):
+    with ir.InsertionPoint(module.operation.regions[0].blocks[0]):
         function = ir.Operation.create("func.func", regions=1, attributes={
             "sym_name": ir.StringAttr.get(name), "sym_visibility": ir.StringAttr.get("private"),
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(inputs), []))})

@@ -44,19 +44,30 @@ NODES = tuple((0.5 + 0.5 * x, w) for x, w in ((-math.sqrt(0.6), 5 / 18), (0.0, 8
 
 def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such function in a module."""
-    for op in list(modules.walk(module)):
-        if not _is_root(op):
-            continue
-        found = [(value, cone) for value in _even_values(op.results[0])
-                 if (cone := cone_of(value, op.results[0])) is not None and has_rules(cone)]
-        if not found:
-            continue
-        square = _square(op)
-        for value, cone in found:
-            last = value.owner.operation
-            with last.location, ir.InsertionPoint(last):
-                r, s = (ops.reshape(x, shape_of(value)) for x in (op.results[0], square))
-            put_barrier(last, [value, s, r, op.results[0], *cone.parameters], {EVEN_FUNCTION: ir.UnitAttr.get()})
+    for op in [op for op in modules.walk(module) if _is_root(op)]:
+        root = op.results[0]
+        found = [value for value in _even_values(root) if _function(value, root) is not None]
+        if found:
+            square = _square(op)
+            for value in found:
+                last = value.owner.operation
+                with last.location, ir.InsertionPoint(last):
+                    r, s = (ops.reshape(x, shape_of(value)) for x in (root, square))
+                put_barrier(last, [value, s, r, root], {EVEN_FUNCTION: ir.UnitAttr.get()})
+    for op in [op for op in modules.walk(module) if EVEN_FUNCTION in op.attributes]:       # all marks are there now
+        cone = _function(op.operands[0], op.operands[3])
+        assert cone is not None
+        values = [*op.operands, *cone.parameters]
+        with op.location, ir.InsertionPoint(op):
+            made = ops.create(op.name, [v.type for v in values], values, {EVEN_FUNCTION: ir.UnitAttr.get()})
+        for old, new in zip(op.results, made.results, strict=False):
+            old.replace_all_uses_with(new)
+        op.erase()
+
+
+def _function(value: ir.Value, root: ir.Value) -> Cone | None:
+    cone = cone_of(value, root)
+    return cone if cone is not None and has_rules(cone) else None
 
 
 def _is_root(op: ir.Operation) -> bool:
@@ -113,7 +124,7 @@ def _even_values(root: ir.Value) -> list[ir.Value]:
                     and is_float(dtype_of(op.results[0])):
                 reached[op.results[0]] = None
                 waiting.append(op.results[0])
-        if len(reached) > 4 * LARGEST:
+        if len(reached) > LARGEST:
             return []
     known = {root: ODD}
 

@@ -7,11 +7,21 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, times, zeros
+from reactant.differentiate.declare import (
+    Call,
+    Contribution,
+    Tangents,
+    attributes_of,
+    derivative,
+    plus,
+    times,
+    zeros,
+)
 from reactant.differentiate.determinants import DETERMINANT
 from reactant.differentiate.factors import DIAGONAL, ORTHOGONAL, reads_only
 from reactant.differentiate.prepare import SOLUTION
 from reactant.differentiate.roots import EVEN_FUNCTION, SQUARE_OF_ANGLE, angle_slope, even_tangent
+from reactant.differentiate.rules import cofactors
 from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
@@ -170,22 +180,34 @@ def _regular(packed: ir.Value, pivots: ir.Value) -> tuple[ir.Value, ir.Value]:
     return with_diagonal(packed, u), ops.multiply(phase, ops.convert(total, dtype))
 
 
-def _determinant_tangent(call: Call, t: ir.Value) -> ir.Value:
-    """det A tr(A^-1 A'), by what `_regular` says of singular matrices."""
-    packed, determinant = _regular(*call.operands[1:3])
-    moved = lapack_solve(packed, _permuted(call.operands[2], t, False), left_side=True, lower=True, unit_diagonal=True)
-    moved = diagonal(lapack_solve(packed, moved, left_side=True, lower=False))
-    return ops.multiply(determinant, ops.reduce(moved, 0, [len(shape_of(moved)) - 1], "add"))
-
-
-def _determinant_cotangent(call: Call, g: ir.Value) -> ir.Value:
+def _cofactors(call: Call) -> ir.Value:
+    """d det A / d A: det A A^-T, by what `_regular` says of singular matrices."""
     packed, determinant = _regular(*call.operands[1:3])
     shape = shape_of(packed)
-    scale = ops.broadcast_in_dim(ops.multiply(g, determinant), shape[:-1], range(len(shape) - 2))
+    scale = ops.broadcast_in_dim(determinant, shape[:-1], range(len(shape) - 2))
     moved = lapack_solve(packed, with_diagonal(zeros(packed), scale), left_side=True, lower=False,
                          transpose_a="TRANSPOSE")
     moved = lapack_solve(packed, moved, left_side=True, lower=True, unit_diagonal=True, transpose_a="TRANSPOSE")
-    return _permuted(call.operands[2], moved, True)
+    factorization = call.op.operands[1].owner.operation
+    types, attributes = [r.type for r in factorization.results], attributes_of(factorization)
+
+    def determinant_of(a: ir.Value) -> ir.Value:
+        made = ops.create("stablehlo.custom_call", types, [a], attributes)
+        return _regular(*list(made.results)[:2])[1]
+
+    return cofactors.marked(_permuted(call.operands[2], moved, True), call.operands[3], determinant_of)
+
+
+def _determinant_tangent(call: Call, t: ir.Value) -> ir.Value:
+    moved = ops.multiply(_cofactors(call), t)
+    last = len(shape_of(t)) - 1
+    return ops.reduce(moved, 0, [last - 1, last], "add")
+
+
+def _determinant_cotangent(call: Call, g: ir.Value) -> ir.Value:
+    found = _cofactors(call)
+    shape = shape_of(found)
+    return ops.multiply(ops.broadcast_in_dim(g, shape, range(len(shape) - 2)), found)
 
 
 # ---- barriers, and the solutions that they mark ---------------------------------------------------------------------
