@@ -124,7 +124,7 @@ def _even_values(root: ir.Value) -> list[ir.Value]:
                     and is_float(dtype_of(op.results[0])):
                 reached[op.results[0]] = None
                 waiting.append(op.results[0])
-        if len(reached) > LARGEST:
+        if len(reached) > 4 * LARGEST:
             return []
     known = {root: ODD}
 

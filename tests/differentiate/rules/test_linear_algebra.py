@@ -287,6 +287,24 @@ def test_determinants_of_singular_matrices_have_the_adjugate(name):
     np.testing.assert_allclose(moved, np.sum(expected * (a + 1), axis=(-2, -1)), atol=1e-13)
 
 
+@pytest.mark.parametrize("name", SINGULAR)
+def test_second_derivatives_of_determinants(name):
+    """Along two directions: the determinant is a polynomial, and differences of differences are that to rounding."""
+    a = SINGULAR[name]
+    n = a.shape[-1]
+    x, y = (RNG.standard_normal((n, n)) * (1 + 1j if np.iscomplexobj(a) else 1) for _ in range(2))
+    steps = np.arange(-n, n + 1) / n
+    grid = np.linalg.det(a[..., None, None, :, :] + steps[:, None, None, None] * x + steps[:, None, None] * y)
+    slopes = np.linalg.pinv(np.vander(steps, increasing=True))[1]
+    expected = np.einsum("...ij,i,j->...", grid, slopes, slopes)
+    x, y = np.broadcast_to(x, a.shape), np.broadcast_to(y, a.shape)
+    first = lambda a: reactant.jvp(np.linalg.det, (a,), (x,))[1]                                    # noqa: E731
+    np.testing.assert_allclose(reactant.jvp(first, (a,), (y,))[1], expected, atol=1e-10)
+    weights = np.ones(a.shape[:-2], a.dtype)[()]
+    swept = reactant.vjp(first, a)[1](weights)[0]
+    np.testing.assert_allclose(np.sum(swept * y, axis=(-2, -1)), expected, atol=1e-10)
+
+
 @pytest.mark.parametrize("values", [jnp.linalg.eigvalsh, lambda a: jnp.linalg.svd(a, compute_uv=False),
                                     lambda a: jnp.linalg.norm(a, "nuc"), lambda a: jnp.abs(jnp.linalg.eigvals(a))])
 def test_one_call_gives_values_and_the_vectors_of_their_derivative(values):
