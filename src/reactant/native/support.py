@@ -286,21 +286,37 @@ no:
   ret i1 false
 }
 
-; next, done, references, n, piece, task, data, runtime
-%job = type { i64, i64, i64, i64, i64, ptr, ptr, ptr }
+; taken, done, references, n, piece, task, data, runtime, taken from the end
+%job = type { i64, i64, i64, i64, i64, ptr, ptr, ptr, i64 }
 
-define internal void @reactant.pieces(ptr %job) #0 {
+; the caller takes pieces from the beginning, helpers from the end: in the next loop over the same arrays
+; each finds most of its part in its own caches
+define internal void @reactant.pieces(ptr %job, i1 %helps) #0 {
 entry:
   %p.n = getelementptr %job, ptr %job, i32 0, i32 3
   %n = load i64, ptr %p.n
   %p.piece = getelementptr %job, ptr %job, i32 0, i32 4
   %piece = load i64, ptr %p.piece
+  %p.back = getelementptr %job, ptr %job, i32 0, i32 8
+  %up = add i64 %n, %piece
+  %up1 = sub i64 %up, 1
+  %count = sdiv i64 %up1, %piece
   br label %take
 take:
-  %first = atomicrmw add ptr %job, i64 %piece seq_cst
-  %some = icmp slt i64 %first, %n
-  br i1 %some, label %work, label %end
+  %front = phi i64 [0, %entry], [%front.next, %worked]
+  %taken = atomicrmw add ptr %job, i64 1 seq_cst
+  %some = icmp slt i64 %taken, %count
+  br i1 %some, label %choose, label %end
+choose:
+  br i1 %helps, label %from.back, label %work
+from.back:
+  %before = atomicrmw add ptr %p.back, i64 1 seq_cst
+  %left = sub i64 %count, 1
+  %behind = sub i64 %left, %before
+  br label %work
 work:
+  %which = phi i64 [%front, %choose], [%behind, %from.back]
+  %first = mul i64 %which, %piece
   %reach = add i64 %first, %piece
   %over = icmp sgt i64 %reach, %n
   %last = select i1 %over, i64 %n, i64 %reach
@@ -316,6 +332,9 @@ work:
   %length = sub i64 %last, %first
   %p.done = getelementptr %job, ptr %job, i32 0, i32 1
   atomicrmw add ptr %p.done, i64 %length seq_cst
+  br label %worked
+worked:
+  %front.next = add i64 %front, 1
   br label %take
 end:
   ret void
@@ -334,7 +353,7 @@ keep:
 }
 
 define internal void @reactant.help(ptr %job) #0 {
-  call void @reactant.pieces(ptr %job)
+  call void @reactant.pieces(ptr %job, i1 true)
   call void @reactant.release(ptr %job)
   ret void
 }
@@ -360,7 +379,9 @@ alone:
   call void %task(ptr %data, ptr %rt, i64 0, i64 %n)
   ret void
 together:
-  %job = call ptr @malloc(i64 64)
+  %job = call ptr @malloc(i64 72)
+  %p.from.back = getelementptr %job, ptr %job, i32 0, i32 8
+  store i64 0, ptr %p.from.back
   store i64 0, ptr %job
   %p.done = getelementptr %job, ptr %job, i32 0, i32 1
   store i64 0, ptr %p.done
@@ -394,7 +415,7 @@ called:
   %h.next = add i64 %h, 1
   br label %call
 work:
-  call void @reactant.pieces(ptr %job)
+  call void @reactant.pieces(ptr %job, i1 false)
   br label %wait
 wait:
   %turn = phi i64 [0, %work], [%turn.next, %pause]
