@@ -27,6 +27,7 @@ from reactant.frontends import (
     loop_lists,
     loop_optional,
     rotations,
+    sized_arrays,
     source_map,
 )
 from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, may_be_written, reachable_storages
@@ -131,6 +132,7 @@ class Loop:
         self.later: dict[str, Plan] = {}                # what else containers may be, from the second turn on
         self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
         self.fresh = loop_lists.fresh(self)             # begin a turn as an empty list that nobody else knows
+        self.extents = sized_arrays.Extents()
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
@@ -267,6 +269,7 @@ class Loop:
             Storage.write(storage, slot.body)
         for flag in self.flags:
             self.variables.set(flag, False)
+        self.extents.shared = []
         for name, carried in self.carried.items():
             carried.slots, carried.objects = [], []
             if name in self.unset:
@@ -280,7 +283,7 @@ class Loop:
                     carried.slots.append(None)
                     carried.objects.append(python_object(leaf))
                     continue
-                slot = self.slot(self.initial(leaf, kind))
+                slot = self.extents.slot(self, name, position, self.initial(leaf, kind))
                 carried.slots.append(slot)
                 carried.objects.append(self.at_start(name, position, leaf, kind, slot.body))
             value = with_leaves(carried.entry, iter(carried.objects))
@@ -371,38 +374,50 @@ class Loop:
         settled = True
         for name, carried in self.carried.items():
             if name not in branch.states:
-                settled &= self.unbound_again(carried)
+                settled &= self.unbound_again(name, carried)
+                continue
+            if type(after := branch.states[name]) is Known and is_unusable(after.value):
+                settled &= self.spoiled(name, after.value)
+                plans[name] = Keep(after.value)
                 continue
             if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.unset:
                 self.late(name, carried, branch.states[name])
                 continue
-            entry, kinds = loop_optional.carried_as(self, name, carried.entry, branch.states[name], self.kinds[name])
-            if entry is not carried.entry:
-                self.entries[name], self.kinds[name], settled = entry, kinds, False
-                continue
-            entry, kinds = loop_lists.as_rows(self, name, carried.entry, branch.states[name])
+            entry, kinds = self.carried_as(name, carried.entry, branch.states[name])
             if entry is not carried.entry:
                 self.entries[name], self.kinds[name], settled = entry, kinds, False
                 continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
                 raise NeedsPeeling(mismatch(self, name, plan.reason))
-            if type(plan) is Keep and is_unusable(plan.value):
-                continue
             settled &= self.settle(name, carried, plan, branch)
         return plans if settled else None
 
-    def unbound_again(self, carried: Carried) -> bool:
+    def carried_as(self, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
+        """The tree to begin with, and its kinds, where what a variable is after a turn asks for another one."""
+        made, kinds = loop_optional.carried_as(self, name, entry, after, self.kinds[name])
+        if made is entry:
+            made, kinds = loop_lists.as_rows(self, name, entry, after)
+        return (made, kinds) if made is not entry else sized_arrays.as_sized(entry, after)
+
+    def unbound_again(self, name: str, carried: Carried) -> bool:
         """A variable that stays bound as it was. Where its array is written, it is carried by its memory after all."""
         settled = True
         for position, (start, slot) in enumerate(zip(carried.objects, carried.slots, strict=True)):
             if slot is None:
                 continue
-            slot.after = slot.body
+            settled &= self.extents.become(name, position, slot, slot.body)
             if start.kind == ARRAY and written_in_place(start, slot):
                 carried.kinds[position] = None
                 settled = False
         return settled
+
+    def spoiled(self, name: str, value: Any) -> bool:
+        """A variable that a turn leaves without a value: the next one must not read what it was before the loop."""
+        if self.entries[name] is ABSENT or name in self.unset:
+            return True
+        self.unset[name] = value.make_error()
+        return False
 
     def late(self, name: str, carried: Carried, after: Tree) -> None:
         """A variable that is first bound in the body: the loop begins with zeros that nothing reads."""
@@ -460,8 +475,9 @@ class Loop:
         for position, (part, slot) in enumerate(zip(parts, carried.slots or [None] * len(parts), strict=True)):
             if slot is not None:
                 with ir.InsertionPoint(self.block):
-                    slot.after = value_of(part.second, carried.kinds[position]) if type(part) is Leaf else slot.init
-        return True
+                    after = value_of(part.second, carried.kinds[position]) if type(part) is Leaf else slot.init
+                same &= self.extents.become(name, position, slot, after)
+        return same
 
     def bounded(self, name: str, position: int, kind: Kind, after: Tree) -> bool:
         """Whether the bounds assumed for a number hold after the iteration; else weaker ones for the next attempt."""

@@ -143,7 +143,7 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
         return alternatives.meaning(children[0], node.key)
     if kind == "list":
         return children
-    if kind == "rows":
+    if kind in ("rows", "sized"):
         return node.key.made(children)
     if kind == "tuple":
         return tuple(children) if cls is tuple else cls(*children)
@@ -248,6 +248,9 @@ class Kind:
         return f"a {self.dtype} array of shape {self.shape}"
 
 
+SIZED = "an array of run-time size (a masked or run-time slice; use it where it is made)"
+
+
 class Mismatch(Exception):
     """Two values that cannot be one at run time; the text says why."""
 
@@ -311,7 +314,8 @@ def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
         return ops.convert(leaf.value, kind.dtype)
     value = leaf.value
     if type(value) is np.ndarray:
-        return current_trace().capture(value)
+        repeats = value.size and not any(value.strides)
+        return ops.constant(value.flat[0], kind.dtype, kind.shape) if repeats else current_trace().capture(value)
     return ops.constant(value, kind.dtype)
 
 
@@ -387,6 +391,8 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
         return _unify_alternatives(a, b)
     if is_optional(a) or is_optional(b):
         return _unify_optional(a, b)
+    if is_sized(a) or is_sized(b):
+        return _unify_sized(a, b)
     if type(a) is Node and type(b) is Node:
         if "rows" in (a.kind, b.kind):
             return _unify_rows(a, b)
@@ -415,6 +421,20 @@ def _unify_rows(a: Node, b: Node) -> Plan:
     except Mismatch as problem:
         return Broken(str(problem))
     return Branching(Node("rows", (first if a.kind == "rows" else second).key, [], a.original), plans, b.original)
+
+
+def is_sized(tree: Tree) -> bool:
+    """Whether a value is an array of run-time size."""
+    return type(tree) is Node and tree.kind == "sized"
+
+
+def _unify_sized(a: Tree, b: Tree) -> Plan:
+    """Two arrays, one of them of run-time size."""
+    both = (a if is_sized(a) else b).key.joint(a, b)    # type: ignore[union-attr]
+    if both is None:
+        return Broken(f"{_noun(a)} and {_noun(b)}")
+    children = [unify(x, y) for x, y in zip(both[0].children, both[1].children, strict=True)]
+    return next((c for c in children if type(c) is Broken), None) or Branching(both[0], children, both[1].original)
 
 
 def _unify_maybe(a: Tree, b: Tree, name: str) -> Plan:
@@ -566,11 +586,12 @@ def _noun(tree: Tree) -> str:
             return str(kind)
     if type(tree) is Node:
         return {"list": f"a list of {len(tree.children)}", "tuple": f"a tuple of {len(tree.children)}",
-                "dict": "a dict", "alternative": f"one of {len(tree.key)} texts, functions or other objects",
-                "rows": "a list of run-time length"}.get(tree.kind, f"an object of type {type(tree.original).__name__}")
+                "dict": "a dict", "rows": "a list of run-time length", "sized": SIZED,
+                "alternative": f"one of {len(tree.key)} texts, functions or other objects",
+                }.get(tree.kind, f"an object of type {type(tree.original).__name__}")
     value = _object(tree)
     if getattr(type(value), "partial", False):
-        return "an array of run-time size (a masked or run-time slice; use it where it is made)"
+        return SIZED
     return "None" if value is None else f"{value!r}" if isinstance(value, (str, int)) else \
         f"an object of type {type(value).__name__}"
 

@@ -324,9 +324,9 @@ def put(tensor: Tensor, items: list, value: object) -> None:
     if 0 in chosen.result:
         return
     new = cast(ops.reshape(source.value(), shape), tensor.dtype)
-    spread = all(n == 1 for n in _at(shape, chosen.result, chosen.batch))     # all written elements alike along B
     unique = _unique(chosen)
-    chosen.view.assign(write(chosen, st.broadcast(new, chosen.result), "second", unique, any_order=spread))
+    updates = st.broadcast(new, chosen.result)
+    chosen.view.assign(write(chosen, updates, "second", unique, any_order=alike(shape, chosen)))
 
 
 def fitted(shape: Shape, result: Shape) -> Shape:
@@ -343,9 +343,10 @@ def _text(shape: Shape) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-def _at(shape: Shape, result: Shape, dimensions: list[int]) -> list[int]:
-    padded = (1,) * (len(result) - len(shape)) + tuple(shape)
-    return [padded[d] for d in dimensions]
+def alike(shape: Shape, chosen: Selection) -> bool:
+    """Whether each index gets the same values, where values of this shape are written: their order does not matter."""
+    padded = (1,) * (len(chosen.result) - len(shape)) + tuple(shape)
+    return all(padded[d] == 1 for d in chosen.batch)
 
 
 def _unique(chosen: Selection) -> bool:

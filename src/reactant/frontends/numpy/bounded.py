@@ -148,6 +148,11 @@ class Bounded:
         extent = self.extents[dimension]
         return self.frame.shape[dimension] if extent is None else extent.length()
 
+    def as_node(self) -> Any:
+        """What control flow carries and merges."""
+        from reactant.frontends.sized_arrays import node_of
+        return node_of(self)
+
     def sizes(self) -> list[ir.Value]:
         """The values that its size depends on."""
         parts = [part for e in self.extents if e is not None

@@ -154,7 +154,8 @@ def _put_at(tensor: Tensor, items: list, value: object) -> None:
     if size(chosen.result) == 0:
         return
     updates = cast(_updates(chosen, extents, value), tensor.dtype)
-    chosen.view.assign(advanced.write(chosen, updates, "second", unique=False, inside=_inside(items)))
+    same = not is_partial(value) and advanced.alike(wrap(value).shape, chosen)
+    chosen.view.assign(advanced.write(chosen, updates, "second", unique=False, any_order=same, inside=_inside(items)))
 
 
 def _updates(chosen: advanced.Selection, extents: tuple, value: object) -> Any:

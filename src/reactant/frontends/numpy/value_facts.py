@@ -172,11 +172,21 @@ def same(a: object, b: object, depth: int = 24) -> bool:
     if depth == 0 or a.type != b.type or isinstance(a.owner, ir.Block) or isinstance(b.owner, ir.Block):
         return False
     p, q = a.owner, b.owner
+    if p == q and p.name in ("stablehlo.if", "stablehlo.case"):
+        return all(same(*(_returned(r, _place(v)) for v in (a, b)), depth - 1) for r in p.regions)
     if p == q or p.name != q.name or len(p.regions) or len(p.operands) != len(q.operands) or len(p.results) != 1:
         return False
     if _attributes(p) != _attributes(q):
         return False
     return all(same(x, y, depth - 1) for x, y in zip(p.operands, q.operands, strict=True))
+
+
+def _place(result: ir.Value) -> int:
+    return ir.OpResult(result).result_number
+
+
+def _returned(region: ir.Region, place: int) -> ir.Value:
+    return region.blocks[0].operations[len(region.blocks[0].operations) - 1].operands[place]
 
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
