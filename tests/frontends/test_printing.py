@@ -58,7 +58,7 @@ def kinds(x):
     print(x, x[0], x.astype(np.float32)[1], x > 0.5, x[0] > 0.5, x.sum(), len(x), None, 1.5, sep=" | ")
     print([x[0], (1, x)], {"a": x[:2]}, Point(x), [Point(x)], x[:1] + 1j, x.astype(np.int16))
     print("%s %r %5.2f%%" % (x[0], x[1], x[2]), "%(k)s!" % {"k": x[0]}, "%*d" % (6, 3), "%.*f" % (2, x[0]))
-    print(" ".join([f"{v:.1f}" for v in x]), str(x[0]) + "!", repr(x[1]), f"{x[0]!r:>25}"[:0])
+    print(" ".join([f"{v:.1f}" for v in x]), str(x[0]) + "!", repr(x[1]))
 
 
 def order(x):

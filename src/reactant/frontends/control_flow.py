@@ -6,7 +6,7 @@ Which loops are loops:
 * `while` runs as Python while its test is known and its iterations have made at most `unroll_limit` operations; from
   there on it is one loop.
 * `for` over a range, an array, or enumerate/zip/reversed of those is traced once. It is unrolled when it has at most
-  `SMALL` iterations, when trip count x operations of the body is at most `unroll_limit`, or when the body needs the
+  `SMALL` iterations and no loop in its body (else at most `OF_FEW` times `unroll_limit` operations), when trip count x operations of the body is at most `unroll_limit`, or when the body needs the
   index as a known number (a shape, a list index) or does what a loop cannot carry (appending to a list): then up to
   `max_unroll` iterations. Loops that only compute with known Python numbers run as Python.
 * A `for` of many iterations that slices long dimensions by its index (`A[k + 1:, k]`) becomes a few loops, one behind
@@ -47,10 +47,12 @@ from reactant.ir import ops
 from reactant.options import CompileOptions
 
 SMALL = 4
-"""Loops of at most this many iterations are always unrolled."""
+"""Loops of at most this many iterations are always unrolled where their bodies hold no loops."""
+OF_FEW = 8
+"""So much more than `unroll_limit` may be made of such loops where they do."""
 FEW_ROWS = 16
 """Loops over lists of more run-time numbers may stay loops."""
-DECISIONS = frozenset({"if_stmt", "while_stmt"})
+DECISIONS, LOOPS = frozenset({"if_stmt", "while_stmt"}), frozenset({"for_stmt", "while_stmt"})
 SEGMENTS, SEGMENTED_LENGTH = 4, 128
 """A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
 becomes so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
@@ -451,13 +453,15 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
     items = items_of(iterable)
     if items is None:
-        items = _rows(iterable, bool(appended or read) and _decides(body.__code__))
+        items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__))
     if items is None:
         return _run(ag__.iterate(iterable), body, flags, live, dead)
     with same_lengths(items.lists):
         if is_tensor(items.length) or items.policy:
             return _Counted(items, body, flags, live, dead, rebound, appended, read).stage()
-        if items.length <= SMALL and not ((appended or read) and items.length):  # what grows may have a run-time length
+        # what grows may have a run-time length, and what holds loops may be many operations
+        if items.length <= SMALL and not ((appended or read) and items.length) and (
+                items.length < 2 or not _has(LOOPS, body.__code__)):
             return _run(_known(items), body, flags, live, dead)
         return _Counted(items, body, flags, live, dead, rebound, appended, read).choose()
 
@@ -482,10 +486,10 @@ def _rows(iterable: Any, lists: bool) -> Items | None:
     return None if rows is None else RowItems(rows, iterable)
 
 
-def _decides(code: CodeType) -> bool:
-    """Whether there is an `if` or a `while` in converted code, or in what it runs as branches and bodies."""
-    return not DECISIONS.isdisjoint(code.co_names) or any(
-        type(inner) is CodeType and _decides(inner) for inner in code.co_consts)
+def _has(statements: frozenset[str], code: CodeType) -> bool:
+    """Whether there are such statements in converted code, or in what it runs as branches and bodies."""
+    return not statements.isdisjoint(code.co_names) or any(
+        type(inner) is CodeType and _has(statements, inner) for inner in code.co_consts)
 
 
 def _has_tensors(item: Any) -> bool:
@@ -540,8 +544,9 @@ class _Counted:
         options, trace = _options(), current_trace()
         loop, sliced = self.loop(), trace.bounded_elements
         trace.bounded_elements = 0
+        limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1)
         loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
-            self.items.length * loop.operations <= options.unroll_limit or loop.is_known() or self.wants_segments())
+            self.items.length * loop.operations <= limit or loop.is_known() or self.wants_segments())
         try:
             loop.stage()
         except Unroll:

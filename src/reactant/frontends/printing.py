@@ -255,6 +255,15 @@ def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any =
     _said(warnings.warn_explicit, (message, category or UserWarning, *place), {})
 
 
+LOOKING = (len, int, float, ord, getattr, hasattr, setattr, delattr, list, tuple, set, frozenset, sorted, reversed,
+           enumerate, iter)
+"""Functions that look into a text, or find something by it."""
+FINDING = ("index", "count", "remove")
+"""Methods of lists that do."""
+READING = ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "get_item", "del_item", "contains", "iterate")
+"""Operators that do."""
+
+
 def _refuse(*texts: Any) -> None:
     """What looks into a text needs it now."""
     if any(type(text) is str and TRACED_TEXT in text for text in texts):
@@ -278,7 +287,7 @@ def install() -> None:
     """Put the functions and operators in place, around those that are there. Done once, after `control_flow`."""
     calls.replace(builtins.print)(_print)
     calls.replace(warnings.warn)(_warn)
-    for function in (len, int, float):
+    for function in LOOKING:
         calls.REPLACEMENTS[function] = _refusing(calls.REPLACEMENTS.get(function, function))
     for name, level in LOGGING.items():
         for owner in (logging, logging.Logger):
@@ -293,5 +302,14 @@ def install() -> None:
     def foreign_call(arguments: tuple, keywords: dict) -> None:
         _refuse(*arguments, *keywords.values())
         before[1](arguments, keywords)
-    operators.install(Mod=percent, foreign_call=foreign_call, Eq=_refusing(operators.ag__.Eq),
-                      NotEq=_refusing(operators.ag__.NotEq))
+
+    def set_item(value: Any, container: Any, index: Any) -> None:
+        _refuse(index)
+        stored(value, container, index)
+    def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        if isinstance(owner, (dict, set)) or function.__name__ in FINDING:
+            _refuse(*arguments[:1])
+        return called(function, owner, *arguments, **keywords)
+    stored, called = operators.ag__.set_item, operators.ag__.call_bound
+    operators.install(Mod=percent, foreign_call=foreign_call, set_item=set_item, call_bound=call_bound,
+                      **{name: _refusing(getattr(operators.ag__, name)) for name in READING})

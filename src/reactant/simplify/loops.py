@@ -318,16 +318,17 @@ def while_body_invariant(site: Site):
     worth = [child for child in moved if not is_generated(child)]
     if not worth:
         return None
-    needed = {operation for child in worth for operation in _behind(child, moved)}
+    needed = _behind(worth, moved)
     for child in moved:
         if child in needed:
             site.move_before(child)
     return CHANGED
 
 
-def _behind(op: ir.Operation, among: Sequence[ir.Operation]) -> set[ir.Operation]:
-    """`op` and the ops `among` others that it needs."""
-    candidates, found, work = {value: each for each in among for value in each.results}, set(), [op]
+def _behind(wanted: Sequence[ir.Operation], among: Sequence[ir.Operation]) -> set[ir.Operation]:
+    """The ops `wanted` and those `among` others that they need."""
+    candidates, work = {value: each for each in among for value in each.results}, list(wanted)
+    found: set[ir.Operation] = set()
     while work:
         each = work.pop()
         if each in found:
