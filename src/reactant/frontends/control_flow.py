@@ -6,9 +6,10 @@ Which loops are loops:
 * `while` runs as Python while its test is known and its iterations have made at most `unroll_limit` operations; from
   there on it is one loop.
 * `for` over a range, an array, or enumerate/zip/reversed of those is traced once. It is unrolled when it has at most
-  `SMALL` iterations and no loop in its body (else at most `OF_FEW` times `unroll_limit` operations), when trip count x operations of the body is at most `unroll_limit`, or when the body needs the
-  index as a known number (a shape, a list index) or does what a loop cannot carry (appending to a list): then up to
-  `max_unroll` iterations. Loops that only compute with known Python numbers run as Python.
+  `SMALL` iterations and no loop in its body (else at most `OF_FEW` times `unroll_limit` operations), when trip count x
+  operations of the body is at most `unroll_limit`, or when the body needs the index as a known number (a shape, a list
+  index, a text) or does what a loop cannot carry (appending to a list): then up to `max_unroll` iterations. Loops that
+  only compute with known Python numbers run as Python.
 * A `for` of many iterations that slices long dimensions by its index (`A[k + 1:, k]`) becomes a few loops, one behind
   the other, so that each computes on narrower windows (`SEGMENTS`).
 * `for` over anything else runs as Python, one iteration after the other.
