@@ -89,6 +89,8 @@ class Trace:
         self._captured_at: dict[int, tuple[np.ndarray, ir.Value]] = {}
         self.captured_position: list[int] = []
         self.checks: list[tuple[ir.Value, Callable[[], BaseException], Region]] = []
+        self.overflow: Any = None
+        """The last check that is one of `python_overflow`, with what raises."""
         self.argument_count = 0
         self.bounded_elements = 0
         """The largest dimension that was sliced with run-time bounds (a sign that a loop may want segments)."""

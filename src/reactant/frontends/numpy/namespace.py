@@ -50,7 +50,8 @@ DIFFERENCES = {
     "np.may_share_memory": "True for any two views of one array.",
     "np.errstate, np.seterr, warnings": "Compiled code does not warn about overflow, division by zero or invalid "
         "values, nor where a warning depends on run-time values. `np.seterr(all='raise')` is refused.",
-    "Python integers known at run time": "64 bits wide; results outside wrap around.",
+    "Python integers known at run time": "64 bits wide; where a result needs more, the program raises OverflowError "
+        "when it runs.",
 }
 
 

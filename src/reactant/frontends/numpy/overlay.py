@@ -30,6 +30,7 @@ from reactant.frontends.numpy import (
     ordering,
     per_element,
     python_numbers,
+    python_overflow,
     refused,
     shape,
     ufuncs,
@@ -39,6 +40,7 @@ from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Te
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.trace import current_trace, is_tracing, located
 from reactant.ir import ops
+from reactant.ir.types import dtype_of
 
 _MUTATING_METHODS = {"fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap", "setflags",
                      "__setitem__", "__delitem__", *(f"__i{name}__" for name in OPERATORS)}
@@ -238,16 +240,33 @@ def _conversion(kind: type) -> None:
         if x.size != 1:
             return kind(x)      # raises NumPy's error
         value = ops.reshape(x.value(), ())
-        if kind is int and x.dtype.kind == "f":
-            _check_finite_for_int(value)
+        if kind is int:
+            _check_int(value)
         if kind in (int, float) and x.dtype.kind == "c":
             raise TypeError(f"{kind.__name__}() argument must be a string or a real number, not 'complex'")
-        return python_number(cast(value, PYTHON_DTYPES[kind]), x.interval if kind is int else None)
+        made = cast(value, PYTHON_DTYPES[kind])
+        return python_number(made, (x.interval or _RANGES.get(x.dtype)) if kind is int else None)
 
 
-def _check_finite_for_int(value: Any) -> None:
-    from reactant.frontends.trace import current_trace
-    current_trace().check(ops.is_finite(value), lambda: ValueError("cannot convert float NaN or infinity to integer"))
+_RANGES: dict[np.dtype, tuple[int, int]] = {
+    np.dtype(bool): (0, 1), np.dtype(np.uint64): (0, python_overflow.MOST),
+    **{np.dtype(t): (int(np.iinfo(t).min), int(np.iinfo(t).max)) for t in (
+        np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32)},
+    **{np.dtype(t): (-python_overflow.WHOLE, python_overflow.WHOLE) for t in (np.float16, np.float32, np.float64)}}
+"""What Python integers are made of numbers of a dtype, as far as that says anything."""
+
+
+def _check_int(value: Any) -> None:
+    """Require that a number of NumPy's, or a float, is an integer of 64 bits."""
+    dtype = dtype_of(value)
+    if dtype == np.uint64:
+        python_overflow.require(ops.compare(value, python_overflow.MOST, "LE"))
+    if dtype.kind == "f":
+        small = ops.compare(ops.abs(value), float(python_overflow.WHOLE), "LT") if dtype.itemsize > 2 \
+            else ops.is_finite(value)
+        current_trace().check(small, lambda: ValueError(
+            "cannot convert float NaN or infinity to integer (or it is one of 2**62 and more, which has no room for "
+            "sums in the 64 bits of a run-time Python integer)"))
 
 
 for _kind in (int, float, complex, bool):
@@ -406,7 +425,7 @@ def _round(x: Any, digits: Any = None) -> Any:
 
 @on_numbers(pow)
 def _pow(x: Any, y: Any, modulus: Any = None) -> Any:
-    return x ** y if modulus is None else x ** y % modulus
+    return x ** y if modulus is None else python_numbers.power_modulo(x, y, modulus)
 
 
 def _fold_numbers(original: Callable, better: Callable) -> None:

@@ -3,18 +3,20 @@
 `int / int` is float, `bool + bool` is int, division by zero raises ZeroDivisionError (after the call, since it is only
 known then). Where Python's result type would depend on the values (a negative number to a fractional power is complex,
 an int to a negative power is float) the compiled program raises. Two differences are documented: Python's unbounded
-integers are 64-bit here, a result outside wraps; and a float power that overflows is inf instead of OverflowError.
+integers are 64-bit here, and the compiled program raises where a result needs more; and a float power that overflows is
+inf instead of OverflowError.
 Known integer bounds (`Tensor.interval`) are carried along, so that index checks can be decided while tracing.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
-from reactant.frontends.numpy import ufuncs
+from reactant.frontends.numpy import python_overflow, ufuncs
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.numpy.tensor import COMPARISONS, PYTHON, Tensor, python_number
 from reactant.frontends.trace import current_trace
@@ -60,6 +62,9 @@ def _result_type(ufunc: np.ufunc, x: object, y: object) -> type:
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator between two Python numbers, at least one of them known only at run time."""
     from reactant.frontends.numpy.elementwise import loop
+    integers = _RANK[max(_type(x), _type(y), key=_RANK.__getitem__)] <= 1
+    if integers and (python_overflow.is_wide(x) or python_overflow.is_wide(y)):
+        return _with_wide(ufunc, x, y)
     if ufunc in COMPARISONS.values():
         if (decided := _decided(ufunc, bounds(x), bounds(y))) is not None:
             return decided
@@ -72,8 +77,23 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     if ufunc is np.power:
         _check_power(x, y, kind)
     left, right = _value(x, dtype), _value(y, dtype)
-    interval = _interval(ufunc, x, y) if kind is int else None
-    return python_number(loop(ufunc)([left, right], (dtype,) * 3), interval=interval)
+    result = loop(ufunc)([left, right], (dtype,) * 3)
+    if kind is not int:
+        return python_number(result)
+    python_overflow.require_exact(ufunc, bounds(x), bounds(y), left, right, result)
+    return python_number(result, interval=_interval(ufunc, x, y))
+
+
+def _with_wide(ufunc: np.ufunc, x: Any, y: Any) -> Any:
+    """An integer of the run and one, known now, of more than 64 bits."""
+    if ufunc in COMPARISONS.values():
+        return _decided(ufunc, *(bounds(v) or python_overflow.ALL for v in (x, y)))
+    if type(y) is Tensor and ufunc is np.bitwise_and:
+        x, y = y, x
+    if type(y) is Tensor:
+        raise OverflowError(python_overflow.ADVICE)
+    narrow = python_overflow.narrowed(ufunc, _value(x, PYTHON_DTYPES[int]), y)
+    return x if narrow is None else binary(ufunc, x, narrow)
 
 
 def unary(ufunc: np.ufunc, x: Tensor) -> Any:
@@ -85,7 +105,44 @@ def unary(ufunc: np.ufunc, x: Tensor) -> Any:
     if x.interval is not None and ufunc in (np.negative, np.absolute):
         low, high = x.interval
         interval = (-high, -low) if ufunc is np.negative else (max(low, -high, 0), max(high, -low))
-    return python_number(loop(ufunc)([_value(x, dtype)], (dtype, out)), interval=interval)
+    value = _value(x, dtype)
+    if dtype.kind == "i" and ufunc in (np.negative, np.absolute):
+        python_overflow.require_negatable(x.interval, value)
+    return python_number(loop(ufunc)([value], (dtype, out)), interval=interval)
+
+
+def power_modulo(x: object, y: object, modulus: object) -> Any:
+    """`pow(x, y, modulus)` of Python integers: by squaring, so that no power is larger than the square of the modulus.
+
+    Raises when run: `ZeroDivisionError` and `ValueError` as Python, `OverflowError` for a modulus of 2**31.5 and more.
+    """
+    if any(_type(v) not in (int, bool) for v in (x, y, modulus)) or not all(map(is_python, (x, y, modulus))):
+        raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
+    integer, trace = PYTHON_DTYPES[int], current_trace()
+    base, exponent, m = (_value(v, integer) for v in (x, y, modulus))
+    trace.check(ops.compare(m, 0, "NE"), lambda: ValueError("pow() 3rd argument cannot be 0"))
+    trace.check(ops.compare(exponent, 0, "GE"), lambda: ReactantError(
+        "pow() with a negative exponent and a modulus is not supported in compiled code."))
+    python_overflow.require(ops.compare(ops.abs(m), ROOT, "LE"))
+    remainder = _remainder(m)
+    start = remainder(ops.constant(1, integer)), remainder(base), exponent
+
+    def turn(made: ir.Value, square: ir.Value, left: ir.Value) -> tuple[ir.Value, ...]:
+        odd = ops.compare(ops.and_(left, 1), 1, "EQ")
+        return (ops.select(odd, remainder(ops.multiply(made, square)), made), remainder(ops.multiply(square, square)),
+                ops.shift_right_arithmetic(left, 1))
+
+    made = ops.while_(start, lambda made, square, left: ops.compare(left, 0, "GT"), turn)[0]
+    return python_number(made)
+
+
+ROOT = 3037000499
+"""The greatest integer whose square has 64 bits."""
+
+
+def _remainder(m: ir.Value) -> Callable[[ir.Value], ir.Value]:
+    from reactant.frontends.numpy.elementwise import loop
+    return lambda v: loop(np.remainder)([v, m], (PYTHON_DTYPES[int],) * 3)
 
 
 def _check_divisor(ufunc: np.ufunc, divisor: object) -> None:
@@ -128,7 +185,7 @@ def _check_power(x: object, y: object, kind: type) -> None:
 def bounds(x: object) -> tuple[int, int] | None:
     """Known inclusive bounds of an integer."""
     if type(x) is Tensor:
-        return x.interval
+        return (0, 1) if x.interval is None and x.dtype == bool else x.interval
     return (int(x), int(x)) if isinstance(x, (int, np.integer)) else None
 
 

@@ -1,0 +1,138 @@
+"""Run-time Python integers are exact, or raise where 64 bits are not enough."""
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.frontends.numpy import python_overflow
+from tests.support import check
+
+RANDOM = np.random.default_rng(5)
+NUMBERS = np.array([0, 1, -1, 2, 3, -7, 62, 63, 64, 2**31, 2**32 - 1, -2**32, 3037000499, 3037000500, 2**62, -2**62,
+                    2**63 - 1, -2**63, 1442695040888963407])
+BINARY = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+          "floordiv": lambda x, y: x // y, "lshift": lambda x, y: x << y, "pow": lambda x, y: x ** y}
+
+
+@pytest.mark.parametrize("kind", BINARY)
+def test_operators_are_exact_or_raise(kind):
+    operate = BINARY[kind]
+    program = reactant.jit(lambda x, y: operate(int(x), int(y)))
+    for x, y in itertools.product(NUMBERS[:: 1 if kind == "mul" else 2], NUMBERS):
+        if kind in ("lshift", "pow") and not 0 <= y <= 64:
+            continue
+        try:
+            plain = operate(int(x), int(y))
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError):
+                program(x, y)
+            continue
+        if -2**63 <= plain < 2**63:
+            assert program(x, y) == plain, (x, y)
+        else:
+            with pytest.raises(OverflowError, match="more than 64 bits"):
+                program(x, y)
+
+
+@pytest.mark.parametrize("constant", [2, -3, 1000003, 2**31, -2**62, 2**63 - 1, -2**63])
+def test_operators_with_a_constant(constant):
+    programs = [reactant.jit(f) for f in (lambda x: int(x) + constant, lambda x: constant - int(x),
+                                          lambda x: int(x) * constant, lambda x: -int(x), lambda x: abs(int(x)))]
+    for program, x in itertools.product(programs, NUMBERS):
+        plain = program.function(x)
+        if -2**63 <= plain < 2**63:
+            assert program(x) == plain, x
+        else:
+            with pytest.raises(OverflowError, match="more than 64 bits"):
+                program(x)
+
+
+def growing(x):
+    h = 7
+    for v in x:
+        h = h * 31 + int(v)
+    return h
+
+
+def fibonacci(n):
+    a, b = 0, 1
+    for _ in range(int(n)):
+        a, b = b, a + b
+    return a
+
+
+def hashed(x):
+    h = 2166136261
+    for v in x:
+        h = ((h ^ int(v)) * 16777619) & 0xFFFFFFFF
+    return h
+
+
+def generated(x):
+    s, out = int(x[0]), np.zeros(50)
+    for i in range(50):
+        s = (s * 1103515245 + 12345) % 2**31
+        out[i] = s / 2**31
+    return out
+
+
+def power(x):
+    base, exponent, result = int(x[0]), int(x[1]), 1
+    while exponent > 0:
+        if exponent & 1:
+            result = result * base % 1000003
+        base = base * base % 1000003
+        exponent >>= 1
+    return result, pow(int(x[0]), int(x[1]), 1000003), pow(-int(x[2]), int(x[1]), -13), pow(int(x[0]), 0, 1)
+
+
+def wide_constants(x):
+    h = int(x[0])
+    for i in range(5):
+        h = ((h * 31) & (2**64 - 1)) + int(x[i])
+    return h, h < 2**70, -2**65 < h, h == 2**64, h % 2**64, (2**80 - 1) & h, float(h) * 2**70
+
+
+@pytest.mark.parametrize("program", [hashed, generated, power, wide_constants])
+def test_programs_that_stay_small(program):
+    check(program, RANDOM.integers(1, 1000, 40))
+
+
+def test_loops_that_leave_64_bits():
+    x = RANDOM.integers(1, 1000, 40)
+    check(growing, x[:11])
+    check(fibonacci, np.int64(91))
+    for program, argument in ((growing, x), (fibonacci, np.int64(92))):
+        with pytest.raises(OverflowError, match="more than 64 bits") as caught:
+            reactant.jit(program)(argument)
+        assert "test_python_overflow.py" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint64",
+                                   "bool"])
+def test_conversions(dtype):
+    x = np.array([0, 1, 100]).astype(dtype)
+    check(lambda x: [int(v) * 3 - 1 for v in x], x)
+    if dtype == "uint64":
+        with pytest.raises(OverflowError):
+            reactant.jit(lambda v: int(v))(np.uint64(2**63))
+    if dtype == "float64":
+        for value in (np.nan, np.inf, -np.inf, 1e19, -2.0**62):
+            with pytest.raises(ValueError, match="cannot convert"):
+                reactant.jit(lambda v: int(v))(np.float64(value))
+
+
+def test_indices_and_counters_need_no_checks(monkeypatch):
+    def program(x, k):
+        total = 0
+        for i in range(len(x)):
+            total += i * 3 + int(k[i] > 0)
+            x[(i * 7 + 1) % len(x)] = total - 1
+        return total
+
+    x, k = np.zeros(500), RANDOM.integers(-3, 3, 500)
+    monkeypatch.setattr(python_overflow, "require", lambda ok: pytest.fail("a check"))
+    check(program, x, k)
