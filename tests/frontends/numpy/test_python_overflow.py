@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.frontends.numpy import python_overflow
+from reactant.frontends.numpy import python_numbers, python_overflow
+from reactant.frontends.numpy.tensor import Tensor
 from tests.support import check
 
 RANDOM = np.random.default_rng(5)
@@ -136,3 +137,20 @@ def test_indices_and_counters_need_no_checks(monkeypatch):
     x, k = np.zeros(500), RANDOM.integers(-3, 3, 500)
     monkeypatch.setattr(python_overflow, "require", lambda ok: pytest.fail("a check"))
     check(program, x, k)
+
+
+def test_bounds_of_bitwise_operators_hold():
+    def within(bounds):
+        made = Tensor.__new__(Tensor)
+        made.dtype, made.interval = np.dtype(np.int64), bounds
+        return made
+
+    ranges = [(0, 5), (-3, 6), (7, 9), (-9, -2), (0, 0), (3, 16)]
+    for ufunc, operate in ((np.bitwise_and, int.__and__), (np.bitwise_or, int.__or__), (np.bitwise_xor, int.__xor__),
+                           (np.left_shift, int.__lshift__), (np.right_shift, int.__rshift__)):
+        for a, b in itertools.product(ranges, ranges):
+            if "shift" in ufunc.__name__ and b[0] < 0:
+                continue
+            if (found := python_numbers._interval(ufunc, within(a), within(b))) is not None:
+                every = [operate(p, q) for p in range(a[0], a[1] + 1) for q in range(b[0], b[1] + 1)]
+                assert found[0] <= min(every) and max(every) <= found[1], (ufunc, a, b)

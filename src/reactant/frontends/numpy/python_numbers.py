@@ -206,7 +206,8 @@ def _interval(ufunc: np.ufunc, x: object, y: object) -> tuple[int, int] | None:
     if a is None or b is None:
         if ufunc is np.remainder and b is not None and b[0] > 0:
             return (0, b[1] - 1)
-        return None
+        known = a or b
+        return (0, known[1]) if ufunc is np.bitwise_and and known is not None and known[0] >= 0 else None
     if ufunc is np.add:
         found = (a[0] + b[0], a[1] + b[1])
     elif ufunc is np.subtract:
@@ -219,6 +220,13 @@ def _interval(ufunc: np.ufunc, x: object, y: object) -> tuple[int, int] | None:
         found = (min(corners), max(corners))
     elif ufunc is np.remainder and b[0] > 0:
         found = a if a[0] >= 0 and a[1] < b[0] else (0, b[1] - 1)
+    elif ufunc is np.bitwise_and and max(a[0], b[0]) >= 0:
+        found = (0, min(end[1] for end in (a, b) if end[0] >= 0))
+    elif ufunc in (np.bitwise_or, np.bitwise_xor) and min(a[0], b[0]) >= 0:
+        found = (0, (1 << max(a[1], b[1]).bit_length()) - 1)
+    elif ufunc in (np.left_shift, np.right_shift) and 0 <= b[0] and b[1] < 64:
+        corners = [p << q if ufunc is np.left_shift else p >> q for p in a for q in b]
+        found = (min(corners), max(corners))
     else:
         return None
     return found if -2**62 < found[0] and found[1] < 2**62 else None
