@@ -45,8 +45,9 @@ def selected(x, k):
 
 def roots(a):
     """Newton's method on those elements that have not converged."""
-    r, active = np.ones_like(a), np.arange(a.size)
-    for turn in range(50):
+    r, active, turns = np.ones_like(a), np.arange(a.size), 0
+    for _ in range(50):
+        turns += 1
         s = r[active]
         excess = s * s - a[active]
         s = s - excess / (2 * s)
@@ -54,7 +55,7 @@ def roots(a):
         active = active[np.abs(excess) > 1e-10]
         if active.size == 0:
             break
-    return r, turn
+    return r, turns
 
 
 def escapes(c, turns):

@@ -84,3 +84,24 @@ def test_ranges_of_loop_indices(made):
 def test_a_range_without_bounds_is_refused():
     with pytest.raises(ConcreteValueNeeded, match="np.arange needs a value .* Its bounds decide the size"):
         reactant.jit(lambda x: np.arange(x[0]).sum())(X)
+
+
+def missing(k):
+    try:
+        return list(k).index(77)
+    except ValueError:
+        return -5
+
+
+@pytest.mark.parametrize("program", [
+    lambda k: (list(k).index(max(k)), tuple(k).index(5), [v for v in k].count(1), tuple(k).index(1, 2, 7)),
+    lambda k: ([1, 2, 3].index(int(k[1])), (1, 2, 1).count(int(k[3])), [float(v) for v in k].index(9)),
+    lambda k: [(int(a), int(b)) for a, b in zip(k[::2], k[1::2], strict=True)].index((5, 9)),
+    lambda k: [(a, b) for a, b in zip(k[::2], k[1::2], strict=True)].count((4, 1)), missing])
+def test_places_of_run_time_numbers_in_lists(program):
+    check(program, np.array([3, 1, 4, 1, 5, 9, 2, 6]))
+
+
+def test_a_number_that_is_in_no_list_raises():
+    with pytest.raises(ValueError, match="not in list"):
+        reactant.jit(lambda x: list(x).index(7.0))(X)

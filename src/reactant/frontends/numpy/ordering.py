@@ -14,7 +14,9 @@ from reactant.errors import UnsupportedError
 from reactant.frontends import calls
 from reactant.frontends.numpy.creation import as_tensor, elements_of_one
 from reactant.frontends.numpy.python_numbers import is_python
-from reactant.frontends.numpy.tensor import PYTHON, Tensor, wrap
+from reactant.frontends.numpy.tensor import PYTHON, Tensor, python_number, wrap
+from reactant.frontends.operators import ag__
+from reactant.frontends.trace import current_trace
 
 MANY = 8
 """So many numbers are not compared one by one."""
@@ -76,6 +78,36 @@ def extreme(items: Any, largest: bool) -> Any:
     else:
         found = reduce(whole)
     return Tensor.of_value(found.value(), first.kind)
+
+
+def place_of(items: Any, sought: Any, start: int = 0, stop: int | None = None) -> Any:
+    """`items.index(sought)`. Raises `ValueError` when run where there is none."""
+    start, stop, _ = slice(start, stop).indices(len(items))
+    text = "list.index(x): x not in list" if type(items) is list else "tuple.index(x): x not in tuple"
+    if start >= stop:
+        raise ValueError(text)
+    equal = _equal(items[start:stop], sought)
+    current_trace().check(np.any(equal).value(), lambda: ValueError(text))
+    return start + python_number(np.argmax(equal).value(), (0, stop - start - 1))
+
+
+def count_of(items: Any, sought: Any) -> Any:
+    """`items.count(sought)`."""
+    return python_number(np.sum(_equal(items, sought)).value(), (0, len(items)))
+
+
+FINDING = {"index": place_of, "count": count_of}
+
+
+def _equal(items: Any, sought: Any) -> Any:
+    """Which items equal a value."""
+    whole, _ = _whole(items)
+    if whole is not None and _is_number(sought):
+        return whole == sought
+    each = [True if item is sought else ag__.Eq(item, sought) for item in items]
+    if any(np.ndim(e) for e in each):
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+    return np.stack([wrap(e) for e in each])
 
 
 def _counted(column: Any, largest: bool) -> Any:
