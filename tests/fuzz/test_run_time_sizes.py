@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from reactant.errors import ReactantError
-from tests.fuzz import run_time_matrices, run_time_sizes
+from tests.fuzz import run_time_loops, run_time_matrices, run_time_sizes
 from tests.support import module_of
 
 
@@ -47,12 +47,26 @@ def matrices(seed, folder):
                    ((3, 1), (4, 2), (2, 0), (1, 4)), folder)
 
 
+def loops(seed, folder):
+    return compare(run_time_loops.Program(seed).source(), f"loops_{seed}", (8, 8), ((3,), (6,)), folder)
+
+
 def test_parts_of_run_time_size(tmp_path):
     assert sum(vectors(seed, tmp_path) for seed in range(25)) >= 8
 
 
 def test_parts_of_matrices(tmp_path):
     assert sum(matrices(seed, tmp_path) for seed in range(7)) >= 5
+
+
+def test_loops_over_parts(tmp_path):
+    assert sum(loops(seed, tmp_path) for seed in range(5)) >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_many_loops_over_parts(tmp_path, part):
+    assert sum(loops(seed, tmp_path) for seed in range(1000 + 25 * part, 1025 + 25 * part)) >= 12
 
 
 @pytest.mark.slow

@@ -21,6 +21,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from reactant.like_functions import LikeFunction
+
 PjitFunction: type = type(jax.jit(lambda: None))
 """The type of what `jax.jit` returns."""
 
@@ -103,7 +105,9 @@ def underlying(function: Any) -> FunctionType | None:
             return None
         elif isinstance(function, FunctionType):
             return function
-        elif "differentiated" in getattr(function, "__dict__", ()):      # a gradient is what its function is
+        elif isinstance(function, LikeFunction) and function._origin is not None:   # a gradient is what its function is
+            function = function._origin[1][0]
+        elif "differentiated" in getattr(function, "__dict__", ()):
             function = function.differentiated
         else:
             method = inspect.getattr_static(type(function), "__call__", None)
@@ -139,7 +143,7 @@ def _evidence(function: FunctionType, look: bool = True) -> tuple[str, list[Call
                 return JAX, []
             elif isinstance(value, np.ufunc) or getattr(value, "__module__", None) == "numpy":
                 numpy_loaded = True
-            elif isinstance(value, (FunctionType, functools.partial)) and name != function.__name__:
+            elif isinstance(value, (FunctionType, functools.partial, LikeFunction)) and name != function.__name__:
                 helpers.append(value)
             elif look:
                 helpers += _attributes(value, code)

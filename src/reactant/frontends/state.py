@@ -579,16 +579,18 @@ def _is_maybe(tree: Tree) -> bool:
     return type(tree) is Node and tree.kind == "maybe"
 
 
+NOUNS = {"list": "a list of {}", "tuple": "a tuple of {}", "dict": "a dict", "rows": "a list of run-time length",
+         "sized": SIZED, "alternative": "one of {} texts, functions or other objects"}
+
+
 def _noun(tree: Tree) -> str:
     """A value in an error message."""
     with contextlib.suppress(Mismatch):
         if (kind := kind_of(tree)) is not None:
             return str(kind)
     if type(tree) is Node:
-        return {"list": f"a list of {len(tree.children)}", "tuple": f"a tuple of {len(tree.children)}",
-                "dict": "a dict", "rows": "a list of run-time length", "sized": SIZED,
-                "alternative": f"one of {len(tree.key)} texts, functions or other objects",
-                }.get(tree.kind, f"an object of type {type(tree.original).__name__}")
+        many = len(tree.key) if tree.kind == "alternative" else len(tree.children)
+        return NOUNS.get(tree.kind, f"an object of type {type(tree.original).__name__}").format(many)
     value = _object(tree)
     if getattr(type(value), "partial", False):
         return SIZED

@@ -12,7 +12,7 @@ FLOATS = [math.erf, math.erfc, math.gamma, math.lgamma, math.modf, math.frexp, l
           lambda x: math.dist([x, 1.0], [2.0, x])]
 INTEGERS = [(lambda a, b: math.gcd(a, b), [(12, 18), (-4, 6), (0, 5), (0, 0)]),
             (lambda a, b: math.gcd(a, b, 18), [(12, 36)]),
-            (lambda a, b: math.lcm(a, b), [(12, 18), (-4, 6), (0, 5)]),
+            (lambda a, b: math.lcm(a, b), [(12, 18), (-4, 6), (0, 5), (0, 0), (2**40, 3 * 2**39)]),
             (lambda a, b: math.isqrt(a) + b, [(n, 0) for n in (0, 1, 2, 3, 4, 15, 16, 17, 10**18, 2**63 - 1, -1,
                                                                3037000499**2, 3037000499**2 - 1)])]
 

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends import calls
 from reactant.frontends.numpy.overlay import as_python_float, on_numbers, to_python
-from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor, python_number
+from reactant.frontends.numpy.tensor import PYTHON, SCALAR, Tensor, is_tensor, python_number
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
@@ -130,22 +130,31 @@ def _integer(x: Any) -> Any:
 def _isqrt(n: Any) -> Any:
     n = _integer(n)
     _require(n >= 0, "isqrt() argument must be nonnegative")
-    root = calls.call(int, np.minimum(np.sqrt(as_python_float(n)), 3037000499.0))     # the largest with a square
-    root = root - calls.call(int, root * root > n)
-    return root + calls.call(int, np.logical_and(root < 3037000499, (root + 1) * (root + 1) <= n))
+    exact = Tensor.of_value(n.value(), SCALAR)      # NumPy's integers: what is beyond the range does not count
+    root = np.minimum(np.sqrt(as_python_float(n)), LARGEST).astype(np.int64)
+    root = root - (root * root > exact)
+    return calls.call(int, root + np.logical_and(root < LARGEST, (root + 1) * (root + 1) <= exact))
 
 
-def _of_integers(function: Callable, ufunc: np.ufunc) -> None:
-    @on_numbers(function)
-    def compute(*numbers: Any) -> Any:
-        result = abs(_integer(numbers[0]))
-        for n in numbers[1:]:
-            result = to_python(ufunc(result, _integer(n)))
-        return result
+LARGEST = 3037000499
+"""The largest integer whose square has 64 bits."""
 
 
-_of_integers(math.gcd, np.gcd)
-_of_integers(math.lcm, np.lcm)
+@on_numbers(math.gcd)
+def _gcd(*numbers: Any) -> Any:
+    result = abs(_integer(numbers[0]))
+    for n in numbers[1:]:
+        result = to_python(np.gcd(result, _integer(n)))
+    return result
+
+
+@on_numbers(math.lcm)
+def _lcm(*numbers: Any) -> Any:
+    result = abs(_integer(numbers[0]))
+    for n in numbers[1:]:
+        common = to_python(np.maximum(np.gcd(result, _integer(n)), 1))
+        result = result // common * abs(_integer(n))
+    return result
 
 
 def _refused(function: Callable) -> None:
