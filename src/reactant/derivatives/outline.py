@@ -26,7 +26,8 @@ from reactant.frontends.branches import Branch
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
-from reactant.frontends.state import Keep, Variables, unify
+from reactant.frontends.plans import Keep, unify
+from reactant.frontends.state import Variables
 from reactant.frontends.trace import current_trace
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of

@@ -16,7 +16,8 @@ from reactant.frontends.aliases import (
 )
 from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
-from reactant.frontends.state import Held, Leaf
+from reactant.frontends.plans import Leaf
+from reactant.frontends.state import Held
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 

@@ -32,29 +32,20 @@ from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import UNSET, Interrupted
-from reactant.frontends.state import (
-    ABSENT,
+from reactant.frontends.plans import (
     Branching,
     Broken,
-    Held,
     Keep,
-    Kind,
-    Known,
     Leaf,
-    Node,
     Plan,
-    Tree,
-    Variables,
     assembled,
-    capture,
     described,
-    kind_of,
     leaves_of,
     originals,
     unify,
     unusable,
-    value_of,
 )
+from reactant.frontends.state import ABSENT, Held, Kind, Known, Node, Tree, Variables, capture, kind_of, value_of
 from reactant.frontends.trace import Region, Trace, current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size

@@ -16,21 +16,8 @@ from reactant.frontends.aliases import ChosenStorage, reachable
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import UNSET, Unusable
-from reactant.frontends.state import (
-    CONTAINERS,
-    Branching,
-    Held,
-    Keep,
-    Kind,
-    Known,
-    Mismatch,
-    Node,
-    Plan,
-    Snapshot,
-    Tree,
-    kind_of,
-    rebuilt,
-)
+from reactant.frontends.plans import Branching, Keep, Plan
+from reactant.frontends.state import CONTAINERS, Held, Kind, Known, Mismatch, Node, Snapshot, Tree, kind_of, rebuilt
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of

@@ -13,7 +13,8 @@ from jaxlib.mlir import ir
 from reactant.frontends import effects
 from reactant.frontends.branches import staged_if
 from reactant.frontends.numpy.tensor import Tensor
-from reactant.frontends.state import Broken, Known, capture, kind_of, unify
+from reactant.frontends.plans import Broken, unify
+from reactant.frontends.state import Known, capture, kind_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.options import CompileOptions

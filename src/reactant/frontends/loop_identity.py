@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from reactant.frontends.aliases import reachable
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import identities_after, may_be
-from reactant.frontends.state import CONTAINERS, Branching, Node, Plan, Tree
+from reactant.frontends.plans import Branching, Plan
+from reactant.frontends.state import CONTAINERS, Node, Tree
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop

@@ -10,19 +10,8 @@ from jaxlib.mlir import ir
 from reactant.frontends.alternatives import MOST
 from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
 from reactant.frontends.numpy.tensor import Tensor
-from reactant.frontends.state import (
-    Kind,
-    Known,
-    Node,
-    Tree,
-    as_alternative,
-    capture,
-    has_numbers,
-    is_choosable,
-    is_none,
-    is_optional,
-    widened,
-)
+from reactant.frontends.plans import as_alternative, has_numbers, is_choosable, is_none, is_optional, widened
+from reactant.frontends.state import Kind, Known, Node, Tree, capture
 from reactant.ir import ops
 
 if TYPE_CHECKING:

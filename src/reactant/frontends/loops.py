@@ -58,27 +58,21 @@ from reactant.frontends.loop_arrays import LoopArrays, chosen_array, same_memory
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
+from reactant.frontends.plans import Branching, Broken, Keep, Leaf, Plan, originals, unify
 from reactant.frontends.state import (
     ABSENT,
-    Branching,
-    Broken,
     Held,
-    Keep,
     Kind,
     Known,
-    Leaf,
     MaybeBound,
     Mismatch,
     Node,
-    Plan,
     Tree,
     Variables,
     capture,
     is_rows,
     joined,
     kind_of,
-    originals,
-    unify,
     value_of,
 )
 from reactant.frontends.trace import Trace, current_trace

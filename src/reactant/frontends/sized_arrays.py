@@ -12,7 +12,8 @@ from reactant.frontends.carried import Slot, numeric_kind
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.bounded import Bounded, Extent, Mask, Number, Range
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
-from reactant.frontends.state import Kind, Known, Node, Tree, capture, is_sized, kind_of
+from reactant.frontends.plans import is_sized
+from reactant.frontends.state import Kind, Known, Node, Tree, capture, kind_of
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
