@@ -462,7 +462,7 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
             return _Counted(items, body, flags, live, dead, rebound, appended, read).stage()
         # what grows may have a run-time length, and what holds loops may be many operations
         if items.length <= SMALL and not ((appended or read) and items.length) and (
-                items.length < 2 or not _has(LOOPS, body.__code__)):
+                items.length < 2 or body.__code__ in current_trace().unrolled or not _has(LOOPS, body.__code__)):
             return _run(_known(items), body, flags, live, dead)
         return _Counted(items, body, flags, live, dead, rebound, appended, read).choose()
 
@@ -588,6 +588,8 @@ class _Counted:
 
     def unroll(self, error: ReactantError | None) -> None:
         options, built = _options(), _Operations()
+        if self.items.length <= SMALL:
+            current_trace().unrolled.add(self.body.__code__)
 
         def limit(number: int) -> None:
             if number >= options.max_unroll and built.count() and error is not None:

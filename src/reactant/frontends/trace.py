@@ -11,7 +11,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +89,8 @@ class Trace:
         self._captured_at: dict[int, tuple[np.ndarray, ir.Value]] = {}
         self.captured_position: list[int] = []
         self.checks: list[tuple[ir.Value, Callable[[], BaseException], Region]] = []
+        self.unrolled: set[CodeType] = set()
+        """Bodies of loops of few turns that were unrolled, and so are again, without a look."""
         self.overflow: Any = None
         """The last check that is one of `python_overflow`, with what raises."""
         self.argument_count = 0
