@@ -30,9 +30,6 @@ BESIDE, NEXT, LIGHT = 1 << 14, 2, 3.0
 """Bytes from which an array leaves the nearest cache with those beside it, and how many times more a kept element costs
 then; operations, reading left out, up to which it is computed wherever it is used then, among others that read the same
 (gradients of 200 steps on 128 x 128: Burgers 11.5 ms with kept products, 8.9; Lax-Wendroff 6.1, 5.2; heat 3.7, 3.2)."""
-PADDED, SHORTLY = 4, 4.0
-"""How many times more such an element costs where it is used through paddings, and operations up to which: what reverse
-sweeps add up of shifted products (gradients: shallow water 0.92 s, 0.87; Burgers 40 ms, 32; a 1-D wave 49, 43)."""
 WHOLE = "whole"
 """Attribute of an update that is written as a new array (`note_whole_updates`)."""
 PART = 2
@@ -99,16 +96,10 @@ def results_of(node: Node) -> list[Node]:
     return node.results or [node]
 
 
-def _times(node: Node, ways: set[Any], work: float) -> int:
-    """How many times more than in the nearest cache an element of a kept value costs. Where it is used through paddings
-    or joined arrays, these cut the loops of those who use it, and each shift of what is long to compute has borders of
-    its own (gradient of a stencil applied four times: 35 ms computed again, 3 ms kept)."""
-    steps = {step for way in ways if isinstance(way, tuple) for step in way if step in ("pad", "concatenate")}
-    if node.nbytes < BESIDE or "concatenate" in steps:
-        return 1
-    if steps:
-        return PADDED if work <= SHORTLY else 1
-    return FAR if node.nbytes >= NEAR else NEXT
+def _cut(ways: set[Any]) -> bool:
+    """Whether a value is used through paddings or joined arrays, which cut the loops of those who use it: each shift of
+    it has borders of its own (gradient of a stencil applied four times: 35 ms computed again, 3 ms kept)."""
+    return any(step in ("pad", "concatenate") for way in ways if isinstance(way, tuple) for step in way)
 
 
 class Keeping:
@@ -186,7 +177,8 @@ class Keeping:
             each = GATHERED if node.kind == "gather" else expense[node]
             if node.nbytes >= BESIDE and work[node] <= LIGHT and node.kind != "gather":
                 each = work[node]
-            memory = (2 + len(ways)) * _times(node, ways, work[node])
+            memory = (2 + len(ways)) * (1 if _cut(ways) else FAR if node.nbytes >= NEAR else NEXT if
+                                        node.nbytes >= BESIDE else 1)
             if None in ways or len(ways) > MANY or (len(ways) - 1) * each > memory:
                 if expense[node] > 0 or None not in ways:
                     kept.add(node)
