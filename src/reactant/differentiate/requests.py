@@ -161,6 +161,9 @@ class CustomRule:
     of_varied: Callable[[frozenset[int]], CustomRule] | None = None
     """The rule for cotangents where these arguments vary and no others. None: it is the same."""
 
+    number: int | None = None
+    """Of it among `CUSTOM_RULES`."""
+
     def where(self, operands: Sequence[ir.Value], active: Collection[ir.Value]) -> CustomRule:
         """The rule for cotangents where those of the operands vary that are active."""
         if self.of_varied is None:
@@ -179,8 +182,10 @@ def custom(rule: CustomRule, callee: str, operands: Sequence[ir.Value], results:
 
 def custom_attributes(rule: CustomRule, callee: str) -> dict[str, ir.Attribute]:
     """The attributes that make a custom call one of a function whose derivative is `rule`; the call target apart."""
-    number = len(CUSTOM_RULES)
-    CUSTOM_RULES[number] = rule
+    number = rule.number
+    if number is None:
+        number = rule.number = len(CUSTOM_RULES)
+        CUSTOM_RULES[number] = rule
     return _attributes(callee, {"rule": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)})
 
 

@@ -7,6 +7,7 @@ from jax import lax
 from jaxlib.mlir import ir
 
 import reactant
+from reactant.differentiate import requests
 from reactant.differentiate.forward import jvp
 from reactant.differentiate.reverse import vjp
 from reactant.errors import NotDifferentiable
@@ -338,3 +339,11 @@ def test_pseudo_inverses(a):
     np.testing.assert_allclose(np.sum(gradient * along).real, first, rtol=1e-6)
     np.testing.assert_allclose(reactant.jvp(f, (0.0,), (1.0,))[1], first, rtol=1e-6)
     np.testing.assert_allclose(reactant.grad(reactant.grad(f))(0.0), second, rtol=1e-3)
+
+
+def test_rules_of_determinants_are_kept_once():
+    counts = []
+    for n in (1, 2, 3):
+        reactant.hessian(lambda a, n=n: np.linalg.det(a) * n)(np.ones((3, 3)))
+        counts.append(len(requests.CUSTOM_RULES))
+    assert counts[0] == counts[2]

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate import forward, requests
+from reactant.differentiate.declare import attributes_of
 from reactant.differentiate.rules.matrices import (
     adjoint,
     conjugate,
@@ -26,30 +28,44 @@ from reactant.differentiate.rules.matrices import (
 )
 from reactant.ir import ops
 from reactant.ir.context import building
-from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, tensor_type
+from reactant.ir.types import Shape, dtype_of, shape_and_dtype, shape_of, tensor_type
 
 
-def marked(cofactors: ir.Value, matrices: ir.Value, determinant: Callable[[ir.Value], ir.Value]) -> ir.Value:
-    """The cofactors of matrices, with their derivative. `determinant` builds that of other matrices."""
-    kind = shape_and_dtype(matrices.type)
-
-    def rule(operands: int) -> Callable[[], ir.Module]:
-        @cache
-        def make() -> ir.Module:
-            with building():
-                made, block = forward.new_function([tensor_type(*kind)] * 4)
-                with ir.InsertionPoint(block):
-                    a, direction = block.arguments[0], block.arguments[2 if operands == 1 else 3]
-                    moved = _moved(a, direction, determinant)
-                    forward.finish(made, [moved] if operands == 1 else [moved, ops.splat(0, moved)])
-                return made
-        return make
-
+def marked(cofactors: ir.Value, matrices: ir.Value, factorization: ir.Operation,
+           determinant: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
+    """The cofactors of matrices, with their derivative. `determinant` makes theirs of what such a `factorization`
+    gives."""
+    shape, dtype = shape_and_dtype(matrices.type)
+    attributes = attributes_of(factorization)
+    rule = _rule(shape, dtype, tuple(r.type for r in factorization.results), tuple(attributes.items()), determinant)
     module = requests.module_of(ir.InsertionPoint.current.block.owner.operation)
     callee = requests.private_function(module, [matrices.type] * 2, lambda given: [given[1]], "cofactors")
     constant = requests.stop_gradient(cofactors)
-    return requests.custom(requests.CustomRule("cofactors", rule(1), rule(2)), callee, [matrices, constant],
-                           [matrices.type])[0]
+    return requests.custom(rule, callee, [matrices, constant], [matrices.type])[0]
+
+
+@cache
+def _rule(shape: Shape, dtype: np.dtype, results: tuple[ir.Type, ...],
+          attributes: tuple[tuple[str, ir.Attribute], ...],
+          determinant: Callable[[ir.Value, ir.Value], ir.Value]) -> requests.CustomRule:
+    """One for all matrices of a shape: rules are kept."""
+    def determinant_of(a: ir.Value) -> ir.Value:
+        made = ops.create("stablehlo.custom_call", list(results), [a], dict(attributes))
+        return determinant(*list(made.results)[:2])
+
+    def moved(operands: int) -> Callable[[], ir.Module]:
+        @cache
+        def make() -> ir.Module:
+            with building():
+                made, block = forward.new_function([tensor_type(shape, dtype)] * 4)
+                with ir.InsertionPoint(block):
+                    a, direction = block.arguments[0], block.arguments[2 if operands == 1 else 3]
+                    change = _moved(a, direction, determinant_of)
+                    forward.finish(made, [change] if operands == 1 else [change, ops.splat(0, change)])
+                return made
+        return make
+
+    return requests.CustomRule("cofactors", moved(1), moved(2))
 
 
 def _moved(a: ir.Value, direction: ir.Value, determinant: Callable[[ir.Value], ir.Value]) -> ir.Value:

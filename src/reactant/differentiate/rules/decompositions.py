@@ -11,7 +11,6 @@ from reactant.differentiate.declare import (
     Call,
     Contribution,
     Tangents,
-    attributes_of,
     derivative,
     plus,
     times,
@@ -180,6 +179,10 @@ def _regular(packed: ir.Value, pivots: ir.Value) -> tuple[ir.Value, ir.Value]:
     return with_diagonal(packed, u), ops.multiply(phase, ops.convert(total, dtype))
 
 
+def _determinant(packed: ir.Value, pivots: ir.Value) -> ir.Value:
+    return _regular(packed, pivots)[1]
+
+
 def _cofactors(call: Call) -> ir.Value:
     """d det A / d A: det A A^-T, by what `_regular` says of singular matrices."""
     packed, determinant = _regular(*call.operands[1:3])
@@ -189,13 +192,8 @@ def _cofactors(call: Call) -> ir.Value:
                          transpose_a="TRANSPOSE")
     moved = lapack_solve(packed, moved, left_side=True, lower=True, unit_diagonal=True, transpose_a="TRANSPOSE")
     factorization = call.op.operands[1].owner.operation
-    types, attributes = [r.type for r in factorization.results], attributes_of(factorization)
-
-    def determinant_of(a: ir.Value) -> ir.Value:
-        made = ops.create("stablehlo.custom_call", types, [a], attributes)
-        return _regular(*list(made.results)[:2])[1]
-
-    return cofactors.marked(_permuted(call.operands[2], moved, True), call.operands[3], determinant_of)
+    return cofactors.marked(_permuted(call.operands[2], moved, True), call.operands[3], factorization,
+                            _determinant)
 
 
 def _determinant_tangent(call: Call, t: ir.Value) -> ir.Value:
