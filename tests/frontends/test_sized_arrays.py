@@ -124,6 +124,24 @@ def in_a_list(x):
     return sum(p.sum() for p in parts)
 
 
+def in_containers(x):
+    state = (x, 1.), [x[:5]], {"q": x}
+    items = [x, x * 2]
+    for i in range(7):
+        (v, total), few, rest = state
+        items[i % 2] = items[i % 2][items[i % 2] > items[i % 2].min()]
+        state = ((v[v > v.min()], total + v.sum()), [few[0][few[0] < 3] * 1.1],
+                 {"q": rest["q"][rest["q"] != rest["q"].max()]})
+    return state[0][0].sum(), state[0][1], state[1][0].sum(), state[2]["q"].size, items[0].sum(), items[1].size
+
+
+def swapped_in_tuples(x):
+    a = x, x[x > 0]
+    for i in range(7):
+        a = (a[1], a[0]) if a[0].sum() > i else (a[0][a[0] > -1], a[1])
+    return a[0].sum(), a[1].size
+
+
 def inner_loops(x, least):
     total = 0.
     for _ in range(6):
@@ -150,7 +168,8 @@ def distinct(x):
     (roots, (np.abs(X) + .5,)), *[(escapes, (X + 1j * X[::-1], turns)) for turns in (0, 1, 2, 3, 6, 20)],
     (escapes, (np.full(4, 9.), 30)), (trimmed, (RANDOM.random((20, 3)),)), (of_different_sizes, (X, X[::2])),
     *[(on_either_path, (s * X, .3)) for s in (1, -1)], (writes_through_views, (X,)), (without_turns, (X,)),
-    (without_turns, (X + 200,)), (in_a_list, (X,)), (inner_loops, (X, 3)), (distinct, (RANDOM.integers(0, 9, 20),)),
+    (without_turns, (X + 200,)), (in_a_list, (X,)), (in_containers, (X,)), (swapped_in_tuples, (X,)),
+    (inner_loops, (X, 3)), (distinct, (RANDOM.integers(0, 9, 20),)),
     (distinct, (np.zeros(0, int),)),
 ], ids=lambda p: getattr(p, "__name__", None))
 def test_arrays_shrink(program, arguments):

@@ -1,5 +1,6 @@
 """Variables of a loop that are None before it, and perhaps have a value after a turn: carried as whether, and which.
-Texts and other objects of which the run takes one: carried as a number."""
+Texts and other objects of which the run takes one: carried as a number. Arrays that get a run-time size: with their
+extents."""
 from __future__ import annotations
 
 from types import FunctionType
@@ -11,6 +12,7 @@ from reactant.frontends.alternatives import MOST
 from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.plans import as_alternative, has_numbers, is_choosable, is_none, is_optional, widened
+from reactant.frontends.sized_arrays import as_sized
 from reactant.frontends.state import Kind, Known, Node, Tree, capture
 from reactant.ir import ops
 
@@ -33,6 +35,9 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
         if all(made is child for made, child in zip(children, entry.children, strict=True)):
             return entry, kinds
         return Node(entry.kind, entry.key, children, entry.original), found
+    sized, found = as_sized(entry, after)
+    if sized is not entry:
+        return sized, found
     if is_choosable(entry) and is_choosable(after) and _settles(after):
         return _chosen(entry, after, kinds)
     if not is_none(entry) or is_none(after) or not has_numbers(after):

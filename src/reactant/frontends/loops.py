@@ -390,9 +390,7 @@ class Loop:
     def carried_as(self, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
         """The tree to begin with, and its kinds, where what a variable is after a turn asks for another one."""
         made, kinds = loop_optional.carried_as(self, name, entry, after, self.kinds[name])
-        if made is entry:
-            made, kinds = loop_lists.as_rows(self, name, entry, after)
-        return (made, kinds) if made is not entry else sized_arrays.as_sized(entry, after)
+        return (made, kinds) if made is not entry else loop_lists.as_rows(self, name, entry, after)
 
     def unbound_again(self, name: str, carried: Carried) -> bool:
         """A variable that stays bound as it was. Where its array is written, it is carried by its memory after all."""
