@@ -9,7 +9,7 @@ from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.interpret import evaluate
-from reactant.loopnests import control, tiles
+from reactant.loopnests import control, keeping, tiles
 from tests.loopnests.running import run, written
 
 
@@ -116,3 +116,23 @@ def test_windows_that_read_their_array_elsewhere_are_in_chains(small, top):
     for mine, expected in zip(found, staggered(h, u, top, 5), strict=True):
         np.testing.assert_allclose(mine, expected, rtol=1e-12, atol=1e-12)
     assert any(len(chain) > 1 for chain in small) == (top < 30)        # nine rows of 41 are put where they go
+
+
+def eliminated(a, steps):
+    """Windows that read their array at their own places, and beside them: these stay in place."""
+    a = a.copy()
+    for k in range(steps):
+        a[1:, 1:] -= 0.1 * a[1:, 1:] + 0.01 * a[1:, :1] * a[:1, 1:] * k
+    return a
+
+
+def test_windows_that_read_their_array_in_place_or_beside_are_not_written_whole(monkeypatch):
+    found = []
+
+    def noted(update, reads=keeping._reads_elsewhere):
+        found.append(reads(update))
+        return found[-1]
+    monkeypatch.setattr(keeping, "_reads_elsewhere", noted)
+    a = np.random.default_rng(3).standard_normal((40, 41))
+    np.testing.assert_allclose(reactant.jit(eliminated, native="always")(a, 30), eliminated(a, 30), rtol=1e-12)
+    assert found and not any(found)

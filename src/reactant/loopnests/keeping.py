@@ -70,16 +70,19 @@ def note_whole_updates(block: Block) -> None:
 
 
 def _reads_elsewhere(update: Node) -> bool:
-    """Whether a window is computed from another part of what it is put into."""
+    """Whether a window is computed from another part of what it is put into, of which it writes some."""
     array, starts = update.operands[0], [int(s.splat) for s in update.operands[2:]]
+    ends = [start + n for start, n in zip(starts, update.operands[1].shape, strict=True)]
     stack, seen = [update.operands[1]], set()
     while stack:
         node = stack.pop()
         if node in seen or node.block is not update.block:
             continue
         seen.add(node)
-        if array in node.operands and node.kind == "slice" and decoded(node, "start_indices") != starts:
-            return True
+        if array in node.operands and node.kind == "slice":
+            low, high = decoded(node, "start_indices"), decoded(node, "limit_indices")
+            if list(low) != starts and all(a < d and c < b for a, b, c, d in zip(low, high, starts, ends, strict=True)):
+                return True
         if not is_root(node):
             stack += node.operands
     return False
