@@ -154,3 +154,12 @@ def test_bounds_of_bitwise_operators_hold():
             if (found := python_numbers._interval(ufunc, within(a), within(b))) is not None:
                 every = [operate(p, q) for p in range(a[0], a[1] + 1) for q in range(b[0], b[1] + 1)]
                 assert found[0] <= min(every) and max(every) <= found[1], (ufunc, a, b)
+
+
+def test_bits_of_integers():
+    program = reactant.jit(lambda x: (int(x).bit_count(), int(x).bit_length(), (int(x) > 2).bit_count()))
+    for x in NUMBERS:
+        assert program(x) == program.function(x), x
+    check(lambda x: x[3].bit_count(), NUMBERS)
+    with pytest.raises(AttributeError, match="bit_length"):
+        reactant.jit(lambda x: float(x).bit_length())(1.5)

@@ -416,6 +416,24 @@ class Tensor(Sized):
     def device(self) -> str:
         return "cpu"        # what NumPy says of every array
 
+    def bit_count(self) -> Any:
+        """Ones in the binary form of an integer's size."""
+        self._require_integer("bit_count")
+        ones = np.bitwise_count(self if self.dtype != bool else self + 0)
+        return python_number(ops.convert(ones.value(), np.int64), (0, 64))
+
+    def bit_length(self) -> Any:
+        """Digits of the binary form of a Python integer."""
+        self._require_integer("bit_length")
+        if self.kind != PYTHON:
+            raise AttributeError(f"'numpy.{self.dtype}' object has no attribute 'bit_length'")
+        size = ops.abs(ops.convert(self.value(), np.int64))
+        return python_number(ops.subtract(64, ops.count_leading_zeros(size)), (0, 64))
+
+    def _require_integer(self, name: str) -> None:
+        if self.kind == ARRAY or self.dtype.kind not in "iub" or self.dtype == bool and self.kind != PYTHON:
+            raise AttributeError(f"'{self.dtype}' object has no attribute '{name}'")
+
     def __getattr__(self, name: str) -> Any:
         from reactant.frontends.numpy.refused import METHOD_REASONS
         if name in METHOD_REASONS:
