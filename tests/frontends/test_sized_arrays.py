@@ -142,6 +142,14 @@ def swapped_in_tuples(x):
     return a[0].sum(), a[1].size
 
 
+def whole_again(x, turns):
+    y, total = x[x > 0], 0.
+    for i in range(turns):
+        total += y.sum() * i
+        y = x
+    return total, y.sum(), y.size
+
+
 def inner_loops(x, least):
     total = 0.
     for _ in range(6):
@@ -168,7 +176,8 @@ def distinct(x):
     (roots, (np.abs(X) + .5,)), *[(escapes, (X + 1j * X[::-1], turns)) for turns in (0, 1, 2, 3, 6, 20)],
     (escapes, (np.full(4, 9.), 30)), (trimmed, (RANDOM.random((20, 3)),)), (of_different_sizes, (X, X[::2])),
     *[(on_either_path, (s * X, .3)) for s in (1, -1)], (writes_through_views, (X,)), (without_turns, (X,)),
-    (without_turns, (X + 200,)), (in_a_list, (X,)), (in_containers, (X,)), (swapped_in_tuples, (X,)),
+    (without_turns, (X + 200,)), (in_a_list, (X,)), (in_containers, (X,)),
+    *[(whole_again, (X, np.int64(n))) for n in (0, 6)], (swapped_in_tuples, (X,)),
     (inner_loops, (X, 3)), (distinct, (RANDOM.integers(0, 9, 20),)),
     (distinct, (np.zeros(0, int),)),
 ], ids=lambda p: getattr(p, "__name__", None))

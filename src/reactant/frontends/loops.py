@@ -614,7 +614,8 @@ class Loop:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))
         tensor = self.arrays.after(name, part.second, slot.result)
         # Its content is the entry's where the loop never ran.
-        by_value = tensor is not part.second.tensor and id(part.second.tensor) not in self.arrays.views
+        held = part.second.tensor if type(part.second) is Held else None
+        by_value = tensor is not held and id(held) not in self.arrays.views
         if self.ran is True or self.owned.get(name) and by_value:
             return tensor
         before = entry.tensor if type(entry) is Held else wrap(entry.value)     # an array from outside of the trace
