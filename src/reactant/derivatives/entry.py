@@ -5,6 +5,7 @@ import contextlib
 import functools
 import inspect
 import weakref
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -84,7 +85,7 @@ class Sharing(Jitted):
             return self.by_jax(key, refused).lower(leaves)
 
 
-class DerivativeFunction(LikeFunction):
+class DerivativeFunction(LikeFunction, ABC):
     """A derivative of `differentiated`: part of a trace, or compiled as a function of its own."""
 
     differentiated: Any
@@ -101,13 +102,13 @@ class DerivativeFunction(LikeFunction):
         """The program for these arguments, as `Jitted.lower` gives it."""
         return self.jitted.lower(*args, **kwargs)
 
+    @abstractmethod
     def traced(self, args: tuple, kwargs: dict) -> Any:
         """The derivative as part of the trace that is running."""
-        raise NotImplementedError
 
+    @abstractmethod
     def by_jax(self, args: tuple, kwargs: dict) -> Any:
         """The derivative as JAX takes it."""
-        raise NotImplementedError
 
 
 class OfJax(Sharing):

@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends import calls
 from reactant.frontends.numpy.overlay import as_python_float, on_numbers, to_python
+from reactant.frontends.numpy.python_overflow import ROOT
 from reactant.frontends.numpy.tensor import PYTHON, SCALAR, Tensor, is_tensor, python_number
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -131,13 +132,9 @@ def _isqrt(n: Any) -> Any:
     n = _integer(n)
     _require(n >= 0, "isqrt() argument must be nonnegative")
     exact = Tensor.of_value(n.value(), SCALAR)      # NumPy's integers: what is beyond the range does not count
-    root = np.minimum(np.sqrt(as_python_float(n)), LARGEST).astype(np.int64)
+    root = np.minimum(np.sqrt(as_python_float(n)), ROOT).astype(np.int64)
     root = root - (root * root > exact)
-    return calls.call(int, root + np.logical_and(root < LARGEST, (root + 1) * (root + 1) <= exact))
-
-
-LARGEST = 3037000499
-"""The largest integer whose square has 64 bits."""
+    return calls.call(int, root + np.logical_and(root < ROOT, (root + 1) * (root + 1) <= exact))
 
 
 @on_numbers(math.gcd)

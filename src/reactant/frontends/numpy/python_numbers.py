@@ -114,7 +114,8 @@ def unary(ufunc: np.ufunc, x: Tensor) -> Any:
 def power_modulo(x: object, y: object, modulus: object) -> Any:
     """`pow(x, y, modulus)` of Python integers: by squaring, so that no power is larger than the square of the modulus.
 
-    Raises when run: `ZeroDivisionError` and `ValueError` as Python, `OverflowError` for a modulus of 2**31.5 and more.
+    Raises when run: `ValueError` for a modulus of 0, `ReactantError` for a negative exponent, `OverflowError` for a
+    modulus of 2**31.5 and more.
     """
     if any(_type(v) not in (int, bool) for v in (x, y, modulus)) or not all(map(is_python, (x, y, modulus))):
         raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
@@ -123,7 +124,7 @@ def power_modulo(x: object, y: object, modulus: object) -> Any:
     trace.check(ops.compare(m, 0, "NE"), lambda: ValueError("pow() 3rd argument cannot be 0"))
     trace.check(ops.compare(exponent, 0, "GE"), lambda: ReactantError(
         "pow() with a negative exponent and a modulus is not supported in compiled code."))
-    python_overflow.require(ops.compare(ops.abs(m), ROOT, "LE"))
+    python_overflow.require(ops.compare(ops.abs(m), python_overflow.ROOT, "LE"))
     remainder = _remainder(m)
     start = remainder(ops.constant(1, integer)), remainder(base), exponent
 
@@ -134,10 +135,6 @@ def power_modulo(x: object, y: object, modulus: object) -> Any:
 
     made = ops.while_(start, lambda made, square, left: ops.compare(left, 0, "GT"), turn)[0]
     return python_number(made)
-
-
-ROOT = 3037000499
-"""The greatest integer whose square has 64 bits."""
 
 
 def _remainder(m: ir.Value) -> Callable[[ir.Value], ir.Value]:

@@ -19,6 +19,8 @@ LEAST, MOST = -2**63, 2**63 - 1
 ALL = (LEAST, MOST)
 WHOLE = 2**62
 """A float that becomes an integer is below this: two such can be added."""
+ROOT = 3037000499
+"""The greatest integer whose square has 64 bits."""
 NEAR = 2.0**62
 """A product and its value in float64 differ by less where it fits into 64 bits, and by more where it has wrapped."""
 
