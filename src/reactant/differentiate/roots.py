@@ -85,7 +85,7 @@ def _is_root(op: ir.Operation) -> bool:
 def _square(op: ir.Operation) -> ir.Value:
     """The square of a root, behind it, without the root."""
     word, root = op.name.partition(".")[2], op.results[0]
-    with op.location, ir.InsertionPoint(_next(op)):
+    with op.location, ir.InsertionPoint.after(op):
         if word in ("acos", "acosh"):
             square = ops.multiply(root, root)
             sign = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1 if word == "acosh" else -1)
@@ -101,16 +101,6 @@ def _square(op: ir.Operation) -> ir.Value:
         found = square_of(root)
         assert found is not None
         return found
-
-
-def _next(op: ir.Operation) -> ir.Operation:
-    """The op behind an op."""
-    following = False
-    for each in op.block.operations:
-        if following:
-            return each.operation
-        following = each.operation == op
-    raise ValueError("nothing is behind a terminator")
 
 
 def _even_values(root: ir.Value) -> list[ir.Value]:
