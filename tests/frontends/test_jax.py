@@ -615,7 +615,7 @@ def test_our_transforms_of_a_jax_function_inside_jit():
     (convolution_of, True), (put_into_either, False), (gives_the_module, True), (inner_code, True), (Model(), True),
     (Model().method, True),
     (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
-    (jnp.sin, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
+    (jnp.sin, True), (printing, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
     (lambda x: jax.lax.sin(x), True), (lambda x: jax.devices() and x, False)])
 def test_recognition(function, expected):
     assert jax_recognition.is_jax_function(function) is expected

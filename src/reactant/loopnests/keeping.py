@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reactant.ir.types import size
-from reactant.loopnests.elements import reduces_inline
+from reactant.loopnests.elements import INLINE_REDUCTION, reduces_inline
 from reactant.loopnests.graph import Block, Node, decoded
 from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE
 
@@ -23,6 +23,9 @@ GATHERED = 2.0
 DEAR, SHORT, SEVERAL = 20.0, 64, 32
 """The expense of a function such as exp, turns of an innermost loop that cost about as much as one outside, and numbers
 that are worth a loop of their own then."""
+WRITTEN_OUT = 512
+"""Operations that are written out for the numbers of a short value, one after the other; of more, a loop makes the value
+first (40 steps of tanh(x + h @ w), h of 16: 16 s of LLVM's time, 0.2 with loops)."""
 NEAR, FAR = 1 << 20, 12
 """Bytes from which an array leaves the near caches, and how many times more a kept element costs then: memory, and
 pages that are new in every call (horizontal diffusion: 5.8 ms of both cores with 1, 4.0 with 12; XLA 4.3)."""
@@ -224,6 +227,11 @@ class Keeping:
         for three coordinates: 1.5 ms, 0.3)."""
         return expense[node] >= DEAR and node.size >= SEVERAL and user.size <= SHORT * node.size
 
+    @staticmethod
+    def _fills_registers(node: Node, user: Node, expense: dict[Node, float]) -> bool:
+        """Whether the few numbers of a value, all written out where a short sum over them is, are too much code."""
+        return node.size <= INLINE_REDUCTION and 2 * node.size <= user.size and node.size * expense[node] > WRITTEN_OUT
+
     def _step(self, node: Node, user: Node, expense: dict[Node, float]) -> tuple[Any, ...]:
         """What a user adds to an index map."""
         if user.kind == "dynamic_update_slice":
@@ -236,7 +244,8 @@ class Keeping:
             return ()   # the same place in memory; a gather needs its indices where its result is
         if user.kind == "broadcast_in_dim" and expense[node] > 3 and node.size * 4 <= user.size \
                 and (not node.shape or self._along(node, user)) or user.kind == "broadcast_in_dim" \
-                and node.size * 2 <= user.size and self._is_slow_outside(node, user, expense):
+                and (node.size * 2 <= user.size and self._is_slow_outside(node, user, expense)
+                     or self._fills_registers(node, user, expense)):
             return (None,)
         if user.kind == "reduce":
             return (id(user),) if reduces_inline(user) else ()

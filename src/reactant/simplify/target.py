@@ -109,16 +109,17 @@ def becomes_loops() -> bool:
 
 
 def spread(value: ir.Value, depth: int = 6) -> bool:
-    """Whether more elements are made of a value's than it has, through element-wise ops alone: XLA fuses all of that,
-    and computes the value anew for each of them."""
+    """Whether more elements are made of a value's, or of a part's, than it has, through element-wise ops alone: XLA
+    fuses all of that, and computes the value anew for each of them."""
     if not depth:
         return False
     for use in uses(value):
         user = use.owner.operation
         if user.name == "stablehlo.broadcast_in_dim" and size(shape_of(user.results[0])) > size(shape_of(value)):
             return True
-        if len(user.results) == 1 and not user.regions and size(shape_of(user.results[0])) == size(shape_of(value)) \
-                and user.name not in HEAVY and spread(user.results[0], depth - 1):
+        same = len(user.results) == 1 and not user.regions and user.name not in HEAVY \
+            and size(shape_of(user.results[0])) == size(shape_of(value))
+        if (same or user.name == "stablehlo.slice") and spread(user.results[0], depth - 1):
             return True
     return False
 
@@ -142,7 +143,9 @@ def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: o
                   lambda a: ops.reduce(a(2, 600), a(), (0,), "add")),
          counter=(_reduce(2, 6, dimensions=(0,)), _reduce(2, 600, dimensions=(1,)),
                   _reduce(600, 13, dimensions=(1,)), _reduce(2, 600, dimensions=(0, 1)),
-                  lambda a: ops.broadcast_in_dim(ops.sqrt(ops.reduce(a(600, 3), 0, (1,), "add")), (600, 3), (0,))))
+                  lambda a: ops.broadcast_in_dim(ops.sqrt(ops.reduce(a(600, 3), 0, (1,), "add")), (600, 3), (0,)),
+                  lambda a: ops.broadcast_in_dim(ops.slice(ops.reduce(a(600, 2, 4), 0, (2,), "add"), (0, 1), (600, 2)),
+                                                 (600, 9), (0, 1))))
 def reduce_of_short_dimensions(site: Site):
     """reduce(x, init) = ((init + x[0]) + x[1]) + ... over dimensions of few elements"""
     table = costs()
