@@ -24,8 +24,8 @@ DEAR, SHORT, SEVERAL = 20.0, 64, 32
 """The expense of a function such as exp, turns of an innermost loop that cost about as much as one outside, and numbers
 that are worth a loop of their own then."""
 WRITTEN_OUT = 512
-"""Operations that are written out for the numbers of a short value, one after the other; of more, a loop makes the value
-first (40 steps of tanh(x + h @ w), h of 16: 16 s of LLVM's time, 0.2 with loops)."""
+"""Operations that are written out for the numbers of a short value, one after the other; of more, a loop makes
+them first (40 steps of tanh(x + h @ w), h of 16: 16 s of LLVM's time, 0.2 with loops)."""
 NEAR, FAR = 1 << 20, 12
 """Bytes from which an array leaves the near caches, and how many times more a kept element costs then: memory, and
 pages that are new in every call (horizontal diffusion: 5.8 ms of both cores with 1, 4.0 with 12; XLA 4.3)."""
