@@ -596,6 +596,24 @@ __global__ void k(double *x) {
     assert module.variables["table"].shape == (3, 50) and module.variables["one"]["f"].tolist() == [1, 0]
 
 
+def test_structs_with_arrays_as_variables_in_compiled_functions():
+    module = reactant.cuda.load("""
+struct Material { float density; int kind; float rest[3]; };
+__constant__ Material materials[2] = {{1.5f, 0, {1, 2, 3}}, {2, 1, {4, 5, 6}}};
+__global__ void weigh(const int *which, float *x) {
+    const Material &m = materials[which[threadIdx.x]];
+    x[threadIdx.x] = (m.kind ? -m.density : m.density) * x[threadIdx.x] + m.rest[threadIdx.x % 3];
+}
+""")
+
+    @reactant.jit
+    def f(which, x):
+        module.weigh[1, 4](which, x)
+    x = np.ones(4, np.float32)
+    f(np.array([0, 1, 1, 0], np.int32), x)
+    np.testing.assert_array_equal(x, [2.5, 3, 4, 2.5])
+
+
 def test_writing_a_variable_inside_a_compiled_function_is_refused():
     module = reactant.cuda.load(VARIABLES)
 

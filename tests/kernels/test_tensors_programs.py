@@ -196,3 +196,52 @@ def test_what_is_chosen_by_a_condition_that_comes_later_in_a_loop():
         v = np.where(going, np.where(v * v > 3 * (turns % 4), np.log(v) + 3, v + 1.5), v)
         turns += going
     np.testing.assert_allclose(y, v + 100 * turns)
+
+
+EARLIER_CONDITION = r"""
+extern "C" __global__ void share(const double *x, const int *count, double *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, c = 0, d = 30;
+    while (c < count[i] && c < d) { if (x[c] < 0.3) ++c; else --d; }
+    y[i] = d - c > 0 ? (double)c / (double)(d - c) : 0.0;
+}
+"""
+
+
+def test_a_quotient_that_a_condition_before_it_chooses():
+    x, y = np.linspace(-1, 1, 40), np.zeros(40)
+    reactant.cuda.load(EARLIER_CONDITION, lower="tensor").share[1, 40](x, np.arange(40, dtype=np.int32), y)
+    c = np.minimum(np.arange(40), 26)
+    d = np.where(np.arange(40) > 26, 26, 30)
+    np.testing.assert_allclose(y, np.where(d > c, c / np.maximum(d - c, 1), 0))
+
+
+PAIRS = r"""
+extern "C" __global__ void pairs(int *bins, const double *x, const double *limits, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    for (int j = 0; j < 50 && j < n; ++j) {
+        if (j <= i) continue;
+        int low = 0, high = 7;
+        while (low < high) {
+            int middle = (low + high) / 2;
+            if (x[i] * x[j] >= limits[middle]) high = middle; else low = middle + 1;
+        }
+        atomicAdd(&bins[low], 1);
+    }
+}
+"""
+
+
+def test_a_loop_inside_is_not_written_out_for_every_turn():
+    """The angular correlation of Parboil was 149 loops, for which LLVM took minutes."""
+    kernel = reactant.cuda.load(PAIRS, lower="tensor").pairs
+    x, bins = np.random.default_rng(0).random(50), np.zeros(8, np.int32)
+    limits = np.linspace(0.9, 0, 8)
+
+    def program(bins, x):
+        kernel[2, 32](bins, x, limits, 50)
+    assert reactant.jit(program).lower(bins, x).operations()["stablehlo.while"] < 10
+    program = reactant.jit(program)
+    program(bins, x)
+    i, j = np.triu_indices(50, 1)
+    np.testing.assert_array_equal(bins, np.bincount((x[i] * x[j] < limits[:7, None]).sum(0), minlength=8))

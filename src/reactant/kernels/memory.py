@@ -218,6 +218,12 @@ def bind(given: Sequence[Any], names: Sequence[str]) -> Binding:
     return binder.binding
 
 
+def _records_of(x: np.ndarray) -> Records:
+    """A structured array from outside the program, as its fields are: constants."""
+    fields = {n: _records_of(x[n]) if x.dtype[n].names else wrap(x[n]) for n in x.dtype.names or ()}
+    return Records(x.dtype, x.shape, fields)
+
+
 def _dynamic_storages(given: Sequence[Any]) -> set[int]:
     """Storages that are given more than once: their run-time slices are offsets, not windows."""
     seen: list[int] = []
@@ -243,6 +249,8 @@ class _Binder:
         if isinstance(x, (tuple, list)) and not is_tensor(x):
             items = tuple(self.bound(item, f"{name}.{i}") for i, item in enumerate(x))
             return TupleArgument(items, type(x) if hasattr(x, "_fields") else tuple)
+        if isinstance(x, np.ndarray) and x.dtype.names and not is_tensor(x):
+            x = _records_of(x)
         if isinstance(x, Records):
             return self.records(x, name) if x.shape else self.struct(x, name)
         if isinstance(x, np.void):

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine
 
 UNROLLED_TURNS, UNROLLED_OPERATIONS, UNEVEN_TURNS = 16, 640, 4
-FOLLOWED_TURNS, FOLLOWED_OPERATIONS = 64, 4000
+FOLLOWED_TURNS, FOLLOWED_OPERATIONS, FOLLOWED_LOOPS = 64, 4000, 16
 """A counted loop is unrolled up to so many turns and ops, fewer where threads differ in their turns; one whose
-condition the compiler knows each time, too."""
+condition the compiler knows each time, too, unless that makes too many loops of a loop inside."""
 
 
 def counted(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
@@ -112,8 +112,10 @@ def conditional(machine: Machine, op: ir.Operation, context: Context) -> list[Va
 def _followed(machine: Machine, op: ir.Operation, context: Context, values: list[Value]) -> list[Value] | None:
     """Turn by turn, as long as the compiler knows each time whether there is another one."""
     first, second = (region.blocks[0] for region in op.regions)
-    most = min(FOLLOWED_TURNS, FOLLOWED_OPERATIONS // max(1, operations(op)))
+    most, loops_before = min(FOLLOWED_TURNS, FOLLOWED_OPERATIONS // max(1, operations(op))), machine.loops
     for _ in range(most + 1):
+        if machine.loops - loops_before > FOLLOWED_LOOPS:
+            return None
         machine.values.update(zip(first.arguments, values, strict=True))
         condition, *passed = machine.block_of(first, context)
         if not isinstance(condition, Condition):

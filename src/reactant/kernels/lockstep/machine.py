@@ -107,6 +107,8 @@ class Machine:
     notes: list[tuple[str, str]] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     made: int = 0
+    loops: int = 0
+    """How many there are in the tensor program."""
     meets: bool = False
     fills_warps: bool = False
     """Whether a block that does not divide into warps is to be run again as a longer one."""
@@ -299,7 +301,7 @@ class Machine:
 
     def _is_here(self, value: ir.Value) -> bool:
         """Whether a value is one of the blocks that are running, not of one in them that ran before or will run."""
-        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.block
+        block = value.owner if isinstance(value.owner, ir.Block) else value.owner.operation.block
         return any(block == other for other in self.running)
 
     # -- memory

@@ -224,6 +224,7 @@ def _built(machine: Machine, context: Context, carried: list[Carried], written: 
     inits += [m.value for m in written]
     types = [v.type for v in inits]
     made = ops.create("stablehlo.while", types, inits, regions=2)
+    machine.loops += 1
     try:
         blocks = [region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types)) for region in made.regions]
         with ir.InsertionPoint(blocks[0]):
