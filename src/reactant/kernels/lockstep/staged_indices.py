@@ -216,11 +216,12 @@ def affine(indices: np.ndarray, axes: Sequence[Axis], domain: Domain, extent: in
         return None
     factors = []
     for k in range(len(axes)):
-        ahead, behind = (np.take(indices, range(s, indices.shape[k] - 1 + s), k) for s in (1, 0))
+        ahead, behind = (np.moveaxis(indices, k, 0)[part] for part in (slice(1, None), slice(-1)))
         pairs = (ahead >= 0) & (behind >= 0)
         if not pairs.any():
             return None
-        factors.append(int((ahead - behind)[pairs][0]))
+        first = np.unravel_index(int(pairs.argmax()), pairs.shape)
+        factors.append(int(ahead[first]) - int(behind[first]))
     first = np.unravel_index(int(known.argmax()), known.shape)
     start = int(indices[first]) - sum(c * int(p) for c, p in zip(factors, first, strict=True))
     found = np.full(indices.shape, start)
