@@ -723,3 +723,20 @@ def test_extremes_of_numbers_among_nan_are_plain_reductions():
         return out
     np.testing.assert_array_equal(program(x), np.fmax.reduce(x, 1))
     assert "applies stablehlo.maximum" in program.lower(x).as_text()
+
+
+@cuda.jit
+def count_positive(x, y):
+    i = cuda.grid(1)
+    positive = i < x.size and x[i] > 0
+    found = cuda.syncthreads_count(int(positive))
+    if i < x.size:
+        y[i] = found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_meetings_after_a_condition_of_two_parts_are_not_copied_into_its_branches(way):
+    x, y = np.random.default_rng(0).standard_normal(75), np.zeros(75, np.int32)
+    launched(count_positive, way, 3, 32, x, y)
+    counts = np.pad(x > 0, (0, 21)).reshape(3, 32).sum(1)
+    np.testing.assert_array_equal(y, np.repeat(counts, 32)[:75])

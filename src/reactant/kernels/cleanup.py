@@ -354,15 +354,31 @@ def _without_constant_expressions(body: str) -> str:
 
 # ---- optimisation ----------------------------------------------------------------------------------------------
 
+_MENTIONED = re.compile(r'@"?([^"\s(),]+)')
+
+
 def internalise(module: Any, entry: str) -> None:
     """Nothing but the entry is seen from outside, everything else is inlined into it."""
     for function in module.functions:
         if not function.is_declaration and function.name != entry:
             function.linkage = "internal"
             function.add_function_attribute("alwaysinline")
+    _keep_together(module)
     for variable in module.global_variables:
         if not variable.is_declaration and not variable.name.startswith("llvm."):
             variable.linkage = "internal"
+
+
+def _keep_together(module: Any) -> None:
+    """What threads do together is not to be copied into branches: LLVM knows it of barriers and warp operations, and
+    is told of functions that lead to them."""
+    meet = {f.name for f in module.functions if f.is_declaration and b"convergent" in b" ".join(f.attributes)}
+    called = {f: set(_MENTIONED.findall(str(f))) for f in module.functions if not f.is_declaration} if meet else {}
+    while found := [f for f, names in called.items() if not names.isdisjoint(meet)]:
+        for function in found:
+            function.add_function_attribute("convergent")
+            meet.add(function.name)
+            del called[function]
 
 
 def _pass_builder() -> Any:
