@@ -276,10 +276,27 @@ def weight(source: Sequence[int], chain: Chain) -> tuple[int, ...]:
 def shortest(source: Shape, chain: Chain) -> Chain | None:
     """The cheapest chain the algebra knows that is equal to `chain`, if it is cheaper; None where it is not, or where
     the chain is no view of the source."""
-    view = composed(source, chain)
-    if view is None:
+    if _is_cheapest(source, chain):
         return None
-    return _cheapest(source, view, weight(source, chain))
+    view = composed(source, chain)
+    return None if view is None else _cheapest(source, view, weight(source, chain))
+
+
+def _is_cheapest(source: Shape, chain: Chain) -> bool:
+    """Whether a chain is known to be the cheapest before any is looked at, as most are: a part is read, by a slice as
+    it is spelt here, and what makes other dimensions of it, or repeats it, is needed too."""
+    if len(chain) != 2 or chain[0][0] != "slice" or chain[1][0] not in ("reshape", "broadcast"):
+        return False
+    (_, starts, limits, strides), (kind, shape, *dimensions) = chain
+    read = result_shape(source, chain[0])
+    if read == source or any(b != a + (n - 1) * s + 1 or n == 1 != s
+                             for a, b, s, n in zip(starts, limits, strides, read, strict=True)):
+        return False
+    if kind == "reshape":
+        return len(shape) != len(source)
+    wide = {d for d, n in zip(dimensions[0], read, strict=True) if n != 1}
+    free = [d for d in range(len(shape)) if d not in wide][:len(read) - len(wide)]
+    return size(shape) != size(read) and sum(free) == sum(dimensions[0]) - sum(wide)
 
 
 @lru_cache(maxsize=4096)
@@ -293,9 +310,12 @@ LONGEST_WRITTEN = 4
 
 def _cheapest(source: Shape, view: View, cost: tuple[int, ...]) -> Chain | None:
     """The cheapest chain for a view that costs less than `cost`."""
+    def longest() -> int:
+        return cost[0]
+
     best = None
     seen: set[Chain] = set()
-    for candidate in candidates(source, view):
+    for candidate in candidates(source, view, longest):
         if len(candidate) <= cost[0] and candidate not in seen:
             seen.add(candidate)
             price = weight(source, candidate)
@@ -304,13 +324,13 @@ def _cheapest(source: Shape, view: View, cost: tuple[int, ...]) -> Chain | None:
     return best
 
 
-def candidates(source: Shape, view: View) -> Iterator[Chain]:
+def candidates(source: Shape, view: View, longest: Callable[[], int]) -> Iterator[Chain]:
     """Chains that may be equal to a view: the elements read from the source, in the source's order, then put in place,
-    padded and repeated."""
+    padded and repeated. Of chains of more than `longest()` steps many are left out."""
     if view.blank:
         yield (("fill", view.shape),)
         return
-    yield from _repeated(source, view)
+    yield from _repeated(source, view, longest)
     padded = any(axis.padded for axis in view.axes)
     repeats = any(axis.extent != 1 and not axis.stride for axis in view.axes)
     core = [axis.inside if axis.padded or axis.stride else 1 for axis in view.axes]
@@ -350,6 +370,8 @@ def candidates(source: Shape, view: View) -> Iterator[Chain]:
             shape = result_shape(shape, step)
         if len(read) == 2 and size(shape) != 1 and order == sorted(order):
             yield from _in_place(read, shape, core, tuple(sorted(reversed_)), finished)
+        if len(read) + (shape != view.shape) > longest():
+            continue
         for placed in placings(shape, core, order, reversed_):
             now = shape
             for step in placed:
@@ -359,7 +381,7 @@ def candidates(source: Shape, view: View) -> Iterator[Chain]:
             yield from _spreadings(read, shape, view.shape, order, reversed_)
 
 
-def _repeated(source: Shape, view: View) -> Iterator[Chain]:
+def _repeated(source: Shape, view: View, longest: Callable[[], int]) -> Iterator[Chain]:
     """A view of just the dimensions that are read or padded, in the result's order or the source's; then repeated."""
     kept = [d for d, axis in enumerate(view.axes) if axis.stride or axis.padded]
     repeats = any(axis.extent != 1 for d, axis in enumerate(view.axes) if d not in kept)
@@ -373,7 +395,7 @@ def _repeated(source: Shape, view: View) -> Iterator[Chain]:
             last = ("reshape", view.shape)
         else:
             continue
-        for chain in candidates(source, inner):
+        for chain in candidates(source, inner, lambda: longest() - 1):
             yield (*chain, last)
 
 
@@ -423,7 +445,7 @@ def readings(source: Shape, dims: Sequence[tuple[int, int]], first: int) -> Iter
     direct = _slice_of(source, runs, first)
     if direct is not None:
         yield direct
-    for seen in _other_shapes(source, dims, runs, first):
+    for seen in dict.fromkeys(_other_shapes(source, dims, runs, first)):
         cut = _slice_of(seen, runs, first)
         if cut is not None:
             yield (("reshape", seen), *cut)
