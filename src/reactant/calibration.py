@@ -13,7 +13,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -23,6 +23,7 @@ from jax import lax
 
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.records import dataclass
 from reactant.runtime.compile_options import options_for
 from reactant.runtime.facts import facts_of
 from reactant.simplify import target_costs

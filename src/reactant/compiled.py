@@ -5,7 +5,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Set
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -22,6 +21,7 @@ from reactant.ir import cost, modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.recent import Matcher
+from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.simplify import target

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -21,6 +20,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.jax_recognition import JAX, kind_of
 from reactant.like_functions import LikeFunction, remembering_how
 from reactant.options import CompileOptions
+from reactant.records import dataclass
 from reactant.session import is_tracing, quietly, suspended
 
 Axes = Any

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -21,6 +21,7 @@ from reactant.errors import ReactantError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
+from reactant.records import dataclass
 from reactant.rewrite import Memory, Report, RuleSet, changes, registry
 from reactant.rewrite.copies import simplify_copies
 from reactant.rewrite.pattern import Rule

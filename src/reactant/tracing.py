@@ -6,7 +6,7 @@ steps; which arguments were written; which lists, dicts and objects among the ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from reactant.frontends.trace import Trace, frames, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import jax
 import numpy as np
 
 from reactant.api import BoundJitted, as_jitted
+from reactant.records import dataclass
 from reactant.signature import attributes, is_plain_object
 
 

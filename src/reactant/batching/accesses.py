@@ -6,7 +6,6 @@ loop. Everything is exact: a start of which wrap-around or clamping cannot be ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -15,6 +14,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation
 from reactant.ir.induction import Counter, range_of, scalar
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 from reactant.rewrite import defined_in
 
 ENUMERATED = 1024

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -21,6 +20,7 @@ from reactant.batching.rules.reduction import NEUTRAL, single_body
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.records import dataclass
 from reactant.rewrite import captures, pure
 
 

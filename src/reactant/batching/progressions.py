@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -10,6 +9,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.induction import range_of, scalar
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ with the logarithm of the number of turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
@@ -18,6 +17,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 
 Term: TypeAlias = Any
 """What multiplies or is added: None (1, or 0), a value of the body, (op, terms...), or ("splat", like, number)."""

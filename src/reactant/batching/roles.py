@@ -1,7 +1,6 @@
 """The roles of the values that a loop carries: what turns do to each (`raising` finds them and says what they mean)."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from jaxlib.mlir import ir
@@ -9,6 +8,7 @@ from jaxlib.mlir import ir
 from reactant.batching.accesses import Window
 from reactant.batching.recurrences import Recurrence
 from reactant.ir.induction import Counter
+from reactant.records import dataclass
 
 Formula: TypeAlias = Any
 @dataclass(frozen=True)

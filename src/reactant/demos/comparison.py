@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -13,6 +12,7 @@ from rich.table import Table
 import reactant
 from reactant.compiled import Lowered
 from reactant.demos.measure import interleaved, largest_difference
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,6 +15,7 @@ from reactant.derivatives.linear import prepared, primal_of
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.derivatives.products import jvp, vjp
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.records import dataclass
 
 EXACT = 1e-4
 """The part of the tolerance that the complex step has to agree to."""

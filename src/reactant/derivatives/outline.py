@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from reactant.frontends.state import Variables
 from reactant.frontends.trace import current_trace
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 from reactant.session import SESSION
 
 

@@ -6,7 +6,7 @@ goes into a first program, whose results are the outputs and the values that the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
 from reactant.jax_functions import JaxJitted
 from reactant.options import CompileOptions
+from reactant.records import dataclass
 from reactant.tracing import Result, Traced
 
 CHEAP = {"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.reshape"}

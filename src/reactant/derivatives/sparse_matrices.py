@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +26,7 @@ from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_and_dtype
 from reactant.like_functions import LikeFunction
+from reactant.records import dataclass
 from reactant.runtime.executable import Executable
 from reactant.session import is_tracing
 from reactant.tracing import Result, Traced

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -17,6 +16,7 @@ from reactant.api import as_jitted
 from reactant.compiled import pipeline_of
 from reactant.diagnosis.trial import Trial, random_arguments
 from reactant.options import CompileOptions
+from reactant.records import dataclass
 from reactant.rewrite.report import Rewrite
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of
 from reactant.options import CompileOptions
+from reactant.records import dataclass
 from reactant.rewrite import Report
 from reactant.runtime.executable import Executable
 from reactant.verification import reason

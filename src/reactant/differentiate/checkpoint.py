@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -15,6 +14,7 @@ from reactant.differentiate.loops import AGAIN, LARGE, NUMBER, Carried
 from reactant.differentiate.replay import SLOTS
 from reactant.ir import modules, ops
 from reactant.ir.induction import Trips, trips
+from reactant.records import dataclass
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}

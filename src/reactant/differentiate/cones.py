@@ -5,7 +5,6 @@ What is not computed element by element from the base is a parameter of the func
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
@@ -13,6 +12,7 @@ from reactant.differentiate.declare import CONSTANT, RULES, Call, differentiable
 from reactant.differentiate.signs import SAME
 from reactant.ir import creation, modules, ops
 from reactant.ir.types import shape_of
+from reactant.records import dataclass
 
 LARGEST = 96
 """How many ops of a function are looked at."""

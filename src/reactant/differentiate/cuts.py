@@ -7,7 +7,6 @@ moved values z is often (block) diagonal where dy/dx is not. Every element of dy
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from reactant.differentiate.structure_moves import MOVES
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_of, size
+from reactant.records import dataclass
 
 Place = tuple[int, int]
 """A value of a function body: the number of its op (-1: the arguments) and which of its results it is."""

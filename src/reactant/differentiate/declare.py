@@ -20,7 +20,6 @@ import dis
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, TypeAlias
 
@@ -31,6 +30,7 @@ from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

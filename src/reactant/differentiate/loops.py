@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from reactant.differentiate.values import Aliases, Scope, behind
 from reactant.ir import modules, ops
 from reactant.ir.induction import Counter, counters
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
+from reactant.records import dataclass
 
 AGAIN = "reactant.again"
 """Attribute of a loop that the reverse sweep runs again rather than keep what it left."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
@@ -25,6 +24,7 @@ from reactant.batching.engine import batched_module
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, tensor_type
+from reactant.records import dataclass
 
 FORWARD, REVERSE, PRIMAL = "reactant.forward", "reactant.reverse", "reactant.primal"
 CHECKPOINT, CUSTOM, STOP = "reactant.checkpoint", "reactant.custom_derivative", "reactant.stop_gradient"

@@ -10,7 +10,6 @@ sin(x) / x behind a choice for 0 gets such a barrier too, over (result, x): near
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from reactant.differentiate.signs import bare, by_equality, made_by, put_barrier
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float, shape_of
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.differentiate.declare import Call

@@ -5,10 +5,11 @@ the fullest first; the better of both is taken.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ parameters for all of them, there are none.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -17,6 +15,7 @@ from reactant.differentiate.signs import put_barrier
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_complex, shape_of
+from reactant.records import dataclass
 
 FUNCTION = "reactant.function_of_matrix"
 """Marks a barrier over the function, A, left vectors, values, right vectors as the product reads them, g, parameters;

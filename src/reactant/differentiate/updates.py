@@ -6,13 +6,13 @@ for nothing. As a whole, the adjoint of x is that of the result, untouched, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_of
+from reactant.records import dataclass
 
 DEEP = 8
 """How many sums behind an update are looked through."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -12,6 +11,7 @@ from reactant.api import as_jitted
 from reactant.compiled import Lowered, Times
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.records import dataclass
 from reactant.rewrite import Report
 from reactant.rewrite.report import following, source_line
 

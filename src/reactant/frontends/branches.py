@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -49,6 +49,7 @@ from reactant.frontends.state import ABSENT, Held, Kind, Known, Node, Tree, Vari
 from reactant.frontends.trace import Region, Trace, current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
+from reactant.records import dataclass
 
 SELECTED_OPERATIONS = 24
 """Both branches of an `if` are computed and selected from when they have at most this many operations, all scalar."""

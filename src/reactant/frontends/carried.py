@@ -4,7 +4,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from reactant.frontends.state import CONTAINERS, Held, Kind, Known, Mismatch, No
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
+from reactant.records import dataclass
 
 
 class Unroll(Exception):

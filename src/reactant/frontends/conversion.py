@@ -21,7 +21,6 @@ import sysconfig
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
@@ -38,6 +37,7 @@ from reactant.frontends.matching import MatchLowering
 from reactant.frontends.named import NamedLowering
 from reactant.frontends.operators import ag__
 from reactant.frontends.outlining import convert_function_body
+from reactant.records import dataclass
 
 _FUTURE_FLAGS = 0
 for _feature in __future__.all_feature_names:

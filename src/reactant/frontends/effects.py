@@ -10,12 +10,13 @@ import contextlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CellType, FunctionType, WrapperDescriptorType
 from typing import Any
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.numpy.tensor import Tensor
+from reactant.records import dataclass
 
 UNBOUND = object()
 """Content of a variable without a value."""

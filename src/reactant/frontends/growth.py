@@ -11,7 +11,6 @@ import contextlib
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +46,7 @@ from reactant.frontends.trace import current_trace
 from reactant.frontends.turns import increments, last_count
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 
 MOST_COLLECTED = 16
 """A loop inside that appends more often than this does not append each element on its own."""

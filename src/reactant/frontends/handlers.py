@@ -22,10 +22,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from reactant.frontends.jumps import SCOPES, assign, at_location, contains, name, operator_call, walk_block
 from reactant.frontends.liveness import Binding
+from reactant.records import dataclass
 
 _SAFE = {"len", "range", "abs", "min", "max", "float", "int", "bool", "enumerate", "zip", "reversed", "isinstance",
          "tuple", "list"}

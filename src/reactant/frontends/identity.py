@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
@@ -19,6 +18,7 @@ from reactant.frontends import effects
 from reactant.frontends.aliases import reachable
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.trace import Trace, frames
+from reactant.records import dataclass
 
 
 class ChangesOneOfSeveral(ControlFlowError):

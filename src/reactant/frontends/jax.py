@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -23,6 +22,7 @@ from reactant.frontends.numpy.tensor import PYTHON, Tensor, check_dtype
 from reactant.frontends.trace import current_trace, located
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
+from reactant.records import dataclass
 from reactant.runtime.jax_internals import restore_x64, swap_x64
 from reactant.session import SESSION, suspended
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import jax
+
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

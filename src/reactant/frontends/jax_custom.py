@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from jaxlib.mlir import ir
 from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
+from reactant.records import dataclass
 
 LIBRARY = str(Path(jax.__file__).parent)
 PRIMITIVES = ("custom_jvp_call", "custom_vjp_call")

@@ -6,7 +6,6 @@ says what refers to the list, and references that come from nowhere else refuse 
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
@@ -14,6 +13,7 @@ from reactant.frontends.carried import hidden_references, references, without_ga
 from reactant.frontends.effects import Change
 from reactant.frontends.identity import Link
 from reactant.frontends.state import Node
+from reactant.records import dataclass
 
 
 @dataclass(eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from reactant.frontends.state import (
     kind_of,
     rebuilt,
 )
+from reactant.records import dataclass
 
 
 @dataclass

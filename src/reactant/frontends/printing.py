@@ -15,7 +15,6 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -33,6 +32,7 @@ from reactant.frontends.trace import Trace, current_trace, is_tracing, located
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.modules import PRINTED
+from reactant.records import dataclass
 from reactant.session import SESSION
 
 _MARK = re.compile(f"({TRACED_TEXT}[^>]* #[0-9]+>)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from reactant.frontends.numpy.storage import Step, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.state import Held
 from reactant.ir import ops
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.frontends.loop_arrays import LoopArrays

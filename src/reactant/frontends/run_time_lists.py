@@ -6,7 +6,6 @@ The elements stand in rows of arrays, after those that were there before the loo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +49,7 @@ from reactant.frontends.state import (
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.frontends.growing import Grower

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from reactant.frontends.numpy.bounded import Bounded, Extent, Mask, Number, Rang
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.plans import is_sized
 from reactant.frontends.state import Kind, Known, Node, Tree, capture, kind_of
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop

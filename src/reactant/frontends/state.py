@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import types
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 
 NUMBERS = (bool, int, float, complex)
 SIMPLE = (str, bytes, type(None), type(Ellipsis), slice, range, np.dtype, type, types.FunctionType,

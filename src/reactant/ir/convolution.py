@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -11,6 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

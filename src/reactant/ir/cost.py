@@ -7,7 +7,6 @@ XLA's convention: one per element of an elementwise result, two per multiply-add
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import log2
 
 import numpy as np
@@ -18,6 +17,7 @@ from reactant.ir import modules
 from reactant.ir.induction import trips
 from reactant.ir.ops import target_of
 from reactant.ir.types import shape_and_dtype, size
+from reactant.records import dataclass
 
 FREE = {"stablehlo.constant", "stablehlo.reshape", "stablehlo.return", "func.return", "stablehlo.tuple",
         "stablehlo.get_tuple_element", "stablehlo.optimization_barrier", "stablehlo.iota", "stablehlo.bitcast_convert"}

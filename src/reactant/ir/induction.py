@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.records import dataclass
 
 DEPTH = 14
 """How many ops behind a value are looked at for its range."""

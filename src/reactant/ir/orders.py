@@ -1,14 +1,13 @@
 """What the comparator of a sort means, where it asks whether one operand's element comes before another's."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import is_float, shape_and_dtype
+from reactant.records import dataclass
 
 FLOATS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
 """Bits of the exponent and of the fraction."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
@@ -17,6 +16,7 @@ from reactant.ir import modules, ops
 from reactant.ir.cost import FREE, MOVES
 from reactant.ir.induction import trips
 from reactant.ir.types import shape_and_dtype, size
+from reactant.records import dataclass
 
 ALIASES = {"stablehlo.reshape", "stablehlo.bitcast_convert"}
 """Ops whose result is their operand under another name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +17,7 @@ import numpy as np
 from reactant.errors import ReactantError
 from reactant.kernels.cleanup import Wrapper, quoted
 from reactant.kernels.record import Buffer, Field, Scalar
+from reactant.records import dataclass
 
 
 class KernelArgumentError(ReactantError, TypeError):

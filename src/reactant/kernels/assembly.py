@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
+
+from reactant.records import dataclass
 
 PREFIX = "reactant.assembly."
 

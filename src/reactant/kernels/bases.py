@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
 import ml_dtypes
@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.kernels.form import line_of
 from reactant.kernels.rebuild import argument_attributes, blocks_of, edges, terminator_of
+from reactant.records import dataclass
 
 NULL = -1
 MEMORY_OPS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0, "llvm.cmpxchg": 0}

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from reactant.errors import UnsupportedError
 from reactant.kernels import assembly, assertions, device_library
 from reactant.kernels.device_library import Declared, Dim3
+from reactant.records import dataclass
 
 LAYOUT = "e-i64:64-i128:128-f80:128-v16:16-v32:32-n8:16:32:64-S128"
 DYNAMIC_SHARED = "reactant.dynamic_shared"

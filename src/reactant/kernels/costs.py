@@ -7,7 +7,7 @@ blocks that are one operation of XLA's, stencils, gathers that keep loops from b
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 
 from jaxlib.mlir import ir
@@ -16,6 +16,7 @@ from reactant.ir import modules
 from reactant.kernels import tensor_costs
 from reactant.kernels.dry_run import Counts, counts_of
 from reactant.kernels.record import KernelRecord
+from reactant.records import dataclass
 from reactant.rewrite import RuleSet, registry
 
 RATES = {

@@ -10,7 +10,6 @@ number of turns.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
@@ -20,6 +19,7 @@ from reactant.kernels.build import PREDICATES, Builder
 from reactant.kernels.form import kernel_of
 from reactant.kernels.indices import Unknown, computed
 from reactant.kernels.rebuild import Rewriter
+from reactant.records import dataclass
 
 FOLLOWED = 4096
 """Turns up to which a loop of constants is followed."""

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
+
+from reactant.records import dataclass
 
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?(!DI\w+|!)[({](.*)[)}]$", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): (?:"((?:[^"\\]|\\.)*)"|([^,]+))')

@@ -5,7 +5,7 @@ under which a launch is compiled.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import jax
@@ -15,6 +15,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.kernels.arguments import KernelArgumentError, plain
 from reactant.kernels.memory import StridedStep
+from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
 
 

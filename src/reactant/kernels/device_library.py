@@ -7,9 +7,9 @@ mathematics without an intrinsic, `reactant.*` for what threads do together (`re
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from reactant.kernels import assertions
+from reactant.records import dataclass
 
 PURE = "memory(none) nounwind willreturn nosync nofree nocallback"
 COLLECTIVE = "convergent memory(inaccessiblemem: readwrite) nounwind willreturn"

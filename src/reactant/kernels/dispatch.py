@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -22,6 +21,7 @@ from reactant.ir.types import Shape, dtype_of, shape_of
 from reactant.kernels import checks, costs, ptx, ptx_call, records, tensors
 from reactant.kernels.record import Buffer, KernelRecord
 from reactant.kernels.stages import run_stages
+from reactant.records import dataclass
 from reactant.runtime.devices import default_device
 
 PATHS = ("auto", "tensor", "native")

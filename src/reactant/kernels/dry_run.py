@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.kernels.form import kernel_of
 from reactant.kernels.record import Buffer, KernelRecord
+from reactant.records import dataclass
 
 UNKNOWN_TURNS = 16
 LONGEST_GUESS = 64

@@ -8,7 +8,7 @@ their buffer, by ranges where they suffice and else by trying every thread, as f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -19,6 +19,7 @@ from reactant.kernels.build import PREDICATES
 from reactant.kernels.form import kernel_of, launch_of, line_of
 from reactant.kernels.interpret import OutOfBounds, axis_of
 from reactant.kernels.rebuild import argument_attributes
+from reactant.records import dataclass
 
 POINTS = 1 << 21
 """Threads times turns of loops up to which every one is tried."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from reactant.kernels import dispatch
 from reactant.kernels.building import LaunchError, WayIn, build
 from reactant.kernels.memory import Binding, Memory, bind
 from reactant.kernels.record import Dim3, KernelRecord
+from reactant.records import dataclass
 from reactant.session import SESSION
 
 STANDALONE: list[Callable[[WayIn, Launch, tuple], Any]] = []

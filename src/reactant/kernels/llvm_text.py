@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from reactant.errors import ReactantError
 from reactant.kernels.llvm_types import BYTES_OF_FLOAT, POINTER, VOID, Type
+from reactant.records import dataclass
 
 _HEADERS = str(Path(__file__).parent / "headers")
 

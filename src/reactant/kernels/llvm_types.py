@@ -1,9 +1,8 @@
 """Types of LLVM IR and their layout in memory, for `llvm_text`."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reactant.errors import ReactantError
+from reactant.records import dataclass
 
 BYTES_OF_FLOAT = {"half": 2, "bfloat": 2, "float": 4, "double": 8}
 MLIR_OF_FLOAT = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}

@@ -1,7 +1,7 @@
 """Members of structs in memory: which one an index of a piece of memory means (see `records`)."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -9,6 +9,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.kernels.bases import Base, constant_of, hinted, mlir_name
 from reactant.kernels.build import Builder
+from reactant.records import dataclass
 
 
 @dataclass

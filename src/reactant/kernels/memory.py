@@ -7,7 +7,7 @@ view steps over an array of that layout whose elements are never touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from reactant.kernels.arguments import (
 )
 from reactant.kernels.record import Buffer, Field, Scalar
 from reactant.kernels.rows import as_pieces, fields_of, taken
+from reactant.records import dataclass
 
 
 @dataclass

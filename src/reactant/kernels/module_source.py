@@ -4,7 +4,6 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from reactant.kernels import cleanup
 from reactant.kernels.arguments import Argument, ArrayArgument, Operands, plain
 from reactant.kernels.c_types import fill
 from reactant.kernels.debug_types import CFunction, CType, DebugTypes
+from reactant.records import dataclass
 
 _DEFINE = re.compile(r'^define [^\n]*?@("[^"]+"|[\w.$-]+)\(.*?^\}', re.MULTILINE | re.DOTALL)
 _GLOBAL = re.compile(r'^@("[^"]+"|[\w.$-]+) = (.*)$', re.MULTILINE)

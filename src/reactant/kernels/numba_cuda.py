@@ -12,7 +12,6 @@ import linecache
 import os
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from reactant.kernels.arguments import (
     TupleArgument,
 )
 from reactant.kernels.cleanup import read_module
+from reactant.records import dataclass
 
 COMPUTE_CAPABILITY = (8, 0)
 

@@ -8,7 +8,6 @@ through it ask for the number. `bases` decides the elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -40,6 +39,7 @@ from reactant.kernels.rebuild import (
     reverse_postorder,
     terminator_of,
 )
+from reactant.records import dataclass
 
 ADDRESS_BITS = 40
 """A pointer as an integer: (number of its base + 1) << 40 plus the distance in bytes. Bases are aligned to that."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from reactant.errors import UnsupportedError
 from reactant.kernels import cleanup, libdevice
 from reactant.kernels.record import Buffer, KernelRecord
+from reactant.records import dataclass
 
 TRIPLE = "nvptx64-nvidia-cuda"
 PROCESSOR, VERSION = "sm_70", "7.0"

@@ -6,9 +6,10 @@ nothing refers to an erased operation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from jaxlib.mlir import ir
+
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

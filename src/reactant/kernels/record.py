@@ -16,9 +16,9 @@ Instructions keep their debug locations: file and line of the kernel's source.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from reactant.records import dataclass
 
 Dim3 = tuple[int, int, int]
 

@@ -11,12 +11,13 @@ statements back into SSA.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
 from reactant.kernels.rebuild import blocks_of, edges, terminator_of
+from reactant.records import dataclass
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ which leaves *p as it is where the test fails.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxlib.mlir import ir
 
@@ -23,6 +23,7 @@ from reactant.kernels.counted import outside, pure
 from reactant.kernels.form import kernel_of
 from reactant.kernels.rebuild import Rewriter
 from reactant.kernels.tidy import tidy_open
+from reactant.records import dataclass
 
 KINDS = {"arith.addf": 0, "arith.addi": 1, "arith.andi": 2, "arith.maximumf": 4, "arith.maxnumf": 5, "arith.maxsi": 6,
          "arith.maxui": 7, "arith.minimumf": 8, "arith.minnumf": 9, "arith.minsi": 10, "arith.minui": 11,

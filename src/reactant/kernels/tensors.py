@@ -9,7 +9,6 @@ accesses that only the run can tell, a read outside gives some element or zero, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -29,6 +28,7 @@ from reactant.kernels.lockstep.meetings import WARP, UnevenWarps
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.values import Refused, dtype_of_type, of_lanes
+from reactant.records import dataclass
 
 ATTEMPTS = 40
 MOST_REASONS = 12

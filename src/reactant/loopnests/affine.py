@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from reactant.records import dataclass
 
 INFINITE = 1 << 62
 

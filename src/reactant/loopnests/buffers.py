@@ -5,7 +5,7 @@ it tell. Places are compared as expressions of loop counters, so an update next 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Arithmetic, Number
 from reactant.loopnests.plan import Plan, Root, windows_apart
 from reactant.loopnests.writer import Names, Writer
+from reactant.records import dataclass
 
 
 class NotCompiled(ReactantError):

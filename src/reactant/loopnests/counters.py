@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from reactant.loopnests.buffers import Buffers
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
+from reactant.records import dataclass
 
 
 @dataclass(eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -18,6 +17,7 @@ from reactant.loopnests.affine import ZERO, Affine, linear, number, split, strid
 from reactant.loopnests.graph import Block, Node, decoded
 from reactant.loopnests.numbers import BOOL, ELEMENTWISE, INDEX, Arithmetic, Number
 from reactant.loopnests.writer import memory_type
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reactant.loopnests.affine import ZERO, number, symbol
 from reactant.loopnests.buffers import NotCompiled
@@ -11,6 +10,7 @@ from reactant.loopnests.elements import Buffer
 from reactant.loopnests.extremes import without_nan
 from reactant.loopnests.graph import Block, Node
 from reactant.loopnests.numbers import INDEX
+from reactant.records import dataclass
 
 
 @dataclass

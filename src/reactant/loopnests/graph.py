@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype, size
+from reactant.records import dataclass
 
 Shape = tuple[int, ...]
 FEW, LONG = 16, 64

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -23,6 +23,7 @@ from reactant.loopnests.keeping import results_of
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import Root
 from reactant.loopnests.writer import parallel_end, type_of
+from reactant.records import dataclass
 
 PARALLEL_WORK = 1 << 19
 """Operations from which a nest is worth two threads: 15 us of one. us a call on two cores that have nothing else to do,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from reactant.ir.types import real_dtype
 from reactant.loopnests.affine import INFINITE, Affine, number, symbol
 from reactant.loopnests.writer import Writer, type_of
+from reactant.records import dataclass
 
 BOOL, INDEX = np.dtype(bool), np.dtype(np.int64)
 

@@ -6,7 +6,7 @@ computed where it is used. Roots over one range of indices that need each other 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from reactant.loopnests.graph import Block, Node, Shape, decoded
 from reactant.loopnests.keeping import MOVES, OPS, WHOLE, Keeping, is_root, is_scalar_step, results_of
 from reactant.loopnests.numbers import ELEMENTWISE, Arithmetic, Number
 from reactant.loopnests.writer import Names, Writer
+from reactant.records import dataclass
 
 SMALL = 4
 """How many times smaller than an array a part of it is that is worth reading before the array changes."""

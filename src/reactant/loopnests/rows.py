@@ -7,7 +7,6 @@ The forward run of a gradient keeps its states like this. A copy a turn is saved
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reactant.loopnests.affine import ZERO, Affine
@@ -15,6 +14,7 @@ from reactant.loopnests.counters import Slot, step_of
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node
 from reactant.loopnests.numbers import ELEMENTWISE
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler

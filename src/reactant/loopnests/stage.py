@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -21,6 +21,7 @@ from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block, take_apart
 from reactant.loopnests.supported import compiles
 from reactant.native import ffi, workspace
+from reactant.records import dataclass
 from reactant.runtime.facts import BIG
 from reactant.runtime.lent import mark
 from reactant.runtime.pool import OTHERS

@@ -8,7 +8,6 @@ has become false leaves an element as it is for good, a strip is done when none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reactant.ir.types import size
@@ -19,6 +18,7 @@ from reactant.loopnests.keeping import is_root
 from reactant.loopnests.numbers import BOOL, Arithmetic, Number
 from reactant.loopnests.plan import Planner, flat_tree
 from reactant.loopnests.writer import Writer
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler

@@ -9,7 +9,6 @@ same place. So tiles do not need each other. Nothing that the chain reads from b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from reactant.loopnests.elements import Buffer, buffer_type
 from reactant.loopnests.graph import Node
 from reactant.loopnests.nests import Nest, Piece, Target
 from reactant.loopnests.plan import Plan, Root, Step
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler

@@ -8,11 +8,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from reactant.loopnests.affine import Affine, Facts
+from reactant.records import dataclass
 
 MLIR_TYPE = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "i8", "uint16": "i16",
              "uint32": "i32", "uint64": "i64", "float32": "f32", "float64": "f64"}

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.native import layout, widths
+from reactant.records import dataclass
 
 Handler = Callable[["Function", ir.Operation], None]
 HANDLERS: dict[str, Handler] = {}

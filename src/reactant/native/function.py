@@ -7,7 +7,6 @@ import ctypes
 import hashlib
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +34,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     support,
     workspace,
 )
+from reactant.records import dataclass
 
 ROLES = ("in", "out", "inout")
 WORKSPACE = "workspace"

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxlib.mlir import ir
 
@@ -11,6 +11,7 @@ from reactant.ir import attributes as attr
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, emits
 from reactant.native.memory import counted, parallel_group, product, total
+from reactant.records import dataclass
 
 Dim3 = tuple[int, int, int]
 

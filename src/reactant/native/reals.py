@@ -5,12 +5,12 @@ A routine is a Python function from `Real`s to a `Real`; `call` makes an LLVM fu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from reactant.native import engine
 from reactant.native.emission import Function, Module
+from reactant.records import dataclass
 
 Routine = Callable[..., "Real"]
 ROUTINES: dict[str, Routine] = {}

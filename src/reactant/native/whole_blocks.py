@@ -6,7 +6,6 @@ table, or of scattered places. Under a condition each of these is a branch to it
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
@@ -15,6 +14,7 @@ from reactant.native.emission import Function
 from reactant.native.order import loop_order, stride_of
 from reactant.native.place import Dim3, Launch, Place
 from reactant.native.short_loops import is_straight
+from reactant.records import dataclass
 
 _SENSES = {2: -1, 3: -1, 4: 1, 5: 1, 6: 0, 7: 0}
 """Of arith.cmpi: slt, sle, sgt, sge: whether it holds for small or for great numbers; ult, ule: for those between."""

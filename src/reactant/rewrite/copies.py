@@ -7,13 +7,14 @@ copies is computed once, before the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import attributes as attr
 from reactant.ir import modules
+from reactant.records import dataclass
 from reactant.rewrite.driver import RuleSet, pure, unused
 from reactant.rewrite.known import Known, flat
 from reactant.rewrite.memory import Memory

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from jaxlib.mlir.dialects import chlo, func, stablehlo
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
+from reactant.records import dataclass
 from reactant.rewrite import registry
 
 LEVELS = (None, "rounding", "association")

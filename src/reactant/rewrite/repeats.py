@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir.ops import ELEMENTWISE, content_of
 from reactant.ir.types import shape_of, size
+from reactant.records import dataclass
 from reactant.rewrite.compile import CONSTANT
 
 LEAST_LENGTH, LEAST_COPIES, LEAST_SAVED = 12, 3, 120

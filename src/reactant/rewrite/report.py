@@ -4,12 +4,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.ir.locations import file_and_line
+from reactant.records import dataclass
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """The devices programs can run on."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import jax
+
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

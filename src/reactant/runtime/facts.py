@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import collections
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import context, types
+from reactant.records import dataclass
 from reactant.runtime import repeats
 from reactant.runtime.lent import lent_operands
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reactant.ir import types
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import gc
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -25,6 +25,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, modules, types
+from reactant.records import dataclass
 from reactant.runtime import heap, lent, reshaped_updates
 from reactant.runtime.jax_internals import X64, Primitive, call_of
 

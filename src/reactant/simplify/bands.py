@@ -7,7 +7,6 @@ such a matrix is a sum of shifted rows of the other factor.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions
 from reactant.ir.types import dtype_of, is_float, shape_of, size
+from reactant.records import dataclass
 from reactant.rewrite import Producer, once, one_of, producer, rewrite, variables
 from reactant.rewrite.pattern import body_of
 from reactant.simplify.contraction import dot

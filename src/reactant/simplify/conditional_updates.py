@@ -8,13 +8,13 @@ chosen whole as before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
+from reactant.records import dataclass
 from reactant.rewrite import Site, defined_in, match, one_of, rewrite, users, variables
 from reactant.rewrite.site import operation
 from reactant.simplify.control_flow import COSTLY, SPECULATABLE, if_of

@@ -6,7 +6,7 @@ factorization puts them in its place.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from reactant.ir import creation, ops
 from reactant.ir.attributes import decode
 from reactant.ir.types import dtype_of, is_complex, shape_of
+from reactant.records import dataclass
 from reactant.rewrite import Site, producer, rewrite, users
 from reactant.rewrite.site import captures, operation, readers
 from reactant.simplify.bands import bands_of

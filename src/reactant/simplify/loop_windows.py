@@ -6,7 +6,6 @@ body reads and writes provably lie in one window, the loop carries the window, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -15,6 +14,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_of, size
+from reactant.records import dataclass
 from reactant.rewrite import Site, rewrite, users
 from reactant.rewrite.site import uses
 from reactant.simplify.dynamic_slicing import Window

@@ -7,7 +7,7 @@ the batching rules, with the parts stacked along a new dimension.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 from reactant.batching.engine import Batcher, batches
 from reactant.ir import creation, ops
 from reactant.ir.types import shape_of, size
+from reactant.records import dataclass
 from reactant.rewrite import match, pure, rest, rewrite, users, variables
 from reactant.rewrite.site import readers
 

@@ -7,7 +7,7 @@ an inverse is a solve. LU and Cholesky factorizations are in `factorizations`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, decode
 from reactant.ir.types import dtype_of, is_complex, shape_of, size
+from reactant.records import dataclass
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
 from reactant.rewrite.site import Producer, operation
 from reactant.simplify.contraction import dot

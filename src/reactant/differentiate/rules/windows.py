@@ -5,7 +5,6 @@ halves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from reactant.differentiate.declare import (
 from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of, body_of_region, evaluated_body
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 
 Combine = Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]
 """Two lists of arrays, of earlier and later elements, to one."""

@@ -9,7 +9,6 @@ Masks known only at run time go to `masked`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -25,6 +24,7 @@ from reactant.frontends.numpy.ufuncs import as_value, cast, weak_type
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
+from reactant.records import dataclass
 
 _INVALID = ("only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
             "valid indices")

@@ -8,7 +8,6 @@ with other extents are moved into place; that lengths agree is checked at run ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.records import dataclass
 
 ADVICE = ("Its size depends on run-time values. Reduce it, multiply it, combine it with arrays of the same extent or "
           "store it; or compute on the whole array with np.where(condition, x, y).")

@@ -4,7 +4,6 @@ Steps of 1 and -1 give ranges (of the reversed array), other steps masks; a slic
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from reactant.frontends.numpy.bounded import (
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
+from reactant.records import dataclass
 
 
 @dataclass

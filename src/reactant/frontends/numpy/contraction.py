@@ -7,7 +7,6 @@ both", float16 accumulates in float32, as in NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
@@ -21,6 +20,7 @@ from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.records import dataclass
 
 Labels = Sequence[object]
 

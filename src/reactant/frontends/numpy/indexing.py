@@ -6,7 +6,7 @@ known interval already proves them in range.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, SCALAR, Tensor, 
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
+from reactant.records import dataclass
 
 
 @dataclass

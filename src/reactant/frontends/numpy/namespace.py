@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from reactant.frontends.numpy import contraction, elementwise, families, implements, refused
 from reactant.frontends.numpy.tensor import Tensor
+from reactant.records import dataclass
 
 COMPILED, WHILE_TRACING, REFUSED = "compiled", "while tracing", "refused"
 

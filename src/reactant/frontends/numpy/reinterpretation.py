@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from reactant.frontends.numpy.tensor import Tensor, check_dtype, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, real_dtype, shape_of
+from reactant.records import dataclass
 
 
 def reinterpreted(value: ir.Value, dtype: np.dtype) -> ir.Value:

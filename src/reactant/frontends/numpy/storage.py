@@ -14,7 +14,6 @@ until something traced is written into them, so that `int(np.arange(3)[1])` is a
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from reactant.errors import LeakError
 from reactant.frontends.trace import Region, current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
+from reactant.records import dataclass
 
 CONCRETE_ELEMENTS = 256
 """Arrays made from known numbers with at most this many elements stay concrete while tracing."""

@@ -5,8 +5,6 @@ shifted slices, which XLA fuses into what follows; otherwise one gather reads it
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -18,6 +16,7 @@ from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.frontends.numpy.windows import SLICED
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
+from reactant.records import dataclass
 
 _PLAIN = (st.SliceStep, st.TransposeStep, st.ReshapeStep, st.BroadcastStep)
 _COUNTED = 1 << 24

@@ -6,7 +6,6 @@ Associative ufuncs become one `reduce` or `reduce_window` (XLA blocks long scans
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import index
 from typing import Any
@@ -25,6 +24,7 @@ from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.records import dataclass
 
 UNROLLED_STEPS = 8
 """Order-dependent reductions along at most this many elements are written out instead of looped."""

@@ -6,7 +6,6 @@ Which inner loop runs is NumPy's own decision (`promotion.loop_dtypes`); what a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.records import dataclass
 
 _NUMBERS = (bool, int, float, complex)
 _OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple)

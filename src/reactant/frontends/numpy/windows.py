@@ -1,7 +1,6 @@
 """`np.lib.stride_tricks.sliding_window_view`: every window of an array, as a read-only view."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_of
+from reactant.records import dataclass
 
 SLICED = 64
 """Windows up to this length are shifted slices side by side, which XLA fuses into what follows; longer a gather."""

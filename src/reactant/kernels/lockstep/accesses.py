@@ -6,7 +6,6 @@ the one the memory's owner gave, the one the index's own coefficients suggest, t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from reactant.kernels.lockstep.forms import (
     of_atom,
     range_of,
 )
+from reactant.records import dataclass
 
 PADDING = 4096
 """Memory is padded by at most twice its own elements and these, so that a window at a run-time place is a slice."""

@@ -1,12 +1,11 @@
 """Which lanes do something."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reactant.kernels.lockstep.conditions import TRUE, Condition
 from reactant.kernels.lockstep.forms import (
     Domain,
 )
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@ not the machine tells them apart. For index tables; no lanes are made over these
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from reactant.kernels.lockstep.conditions import Compare, Condition, Several, both, either
 from reactant.kernels.lockstep.forms import (
@@ -19,6 +18,7 @@ from reactant.kernels.lockstep.forms import (
     floor_division,
     of_atom,
 )
+from reactant.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ compile time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.conditions import Condition

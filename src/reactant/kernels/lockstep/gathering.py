@@ -2,7 +2,7 @@
 memory its turns read and write."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, is_sta
 from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, select
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Integer, Partial, Refused, Value, as_lanes
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

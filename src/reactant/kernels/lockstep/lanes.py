@@ -6,7 +6,6 @@ spans for which the value was computed. Reading it in a smaller domain slices.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from reactant.ir.types import dtype_of
 from reactant.kernels.lockstep.combining import reduced
 from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Known, Several
 from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.staged_indices import Staged

@@ -7,7 +7,7 @@ threads), all threads of a block are put side by side and cut into warps, the la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from reactant.kernels.lockstep.lanes import (
 )
 from reactant.kernels.lockstep.reading import read
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, known_number, of_lanes
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

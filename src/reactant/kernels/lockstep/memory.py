@@ -7,7 +7,7 @@ is stored depends on it. Loads are slices (gathers where the index is arithmetic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,7 @@ from reactant.kernels.lockstep.reading import (
 )
 from reactant.kernels.lockstep.staging import Origin, Staged, composed, places_of, staged
 from reactant.kernels.lockstep.writing import clipped, each_its_own, scattered, windows_written, winners
+from reactant.records import dataclass
 
 REMEMBERED = 8
 """So many writes are looked through by reads."""

@@ -6,7 +6,7 @@ holds `u[16 by + p - 1][16 bx + q - 1]`, whoever wrote it. A read of such memory
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from reactant.ir import ops
 from reactant.kernels.lockstep.accesses import Facts, split
 from reactant.kernels.lockstep.conditions import Condition, terms_of
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, at_domain, axes_of, is_affine
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.lanes import Lanes

@@ -9,7 +9,7 @@ and what is left is what the kernel would be without the tile. A tile that does 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from reactant.kernels.lockstep.staged_indices import (
 )
 from reactant.kernels.lockstep.staging import Origin, guarded
 from reactant.kernels.lockstep.values import Integer, Value
+from reactant.records import dataclass
 
 MOST_WRITES = 64
 FEW_PIECES = 3

@@ -6,7 +6,7 @@ which axes that is shows only when a turn has been run, so a loop is built again
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +42,7 @@ from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, of_lanes
+from reactant.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

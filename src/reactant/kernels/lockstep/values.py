@@ -2,7 +2,6 @@
 result of a loop that runs all its turns at once."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +12,7 @@ from reactant.kernels.lockstep.conditions import Condition, Given, Known
 from reactant.kernels.lockstep.forms import Domain, Form, Range, Run, is_static, of_atom, range_of, within
 from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, form_lanes
 from reactant.kernels.lockstep.memory import Memory
+from reactant.records import dataclass
 
 
 class Refused(Exception):
