@@ -4,6 +4,7 @@ import dataclasses
 import threading
 
 import pytest
+
 from reactant.records import dataclass
 
 

@@ -13,7 +13,6 @@ from typing import TypeAlias
 from jaxlib.mlir import ir
 
 from reactant.differentiate import requests
-from reactant.differentiate.forward import finish, new_function
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.context import building
@@ -41,6 +40,7 @@ def _marked(module: ir.Module, name: str, inputs: Values, results: Values, tange
     def rule(products: Products, outputs: int, directions: slice) -> Callable[[], ir.Module]:
         @cache
         def make() -> ir.Module:
+            from reactant.differentiate.forward import finish, new_function  # loaded when the derivative is taken
             with building():
                 given = kinds + kinds[first:first + outputs]
                 made, block = new_function([tensor_type(*kind) for kind in given + kinds[directions]])

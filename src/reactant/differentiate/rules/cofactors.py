@@ -15,19 +15,16 @@ from jaxlib.mlir import ir
 from reactant.differentiate import forward, requests
 from reactant.differentiate.declare import attributes_of
 from reactant.differentiate.rules.matrices import (
-    adjoint,
-    conjugate,
     diagonal,
     lapack_svd,
-    matmul,
     of_columns,
     of_rows,
-    swapped,
     with_diagonal,
     without_diagonal,
 )
 from reactant.ir import ops
 from reactant.ir.context import building
+from reactant.ir.matrices import adjoint, conjugate, matmul, swapped
 from reactant.ir.types import Shape, dtype_of, shape_and_dtype, shape_of, tensor_type
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear
-from reactant.differentiate.rules.matrices import adjoint, matmul, solver_of, swapped, triangle
+from reactant.differentiate.rules.matrices import solver_of, triangle
 from reactant.ir import ops
+from reactant.ir.matrices import adjoint, matmul, swapped
 from reactant.ir.types import dtype_of, is_complex, shape_of, size
 
 # ---- dot_general ---------------------------------------------------------------------------------------------------

@@ -28,12 +28,10 @@ from reactant.differentiate.rules.matrices import (
     diagonal_only,
     factors_tangent,
     lapack_solve,
-    matmul,
     of_rows,
     padded,
     part,
     setting,
-    swapped,
     triangle,
     with_diagonal,
     with_unit_diagonal,
@@ -43,6 +41,7 @@ from reactant.differentiate.signs import HYPOT, PRODUCT, SAME, finite_factor, sl
 from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
 from reactant.differentiate.spectral import FUNCTION
 from reactant.ir import ops
+from reactant.ir.matrices import matmul, swapped
 from reactant.ir.types import dtype_of, shape_of
 
 UPPER, LEFT, UNIT = (ord(letter) for letter in "ULU")

@@ -10,27 +10,8 @@ from jaxlib.mlir import ir
 from reactant.differentiate.declare import Call, attributes_of, zeros
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.matrices import adjoint, matmul
 from reactant.ir.types import dtype_of, is_complex, shape_of, tensor_type
-
-
-def matmul(a: ir.Value, b: ir.Value) -> ir.Value:
-    rank = len(shape_of(a))
-    batch = list(range(rank - 2))
-    return ops.dot_general(a, b, contracting_dims=([rank - 1], [rank - 2]), batching_dims=(batch, batch))
-
-
-def swapped(a: ir.Value) -> ir.Value:
-    """The transpose of each matrix."""
-    rank = len(shape_of(a))
-    return ops.transpose(a, [*range(rank - 2), rank - 1, rank - 2])
-
-
-def conjugate(a: ir.Value) -> ir.Value:
-    return ops.conj(a) if is_complex(dtype_of(a)) else a
-
-
-def adjoint(a: ir.Value) -> ir.Value:
-    return conjugate(swapped(a))
 
 
 def _compared(shape: tuple[int, ...], direction: str) -> ir.Value:

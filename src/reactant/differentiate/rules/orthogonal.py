@@ -9,11 +9,9 @@ from reactant.differentiate.declare import Call, Tangents, meaning, refused
 from reactant.differentiate.rules.decompositions import routine
 from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
-    adjoint,
     diagonal,
     flag,
     lapack_solve,
-    matmul,
     of_columns,
     of_rows,
     padded,
@@ -23,6 +21,7 @@ from reactant.differentiate.rules.matrices import (
     with_unit_diagonal,
 )
 from reactant.ir import ops
+from reactant.ir.matrices import adjoint, matmul
 from reactant.ir.types import shape_of
 
 

@@ -13,12 +13,9 @@ from jaxlib.mlir import ir
 from reactant.differentiate.declare import Call, Contribution, Tangents, number, plus
 from reactant.differentiate.rules.decompositions import UPPER, routine
 from reactant.differentiate.rules.matrices import (
-    adjoint,
     again_with,
-    conjugate,
     diagonal,
     diagonal_only,
-    matmul,
     of_columns,
     of_rows,
     setting,
@@ -27,6 +24,7 @@ from reactant.differentiate.rules.matrices import (
     without_diagonal,
 )
 from reactant.ir import ops
+from reactant.ir.matrices import adjoint, conjugate, matmul
 from reactant.ir.types import dtype_of, is_complex, shape_of, tensor_type
 
 THIN, NOTHING, VECTORS = (ord(letter) for letter in "SNV")

@@ -7,8 +7,6 @@ from jaxlib.mlir import ir
 from reactant.differentiate.cones import cone_of, with_slope
 from reactant.differentiate.declare import Call, Tangents, number
 from reactant.differentiate.rules.matrices import (
-    adjoint,
-    matmul,
     of_columns,
     of_rows,
     setting,
@@ -18,6 +16,7 @@ from reactant.differentiate.rules.matrices import (
 )
 from reactant.differentiate.spectral import ANY, FUNCTION, SYMMETRIC
 from reactant.ir import ops
+from reactant.ir.matrices import adjoint, matmul
 from reactant.ir.types import dtype_of, is_complex, shape_of
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.differentiate.rules.matrices import adjoint, conjugate, matmul, swapped
 from reactant.frontends.known_derivatives import Values, with_derivative
 from reactant.ir import ops
+from reactant.ir.matrices import adjoint, conjugate, matmul, swapped
 
 
 def with_slope(a: ir.Value, p: ir.Value) -> ir.Value:

@@ -6,6 +6,7 @@ SciPy's Python code is converted like the user's own; here stands what it calls 
 """
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -13,18 +14,15 @@ from typing import Any
 
 from reactant.frontends import calls
 from reactant.frontends.numpy.implements import has_tensors
-from reactant.frontends.scipy import distances, filters, linalg, signal, special, stats, transforms
 from reactant.frontends.trace import is_tracing, located
 
-_TABLES: dict[str, dict[str, Callable]] = {"scipy.fft": transforms.FUNCTIONS,
-                                           "scipy.ndimage._nd_image": filters.FUNCTIONS,
-                                           "scipy.linalg": linalg.FUNCTIONS, "scipy.signal": signal.FUNCTIONS,
-                                           "scipy.spatial._distance_pybind": distances.FUNCTIONS,
-                                           "scipy.spatial._distance_wrap": distances.WRAPPED,
-                                           "scipy.stats._distn_infrastructure": stats.FUNCTIONS,
-                                           "scipy.special._logsumexp": special.LOGARITHMS,
-                                           "scipy._lib._util": stats.ELEMENTWISE,
-                                           "scipy._lib.array_api_extra._lib._funcs": stats.ELEMENTWISE}
+_TABLES = {"scipy.fft": "transforms.FUNCTIONS", "scipy.ndimage._nd_image": "filters.FUNCTIONS",
+           "scipy.linalg": "linalg.FUNCTIONS", "scipy.signal": "signal.FUNCTIONS",
+           "scipy.spatial._distance_pybind": "distances.FUNCTIONS",
+           "scipy.spatial._distance_wrap": "distances.WRAPPED",
+           "scipy.stats._distn_infrastructure": "stats.FUNCTIONS", "scipy.special._logsumexp": "special.LOGARITHMS",
+           "scipy._lib._util": "stats.ELEMENTWISE", "scipy._lib.array_api_extra._lib._funcs": "stats.ELEMENTWISE"}
+"""Of SciPy's modules: the table of a module here, which is loaded when that one is there."""
 _registered: set[str] = set()
 
 
@@ -34,7 +32,8 @@ def register_loaded() -> None:
         module = sys.modules.get(name)
         if module is not None and name not in _registered:
             _registered.add(name)
-            _register(module, table)
+            ours, _, attribute = table.partition(".")
+            _register(module, getattr(importlib.import_module(f"{__name__}.{ours}"), attribute))
 
 
 def _register(module: ModuleType, table: dict[str, Callable]) -> None:
