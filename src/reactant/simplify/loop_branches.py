@@ -31,16 +31,19 @@ FEW_READERS, MANY_READERS = 16, 256
 
 def _twin(op: ir.Operation) -> ir.Operation | None:
     """An earlier op in the same block with the same operands and equal regions."""
-    anchors = [v for v in op.operands if creation.made(v, "stablehlo.constant") is None]
-    counts = list(map(_readers, anchors))
+    given = [v for v in op.operands if creation.made(v, "stablehlo.constant") is None]
+    anchors, counts = given, list(map(_readers, given))
     if not anchors or min(counts) > FEW_READERS:      # then what it captures may say more
-        anchors += [v for v in captures(op) if creation.made(v, "stablehlo.constant") is None]
+        anchors = [*given, *(v for v in captures(op) if creation.made(v, "stablehlo.constant") is None)]
         counts = list(map(_readers, anchors))
     if not anchors:
         return None
-    fewest = anchors[counts.index(min(counts))]
-    for reader in islice(readers(fewest), MANY_READERS):
-        other = _in_block(reader.op, op.block)
+    least = counts.index(min(counts))
+    for reader in islice(readers(anchors[least]), MANY_READERS):
+        if least < len(given):      # the other is given it, too
+            other = reader.op if reader.name == op.name and reader.op.block == op.block else None
+        else:
+            other = _in_block(reader.op, op.block)
         if other is None or other.name != op.name or other == op:
             continue
         creation.owner(other.results[0])    # its regions are looked at too

@@ -126,6 +126,15 @@ class Rolled:
         return batcher.full(root)
 
 
+def rolled(values: Sequence[ir.Value]) -> Rolled | None:
+    """The values as one computation; None where they are none, which the first two of them mostly tell."""
+    for some in (tuple(values[:2]), tuple(values)):
+        found = Rolled(len(some))
+        if not found.unify(some):
+            return None
+    return found
+
+
 def _same_op(a: ir.Operation, b: ir.Operation) -> bool:
     return a.name == b.name and len(a.operands) == len(b.operands) and a.block == b.block \
         and dict(_attributes(a)) == dict(_attributes(b))
@@ -186,10 +195,10 @@ def concatenate_of_equal_computations(xs, d, result_shape):
     """concatenate(f(x[0]), f(x[1]), ...) = f of all parts at once"""
     if len(xs) < FEWEST or any(map(_is_read_elsewhere, xs)):
         return None
-    rolled = Rolled(len(xs))
-    if not rolled.unify(tuple(xs)) or not rolled.body or rolled.is_used_elsewhere(xs):
+    found = rolled(xs)
+    if found is None or not found.body or found.is_used_elsewhere(xs):
         return None
-    together = rolled.build(xs[0])
+    together = found.build(xs[0])
     rank = len(result_shape)
     order = [*range(1, d + 1), 0, *range(d + 1, rank + 1)]
     return ops.reshape(ops.transpose(together, order), result_shape)
@@ -226,11 +235,11 @@ def sum_of_equal_computations(x, y, result, result_dtype):
     if len(terms) < FEWEST_TERMS or len(numbers) > 1:
         return None
     for base in (0, 1):
-        rolled = Rolled(len(terms) - base)
-        if rolled.unify(tuple(terms[base:])) and not rolled.is_used_elsewhere(terms[base:]) \
+        found = rolled(terms[base:])
+        if found is not None and not found.is_used_elsewhere(terms[base:]) \
                 and not any(_is_read_elsewhere(each) for each in terms[base:]):
             zero = ops.constant(-0.0 if result_dtype.kind in "fc" else 0, result_dtype)     # as a sum of -0.0 alone
-            total = ops.reduce(rolled.build(terms[base]), zero, (0,), "add")
+            total = ops.reduce(found.build(terms[base]), zero, (0,), "add")
             for other in (*terms[:base], *numbers):
                 total = ops.add(total, other)
             return total
