@@ -150,7 +150,7 @@ class Jitted(LikeFunction):
 
     def _lower(self, key: tuple, keep: bool) -> Lowered:
         with collecting_later():
-            from reactant.compiled import lower  # the compiler is loaded when the first program is compiled
+            from reactant.compiled_numpy import lower  # the compiler is loaded when the first program is compiled
         room = self._room.get(key)
         options = self.options if room is None else self.options.with_(list_capacity=room)
         return lower(self.function, key[0], key[1], options, keep_original=keep)

@@ -11,12 +11,10 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import jax_derivatives, kernels, outer_state, pipelines
+from reactant import jax_derivatives, pipelines
 from reactant import signature as sig
 from reactant.errors import ReactantError
-from reactant.frontends import calls, control_flow, jax_calls, printing, source_map
-from reactant.frontends.numpy import overlay
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR
+from reactant.frontends.numpy.promotion import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -25,7 +23,7 @@ from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.simplify import target
-from reactant.tracing import Known, OfArgument, Result, Traced, trace
+from reactant.traced import Known, OfArgument, Result, Traced
 
 
 @dataclass
@@ -317,34 +315,6 @@ def _refuse_overlap(leaves: list, written: Set[int]) -> None:
                     f"one of them. Pass one array and slice it inside the function, or pass a copy.")
 
 
-def lower(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
-          keep_original: bool = False) -> Lowered:
-    """Trace `function` for signature nodes and run our passes."""
-    times = Times()
-    kernels.install()
-    with building():
-        start = time.perf_counter()
-        try:
-            traced = trace(functools.partial(_entered, function), positional, keyword, options)
-        except Exception as error:
-            source_map.annotate(error)
-            raise
-        times.trace = time.perf_counter() - start
-        original = modules.bytecode(traced.module) if keep_original else None
-        start = time.perf_counter()
-        report = pipelines.run(traced.module, pipeline_of(options), options=options)
-        times.passes = time.perf_counter() - start
-    return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options,
-                   on_device=sig.has_device_array((positional, keyword)))
-
-
-def _entered(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    before = outer_state.state_of(function)
-    result = calls.enter(function, *args, **kwargs)
-    outer_state.check(before)
-    return result
-
-
 def pipeline_of(options: CompileOptions) -> Any:
     """The passes that the options name."""
     if options.optimize is True:
@@ -355,8 +325,4 @@ def pipeline_of(options: CompileOptions) -> Any:
     return (*chosen, "differentiate")     # what is asked for in the program is done in any case
 
 
-jax_calls.prepare_with(pipelines.prepare)
-overlay.install()
-control_flow.install()
-printing.install()
 jax_derivatives.install()

@@ -22,7 +22,7 @@ from reactant.options import CompileOptions
 from reactant.rewrite import Report
 from reactant.runtime.direct import Miss
 from reactant.runtime.executable import Executable
-from reactant.tracing import Traced
+from reactant.traced import Traced
 
 
 class JaxLowered(Lowered):

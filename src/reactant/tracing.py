@@ -6,7 +6,6 @@ steps; which arguments were written; which lists, dicts and objects among the ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,56 +16,14 @@ from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, Unsup
 from reactant.frontends import scipy, source_map
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
-from reactant.frontends.numpy.storage import DynamicSliceStep, Step, Storage
+from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import Trace, frames, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.records import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A leaf that is result `index` of the program, seen through `steps`."""
-
-    index: int
-    kind: str | tuple[Any, ...]         # several objects: the one with the number that the program gives
-    steps: tuple[Step, ...] = ()
-    layout: tuple[int, ...] | None = None       # element strides of the array the steps start from, if not row-major
-
-
-@dataclass(frozen=True, slots=True)
-class OfArgument:
-    """A leaf that is (a view of) the caller's own array, leaf `number` of the arguments."""
-
-    number: int
-    steps: tuple[Step, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A leaf whose content was known while tracing; arrays are copied at each call."""
-
-    value: Any
-
-
-@dataclass
-class Traced:
-    """What one trace made."""
-
-    module: ir.Module
-    result: Any                                              # tree of Result / OfArgument / Known / sig.Same
-    written: dict[int, int] = field(default_factory=dict)    # argument leaf -> result index of its new content
-    updates: list[tuple[tuple, Any]] = field(default_factory=list)   # (path of container, tree of its new contents)
-    written_copies: set[int] = field(default_factory=set)    # argument leaves of which a copy has been written
-    captured: list[np.ndarray] = field(default_factory=list)
-    flags: int | None = None                                 # result index of the run-time checks
-    errors: list[Callable[[], BaseException]] = field(default_factory=list)
-    callbacks: tuple[Callable, ...] = ()                     # what calls of Python in the program run
-    spoken: Any = None                                       # keeps what is said, where the program may run again
-    remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
+from reactant.traced import Known, OfArgument, Result, Traced
 
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:

@@ -13,7 +13,7 @@ from reactant.runtime.direct import Direct, Miss, Shortcut
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import X64, nothing_traced, restore_x64, swap_x64
 from reactant.session import is_tracing
-from reactant.tracing import Result
+from reactant.traced import Result
 
 
 class CalledDirectly(Compiled):

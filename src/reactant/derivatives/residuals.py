@@ -14,7 +14,8 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant import signature as sig
-from reactant.compiled import Compiled, Lowered, Times, lower
+from reactant.compiled import Compiled, Lowered, Times
+from reactant.compiled_numpy import lower
 from reactant.derivatives import by_jax
 from reactant.derivatives.by_jax import TakenByJax
 from reactant.derivatives.entry import EXTRA, base_of, compiled, compiled_once, is_compiled, name_of
@@ -35,7 +36,7 @@ from reactant.ir.types import shape_and_dtype
 from reactant.jax_functions import JaxJitted
 from reactant.options import CompileOptions
 from reactant.records import dataclass
-from reactant.tracing import Result, Traced
+from reactant.traced import Result, Traced
 
 CHEAP = {"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.reshape"}
 """Ops that are done again rather than have their result kept."""

@@ -29,7 +29,7 @@ from reactant.like_functions import LikeFunction
 from reactant.records import dataclass
 from reactant.runtime.executable import Executable
 from reactant.session import is_tracing
-from reactant.tracing import Result, Traced
+from reactant.traced import Result, Traced
 
 REVERSE_COST = 2
 """What a direction costs in reverse mode, against forward mode."""

@@ -204,8 +204,8 @@ def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> 
 
 
 def _call_jax(function: Any, arguments: tuple, keywords: dict) -> Any:
-    from reactant.frontends import jax  # below the traced arrays, which import this module
-    return jax.call_in_trace(function, arguments, keywords)
+    from reactant.frontends import jax_in_numpy  # below the traced arrays, which import this module
+    return jax_in_numpy.call_in_trace(function, arguments, keywords)
 
 
 def enter(function: Any, /, *arguments: Any, **keywords: Any) -> Any:

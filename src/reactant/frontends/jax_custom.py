@@ -15,7 +15,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import jaxpr_as_fun
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
@@ -45,6 +44,7 @@ def is_the_users(parameters: dict[str, Any]) -> bool:
 
 def keep_call(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[ir.Value]:
     """The lowering of a call: a mark where the rule is the user's, else what the function computes."""
+    from jax.extend.core import jaxpr_as_fun  # loads much, for the few programs with rules of their own
     compute = jax_mlir.lower_fun(jaxpr_as_fun(parameters["call_jaxpr"]), multiple_results=True)
     if not is_the_users(parameters):
         return compute(context, *operands)

@@ -5,6 +5,9 @@ from functools import cache
 
 import numpy as np
 
+ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
+"""Kinds of traced values: arrays, NumPy's numbers (which do not change), Python's (which are weak)."""
+
 PYTHON_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64),
                  complex: np.dtype(np.complex128)}
 """What a Python number becomes when it has to be stored."""

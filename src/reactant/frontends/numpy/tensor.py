@@ -22,13 +22,12 @@ from reactant.errors import ConcreteValueNeeded, ConstantWriteError, LeakError, 
 from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
-from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type
+from reactant.frontends.numpy.promotion import ARRAY, PYTHON, PYTHON_DTYPES, SCALAR, python_type
 from reactant.frontends.numpy.sized import Sized
 from reactant.frontends.trace import Trace, current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_and_dtype, supported
 
-ARRAY, SCALAR, PYTHON = "array", "scalar", "python"
 TRACED_TEXT = "<traced "
 """What the text of a traced value starts with."""
 

@@ -1,0 +1,51 @@
+"""A NumPy function on its way to XLA: traced, and its module through our passes."""
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+from reactant import kernels, outer_state, pipelines
+from reactant import signature as sig
+from reactant.compiled import Lowered, Times, pipeline_of
+from reactant.frontends import calls, control_flow, jax_calls, printing, source_map
+from reactant.frontends.numpy import overlay
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.options import CompileOptions
+from reactant.tracing import trace
+
+
+def lower(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
+          keep_original: bool = False) -> Lowered:
+    """Trace `function` for signature nodes and run our passes."""
+    times = Times()
+    kernels.install()
+    with building():
+        start = time.perf_counter()
+        try:
+            traced = trace(functools.partial(_entered, function), positional, keyword, options)
+        except Exception as error:
+            source_map.annotate(error)
+            raise
+        times.trace = time.perf_counter() - start
+        original = modules.bytecode(traced.module) if keep_original else None
+        start = time.perf_counter()
+        report = pipelines.run(traced.module, pipeline_of(options), options=options)
+        times.passes = time.perf_counter() - start
+    return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options,
+                   on_device=sig.has_device_array((positional, keyword)))
+
+
+def _entered(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    before = outer_state.state_of(function)
+    result = calls.enter(function, *args, **kwargs)
+    outer_state.check(before)
+    return result
+
+
+jax_calls.prepare_with(pipelines.prepare)
+overlay.install()
+control_flow.install()
+printing.install()

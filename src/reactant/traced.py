@@ -1,0 +1,56 @@
+"""What one trace made: a module, and the recipe that says, for every leaf of what the function returned, what it is."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.records import dataclass
+
+if TYPE_CHECKING:
+    from reactant.frontends.numpy.storage import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A leaf that is result `index` of the program, seen through `steps`."""
+
+    index: int
+    kind: str | tuple[Any, ...]         # several objects: the one with the number that the program gives
+    steps: tuple[Step, ...] = ()
+    layout: tuple[int, ...] | None = None       # element strides of the array the steps start from, if not row-major
+
+
+@dataclass(frozen=True, slots=True)
+class OfArgument:
+    """A leaf that is (a view of) the caller's own array, leaf `number` of the arguments."""
+
+    number: int
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A leaf whose content was known while tracing; arrays are copied at each call."""
+
+    value: Any
+
+
+@dataclass
+class Traced:
+    """What one trace made."""
+
+    module: ir.Module
+    result: Any                                              # tree of Result / OfArgument / Known / sig.Same
+    written: dict[int, int] = field(default_factory=dict)    # argument leaf -> result index of its new content
+    updates: list[tuple[tuple, Any]] = field(default_factory=list)   # (path of container, tree of its new contents)
+    written_copies: set[int] = field(default_factory=set)    # argument leaves of which a copy has been written
+    captured: list[np.ndarray] = field(default_factory=list)
+    flags: int | None = None                                 # result index of the run-time checks
+    errors: list[Callable[[], BaseException]] = field(default_factory=list)
+    callbacks: tuple[Callable, ...] = ()                     # what calls of Python in the program run
+    spoken: Any = None                                       # keeps what is said, where the program may run again
+    remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
