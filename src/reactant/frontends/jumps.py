@@ -24,6 +24,8 @@ RETURNED, VALUE = "ag__returned", "ag__value"
 
 @cache
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    if kind in (ast.Name, ast.Constant):
+        return ()
     return tuple(field for field in kind._fields if field not in ("ctx", "op", "ops"))
 
 
@@ -194,7 +196,7 @@ class JumpLowering:
         return [*start, *lowered, end]
 
     def is_native(self, node: ast.stmt) -> bool:
-        if self.all_native or contains([node], SUSPENSIONS):
+        if self.all_native or self.generator and contains([node], SUSPENSIONS):
             return True
         if self.native_returns and contains([node], ast.Return):
             return True

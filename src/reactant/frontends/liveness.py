@@ -22,36 +22,47 @@ def arguments_of(arguments: ast.arguments) -> list[str]:
     return [a.arg for a in every]
 
 
-def names_in(node: ast.AST, captures: bool = True) -> Iterator[tuple[str, str]]:
+_PLAIN = frozenset(kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)
+                   and not issubclass(kind, (*SCOPES, *COMPREHENSIONS, ast.Name, ast.ExceptHandler, ast.MatchAs,
+                                             ast.MatchStar, ast.MatchMapping, ast.Import, ast.ImportFrom,
+                                             ast.AugAssign)))
+"""Nodes that do what those below them do."""
+
+
+def names_in(node: ast.AST, captures: bool = True) -> list[tuple[str, str]]:
     """('read' | 'write' | 'capture', name) for what evaluating `node` does; captures are reads at an unknown time
     (without them, functions inside are not looked into)."""
-    match node:
-        case ast.Name(id=identifier, ctx=ast.Load()):
-            yield "read", identifier
-        case ast.Name(id=identifier):
-            yield "write", identifier
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
-            if not isinstance(node, ast.Lambda):
-                yield "write", node.name
-            if captures:
-                yield from (("capture", n) for n in sorted(free_names(node)))
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            yield from _names_in_comprehension(node, captures)
-        case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar():
-            if node.name:
-                yield "write", node.name
-            yield from _names_below(node, captures)
-        case ast.MatchMapping(rest=str() as rest):
-            yield "write", rest
-            yield from _names_below(node, captures)
-        case ast.Import() | ast.ImportFrom():
-            for alias in node.names:
-                yield "write", (alias.asname or alias.name).split(".")[0]
-        case ast.AugAssign(target=ast.Name(id=identifier)):
-            yield "read", identifier
-            yield from _names_below(node, captures)
-        case _:
-            yield from _names_below(node, captures)
+    found: list[tuple[str, str]] = []
+    _add_names(node, captures, found)
+    return found
+
+
+def _add_names(node: ast.AST, captures: bool, found: list[tuple[str, str]]) -> None:
+    kind = type(node)
+    if kind is ast.Name:
+        found.append(("read" if type(node.ctx) is ast.Load else "write", node.id))
+        return
+    if kind in COMPREHENSIONS:
+        found += _names_in_comprehension(node, captures)
+        return
+    if kind not in _PLAIN:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                if not isinstance(node, ast.Lambda):
+                    found.append(("write", node.name))
+                if captures:
+                    found += [("capture", n) for n in sorted(free_names(node))]
+                return
+            case ast.Import() | ast.ImportFrom():
+                found += [("write", (alias.asname or alias.name).split(".")[0]) for alias in node.names]
+                return
+            case ast.ExceptHandler(name=str() as bound) | ast.MatchAs(name=str() as bound) | ast.MatchStar(
+                    name=str() as bound) | ast.MatchMapping(rest=str() as bound):
+                found.append(("write", bound))
+            case ast.AugAssign(target=ast.Name(id=identifier)):
+                found.append(("read", identifier))
+    for child in children(node):
+        _add_names(child, captures, found)
 
 
 def free_names(node: ast.AST) -> Names:
@@ -88,15 +99,13 @@ def _declared(body: Iterable[ast.AST]) -> Iterator[ast.Nonlocal | ast.Global]:
             yield from _declared(children(node))
 
 
-def _names_below(node: ast.AST, captures: bool = True) -> Iterator[tuple[str, str]]:
-    for child in children(node):
-        yield from names_in(child, captures)
-
-
 def _names_in_comprehension(node: ast.AST, captures: bool) -> Iterator[tuple[str, str]]:
     own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
     walrus = {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
-    for kind, identifier in _names_below(node, captures):
+    below: list[tuple[str, str]] = []
+    for child in children(node):
+        _add_names(child, captures, below)
+    for kind, identifier in below:
         if identifier in own:
             continue
         if kind == "write" and identifier in walrus:
