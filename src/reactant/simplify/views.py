@@ -597,7 +597,3 @@ def simplified(source: Shape, chain: Chain) -> Chain:
                 break
         else:
             return chain
-
-
-__all__ = ["Axis", "View", "composed", "extended", "identity", "plain", "result_shape", "shortest",
-           "simplified", "weight", "written"]
