@@ -80,7 +80,7 @@ def entries() -> list[Entry]:
 
 def _sized() -> Iterator[Entry]:
     import reactant
-    from tests.kernels.corpus import hecbench, rodinia, sized  # noqa: F401 (declare the programs)
+    from tests.kernels.corpus import hecbench, parboil, rodinia, sized  # noqa: F401 (declare the programs)
 
     def kernels(program: sized.Program) -> dict[str, Any]:
         module = reactant.cuda.load(program.source)

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("numba.cuda", reason="needs numba-cuda")
 pytest.importorskip("ziglang", reason="needs ziglang")
 
-from tests.kernels.corpus import hecbench, rodinia  # noqa: E402, F401 (declare the programs)
+from tests.kernels.corpus import hecbench, parboil, rodinia  # noqa: E402, F401 (declare the programs)
 from tests.kernels.corpus.sized import PROGRAMS  # noqa: E402
 from tests.kernels.fuzz.programs import random_program  # noqa: E402
 from tests.kernels.test_corpus import CASES  # noqa: E402

@@ -10,7 +10,7 @@ import reactant
 pytest.importorskip("numba.cuda", reason="needs numba-cuda")
 pytest.importorskip("ziglang", reason="needs ziglang")
 
-from tests.kernels.corpus import hecbench, rodinia  # noqa: E402, F401 (declare the programs)
+from tests.kernels.corpus import hecbench, parboil, rodinia  # noqa: E402, F401 (declare the programs)
 from tests.kernels.corpus.sized import PROGRAMS  # noqa: E402
 from tests.kernels.fuzz import oracles  # noqa: E402
 
