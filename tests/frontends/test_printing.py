@@ -191,3 +191,22 @@ def test_inside_of_jax_and_two_programs_alike():
 def test_texts_and_values_that_do_not_match(text, count, message):
     with pytest.raises(TypeError, match=message):
         reactant.jit(lambda x: print(text % tuple(x[k] for k in range(count))))(np.ones(2))
+
+
+def test_converted_values_with_a_width(capsys):
+    def program(x, t):
+        sign = "pos" if x[0] > t else "neg"
+        print(f"{sign!r:>8}|{sign:<6}|{x[0]!s:>10}|{x[0]!r:>22}|{'ab'!r:>6}|{x[0]:{8}.2f}")
+
+    x = np.array([0.25, 1.0])
+    program(x, 0.0)
+    plain = capsys.readouterr().out
+    reactant.jit(program)(x, 0.0)
+    assert capsys.readouterr().out == plain
+
+
+@pytest.mark.parametrize("text", [
+    lambda v: f"{str(v):>10}", lambda v: "{:>10}".format(str(v)), lambda v: "%10s" % str(v)])  # noqa: UP031, UP032
+def test_the_width_of_a_text_of_the_run_is_refused(text):
+    with pytest.raises(reactant.errors.ConcreteValueNeeded):
+        reactant.jit(lambda x: print(text(x[0])))(np.ones(2))

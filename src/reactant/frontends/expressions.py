@@ -335,6 +335,13 @@ class ExpressionConversion(ast.NodeTransformer):
         nested = [] if last else [ast.Constant(True)]
         return at_location(operator_call("generated", self.visit(part.iter), *functions, *nested), node)
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        self.generic_visit(node)
+        if node.format_spec is not None:
+            node.value = at_location(operator_call("formatted", node.value, ast.Constant(node.conversion)), node)
+            node.conversion = -1
+        return node
+
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         conditional = any(g.ifs for g in node.generators)
         if conditional and _is_generated(node):

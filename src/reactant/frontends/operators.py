@@ -154,6 +154,11 @@ def decided(value: Any) -> Any:
     return value
 
 
+def formatted(value: Any, conversion: int) -> Any:
+    """The value of `{value!r:spec}` in an f-string, which the specification is given to."""
+    return value if conversion < 0 else {"r": repr, "s": str, "a": ascii}[chr(conversion)](value)
+
+
 def iterate(iterable: Iterable) -> Iterable:
     return iterable
 
@@ -353,6 +358,7 @@ class Operators:
         self.is_, self.is_none, self.same = is_, is_none, same
         self.truth, self.decided, self.condition, self.iterate = truth, decided, condition, iterate
         self.generated, self.generator, self.listed = generated, generator, listed
+        self.formatted = formatted
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
         self.for_each_of, self.of_each = for_each_of, of_each

@@ -23,6 +23,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ListTooLong
 from reactant.frontends import calls, operators
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.implements import concretely
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import TRACED_TEXT, Tensor, of_kind
@@ -118,7 +119,10 @@ def _filled(template: Any, values: Sequence[np.ndarray]) -> Any:
 def _percent(left: str, right: Any) -> str:
     """`text % values`, where some are of the run."""
     given = right if type(right) is tuple else (right,)
-    if not any(type(x) in (Tensor, MaybeNone) for x in (*given, *(right.values() if type(right) is dict else ()))):
+    given_values = (*given, *(right.values() if type(right) is dict else ()))
+    if any(found.group(3) or found.group(4) for found in _CONVERSION.finditer(left)):
+        _refuse(*given_values)
+    if not any(type(x) in (Tensor, MaybeNone) for x in given_values):
         return left % right
     waiting = list(given)
 
@@ -169,6 +173,28 @@ class Spoken:
                 self.waiting = None
                 for text in found:
                     text()
+
+
+class _Converted:
+    """`{value!r:spec}`, of a value that the run knows; the specification is for what `convert` makes of it."""
+
+    def __init__(self, value: Any, convert: Callable[[Any], str]):
+        self.value, self.convert = value, convert
+
+    def __format__(self, spec: str) -> str:
+        return self.value.text(lambda known: format(self.convert(known), spec))     # type: ignore[no-any-return]
+
+
+def _formatted(value: Any, conversion: int) -> Any:
+    if type(value) is MaybeNone:
+        value = value.known()
+    if conversion >= 0 and (type(value) is Alternative or type(value) is Tensor and not value.is_concrete()):
+        return _Converted(value, {"r": repr, "s": str, "a": ascii}[chr(conversion)])
+    text = operators.formatted(value, conversion)
+    if type(text) is str and TRACED_TEXT in text:       # it would be as wide as its mark
+        raise ConcreteValueNeeded("The width of a text that holds values of the run",
+                                  "Give the value itself the width: f'{value!s:>10}'.")
+    return text
 
 
 # ---- calls -------------------------------------------------------------------------------------------------------
@@ -271,8 +297,11 @@ def _refuse(*texts: Any) -> None:
 
 
 def _method(function: Any, arguments: tuple, keywords: dict) -> Any:
+    specified = function.__name__ in ("format", "format_map") and ":" in function.__self__
     if function.__name__ not in WHOLE:
         _refuse(function.__self__, *arguments)
+    elif specified:
+        _refuse(*arguments, *keywords.values())
     return function(*arguments, **keywords)
 
 
@@ -312,4 +341,5 @@ def install() -> None:
         return called(function, owner, *arguments, **keywords)
     stored, called = operators.ag__.set_item, operators.ag__.call_bound
     operators.install(Mod=percent, foreign_call=foreign_call, set_item=set_item, call_bound=call_bound,
+                      formatted=_formatted,
                       **{name: _refusing(getattr(operators.ag__, name)) for name in READING})
