@@ -43,7 +43,8 @@ _FUTURE_FLAGS = 0
 for _feature in __future__.all_feature_names:
     _FUTURE_FLAGS |= getattr(__future__, _feature).compiler_flag
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
-_LOOKS_AT_ITS_LOCALS = {"locals", "eval", "exec", "vars", "dir"}
+_LOOKS_AT_ITS_LOCALS = {"locals", "eval", "exec"}
+_WITHOUT_ARGUMENTS = {"vars", "dir"}
 _PACKAGE = Path(__file__).resolve().parent.parent
 _LOCK = threading.RLock()
 
@@ -183,8 +184,8 @@ def _converted_code(function: FunctionType, catching: bool) -> CodeType:
 
 
 def _uses_locals(node: ast.FunctionDef) -> bool:
-    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in _LOOKS_AT_ITS_LOCALS
-               for n in ast.walk(node))
+    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and (
+        n.func.id in _LOOKS_AT_ITS_LOCALS or n.func.id in _WITHOUT_ARGUMENTS and not n.args) for n in ast.walk(node))
 
 
 def _compiled(node: ast.FunctionDef, original: CodeType) -> CodeType:

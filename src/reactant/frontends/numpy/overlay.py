@@ -441,7 +441,7 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
             return args[0].extreme(original, **kwargs)
         if len(args) == 1 and not kwargs and (found := ordering.extreme(args[0], original is max)) is not None:
             return found
-        items = list(args[0]) if len(args) == 1 and not isinstance(args[0], dict) else list(args)
+        items = list(args[0] if len(args) == 1 else args)
         if (key := kwargs.get("key")) is not None and items and is_tracing():
             keys = [calls.call(key, item) for item in items]
             if ordering.depends(keys):
