@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.errors import ControlFlowError
 from tests.frontends.agreement import agree
 
 
@@ -313,3 +314,67 @@ def written_before_it_is_another_list(x):
 def test_a_list_of_two_names_whose_arrays_a_loop_writes_before_one_name_is_another_list():
     x = np.random.default_rng(0).random((3, 4))
     agree(written_before_it_is_another_list, [(x,)])
+
+
+def which_array(x, c):
+    a, b = x, x.copy()
+    w = a if c.sum() > 0 else b
+    v = w
+    if c.sum() > 0:
+        v = b
+    return w is a, v is a, w is not b, a is x[:]
+
+
+def buffers_in_turn(x, c):
+    u, v = x, np.zeros(len(x))
+    first, n = u, 0
+    for _ in range(40):
+        v[1:] = u[:-1] * 0.5
+        u, v = v, u
+        n += 1
+        if abs(u[1] + c[0]) < 1:
+            break
+    return u is first, v is first, u is v, n
+
+
+def copied_unless_new(x, c):
+    y = x
+    if c.sum() > 0:
+        y = y + 1
+    if y is x:
+        y = y.copy()
+    y[0] = 50
+    return y
+
+
+def counted_in_a_loop(x, c):
+    u, v, n = x, np.zeros(len(x)), 0
+    for _ in range(6):
+        if u is x:
+            n += 1
+        u, v = v, u
+    return n
+
+
+def one_made_in_branches(x, c):
+    if c.sum() > 0:
+        a = b = np.zeros(3)
+    else:
+        a, b = np.ones(3), np.ones(3)
+    return a is b
+
+
+@pytest.mark.parametrize("program", [which_array, buffers_in_turn, copied_unless_new, counted_in_a_loop,
+                                     one_made_in_branches])
+def test_is(program):
+    agree(program, [(np.array([1.0, 2.0, 3.0]), c) for c in (np.ones(3), -np.ones(3))])
+
+
+def test_which_list_it_is():
+    def program(x):
+        a, b = [x[0]], [x[1]]
+        chosen = a if x[0] > 0 else b
+        return chosen is a
+
+    with pytest.raises(ControlFlowError, match="Which of several lists"):
+        reactant.jit(program)(np.ones(3))

@@ -381,6 +381,35 @@ def _are_one(first: dict, second: dict, shared: set[Storage]) -> ir.Value:
     return found
 
 
+def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
+    """Whether two names are bound to one array object (`a is b`), which may be decided at run time. Control flow makes
+    new tensors of old ones: what these are follows from their memories, where no view has the same elements."""
+    if a is b:
+        return True
+    trace, roots = current_trace(), roots_of(a.storage) | roots_of(b.storage)
+    carried = {o.storage for loop in trace.loops for c in loop.carried.values() for o in c.objects
+               if type(o) is Tensor and o.kind == ARRAY}
+    new = [all(r.region is trace.region and r not in carried for r in roots_of(t.storage)) for t in (a, b)]
+    known = roots.isdisjoint(carried) or any(new)
+    if known and (new[0] != new[1] or not may_be_one(a.storage, b.storage)):
+        return False
+    if known and type(a.storage) is type(b.storage) is Storage and (a.steps != b.steps or not a.storage.joined):
+        return False
+    sides = [s.conditions() if type(s) is ChosenStorage else {s: None} for s in (a.storage, b.storage)]
+    shared = sides[0].keys() & sides[1].keys()
+    if known and not a.steps and not b.steps and sides[0] != sides[1] and all(
+            type(s) is Storage for s in (*sides[0], *sides[1])) and not any(map(_has_equal_views, shared)):
+        return _are_one(*sides, shared)
+    raise ControlFlowError(
+        "Whether two names are one array (`is`) is known only at run time here. Keep a truth or a number that says "
+        "which one a name is bound to, and compare that.")
+
+
+def _has_equal_views(storage: Storage) -> bool:
+    """Whether several tensors show all of a memory."""
+    return sum(type(x) is Tensor and not x.steps for x in gc.get_referrers(storage)) > 1
+
+
 def as_storage(tensor: Tensor) -> Storage:
     return ViewStorage(tensor) if tensor.steps else tensor.storage
 

@@ -95,7 +95,9 @@ class BranchArrays:
         position = self.meeting.result(then, orelse)
         if self.is_fresh(0, first) and self.is_fresh(1, second) and self.only_partners(first, second):
             def make(results: list[ir.Value]) -> Storage:
-                return Storage(first.shape, first.dtype, value=results[position])
+                made = Storage(first.shape, first.dtype, value=results[position])
+                made.joined = True
+                return made
         else:
             sides = [self.outside(side, s, position if self.only_in(side, s, other) else None)
                      for side, (s, other) in enumerate(((first, second), (second, first)))]

@@ -11,10 +11,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
-from types import CellType, FunctionType, WrapperDescriptorType
+from types import CellType, FunctionType
 from typing import Any
 
-from reactant.errors import ControlFlowError
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.records import dataclass
 
@@ -48,11 +47,17 @@ class Recorder:
     changes: dict[Any, Change] = field(default_factory=dict)
     iterators: set[int] = field(default_factory=set)
     """The identities of those that were made in the region; older ones are alive as long, and have others."""
+    watches: bool = False
+    """Whether this is no region, but code that must change nothing."""
 
     def touch(self, container: Any, name: str = "") -> None:
         key = _key(container)
         if key not in self.changes and key not in self.ignored:
             self.changes[key] = Change(container, contents(container), name)
+
+    def found(self) -> list[Change]:
+        """What is another than it was."""
+        return [change for change in self.changes.values() if differ(change.before, contents(change.container))]
 
     def undo(self, seen: Callable[[Any], Any] = lambda after: after) -> list[tuple[Change, Any]]:
         """Take the changes back; returns those that changed something, with the content they had at the end, as `seen`
@@ -77,7 +82,7 @@ def _stack() -> list[Recorder]:
 
 def recording() -> bool:
     """Whether a branch or body is being traced in this thread."""
-    return bool(_stack())
+    return depth() > 0
 
 
 @contextlib.contextmanager
@@ -90,6 +95,17 @@ def recorded(ignored: Iterable[Any] = ()) -> Iterator[Recorder]:
     except BaseException:
         recorder.undo()
         raise
+    finally:
+        _stack().pop()
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[Recorder]:
+    """Note what changes, and leave it so."""
+    recorder = Recorder(watches=True)
+    _stack().append(recorder)
+    try:
+        yield recorder
     finally:
         _stack().pop()
 
@@ -114,9 +130,14 @@ def _has_attributes(x: Any) -> bool:
     return hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType)) or hasattr(type(x), "__slots__")
 
 
+def innermost() -> Recorder | None:
+    """What notes the changes of the branch or body being traced."""
+    return next((recorder for recorder in reversed(_stack()) if not recorder.watches), None)
+
+
 def depth() -> int:
     """How many branches and bodies are being traced, one inside the other."""
-    return len(_stack())
+    return sum([not recorder.watches for recorder in _stack()])
 
 
 def copies() -> set[int]:
@@ -129,7 +150,7 @@ def touch(container: Any, name: str = "") -> None:
     stack = _stack()
     if not stack or not mutable(container) and not isinstance(container, (FunctionType, type)):
         return
-    if not hasattr(type(container), "ag__depth") or container.ag__depth != len(stack):
+    if not hasattr(type(container), "ag__depth") or stack[-1].watches or container.ag__depth != depth():
         stack[-1].touch(container, name)
 
 
@@ -256,27 +277,3 @@ def describe(change: Change) -> str:
     if isinstance(container, (*_LISTS, _DICTS, _SETS)):
         return f"a {type(container).__name__} of {len(container)} elements"
     return f"an object of type {type(container).__name__}"
-
-
-# ---- iterators ---------------------------------------------------------------------------------------------------
-
-def _advances(x: Any) -> bool:
-    """Whether it is an iterator that is used up by C code, which nothing records."""
-    return isinstance(getattr(type(x), "__next__", None), WrapperDescriptorType)
-
-
-def note_iterator(x: Any) -> None:
-    """`x` was made just now: it is gone when the region ends, or nothing of before."""
-    stack = _stack()
-    if stack and _advances(x):
-        stack[-1].iterators.add(id(x))
-
-
-def use_iterators(*used: Any) -> None:
-    """Raise where an iterator from before would advance while tracing code that may run any number of times."""
-    stack = _stack()
-    for x in used if stack else ():
-        if _advances(x) and id(x) not in stack[-1].iterators:
-            raise ControlFlowError(
-                "An iterator that was made before a branch or loop that is decided at run time would advance inside it "
-                "while compiling. Use an index into a list or array instead, or make the iterator there.")

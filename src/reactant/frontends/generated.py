@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import UnsupportedError
-from reactant.frontends import calls, objects, operators
-from reactant.frontends.iteration import ListItems, items_of
+from reactant.errors import ReactantError, UnsupportedError
+from reactant.frontends import branches, calls, elements, iterators, objects, operators
+from reactant.frontends.iteration import ListItems, UsedUp, items_of
 from reactant.frontends.list_changes import Changes
 from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.overlay import to_python
 from reactant.frontends.numpy.tensor import is_tensor
 from reactant.frontends.operators import UNSET, ag__
 from reactant.frontends.run_time_lists import of_items
-from reactant.frontends.state import MaybeBound
+from reactant.frontends.state import MaybeBound, Variables
 from reactant.frontends.trace import current_trace, is_tracing
 
 
@@ -88,15 +88,58 @@ class Generated:
         self.taken()
         return value
 
+    def decided(self, decisive: bool) -> Any:
+        """Whether an element is true (or false, for `decisive` false); no further one is asked for then."""
+        element, test, nested, found = self.element, self.test, self.nested, False
+
+        def decided(item: Any) -> Any:
+            value = element(item)
+            return value.decided(decisive) if nested else ag__.condition(value) if decisive else ag__.not_(value)
+
+        def body(item: Any) -> None:
+            nonlocal found
+            found = decided(item) if test is None else ag__.if_exp(test(item), lambda: decided(item), lambda: False)
+
+        ag__.for_stmt(self.iterable, body, ("found",), ("found",), (), ("found",))
+        self.taken()
+        return found
+
+    def acts(self) -> bool:
+        """Whether anybody can tell which elements were asked for: one changes something, or may raise."""
+        items, element, test = items_of(self.iterable), self.element, self.test
+        if items is None or current_trace().attempts or type(items.length) is int and items.length < 2:
+            return True
+
+        def one() -> None:
+            item = items.at(0)
+            found = True if test is None else test(item)
+            nested = element(item)
+            acting.append(self.nested and nested.acts() or found is None)
+
+        acting: list[bool] = []
+        scratch = branches.scratch_blocks(1)
+        try:
+            branch = branches.run(scratch.regions[0].blocks.append(), one, Variables((), (), ()), {})
+            written = any(map(branch.preexisting, branch.written))
+            return branch.raised or bool(branch.checks or branch.objects) or written or any(acting)
+        except ReactantError:
+            return True
+        finally:
+            scratch.erase()
+
     def listed(self) -> Any:
         """All elements: a list, or what stands for one of run-time length."""
         if not self.depends():
             return list(self)
         if items_of(self.iterable) is None and not isinstance(self.iterable, (list, tuple)):
             self.iterable = list(ag__.iterate(self.iterable))
+        position = self.iterable.begin() if isinstance(self.iterable, UsedUp) else 0
         try:
-            found = list(self.elements(_known)) if self.has_known_length() else _collected(self, [])
+            found = list(self.elements(_known)) if self.has_known_length() and not is_tensor(position) \
+                else _collected(self, [])
         except _RunTimeTest:
+            if isinstance(self.iterable, UsedUp):
+                self.iterable.stand(position)
             found = _collected(self, [])
         self.taken()
         return found
@@ -200,6 +243,29 @@ def _listing(known: Callable) -> Callable:
     return applied
 
 
+def _deciding(known: Callable, decisive: bool) -> Callable:
+    """`any` or `all` of what an iterator gives: no element is taken after the one that decides."""
+    combine = ag__.or_ if decisive else ag__.and_
+
+    def applied(items: Any, /) -> Any:
+        if not is_tracing() or not isinstance(items, Iterator):
+            return known(items)
+        iterator, found, lost = elements.begin(items), not decisive, False
+        while True:
+            stopped = found if decisive else ag__.not_(found)
+            if is_tensor(stopped):
+                lost, item = True, elements.following_unless(stopped.value(), iterator)
+            else:
+                item = elements.END if stopped else elements.following(iterator)
+            if item is elements.END:
+                break
+            found = combine(found, lambda item=item: known((item,)))
+        if lost:
+            iterators.lose(items)
+        return found
+    return applied
+
+
 def _sorting(known: Callable) -> Callable:
     def applied(items: Any, /, **keywords: Any) -> Any:
         return items.ordered(**keywords) if isinstance(items, Changes) else known(items, **keywords)
@@ -210,6 +276,8 @@ def _next(known: Callable) -> Callable:
     def applied(iterator: Any, *default: Any) -> Any:
         decides = type(iterator) is Generated and iterator.depends() and iterator.test is not None \
             and not iterator.nested and _can_begin(iterator.iterable)
+        if is_tracing() and isinstance(iterator, UsedUp):
+            return iterator.take(*default)
         return iterator.first(*default) if decides else known(iterator, *default)
     return applied
 
@@ -231,10 +299,13 @@ def install() -> None:
     """Put it in place, around the builtins that are there. Done once, by `control_flow`."""
     operators.install(generated=Generated, listed=lambda elements: elements.listed())
     known = calls.REPLACEMENTS
+    known[any], known[all] = _deciding(known[any], True), _deciding(known[all], False)
     folds = {
         sum: lambda items, start=0: items.folded(start, objects.BINARY["Add"]),
-        any: lambda items: items.folded(False, lambda a, b: to_python(np.logical_or(a, b))),
-        all: lambda items: items.folded(True, lambda a, b: to_python(np.logical_and(a, b))),
+        any: lambda items: items.decided(True) if items.acts() else items.folded(
+            False, lambda a, b: to_python(np.logical_or(a, b))),
+        all: lambda items: ag__.not_(items.decided(False)) if items.acts() else items.folded(
+            True, lambda a, b: to_python(np.logical_and(a, b))),
     }
     for function, fold in folds.items():
         known[function] = _folding(fold, known.get(function, function))

@@ -126,17 +126,21 @@ def about_to_call(function: Any, owner: Any) -> None:
 
 
 def _reached() -> set[int]:
-    """The identities of all that the user's code can reach now: from the variables, and the global variables, of the
-    functions that are being called since the trace began, and from what the caller has given."""
+    """The identities of all that the user's code can reach now."""
+    return reachable(roots())[0]
+
+
+def roots() -> list[Any]:
+    """What the user's code can reach everything from: the variables, and the global variables, of the functions that
+    are being called since the trace began, and what the caller has given."""
     trace = Trace.current()
-    roots: list[Any] = list(trace.given) if trace is not None else []
+    found: list[Any] = list(trace.given) if trace is not None else []
     called = frames()
     for frame in called[:len(called) - (0 if trace is None else trace.depth)]:
         if is_user_file(frame.f_code.co_filename):
-            roots += _variables(frame)
-    seen = reachable(roots)[0]
+            found += _variables(frame)
     called.clear()      # this function's own frame was in there: a cycle that would keep all these alive
-    return seen
+    return found
 
 
 def _variables(frame: FrameType) -> Iterable[Any]:

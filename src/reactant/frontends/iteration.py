@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import ControlFlowError
-from reactant.frontends import effects
+from reactant.frontends import effects, iterators
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.calls import replace
 from reactant.frontends.growing import Grower
@@ -22,6 +21,7 @@ from reactant.frontends.numpy.bounded_functions import by_position
 from reactant.frontends.numpy.promotion import python_type
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
+from reactant.frontends.operators import ag__
 from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
@@ -47,18 +47,94 @@ class Items:
         return self.at(k)
 
     def __iter__(self) -> Iterator[Any]:
+        return (self.known(k) for k in range(operator.index(self.length)))
+
+
+class UsedUp(Items):
+    """The elements that an iterator gives: each of them once. `position`: how many are taken, which only the run may
+    know; None where it is not followed. `sources`: what it takes its elements from."""
+
+    ag__advances = True
+
+    def __init__(self, *sources: Items):
+        self.sources, self.position = sources, 0
+
+    def begin(self) -> Any:
+        """How many elements are taken."""
+        here = self.position
+        for source in self.sources:
+            there = source.position if isinstance(source, UsedUp) else here
+            if there is not here and not (type(here) is type(there) is int and here == there):
+                here = None
+        if here is None:
+            raise iterators.unknown()
+        return here
+
+    def stand(self, position: Any) -> None:
+        """So many elements are taken."""
+        if not iterators.is_made_here(self):
+            effects.touch(self)
+        self.position = position
+        for source in self.sources:
+            if isinstance(source, UsedUp):
+                even = all(type(s.length) is int and s.length == self.length for s in self.sources)
+                source.stand(position if even else None)
+
+    def take(self, *default: Any) -> Any:
+        """The next element; the default, or `StopIteration` at run time, behind the last one."""
+        position = self.begin()
+        if not is_tensor(position) and not is_tensor(self.length):
+            return next(self, *default)
+
+        def element() -> Any:
+            self.stand(position + 1)
+            return self.at(position)
+
+        there = position < self.length
+        if default:
+            return ag__.if_exp(there, element, lambda: default[0])
+        if is_tensor(there):
+            current_trace().check(there.value(), StopIteration)
+        elif not there:
+            raise StopIteration
+        return element()
+
+    def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        if not hasattr(self, "_position"):
-            self._position = 0
-        elif effects.recording():
-            raise ControlFlowError("next() inside a branch or loop that is decided at run time would advance what "
-                                   "enumerate, zip or reversed gave while compiling. Use an index instead.")
-        if self._position >= operator.index(self.length):
+        position = self.begin()
+        if is_tensor(position):
+            raise iterators.unknown()
+        if position >= operator.index(self.length):
             raise StopIteration
-        self._position += 1
-        return self.known(self._position - 1)
+        self.stand(position + 1)
+        return self.known(position)
+
+
+class RestItems(Items):
+    """The elements of others from a run-time position on."""
+
+    def __init__(self, items: Items, position: Tensor):
+        self.items, self.position, self.lists = items, position, items.lists
+        self.length = python_number(ops.maximum((items.length - position).value(), 0), (0, FAR))
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.items.at(self.position + k)
+
+
+class IteratorItems(UsedUp):
+    """`iter` of what an index can pick from."""
+
+    def __init__(self, items: Items):
+        super().__init__()
+        self.items, self.length, self.lists = items, items.length, items.lists
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.items.at(k)
+
+    def known(self, k: int) -> Any:
+        return self.items.known(k)
 
 
 class RangeItems(Items):
@@ -130,10 +206,11 @@ class ArrayItems(Items):
         return self.array[k]
 
 
-class IndexItems(Items):
+class IndexItems(UsedUp):
     """The indices of the elements of a shape, row by row: `np.ndindex`."""
 
     def __init__(self, shape: tuple[int, ...]):
+        super().__init__()
         self.shape, self.length = shape, math.prod(shape)
 
     def at(self, k: int | Tensor) -> tuple:
@@ -150,10 +227,11 @@ class IndexItems(Items):
         return tuple(map(int, np.unravel_index(k, self.shape))) if self.shape else ()
 
 
-class EnumeratedItems(Items):
+class EnumeratedItems(UsedUp):
     """`np.ndenumerate`: the elements with their indices."""
 
     def __init__(self, array: Any):
+        super().__init__()
         self.array, self.indices = array, IndexItems(array.shape)
         self.length = self.indices.length
 
@@ -162,16 +240,18 @@ class EnumeratedItems(Items):
         return index, self.array[index]
 
 
-class EnumerateItems(Items):
+class EnumerateItems(UsedUp):
     def __init__(self, items: Items, start: int):
+        super().__init__(items)
         self.items, self.start, self.length, self.lists = items, start, items.length, items.lists
 
     def at(self, k: int | Tensor) -> tuple:
         return self.start + k, self.items.at(k)
 
 
-class ZipItems(Items):
+class ZipItems(UsedUp):
     def __init__(self, items: list[Items]):
+        super().__init__(*items)
         self.items, self.lists = items, tuple(g for i in items for g in i.lists)
         lengths = [i.length for i in items]
         none = any(type(n) is int and n == 0 for n in lengths)
@@ -189,8 +269,9 @@ def _smallest(lengths: list[Any]) -> Tensor:
     return python_number(least, (0, FAR))
 
 
-class ReversedItems(Items):
+class ReversedItems(UsedUp):
     def __init__(self, items: Items):
+        super().__init__()
         self.items, self.length, self.lists = items, items.length, items.lists
 
     def at(self, k: int | Tensor) -> Any:
@@ -265,6 +346,11 @@ def items_of(iterable: Any) -> Items | None:
 
 # ---- the builtins ----------------------------------------------------------------------------------------------
 
+def _is_begun(items: Items) -> bool:
+    """Whether there are elements that are taken already."""
+    return isinstance(items, UsedUp) and (is_tensor(items.begin()) or items.begin() != 0)
+
+
 def _traced(*values: Any) -> bool:
     return is_tracing() and any(map(is_tensor, values))
 
@@ -294,13 +380,13 @@ def _ndindex(*shape: Any) -> Any:
 @replace(builtins.enumerate)
 def _enumerate(iterable: Any, start: int = 0) -> Any:
     items = items_of(iterable) if is_tracing() else None
-    return enumerate(iterable, start) if items is None else EnumerateItems(items, start)
+    return enumerate(iterable, start) if items is None or _is_begun(items) else EnumerateItems(items, start)
 
 
 @replace(builtins.zip)
 def _zip(*iterables: Any, strict: bool = False) -> Any:
     found = [items_of(i) for i in iterables] if is_tracing() else []
-    if not found or None in found:
+    if not found or None in found or any(_is_begun(i) or isinstance(i, UsedUp) and found.count(i) > 1 for i in found):
         return zip(*iterables, strict=strict)
     lengths = [i.length for i in found]
     if strict and not any(map(is_tensor, lengths)) and len(set(lengths)) > 1:
@@ -316,3 +402,9 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
 def _reversed(sequence: Any) -> Any:
     items = items_of(sequence) if is_tracing() else None
     return reversed(sequence) if items is None else ReversedItems(items)
+
+
+@replace(builtins.iter)
+def _iter(iterable: Any, *sentinel: Any) -> Any:
+    items = items_of(iterable) if is_tracing() and not sentinel else None
+    return iter(iterable, *sentinel) if items is None else items if isinstance(items, UsedUp) else IteratorItems(items)

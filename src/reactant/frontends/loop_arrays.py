@@ -287,6 +287,7 @@ class LoopArrays:
             if tensor.steps:
                 return Tensor.of_value(result)
             storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
+            storage.joined = True
             return Tensor(storage, strides=tensor.strides_)
         sources = [root for root in known if root not in self.starts]
         for root in known:

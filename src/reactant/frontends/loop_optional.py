@@ -1,4 +1,4 @@
-"""Variables of a loop that are None before it, and perhaps have a value after a turn: carried as whether, and which.
+"""Variables of a loop that are None before it or after a turn, and else have a value: carried as whether, and which.
 Texts and other objects of which the run takes one: carried as a number. Arrays that get a run-time size: with their
 extents."""
 from __future__ import annotations
@@ -40,6 +40,9 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
         return sized, found
     if is_choosable(entry) and is_choosable(after) and _settles(after):
         return _chosen(entry, after, kinds)
+    if is_optional(after) and not is_optional(entry) and not is_none(entry) and has_numbers(entry):
+        made = Node("optional", (), [Known(True), entry], None)
+        return made, [numeric_kind(leaf) for leaf in leaves(made)]
     if not is_none(entry) or is_none(after) or not has_numbers(after):
         return entry, kinds
     value = after.children[1] if is_optional(after) else after

@@ -26,6 +26,7 @@ from reactant.frontends import (
     loop_identity,
     loop_lists,
     loop_optional,
+    loop_storages,
     rotations,
     sized_arrays,
     source_map,
@@ -107,7 +108,7 @@ class Loop:
         self.begin_again()
         reached = reachable_storages(self.functions)
         self.storages: list[Storage] = [s for s in reached if may_be_written(s)]
-        self.expected = self.written_before(reached)
+        self.expected = loop_storages.written_before(self, reached)
         self.storages += self.expected
         self.array_lists: dict[str, array_lists.ArrayList] = {}
         self.array_places: dict[str, Any] = {}
@@ -143,10 +144,12 @@ class Loop:
 
     # -- attempts
 
-    def stage(self) -> None:
-        """Trace until what is carried no longer changes, then build the op and set the variables."""
+    def stage(self) -> ir.Value | None:
+        """Trace until what is carried no longer changes, then build the op and set the variables. Returns the index
+        that a `for` has come to."""
         try:
             self.trace_and_build()
+            return None if self.counter is None else self.counter.result
         finally:
             self.growth.release()
             array_lists.release(self)
@@ -170,7 +173,7 @@ class Loop:
                 growing.reset(noted)
                 self.variables.restore(self.before)
                 if self.expected and not isinstance(error, KeyboardInterrupt):
-                    self.expect_nothing()
+                    loop_storages.expect_nothing(self)
                 elif not (isinstance(error, identity.ChangesOneOfSeveral) and loop_identity.keep(self, self.rebound)):
                     raise
             finally:
@@ -200,7 +203,7 @@ class Loop:
         if loop_identity.keep(self, kept):
             return False
         self.operations = operations_in(self.block)
-        if self.growth.more() or self.more_storages(branch) or self.growth.adopt_grown(branch) \
+        if self.growth.more() or loop_storages.more(self, branch) or self.growth.adopt_grown(branch) \
                 or self.more_objects(branch):
             return False
         self.growth.require_inside(branch)
@@ -314,34 +317,6 @@ class Loop:
             return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
 
     # -- what is carried
-
-    def more_storages(self, branch: Branch) -> bool:
-        """Arrays that turned out to be written, or not to be."""
-        if not all(s in branch.written for s in self.expected):
-            self.expect_nothing()
-            return True
-        self.expected = []
-        new = [s for s in branch.written if s not in self.storage_slots and branch.preexisting(s)]
-        if new:
-            reached = reachable_storages(self.functions)
-            if all(s in reached for s in new):
-                self.trace.written_in.setdefault(self.functions[0].__code__, []).extend(map(reached.index, new))
-        self.storages += new
-        return bool(new)
-
-    def written_before(self, reached: list[Storage]) -> list[Storage]:
-        """Arrays of known content that this loop wrote when it was traced before: it will write them again, which is
-        made sure of (`more_storages`)."""
-        places = self.trace.written_in.get(self.functions[0].__code__, ()) if self.functions else ()
-        found = dict.fromkeys(reached[place] for place in places if place < len(reached))
-        return [s for s in found if type(s) is Storage and s not in self.storages and not s.constant
-                and not s.region.closed]
-
-    def expect_nothing(self) -> None:
-        """What this loop wrote before does not tell what it writes now."""
-        self.trace.written_in.pop(self.functions[0].__code__, None)
-        self.storages = [s for s in self.storages if s not in self.expected]
-        self.expected = []
 
     def more_objects(self, branch: Branch) -> bool:
         """Lists, dicts, objects and outer variables that the body changed become variables of the loop."""
@@ -599,7 +574,7 @@ class Loop:
             return value
         bound = self.ran if carried.bound is None else carried.bound.result
         if name in self.unset and bound is not True:
-            return chosen_array(bound, value, self.entries[name].tensor)
+            return branches.staged_if(bound, lambda: value, lambda: self.before[name])
         return value if bound is True else MaybeBound(name, python_number(bound), value)
 
     def after(self, name: str, part: Plan, entry: Tree, position: int) -> Any:

@@ -115,6 +115,10 @@ class Trace:
         """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
         self.entering = False
         """Whether the next call is the one that an attempt has looked at."""
+        self.watch: Any = None
+        """Which arrays are made and written, where that is asked (`elements`)."""
+        self.lost: list[Any] = []
+        """Iterators of which only the run knows where they stand."""
         self.cached: dict[Any, tuple[Region, Any]] = {}
         """What functions with a cache gave for objects that hold run-time values, and where."""
         self.loops: list[Any] = []

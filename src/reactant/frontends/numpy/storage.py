@@ -59,8 +59,8 @@ class HeldWrite(NamedTuple):
 class Storage:
     """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
 
-    __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "held", "layout", "region",
-                 "settled", "shape", "version", "views")
+    __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "held", "joined", "layout",
+                 "region", "settled", "shape", "version", "views")
 
     is_base = True
     """Whether the content changes by writes to this storage alone; not where it stands for others."""
@@ -75,8 +75,12 @@ class Storage:
         self.constant = constant      # made outside the trace: writing raises
         self.version = 0
         self.captured: tuple[int, ir.Value] | None = None     # what known content was last read as
+        self.joined = False           # stands for memories that were made in branches or a loop
         self.layout: Shape | None = None     # element strides where the base array is not row-major
-        self.region: Region = current_trace().region
+        trace = current_trace()
+        self.region: Region = trace.region
+        if trace.watch is not None:
+            trace.watch.made.add(self)
         self.views: tuple[int, dict[tuple[Step, ...], tuple[Region, ir.Value]]] = (0, {})
 
     @property
@@ -106,14 +110,23 @@ class Storage:
             while walk is not self.region and walk is not None:
                 walk.saved.setdefault(self, (self.value, self.data, self.region, self.version))
                 walk = walk.parent
+        self.about_to_change()
         if self.held:
             self.held = {}
         self.settled, self.data, self.region = value, None, region
         self.version += 1
 
+    def about_to_change(self) -> None:
+        """Who watches keeps the content."""
+        watch = current_trace().watch
+        if watch is not None and self.is_base and self not in watch.made and self not in watch.contents:
+            watch.contents[self] = self.read()
+
     def writable_in_place(self) -> bool:
         """Whether a concrete write may act on `data`: only in the region that made the storage."""
-        return self.data is not None and self.region is current_trace().region
+        trace = current_trace()
+        return self.data is not None and self.region is trace.region and (
+            trace.watch is None or self in trace.watch.made)
 
     def restore(self, state: tuple) -> None:
         """Back to the state saved on entry to a region; the version moves on so that cached reads are dropped."""
@@ -134,6 +147,7 @@ class Storage:
             self.write(self.read())
             self.region.holders.append(weakref.ref(self))
         else:
+            self.about_to_change()
             self.version += 1
             if self.held.pop(step, None) is None:
                 self.make_room(step)

@@ -1,0 +1,183 @@
+"""Decisions: `if`, conditional expressions, `and`, `or`, `not`, `is` and `in`, over values that the run knows."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import ConcreteValueNeeded, ControlFlowError
+from reactant.frontends import effects, identity, objects, operators
+from reactant.frontends.aliases import are_one_array
+from reactant.frontends.alternatives import Alternative
+from reactant.frontends.branches import StagedRaise, staged_if
+from reactant.frontends.carried import truth_of
+from reactant.frontends.growing import Grower
+from reactant.frontends.list_changes import Changes
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
+from reactant.frontends.operators import ag__
+from reactant.frontends.optional import MaybeNone
+from reactant.frontends.run_time_lists import RunTimeList
+from reactant.frontends.state import capture
+from reactant.frontends.trace import is_tracing
+from reactant.ir import ops
+
+
+def is_traced(value: Any) -> bool:
+    """Whether the truth of `value` is known only at run time."""
+    if not is_tensor(value) or value.is_concrete() or value.size != 1:
+        return False        # arrays of other sizes raise as NumPy's do
+    return ops.constant_value(value.value()) is None
+
+
+def asked(value: Any) -> Any:
+    """What decides in a test: of lists that are no lists while tracing, whether there is something in them."""
+    return value.has_elements() if type(value) in (RunTimeList, Grower, Alternative) else value
+
+
+def predicate_of(value: Tensor) -> ir.Value:
+    return truth_of(capture(value))
+
+
+def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
+            dead: tuple[str, ...]) -> None:
+    test = asked(test)
+    if not is_traced(test):
+        return operators.if_stmt(test, then, orelse, live, dead)
+    try:
+        staged_if(predicate_of(test), then, orelse, live, dead, (then, orelse))
+    except StagedRaise:
+        if effects.recording():
+            raise
+        # Both branches raise, outside of any other decision: what follows is traced, and never used.
+
+
+def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    test = asked(test)
+    if not is_traced(test):
+        return then() if test else orelse()
+    return staged_if(predicate_of(test), then, orelse)
+
+
+class _Noted:
+    """The operands of an `and` or `or` after the first one; it keeps what they are together."""
+
+    def __init__(self, operator: Callable, others: tuple[Callable[[], Any], ...]) -> None:
+        self.operator, self.others = operator, others
+        self.value: Any = None
+
+    def __call__(self) -> Any:
+        self.value = self.operator(self.others[0](), *self.others[1:])
+        return self.value
+
+    def settled(self, first: Any, whole: Any, decisive: bool) -> Any:
+        """What all operands are together: known where `and False`, `or True` follows a truth that the run decides."""
+        truths = is_tensor(whole) and whole.dtype.kind == first.dtype.kind == "b"
+        if truths and type(self.value) in (bool, np.bool_) and self.value == decisive:
+            return decisive if whole.kind == PYTHON else np.bool_(decisive)
+        return whole
+
+
+def and_(first: Any, *others: Callable[[], Any]) -> Any:
+    for position, other in enumerate(others):
+        if is_traced(first):
+            known = first
+            rest = _Noted(and_, (other, *others[position + 1:]))
+            return rest.settled(known, staged_if(predicate_of(first), rest, lambda: known), False)  # noqa: B023
+        if not first:
+            return first
+        first = other()
+    return first
+
+
+def or_(first: Any, *others: Callable[[], Any]) -> Any:
+    for position, other in enumerate(others):
+        if is_traced(first):
+            known = first
+            rest = _Noted(or_, (other, *others[position + 1:]))
+            return rest.settled(known, staged_if(predicate_of(first), lambda: known, rest), True)  # noqa: B023
+        if first:
+            return first
+        first = other()
+    return first
+
+
+def not_(value: Any) -> Any:
+    value = asked(value)
+    if not is_traced(value):
+        return not value
+    return python_number(ops.not_(predicate_of(value)))
+
+
+def condition(value: Any) -> Any:
+    """What an operand of `and` or `or` says in a test."""
+    value = asked(value)
+    if value is None or isinstance(value, (str, list, tuple, dict, set)):
+        return bool(value)
+    return python_number(predicate_of(value)) if is_traced(value) and value.dtype.kind != "b" else value
+
+
+def truth(value: Any) -> bool:
+    """A decision that Python itself takes."""
+    value = asked(value)
+    if is_traced(value):
+        raise ConcreteValueNeeded("A condition in a comprehension (or beside `:=` or `yield`)",
+                                  "Write a `for` loop with `if` and `append`, or select with a mask: x[x > 0].")
+    return bool(value)
+
+
+def same(left: Any, right: Any) -> Any:
+    """`left is right`."""
+    if type(left) is Alternative or type(right) is Alternative:
+        one, other = (left, right) if type(left) is Alternative else (right, left)
+        return other.each(lambda x: same(one, x)) if type(other) is Alternative else one.is_one(lambda x: x is other)
+    if left is right or not is_tracing():
+        return left is right
+    if type(left) is MaybeNone or type(right) is MaybeNone:
+        one, other = (left, right) if type(left) is MaybeNone else (right, left)
+        return and_(one.defined, lambda: same(one.value, other))
+    if is_tensor(left) and is_tensor(right) and left.kind == right.kind == ARRAY:
+        found = are_one_array(left, right)
+        return found if type(found) is bool else python_number(found)
+    if identity.are_linked(left, right) or identity.are_linked(right, left):
+        raise ControlFlowError("Which of several lists, dicts or objects this is (`is`) is known only at run time. "
+                               "Keep a truth or a number that says which one it is, and compare that.")
+    return False
+
+
+def is_(value: Any, known: bool) -> Any:
+    """A truth of Python's that only the run knows is one of the two; NumPy's truths are neither."""
+    if not (is_tensor(value) and value.kind == PYTHON and value.dtype.kind == "b"):
+        return value is known
+    return value if known else not_(value)
+
+
+def contains(item: Any, container: Any) -> Any:
+    if is_tensor(container):
+        return _python_bool(np.any(container == item))
+    if type(container) is range and is_tensor(item):
+        return _in_range(item, container)
+    if type(item) is Alternative:
+        return item.each(lambda x: contains(x, container))
+    if type(container) is Alternative:
+        return container.each(lambda x: contains(item, x))
+    if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
+            or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}):
+        found: Any = False
+        for element in container:
+            found = or_(found, lambda e=element: True if e is item else _python_bool(ag__.Eq(e, item)))
+        return found
+    return container.has(item) if isinstance(container, Changes) else objects.contains(item, container)
+
+
+def _in_range(item: Tensor, container: range) -> Any:
+    if len(container) == 0:
+        return False
+    low, high = min(container[0], container[-1]), max(container[0], container[-1])
+    return and_(item >= low, lambda: item <= high, lambda: (item - low) % abs(container.step) == 0)
+
+
+def _python_bool(value: Any) -> Any:
+    return python_number(predicate_of(value)) if is_traced(value) else bool(value)

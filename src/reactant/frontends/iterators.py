@@ -1,0 +1,66 @@
+"""Iterators, which are used up: by loops that run as Python, and by Python's own functions.
+
+Nothing brings an iterator back to where it was. So one from outside is refused in a branch or loop body, which the run
+may pass over or repeat, and so is one that a loop was left with where only the run knows in which turn.
+"""
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from types import WrapperDescriptorType
+from typing import Any
+
+from reactant.errors import ControlFlowError
+from reactant.frontends import effects
+from reactant.frontends.trace import Trace, current_trace
+
+
+def note(x: Any) -> None:
+    """`x` was made just now: it is gone when the region ends, or nothing of before."""
+    recorder = effects.innermost()
+    if recorder is not None and (_advances(x) or hasattr(type(x), "ag__advances")):
+        recorder.iterators.add(id(x))
+
+
+def is_made_here(x: Any) -> bool:
+    """Whether it was made in the branch or body that is being traced."""
+    recorder = effects.innermost()
+    return recorder is None or id(x) in recorder.iterators
+
+
+def use(*used: Any) -> None:
+    """Raise where an iterator from before would advance while tracing code that may run any number of times, or where
+    only the run knows where it stands."""
+    trace = Trace.current()
+    for x in used:
+        if _advances(x):
+            if not is_made_here(x):
+                raise ControlFlowError(
+                    "An iterator that was made before a branch or loop that is decided at run time would advance "
+                    "inside it while compiling. Use an index into a list or array instead, or make the iterator there.")
+            if trace is not None and any(x is other for other in trace.lost):
+                raise unknown()
+
+
+def unknown() -> ControlFlowError:
+    return ControlFlowError(
+        "Where this iterator stands is known only at run time: a loop over it was left where the run decides. Use an "
+        "index into a list or array instead: `while k < len(x):` with `k += 1`.")
+
+
+def _advances(x: Any) -> bool:
+    """Whether it is an iterator that is used up by C code, which nothing records."""
+    return isinstance(getattr(type(x), "__next__", None), WrapperDescriptorType)
+
+
+def lose(iterable: Any) -> None:
+    """Only the run knows where this iterator, and those it takes its elements from, stand."""
+    trace, waiting = current_trace(), [iterable]
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, Iterator) and not any(x is other for other in trace.lost):
+            if _advances(x):
+                trace.lost.append(x)
+            elif hasattr(type(x), "ag__advances"):
+                x.stand(None)
+            waiting += gc.get_referents(x)

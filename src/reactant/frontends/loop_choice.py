@@ -1,0 +1,335 @@
+"""Which loops are loops of the compiled program:
+
+* `while` runs as Python while its test is known and its iterations have made at most `unroll_limit` operations; from
+  there on it is one loop.
+* `for` over a range, an array, or enumerate/zip/reversed of those is traced once. It is unrolled when it has at most
+  `SMALL` iterations and no loop in its body (else at most `OF_FEW` times `unroll_limit` operations), when trip count x
+  operations of the body is at most `unroll_limit`, or when the body needs the index as a known number (a shape, a list
+  index, a text) or does what a loop cannot carry (appending to a list): then up to `max_unroll` iterations. Loops that
+  only compute with known Python numbers run as Python.
+* A `for` of many iterations that slices long dimensions by its index (`A[k + 1:, k]`) becomes a few loops, one behind
+  the other, so that each computes on narrower windows (`SEGMENTS`).
+* `for` over anything else runs as Python, one iteration after the other.
+"""
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
+from reactant.frontends import elements, iterators, operators
+from reactant.frontends.branches import staged_if
+from reactant.frontends.carried import NeedsPeeling, Unroll
+from reactant.frontends.decisions import and_, asked, is_traced, not_, or_, predicate_of
+from reactant.frontends.growing import Grower, ListError, refusal
+from reactant.frontends.growth import exclusive_lists
+from reactant.frontends.iteration import FAR, Items, RestItems, RowItems, UsedUp, items_of
+from reactant.frontends.loops import Loop
+from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.run_time_lists import of_items
+from reactant.frontends.trace import current_trace, is_tracing
+from reactant.options import CompileOptions
+
+SMALL = 4
+"""Loops of at most this many iterations are always unrolled where their bodies hold no loops."""
+OF_FEW = 8
+"""So much more than `unroll_limit` may be made of such loops where they do."""
+FEW_ROWS = 16
+"""Loops over lists of more run-time numbers may stay loops."""
+DECISIONS, LOOPS = frozenset({"if_stmt", "while_stmt"}), frozenset({"for_stmt", "while_stmt"})
+SEGMENTS, SEGMENTED_LENGTH = 4, 128
+"""A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
+becomes so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
+
+UNROLLED = ConcreteValueNeeded, ControlFlowError, UnsupportedError
+"""Refusals of a loop that one iteration after the other may not meet: there the index is known, and sizes that follow
+it."""
+
+
+def _options() -> CompileOptions:
+    return current_trace().options or CompileOptions()
+
+
+class _Operations:
+    """Counts the operations that were built since it was made."""
+
+    def __init__(self) -> None:
+        self.block = current_trace().region.block
+        self.before = len(self.block.operations)
+
+    def count(self) -> int:
+        return len(self.block.operations) - self.before
+
+
+def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
+    """The `or` of the flags that end a loop."""
+    state: Any = False
+    for flag in flags:
+        state = or_(state, lambda f=flag: cells[f].cell_contents)
+    return state
+
+
+def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+               dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...] = (),
+               read: tuple[str, ...] = ()) -> None:
+    if not is_tracing():
+        return operators.while_stmt(test, body, flags, live, dead, rebound)
+    cells = operators.cells_of(body)
+    options, built = _options(), _Operations()
+    failure: ReactantError | None = None
+    iterations = 0
+
+    def stage(first: Any, unless_known: bool = False) -> None:
+        lists = exclusive_lists(body, (*appended, *read))
+        loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
+                    again=again, appended=appended, exclusive=lists, read=read)
+        if unless_known:
+            loop.reject = lambda: loop.growth.is_known()
+        try:
+            loop.stage()
+        except NeedsPeeling as reason:
+            raise reason.error from None
+
+    def again(*values: Any) -> Any:
+        state: Any = False
+        for value in values:
+            state = or_(state, lambda v=value: v)
+        return and_(not_(state), lambda: asked(test()))
+
+    while True:
+        outcome = again(*(cells[f].cell_contents for f in flags))
+        if is_traced(outcome):
+            return stage(outcome)
+        outcome = bool(outcome)     # no reference to a list
+        if not outcome:
+            return None
+        try:
+            if read and not iterations and failure is None:     # which turns there are may depend on what is in them
+                return stage(True, unless_known=True)
+            if failure is None and iterations and built.count() > options.unroll_limit:
+                return stage(True)
+        except Unroll:
+            pass
+        except UNROLLED as error:
+            failure = error
+        if failure is not None and iterations >= options.max_unroll and built.count():
+            raise unrolled_too_far(failure, options.max_unroll)
+        try:
+            body()
+        except ControlFlowError:
+            if isinstance(failure, ListError):
+                raise failure from None
+            raise
+        iterations += 1
+
+
+def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
+             rebound: tuple[str, ...], appended: tuple[str, ...] = (), read: tuple[str, ...] = ()) -> None:
+    """`appended` are the names of lists that the body only appends to, `read` those it reads, too."""
+    if not is_tracing():
+        return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
+    items = items_of(iterable)
+    if items is None:
+        items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__))
+    if items is None:
+        return _run_over(iterable, body, flags, live, dead)
+    iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
+    if is_tensor(start):
+        items = RestItems(items, start)
+    with same_lengths(items.lists):
+        loop = _Counted(items, body, flags, live, dead, rebound, appended, read, 0 if is_tensor(start) else start)
+        if iterator is not None:
+            iterator.stand(None)        # while the loop takes from it, its body cannot
+            loop.iterator = iterator
+        if is_tensor(items.length) or items.policy:
+            taken = loop.stage()
+        # what grows may have a run-time length, and what holds loops may be many operations
+        elif items.length <= SMALL and not ((appended or read) and items.length) and (
+                items.length < 2 or body.__code__ in current_trace().unrolled or not _has(LOOPS, body.__code__)):
+            taken = loop.run()
+        else:
+            taken = loop.choose()
+    if iterator is not None:
+        iterator.stand(start + taken if is_tensor(start) else taken)
+
+
+@contextlib.contextmanager
+def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
+    """A loop over lists, which nothing is appended to there: Python would go on with what is."""
+    before = [g.count and g.count.read() for g in lists]
+    yield
+    if any(g.count is not None and g.count.read() != count for g, count in zip(lists, before, strict=True)):
+        raise refusal("while a loop runs over it")
+
+
+def _rows(iterable: Any, lists: bool) -> Items | None:
+    """Many elements of a list that are run-time numbers, or tuples of such, as something a loop can run over. `lists`:
+    also few or known ones, since only the run may know how long lists get there (not without an `if`)."""
+    if type(iterable) not in (list, tuple) or not iterable:
+        return None
+    if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
+        return None
+    rows = of_items(iterable)
+    return None if rows is None else RowItems(rows, iterable)
+
+
+def _has(statements: frozenset[str], code: CodeType) -> bool:
+    """Whether there are such statements in converted code, or in what it runs as branches and bodies."""
+    return not statements.isdisjoint(code.co_names) or any(
+        type(inner) is CodeType and _has(statements, inner) for inner in code.co_consts)
+
+
+def _has_tensors(item: Any) -> bool:
+    return is_tensor(item) or type(item) is tuple and any(map(_has_tensors, item))
+
+
+def _run_over(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+              dead: tuple[str, ...]) -> None:
+    """One iteration after the other, over what Python knows how to iterate over."""
+    iterators.use(iterable)
+    iterator, cells, lost = elements.begin(iterable), operators.cells_of(body), False
+    while True:
+        stopped = _stopped(cells, flags)
+        if is_traced(stopped):
+            lost, value = True, elements.following_unless(predicate_of(stopped), iterator)
+        else:
+            value = elements.END if stopped else elements.following(iterator)
+        if value is elements.END:
+            break
+        _turn(value, stopped, body, live, dead)
+    if lost:
+        iterators.lose(iterable)
+
+
+def _turn(value: Any, stopped: Any, body: FunctionType, live: tuple[str, ...], dead: tuple[str, ...]) -> None:
+    """One iteration; a branch where a run-time value decides whether to go on."""
+    if is_traced(stopped):
+        staged_if(predicate_of(stopped), None, lambda: body(value), live, dead, (body,))
+    else:
+        body(value)
+
+
+class _Counted:
+    """A `for` over elements that a run-time index can pick, from `start` on. What runs it returns how many elements are
+    taken then."""
+
+    def __init__(self, items: Items, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+                 dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...], read: tuple[str, ...],
+                 start: int):
+        self.items, self.body, self.flags, self.live, self.dead, self.rebound = items, body, flags, live, dead, rebound
+        self.appended, self.read = appended, read
+        self.exclusive = exclusive_lists(body, (*appended, *read))
+        self.start, self.peeled = start, 0
+        self.iterator: UsedUp | None = None
+
+    def loop(self) -> Loop:
+        made = Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
+                    count=self.items.length, start=self.start, appended=self.appended, exclusive=self.exclusive,
+                    read=self.read)
+        made.policy = self.items.policy
+        return made
+
+    def stopped(self) -> Any:
+        return _stopped(operators.cells_of(self.body), self.flags)
+
+    def stage(self) -> int | Tensor:
+        try:
+            return self.staged(self.loop())
+        except NeedsPeeling as reason:
+            raise reason.error from None
+
+    def staged(self, loop: Loop) -> int | Tensor:
+        """A loop of the program."""
+        reached = loop.stage()
+        if type(self.items.length) is int and not self.flags:
+            return max(self.items.length, self.start)
+        return python_number(reached, (self.start, FAR))
+
+    def run(self, limit: Callable[[int], None] | None = None) -> int | Tensor:
+        """One iteration after the other."""
+        k, taken, length = self.start, self.start, operator.index(self.items.length)
+        while k < length:
+            stopped = self.stopped()
+            if not is_traced(stopped) and stopped:
+                break
+            if limit is not None:
+                limit(k - self.start)
+            k, taken = self.turn(k, stopped), taken + 1 if not is_traced(stopped) else taken + (1 - stopped)
+        return k if type(taken) is int else taken
+
+    def turn(self, k: int, stopped: Any) -> int:
+        """The iteration with this index; returns the next one's."""
+        if self.iterator is None or is_traced(stopped):
+            _turn(self.items.known(k), stopped, self.body, self.live, self.dead)
+            return k + 1
+        self.iterator.stand(k + 1)
+        self.body(self.items.known(k))      # which may take more from it
+        k = self.iterator.begin()
+        if is_tensor(k):
+            raise iterators.unknown()
+        self.iterator.stand(None)
+        return int(k)
+
+    def choose(self) -> int | Tensor:
+        """Unroll or stage, by the rule of this module."""
+        options, trace = _options(), current_trace()
+        loop, sliced = self.loop(), trace.bounded_elements
+        trace.bounded_elements = 0
+        limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1)
+        loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
+            self.items.length * loop.operations <= limit or loop.is_known() or self.wants_segments())
+        try:
+            return self.staged(loop)
+        except Unroll:
+            return self.segments() if self.wants_segments() else self.unroll(None)
+        except NeedsPeeling as reason:
+            return self.peel(reason)
+        except UNROLLED as error:
+            return self.unroll(error)
+        finally:
+            trace.bounded_elements = max(trace.bounded_elements, sliced)
+
+    def wants_segments(self) -> bool:
+        """Whether the body slices long dimensions by bounds that may follow the index, in many iterations."""
+        return (current_trace().bounded_elements >= SEGMENTED_LENGTH and not self.flags
+                and self.items.length - self.start >= SEGMENTED_LENGTH)
+
+    def segments(self) -> int | Tensor:
+        """One loop after the other over parts of the range: in each, the index and so the slices are known to lie in
+        a narrower window, which is what is computed on."""
+        edges = np.linspace(self.start, self.items.length, SEGMENTS + 1).astype(int).tolist()
+        for start, stop in zip(edges, edges[1:], strict=False):
+            loop = self.loop()
+            loop.start, loop.count = start, stop
+            loop.stage()
+        return max(self.items.length, self.start)
+
+    def peel(self, reason: NeedsPeeling) -> int | Tensor:
+        """Run the first iteration on its own, then try again; twice at most."""
+        if self.peeled == 2 or self.start + 1 >= self.items.length or is_traced(self.stopped()):
+            return self.unroll(reason.error)
+        self.start = self.turn(self.start, False)
+        self.peeled += 1
+        stopped = self.stopped()
+        return self.start if not is_traced(stopped) and stopped else self.choose()
+
+    def unroll(self, error: ReactantError | None) -> int | Tensor:
+        options, built = _options(), _Operations()
+        if self.items.length <= SMALL:
+            current_trace().unrolled.add(self.body.__code__)
+
+        def limit(number: int) -> None:
+            if number >= options.max_unroll and built.count() and error is not None:
+                raise unrolled_too_far(error, options.max_unroll)
+
+        try:
+            return self.run(limit)
+        except ControlFlowError:
+            if isinstance(error, ListError):
+                raise error from None       # what to do instead
+            raise
