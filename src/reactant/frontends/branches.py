@@ -27,7 +27,7 @@ from reactant.frontends.aliases import (
     view_of,
 )
 from reactant.frontends.branch_arrays import BranchArrays, Maker
-from reactant.frontends.carried import needs_grower
+from reactant.frontends.carried import BranchChangesList, needs_grower
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -296,6 +296,8 @@ class Meeting:
         plans = {n: self.variable(n) for n in names}
         outcome = self.unified(self.then.outcome, self.orelse.outcome, "")
         objects = self.objects()
+        if not self.trace.loops:
+            self.refuse_growing(objects)
         numeric = [leaf for p in (*plans.values(), outcome, *(p for _, p in objects)) for leaf in leaves_of(p)]
         self.arrays = BranchArrays(self, numeric)
         makers = {id(leaf): self.leaf(leaf) for leaf in numeric}
@@ -458,13 +460,22 @@ class Meeting:
             change.container is part for branch in (self.then, self.orelse) for tree in branch.states.values()
             for part in originals(tree))
 
+    def refuse_growing(self, objects: list[tuple[Change, Plan]]) -> None:
+        """Nothing has been done yet that would have to be taken back."""
+        for change, plan in objects:
+            if type(plan) is Broken and type(change.container) is list and not self.made_inside(change):
+                raise BranchChangesList(self.different(change, plan))
+
+    @staticmethod
+    def different(change: Change, plan: Broken) -> str:
+        return (f"An `if` that is decided at run time changes {effects.describe(change)} differently in its branches: "
+                f"{plan.reason}. Use an array, or variables that are assigned in both branches.")
+
     def refill(self, change: Change, plan: Plan, make: Callable[[Leaf], Any]) -> None:
         if type(plan) is Broken:
             if self.made_inside(change):
                 return
-            error = ControlFlowError(
-                f"An `if` that is decided at run time changes {effects.describe(change)} differently in its branches: "
-                f"{plan.reason}. Use an array, or variables that are assigned in both branches.")
+            error = ControlFlowError(self.different(change, plan))
             needs_grower(change.container, error)
             raise error
         content = assembled(plan, make)

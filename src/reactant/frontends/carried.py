@@ -294,6 +294,10 @@ class NeedsGrower(BaseException):
         self.loop, self.target, self.error, self.args = loop, target, error, ()     # the only reference
 
 
+class BranchChangesList(ControlFlowError):
+    """Only the run knows how long a list is after an `if` outside of loops."""
+
+
 def needs_grower(target: Any, error: Exception) -> None:
     """Have the outermost loop traced again that a list is older than, where something in a branch appended to it."""
     for loop in current_trace().loops if type(target) is list or hasattr(type(target), "begin_change") else ():

@@ -37,7 +37,6 @@ from reactant.frontends.decisions import (
     condition,
     contains,
     if_exp,
-    if_stmt,
     is_,
     is_traced,
     not_,
@@ -47,7 +46,7 @@ from reactant.frontends.decisions import (
     truth,
 )
 from reactant.frontends.growing import Deeper
-from reactant.frontends.loop_choice import for_stmt, while_stmt
+from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.optional import is_none, known_index

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
-from reactant.frontends import elements, iterators, operators
+from reactant.frontends import decisions, effects, elements, iterators, operators
 from reactant.frontends.branches import staged_if
-from reactant.frontends.carried import NeedsPeeling, Unroll
+from reactant.frontends.carried import BranchChangesList, NeedsPeeling, Unroll
 from reactant.frontends.decisions import and_, asked, is_traced, not_, or_, predicate_of
 from reactant.frontends.growing import Grower, ListError, refusal
 from reactant.frontends.growth import exclusive_lists
@@ -72,6 +72,23 @@ def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
     for flag in flags:
         state = or_(state, lambda f=flag: cells[f].cell_contents)
     return state
+
+
+def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
+            dead: tuple[str, ...]) -> None:
+    """An `if` that appends to lists in one of its branches is a loop of one turn, where lists may grow."""
+    try:
+        return decisions.if_stmt(test, then, orelse, live, dead)
+    except BranchChangesList as error:
+        if effects.recording():
+            raise
+        failure = error.with_traceback(None)        # it would hold the list, and who does is counted
+    loop = Loop((then, orelse), lambda k: decisions.if_stmt(test, then, orelse, live, dead), (), live, dead, live,
+                count=1)
+    try:
+        loop.stage()
+    except (ReactantError, NeedsPeeling):
+        raise failure from None
 
 
 def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ListTooLong, UnsupportedError
 from reactant.frontends import identity
 from reactant.frontends.calls import OURS
-from reactant.frontends.carried import leaves, needs_grower, with_leaves
+from reactant.frontends.carried import BranchChangesList, leaves, needs_grower, with_leaves
 from reactant.frontends.list_changes import (
     Changes,
     counted,
@@ -215,8 +215,8 @@ class RunTimeList(Changes):
     def begin_change(self) -> None:
         identity.about_to_change(self)
         if self.region is not current_trace().region:
-            error = UnsupportedError("A list of run-time length changes in a branch, or in a loop, after the loop that "
-                                     "it has grown in, where others may know it. " + _ADVICE)
+            error = BranchChangesList("A list of run-time length changes in a branch, or in a loop, after the loop "
+                                      "that it has grown in, where others may know it. " + _ADVICE)
             needs_grower(self, error)
             raise error
 

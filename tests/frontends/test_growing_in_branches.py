@@ -1,0 +1,105 @@
+"""Lists that an `if` outside of loops appends to, or takes from, where the run decides."""
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.errors import ControlFlowError
+from tests.frontends.agreement import agree
+
+X = np.array([0.9, -0.4, 0.7, 0.2])
+CASES = [(X, 0.5), (X, -1.0), (-X, 0.5), (X, 0.8)]
+
+
+def one_after_the_other(x, t):
+    found = [0.5]
+    if x[0] > t:
+        found.append(x[0])
+    if x[1] > t:
+        found.append(x[1] * 2)
+    else:
+        found.append(-1.0)
+    if len(found) > 2:
+        found.append(5.0)
+    return len(found), sum(found), found[-1]
+
+
+def with_variables(x, t):
+    found, n = [1.0, 2.0], 0
+    if x[0] > t:
+        found.append(x[0])
+        n += 1
+        y = x * 2
+    else:
+        y = x + 1
+    return len(found), max(found), n, y
+
+
+@dataclass
+class Body:
+    x: np.ndarray
+    t: float = 0.0
+    history: list = field(default_factory=lambda: [0.0])
+
+    def step(self, dt):
+        self.x = self.x * 0.5
+        self.t += dt
+        if self.t > 0.25:
+            self.history.append(self.x.sum())
+
+
+def in_a_method(x, t):
+    body = Body(x)
+    for _ in range(3):
+        body.step(t)
+    return body.x, len(body.history), sum(body.history)
+
+
+def nested_and_in_a_dict(x, t):
+    logs = {"up": [1.0]}
+    if x[0] > t:
+        if x[2] > t:
+            logs["up"].append(x[1])
+        logs["up"].append(1.0)
+    elif x[2] > 0:
+        logs["up"].append(2.0)
+    return len(logs["up"]), sum(logs["up"])
+
+
+def in_a_closure(x, t):
+    log = [0.0]
+
+    def note(v):
+        if v > t:
+            log.append(v)
+        return v
+
+    return note(x[0]) + note(x[1]), len(log), sum(log)
+
+
+def taken_from(x, t):
+    stack = [1.0, 2.0, 3.0]
+    if x[0] > t:
+        stack.pop()
+    if x[1] > t:
+        stack.insert(0, 9.0)
+    return len(stack), sum(stack), stack[0]
+
+
+@pytest.mark.parametrize("program", [one_after_the_other, with_variables, in_a_method, nested_and_in_a_dict,
+                                     in_a_closure, taken_from])
+def test_agrees(program):
+    agree(program, CASES)
+
+
+def test_of_two_names():
+    def program(x):
+        found = []
+        other = found
+        if x[0] > 0:
+            found.append(x[0])
+        return len(other)
+
+    with pytest.raises(ControlFlowError, match="changes a list of 0 elements differently"):
+        reactant.jit(program)(X)
