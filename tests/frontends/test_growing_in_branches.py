@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ControlFlowError
+from reactant.errors import ControlFlowError, UnsupportedError
 from tests.frontends.agreement import agree
 
 X = np.array([0.9, -0.4, 0.7, 0.2])
@@ -102,4 +102,15 @@ def test_of_two_names():
         return len(other)
 
     with pytest.raises(ControlFlowError, match="changes a list of 0 elements differently"):
+        reactant.jit(program)(X)
+
+
+def test_returned():
+    def program(x):
+        found = []
+        if x[0] > 0:
+            found.append(x)
+        return found
+
+    with pytest.raises(UnsupportedError, match="returns an array whose size depends on run-time values"):
         reactant.jit(program)(X)
