@@ -185,10 +185,11 @@ def dialect_ops() -> dict[str, type]:
             if isinstance(cls, type) and issubclass(cls, ir.OpView) and cls is not ir.OpView}
 
 
-def attribute_names(name: str) -> set[str]:
+@cache
+def attribute_names(name: str) -> frozenset[str]:
     """Attributes an op can have: exactly those properties of its generated class that can be set."""
-    return {key for key, member in vars(dialect_ops()[name]).items()
-            if isinstance(member, property) and member.fset is not None}
+    return frozenset(key for key, member in vars(dialect_ops()[name]).items()
+                     if isinstance(member, property) and member.fset is not None)
 
 
 class _Match:
@@ -206,6 +207,7 @@ class _Match:
                 if key not in known:
                     raise TypeError(f"'{word}' has no attribute '{key}'; it has {', '.join(sorted(known)) or 'none'}.")
             return Op((names[0],), tuple(map(as_pattern, operands)), tuple(attributes.items()))
+        setattr(self, python_name, pattern)     # asked for once
         return pattern
 
 
