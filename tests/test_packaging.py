@@ -93,3 +93,21 @@ def test_entry_point_is_the_command():
     (script,) = metadata.entry_points(group="console_scripts", name="reactant")
     assert script.value == "reactant.__main__:main"
     assert callable(script.load())
+
+
+LOADED = """
+import sys, jax, numpy, reactant
+x = numpy.ones(3)
+jax.numpy.sin(x)
+reactant.jit({}.sin).lower(x)
+print(*(name for name in {!r} if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize("way, spared", [
+    ("jax.numpy", ("reactant.tracing", "reactant.frontends.control_flow", "jax._src.pallas.core")),
+    ("numpy", ("reactant.compiled_jax", "reactant.differentiate.forward", "reactant.frontends.scipy.special"))])
+def test_a_first_program_does_not_load_what_it_does_not_need(way, spared):
+    done = subprocess.run([sys.executable, "-c", LOADED.format(way, spared)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
