@@ -314,6 +314,16 @@ def test_parts_of_sorted_arrays(name):
     np.testing.assert_allclose(reactant.grad(function)(x), picked * np.exp(x))
 
 
+def test_ends_of_sorted_arrays():
+    """Of which simplification leaves the largest and the smallest key."""
+    x = np.array([[0.4, -0.3, 1.2], [0.9, -2.0, 0.1]])
+    last, first = reactant.grad(lambda x: np.sum(np.sort(x)[:, -1] ** 2)), reactant.grad(lambda x: np.sort(x, None)[0])
+    np.testing.assert_array_equal(last(x), [[0, 0, 2.4], [1.8, 0, 0]])
+    np.testing.assert_array_equal(first(x), [[0, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(first(np.where(x == 1.2, np.nan, x)), [[0, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(reactant.grad(lambda x: np.quantile(x, 1.0))(x), [[0, 0, 1], [0, 0, 0]])
+
+
 REFUSED = [
     (lambda: reactant.grad(loss)(np.arange(6), W), TypeError, "int64 array, which has no derivative"),
     (lambda: reactant.grad(lambda n: n * 2.0)(3), TypeError, "type int"),

@@ -21,11 +21,13 @@ Calls of native code that was chosen only for its speed become the operations th
 """
 from __future__ import annotations
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate import determinants, factors, roots, signs, smooth, spectral
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
+from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float, shape_of, tensor_type
 
@@ -174,12 +176,32 @@ def _floats_of_key(key: ir.Value, dtype: object) -> ir.Value | None:
         return None if floats is None else ops.create(
             moved.name, [tensor_type(shape_of(key), dtype_of(floats))], [floats, *list(moved.operands)[1:]],
             attributes_of(moved)).result
+    extreme = ops.made_by(key, "reduce")
+    if extreme is not None:
+        return _extreme_of_keys(extreme, dtype)
     sort = ops.made_by(key, "sort")
     if sort is None:
         return None
     unsorted = _flipped(sort.operands[list(sort.results).index(key)])
     floats = None if unsorted is None else _floats(unsorted, dtype)
     return None if floats is None else _sorted_with(sort, floats)
+
+
+def _extreme_of_keys(reduce: ir.Operation, dtype: object) -> ir.Value | None:
+    """The floats of the largest or the smallest keys: the end of a sort. NaN is the largest."""
+    unsorted, start = _flipped(reduce.operands[0]), ops.constant_value(reduce.operands[1])
+    floats = None if unsorted is None else _floats(unsorted, dtype)
+    word = {op.name: op.name.partition(".")[2] for op in block_ops(reduce.regions[0].blocks[0])[0]}
+    if floats is None or start is None or set(word) not in ({"stablehlo.maximum"}, {"stablehlo.minimum"}):
+        return None
+    name, = word.values()
+    limit = np.iinfo(start.dtype)
+    if start != (limit.min if name == "maximum" else limit.max):
+        return None
+    if name == "minimum":
+        floats = ops.select(ops.compare(floats, floats, "NE"), ops.splat(np.inf, floats), floats)
+    return ops.reduce(floats, -np.inf if name == "maximum" else np.inf, attr.decode(reduce.attributes["dimensions"]),
+                      name)
 
 
 def _sorted_with(sort: ir.Operation, floats: ir.Value) -> ir.Value:
