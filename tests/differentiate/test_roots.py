@@ -1,4 +1,4 @@
-"""Even functions of roots where those are 0: both orders of both modes, and higher orders."""
+"""Flat functions of roots where those are 0: both orders of both modes, and higher orders."""
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -18,6 +18,11 @@ CASES = {
     "norm_times_tangent": (lambda x: 3.0 * norm(x) * np.tanh(2 * norm(x)), np.zeros(2), np.zeros(2), 12 * np.eye(2)),
     "cosine_of_hypot": (lambda x: np.cos(np.hypot(x[0], x[1])), np.zeros(2), np.zeros(2), -np.eye(2)),
     "complex_size": (lambda x: np.cos(abs(x[0] + 1j * x[1])), np.zeros(2), np.zeros(2), -np.eye(2)),
+    "cosh_of_root": (lambda x: np.cosh(np.sqrt(x)), 0.0, 0.5, 1 / 12),
+    "cosh_of_arccos": (lambda x: np.cosh(np.arccos(x)), 1.0, -1.0, 2 / 3),
+    "cosh_of_size": (lambda x: np.cosh(abs(x)), 0.0, 0.0, 1.0),
+    "cosh_of_norm": (lambda x: np.log(np.cosh(norm(x))), np.zeros(2), np.zeros(2), np.eye(2)),
+    "size_times_expm1": (lambda x: 3 * abs(x) * np.expm1(abs(x)), 0.0, 0.0, 6.0),
     "norm": (norm, np.zeros(2), np.zeros(2), np.zeros((2, 2))),
 }
 
@@ -29,6 +34,13 @@ def test_where_the_root_is_zero(name):
     np.testing.assert_allclose(gradient(x), first, atol=1e-14)
     for mode in ("forward", "reverse"):
         np.testing.assert_allclose(reactant.jacobian(gradient, mode=mode)(x), second, atol=1e-14)
+
+
+def test_what_is_only_flat():
+    """y * expm1(y) of y = sqrt(x) is x + x**1.5 / 2: not even in the root. Its second derivative is infinite at 0."""
+    for function, slope in ((lambda x: np.sqrt(x) * np.expm1(np.sqrt(x)), 1.0), (lambda x: np.sqrt(x) ** 3, 0.0)):
+        assert reactant.grad(function)(0.0) == reactant.jvp(function, (0.0,), (1.0,))[1] == slope
+        assert not np.isfinite(reactant.grad(reactant.grad(function))(0.0))
 
 
 def test_elsewhere_and_with_parameters():

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.differentiate.masks import kept_zero
 from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
@@ -170,7 +171,8 @@ def plus(a: ir.Value | None, b: ir.Value | None) -> ir.Value | None:
 
 
 def times(factor: Any, g: ir.Value, strong: bool = False) -> ir.Value | None:
-    """factor * g. A factor 1, -1 or None (zero) costs nothing; `strong`: zero times an infinite factor is zero."""
+    """factor * g of a tangent. A factor 1, -1 or None (zero) costs nothing; `strong`: zero times an infinite factor is
+    zero."""
     if factor is None:
         return None
     if isinstance(factor, (int, float)):
@@ -181,6 +183,13 @@ def times(factor: Any, g: ir.Value, strong: bool = False) -> ir.Value | None:
     elif strong:
         product = ops.select(ops.compare(g, zeros(g), "EQ"), zeros(g), product)
     return product
+
+
+def pulled(factor: Any, g: ir.Value, strong: bool = False, steep: bool = False) -> ir.Value | None:
+    """factor * g of a cotangent; `strong`: where nothing was chosen (see `masks`) it is zero, also times an infinite
+    factor; `steep`: only where a choice says so, no test of values."""
+    product = times(factor, g)
+    return kept_zero(g, product, exact=not strong) if (strong or steep) and product is not None else product
 
 
 STRONG = "reactant.strong"
@@ -215,11 +224,12 @@ def total(g: ir.Value, shape: Sequence[int] = ()) -> ir.Value:
 # ---- the forms -----------------------------------------------------------------------------------------------------
 
 def elementwise(name: str, *partials: Callable[..., Any] | None,
-                singular: bool | Callable[[Call], bool] = False) -> None:
+                singular: bool | Callable[[Call], bool] = False, steep: bool = False) -> None:
     """Partials by operand, each of (result, *operands): a value, a number, or None for "constant in this operand".
 
     singular: a partial can be infinite or NaN at finite arguments (log at 0), always or in calls of which that holds.
-    There zero times it is zero, so that what `where` masks out stays out of the derivative.
+    There a zero tangent, or a cotangent of what was not chosen, times it is zero: what `where` masks out stays out.
+    steep: it often is infinite where `where` masks it out (exp of large numbers).
     """
     def strong(call: Call) -> bool:
         return singular(call) if callable(singular) else singular
@@ -233,7 +243,7 @@ def elementwise(name: str, *partials: Callable[..., Any] | None,
 
     def reverse(call: Call, cotangents: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
         g = cotangents[0]
-        return [times(_evaluated(partial, call), g, strong(call))
+        return [pulled(_evaluated(partial, call), g, strong(call), steep)
                 if want and partial is not None and g is not None else None
                 for partial, want in zip(partials, wanted, strict=True)]
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
-from reactant.differentiate import requests
+from reactant.differentiate import masks, requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
 from reactant.differentiate.checkpoint import Policy, has_budget, number_loops, restructure
 from reactant.differentiate.declare import (
@@ -43,6 +43,7 @@ from reactant.ir.context import building
 from reactant.ir.induction import Trips, trips
 from reactant.ir.types import shape_of, tensor_type
 
+MARKS = (requests.CHECKPOINT, requests.CUSTOM)
 Adjoints = dict[ir.Value, ir.Value]
 
 
@@ -107,7 +108,8 @@ class _Vjp:
             adjoint: Adjoints = {}
             for value, g in zip(wanted, cotangents, strict=True):
                 sweep.add(adjoint, value, g)
-            sweep.run(body, scope, adjoint)
+            with masks.made_from(block, count, cotangents):
+                sweep.run(body, scope, adjoint)
             given = [adjoint[v] if v in adjoint else zeros(v) for v in varied]
             drop_dead(block, given)
             results = scope.finish(block_ops(old)[1])
@@ -139,7 +141,12 @@ class Reverse:
         for op in reversed(body):
             if any(r in adjoint for r in op.results):
                 with op.location:
-                    self._step(op, scope, adjoint)
+                    if op.name == LOOP or op.name in BRANCHES or target_of(op) in MARKS:
+                        masks.forget()
+                        self._step(op, scope, adjoint)
+                        masks.forget()
+                    else:
+                        self._step(op, scope, adjoint)
 
     def _step(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         if op.name == LOOP:

@@ -25,6 +25,7 @@ from reactant.differentiate.cones import (
     with_slope,
 )
 from reactant.differentiate.declare import Call, Tangents, plus, rule_of, times
+from reactant.differentiate.samples import flat
 from reactant.differentiate.signs import HYPOT, put_barrier, square_of
 from reactant.differentiate.smooth import SINC
 from reactant.ir import modules, ops
@@ -46,7 +47,7 @@ def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such function in a module."""
     for op in [op for op in modules.walk(module) if _is_root(op)]:
         root = op.results[0]
-        found = [value for value in _even_values(root) if _function(value, root) is not None]
+        found = [value for value in _flat_values(root) if _function(value, root) is not None]
         if found:
             square = _square(op)
             for value in found:
@@ -103,8 +104,8 @@ def _square(op: ir.Operation) -> ir.Value:
         return found
 
 
-def _even_values(root: ir.Value) -> list[ir.Value]:
-    """The first values on each path that are even in a root, through odd ones."""
+def _flat_values(root: ir.Value) -> list[ir.Value]:
+    """The first values on each path that are even in a root, or as flat where that is 0."""
     block, reached = root.owner.operation.block, {root: None}
     waiting = [root]
     while waiting:
@@ -127,8 +128,13 @@ def _even_values(root: ir.Value) -> list[ir.Value]:
             known[value] = _parity(op, given) if NEITHER not in given or _is_barrier(op) else NEITHER
         return known[value]
 
-    return [v for v in reached if parity(v) == EVEN and not _is_marked(v)
-            and any(x in reached and parity(x) == ODD for x in v.owner.operation.operands)]
+    flats = flat(root, reached, [v for v in reached if parity(v) == NEITHER])
+
+    def is_flat(value: ir.Value) -> bool:
+        return parity(value) == EVEN or value in flats
+
+    return [v for v in reached if is_flat(v) and not _is_marked(v)
+            and any(x in reached and not is_flat(x) for x in v.owner.operation.operands)]
 
 
 def _parity(op: ir.Operation, given: list[int]) -> int:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import (
@@ -17,7 +18,6 @@ from reactant.differentiate.declare import (
     Call,
     Contribution,
     Tangents,
-    bilinear,
     constant,
     derivative,
     elementwise,
@@ -25,9 +25,11 @@ from reactant.differentiate.declare import (
     linear,
     number,
     plus,
+    pulled,
     times,
     zeros,
 )
+from reactant.differentiate.masks import kept_zero
 from reactant.differentiate.rules.bodies import body_of
 from reactant.differentiate.signs import slope_of_norm
 from reactant.ir import ops
@@ -93,8 +95,8 @@ elementwise("cosine", lambda y, x: ops.negate(ops.sine(x)))
 for _name in ("stablehlo.tan", "chlo.tan"):
     elementwise(_name, lambda y, x: ops.add(ops.multiply(y, y), 1))
 elementwise("tanh", lambda y, x: _one_minus_square(y))
-elementwise("exponential", lambda y, x: y)
-elementwise("exponential_minus_one", lambda y, x: ops.add(y, 1))
+elementwise("exponential", lambda y, x: y, steep=True)
+elementwise("exponential_minus_one", lambda y, x: ops.add(y, 1), steep=True)
 elementwise("log", lambda y, x: _over(1, x), singular=_near_zero)
 elementwise("log_plus_one", lambda y, x: _over(1, ops.add(x, 1)), singular=True)
 elementwise("logistic", lambda y, x: ops.multiply(y, ops.subtract(number(1, y), y)))
@@ -102,8 +104,8 @@ elementwise("negate", lambda y, x: -1)
 elementwise("rsqrt", lambda y, x: ops.multiply(ops.divide(y, x), -0.5), singular=_near_zero)
 elementwise("cbrt", lambda y, x: _over(1 / 3, ops.multiply(y, y)), singular=_near_zero)
 elementwise("square", lambda y, x: ops.multiply(x, 2))
-elementwise("cosh", lambda y, x: ops.sinh(x))
-elementwise("sinh", lambda y, x: ops.cosh(x))
+elementwise("cosh", lambda y, x: ops.sinh(x), steep=True)
+elementwise("sinh", lambda y, x: ops.cosh(x), steep=True)
 elementwise("acos", lambda y, x: _over(-1, _root_of_one_minus_square(x)), singular=True)
 elementwise("asin", lambda y, x: _over(1, _root_of_one_minus_square(x)), singular=True)
 elementwise("atan", lambda y, x: _over(1, ops.add(ops.multiply(x, x), 1)), singular=True)
@@ -118,12 +120,12 @@ elementwise("lgamma", lambda y, x: ops.digamma(x), singular=True)
 elementwise("digamma", lambda y, x: ops.polygamma(number(1, x), x), singular=True)
 
 
-def _root_times(call: Call, g: ir.Value) -> ir.Value | None:
+def _root_times(call: Call, g: ir.Value, product: Any) -> ir.Value | None:
     """g / (2 y). At 0 that is infinite; of a sum of squares it is 0: the root is a norm, smallest there."""
     y = call.results[0]
     if _near_zero(call) and not is_complex(dtype_of(y)) and _is_sum_of_squares(call.inputs[0], CHAIN):
         return times(slope_of_norm(y, 0.5), g)
-    return times(_over(0.5, y), g, strong=_near_zero(call))
+    return product(_over(0.5, y), g, _near_zero(call))
 
 
 CHAIN = 12
@@ -172,8 +174,8 @@ def _sign_forward(call: Call, tangents: Tangents) -> Tangents:
     return [ops.select(ops.compare(size, 0, "EQ"), zeros(result), result)]
 
 
-derivative("sqrt", lambda call, tangents: [_root_times(call, tangents[0])],
-           lambda call, g, wanted: [_root_times(call, g[0])])
+derivative("sqrt", lambda call, tangents: [_root_times(call, tangents[0], times)],
+           lambda call, g, wanted: [_root_times(call, g[0], pulled)])
 derivative("abs", _abs_forward)
 derivative("sign", _sign_forward)
 
@@ -188,8 +190,53 @@ def _difference(call: Call, tangents: Tangents) -> Tangents:
 
 elementwise("add", lambda y, a, b: 1, lambda y, a, b: 1)
 derivative("subtract", _difference, lambda call, g, wanted: [g[0], ops.negate(g[0]) if wanted[1] else None])
-bilinear("multiply", lambda call, g: times(call.operands[1], g, STRONG in call.op.attributes),
-         lambda call, g: times(call.operands[0], g, STRONG in call.op.attributes))
+STEEP = {f"stablehlo.{name}" for name in ("log", "log_plus_one", "divide", "power", "rsqrt", "exponential",
+                                          "exponential_minus_one")}
+"""Ops whose results are often infinite or no numbers where `where` masks them out."""
+
+
+def _is_mask(value: ir.Value) -> bool:
+    """Whether a factor is of zeros and ones for a reason that can be read off the program: it chooses."""
+    while (op := ops.made_by(value, "reshape", "broadcast_in_dim")) is not None:
+        value = op.operands[0]
+    known, op = ops.constant_value(value), ops.made_by(value, "convert")
+    if known is not None:
+        return bool(np.isin(known, (0, 1)).all() and not known.all())
+    return op is not None and dtype_of(op.operands[0]).kind == "b"
+
+
+def _is_steep(value: ir.Value, depth: int) -> bool:
+    """Whether a factor is one of such results, or made of one in few steps."""
+    op = None if isinstance(value.owner, ir.Block) or not depth else value.owner.operation
+    return op is not None and op.name in ops.ELEMENTWISE and (
+        op.name in STEEP or any(_is_steep(x, depth - 1) for x in op.operands))
+
+
+def _multiply_forward(call: Call, tangents: Tangents) -> Tangents:
+    found = None
+    for own, t in enumerate(tangents):
+        if t is not None:
+            other = call.operands[1 - own]
+            found = plus(found, ops.select(ops.compare(other, 0, "NE"), t, zeros(t))
+                         if _is_mask(call.inputs[1 - own]) else call.again([t, other] if own == 0 else [other, t])[0])
+    return [found]
+
+
+def _multiply_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
+    return [_product(call, g[0], 1 - own) if want else None for own, want in enumerate(wanted)]
+
+
+def _product(call: Call, g: ir.Value, other: int) -> ir.Value | None:
+    """A factor times a cotangent."""
+    factor, old = call.operands[other], call.inputs[other]
+    if STRONG in call.op.attributes:
+        return pulled(factor, g, strong=True)
+    if _is_mask(old):
+        return ops.select(ops.compare(factor, 0, "NE"), g, zeros(g))
+    return pulled(factor, g, steep=_is_steep(old, 3))
+
+
+derivative("multiply", _multiply_forward, _multiply_reverse)
 
 
 def _divide_forward(call: Call, tangents: Tangents) -> Tangents:
@@ -200,10 +247,11 @@ def _divide_forward(call: Call, tangents: Tangents) -> Tangents:
 
 
 def _divide_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
-    b = call.operands[1]
-    left = _guarded(g[0], ops.divide(g[0], b), call)
-    return [left, ops.negate(ops.multiply(call.results[0], left)) if not wanted[1] or _divides(call)
-            else times(ops.negate(ops.divide(call.results[0], b)), g[0], strong=True)]
+    b, safe = call.operands[1], _divides(call)
+    left = ops.divide(g[0], b)
+    left = left if safe else kept_zero(g[0], left)
+    return [left, ops.negate(ops.multiply(call.results[0], left)) if not wanted[1] or safe
+            else pulled(ops.negate(ops.divide(call.results[0], b)), g[0], strong=True)]
 
 
 def _guarded(top: ir.Value, quotient: ir.Value, call: Call) -> ir.Value:
@@ -262,16 +310,24 @@ elementwise("next_after", lambda y, a, b: 1, None)
 elementwise("remainder", lambda y, a, b: 1, _whole_quotient)
 
 
-def _larger(direction: str, own: int) -> Any:
-    def partial(y: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-        mine, other = (a, b) if own == 0 else (b, a)
-        tie = ops.select(ops.compare(mine, other, "EQ"), number(0.5, a), number(0, a))
-        return ops.select(ops.compare(mine, other, direction), number(1, a), tie)
-    return partial
+def _extreme(name: str, direction: str) -> None:
+    """The larger or the smaller of two, by choices: what is not taken stays out, also where its slope is infinite."""
+    def shared(call: Call, own: int, t: ir.Value) -> ir.Value:
+        mine, other = call.operands[own], call.operands[1 - own]
+        share = ops.select(ops.compare(mine, other, "EQ"), number(0.5, mine), number(1, mine))
+        return ops.select(ops.compare(mine, other, direction), ops.multiply(share, t), zeros(t))
+
+    def forward(call: Call, tangents: Tangents) -> Tangents:
+        return [plus(*(None if t is None else shared(call, own, t) for own, t in enumerate(tangents)))]
+
+    def reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution]:
+        return [shared(call, own, g[0]) if want else None for own, want in enumerate(wanted)]
+
+    derivative(name, forward, reverse)
 
 
-elementwise("maximum", _larger("GT", 0), _larger("GT", 1))
-elementwise("minimum", _larger("LT", 0), _larger("LT", 1))
+_extreme("maximum", "GE")
+_extreme("minimum", "LE")
 
 
 # ---- choosing ------------------------------------------------------------------------------------------------------

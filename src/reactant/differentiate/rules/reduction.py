@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, tangents_of
+from reactant.differentiate.declare import Call, Contribution, Tangents, derivative, plus, tangents_of, zeros
 from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of, chosen_extreme
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import shape_of, size
 
 
 def _kept(call: Call) -> list[int]:
@@ -38,8 +38,10 @@ def _reduce_forward(call: Call, tangents: Tangents) -> Tangents:
     if kind == "add":
         t0, found = tangents[1], None if t is None else ops.reduce(t, 0, dimensions, "add")
         return [plus(found, None if t0 is None else ops.broadcast_in_dim(t0, shape_of(call.op.results[0]), ()))]
-    slopes = _product_slopes(call) if kind == "multiply" else _extreme_slopes(call)
-    return [ops.reduce(ops.multiply(slopes, t), 0, dimensions, "add")]
+    if kind == "multiply":
+        return [ops.reduce(ops.multiply(_product_slopes(call), t), 0, dimensions, "add")]
+    less, share = _extremes(call)
+    return [ops.multiply(ops.reduce(ops.select(less, zeros(t), t), 0, dimensions, "add"), share)]
 
 
 def _reduce_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -> list[Contribution] | None:
@@ -49,8 +51,10 @@ def _reduce_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) -
     if kind == "add":
         start = ops.reduce(g[0], 0, range(len(shape_of(g[0]))), "add") if wanted[1] else None
         return [_spread(call, g[0]) if wanted[0] else None, start]
-    slopes = _product_slopes(call) if kind == "multiply" else _extreme_slopes(call)
-    return [ops.multiply(slopes, _spread(call, g[0])), None]
+    if kind == "multiply":
+        return [ops.multiply(_product_slopes(call), _spread(call, g[0])), None]
+    less, share = _extremes(call)
+    return [ops.select(less, zeros(call.inputs[0]), _spread(call, ops.multiply(g[0], share))), None]
 
 
 def _expanded(call: Call) -> list[ir.Value]:
@@ -80,15 +84,14 @@ def _expanded(call: Call) -> list[ir.Value]:
     return applied(call, [*starts, *(ops.reshape(x, result) for x in arrays)])
 
 
-def _extreme_slopes(call: Call) -> ir.Value:
-    """1 / (number of extreme elements) at each of them, else 0; NaN where NaN is the extreme."""
-    x = call.operands[0]
-    extreme = ops.compare(x, _spread(call, call.results[0]), "EQ")
-    mask = ops.convert(extreme, dtype_of(x))
-    count = ops.reduce(mask, 0, call.attributes["dimensions"], "add")
-    if body_of(call.op) is None:        # all of them are NaN, which lose
-        count = ops.maximum(count, 1)
-    return ops.divide(mask, _spread(call, count))
+def _extremes(call: Call) -> tuple[ir.Value, ir.Value]:
+    """Which elements are not extreme, and 1 / (number of those that are): NaN where NaN is the extreme."""
+    (x, *_), y, kind = call.operands, call.results[0], body_of(call.op)
+    less = ops.compare(x, _spread(call, y), "NE" if kind is None else "LT" if kind == "maximum" else "GT")
+    count = ops.reduce(ops.select(less, zeros(x), ops.splat(1, x)), 0, call.attributes["dimensions"], "add")
+    if kind is None:                                        # NaN loses; 0: all of them are NaN
+        return less, ops.divide(ops.splat(1, y), ops.maximum(count, 1))
+    return less, ops.select(ops.compare(y, y, "NE"), y, ops.divide(ops.splat(1, y), count))
 
 
 def _product_slopes(call: Call) -> ir.Value:
