@@ -41,8 +41,21 @@ class Into:
     put: Callable[[ir.Value], ir.Value]
 
 
+@dataclass(frozen=True)
+class Part:
+    """A contribution to an adjoint that is zero but for a window from `starts` on, which is `value`."""
+
+    starts: tuple[int, ...]
+    value: ir.Value
+
+    @property
+    def window(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Where it lies: starts and extents."""
+        return self.starts, shape_of(self.value)
+
+
 Tangents: TypeAlias = Sequence[ir.Value | None]
-Contribution: TypeAlias = ir.Value | Into | None
+Contribution: TypeAlias = ir.Value | Into | Part | None
 
 
 class Call:

@@ -33,7 +33,8 @@ class Test:
 
 BUDGET = 256
 """How many ops behind a cotangent are looked at."""
-PLACED = ("pad", "scatter", "dynamic_update_slice", "optimization_barrier", "select_and_scatter", "custom_call")
+PLACED = ("pad", "concatenate", "scatter", "dynamic_update_slice", "optimization_barrier", "select_and_scatter",
+          "custom_call")
 """Ops that put zeros, or nobody knows what, beside what they are given."""
 SAME_PLACES = ("multiply", "divide", "negate", "add", "subtract", "complex", "real", "imag", "conj", "convert",
                "reduce_precision")

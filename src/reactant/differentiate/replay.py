@@ -18,6 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops, blocks_of, captured
+from reactant.differentiate.adjoints import Adjoints
 from reactant.differentiate.declare import zeros
 from reactant.differentiate.loops import Carried, extend, put, row_of
 from reactant.differentiate.values import Aliases, Known, Scope, anchor, behind, drop_dead, replace, stand_in
@@ -62,7 +63,7 @@ class Replayed:
     """One loop being reversed by replay. Carried are: the turns left, adjoints, and the stack: its top, the turn each
     state belongs to, and the states. The last row of the stack takes what is not to be kept."""
 
-    def __init__(self, sweep: Reverse, loop: ir.Operation, scope: Any, adjoint: dict[ir.Value, ir.Value], slots: int):
+    def __init__(self, sweep: Reverse, loop: ir.Operation, scope: Any, adjoint: Adjoints, slots: int):
         self.sweep, self.loop, self.scope, self.adjoint, self.slots = sweep, loop, scope, adjoint, slots
         self.block = blocks_of(loop)[1]
         self.active = [i for i, a in enumerate(self.block.arguments) if a in sweep.active]
@@ -117,7 +118,7 @@ class Replayed:
         self.begin, place = anchor(), anchor()
         self.states = StateScope(self.loop, self.turn, self.scope, place, self.sweep.aliases)
         body, returned = block_ops(self.block)
-        local = dict(zip(self.outer, values[len(self.active):], strict=True))
+        local = Adjoints(zip(self.outer, values[len(self.active):], strict=True))
         for i, g in zip(self.active, values, strict=False):
             self.sweep.add(local, returned[i], g)
         self.sweep.run(body, self.states, local)

@@ -10,11 +10,11 @@ from jaxlib.mlir import ir
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import masks, requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
+from reactant.differentiate.adjoints import Adjoints
 from reactant.differentiate.checkpoint import Policy, has_budget, number_loops, restructure
 from reactant.differentiate.declare import (
     Call,
     Contribution,
-    Into,
     Rule,
     differentiable,
     rule_of,
@@ -44,7 +44,6 @@ from reactant.ir.induction import Trips, trips
 from reactant.ir.types import shape_of, tensor_type
 
 MARKS = (requests.CHECKPOINT, requests.CUSTOM)
-Adjoints = dict[ir.Value, ir.Value]
 
 
 def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, ones: bool = False,
@@ -105,7 +104,7 @@ class _Vjp:
             place = anchor()
             scope = Main(old, None, place, aliases, values)
             cotangents = [ops.splat(1, v) for v in wanted] if self.ones else list(block.arguments)[count:]
-            adjoint: Adjoints = {}
+            adjoint = Adjoints()
             for value, g in zip(wanted, cotangents, strict=True):
                 sweep.add(adjoint, value, g)
             with masks.made_from(block, count, cotangents):
@@ -129,13 +128,8 @@ class Reverse:
 
     def add(self, adjoint: Adjoints, value: ir.Value, contribution: Contribution) -> None:
         """Add to the adjoint of an active value."""
-        if contribution is None or value not in self.active:
-            return
-        before = adjoint.get(value)
-        if isinstance(contribution, Into):
-            adjoint[value] = contribution.put(zeros(value) if before is None else before)
-        else:
-            adjoint[value] = contribution if before is None else ops.add(before, contribution)
+        if contribution is not None and value in self.active:
+            adjoint.add(value, contribution)
 
     def run(self, body: Sequence[ir.Operation], scope: Any, adjoint: Adjoints) -> None:
         for op in reversed(body):
@@ -209,7 +203,7 @@ class Reverse:
                                          *[scope.value(x) for x in op.operands])
         place = anchor()
         known = Known(block, None, place, self.aliases, dict(zip(block.arguments, given[len(wanted):], strict=True)))
-        sweep, local = Reverse(inside, self.aliases), dict[ir.Value, ir.Value]()
+        sweep, local = Reverse(inside, self.aliases), Adjoints()
         for i, g in zip(wanted, given, strict=False):
             sweep.add(local, returned[i], g)
         sweep.run(body, known, local)
@@ -248,13 +242,14 @@ class Reverse:
     def _branches(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         """The same choice; each branch computes again what its adjoint needs, and finds what is dear to compute."""
         outer = [v for v in captured(op) if v in self.active]
+        adjoint.settle([*outer, *op.results])
         scopes: list[BranchScope] = []
 
         def branch(block: ir.Block) -> list[ir.Value]:
             place = anchor()
             scopes.append(BranchScope(block, scope, place, self.aliases))
             body, returned = block_ops(block)
-            local = {v: adjoint[v] for v in outer if v in adjoint}
+            local = Adjoints({v: adjoint[v] for v in outer if v in adjoint})
             for result, value in zip(op.results, returned, strict=True):
                 self.add(local, value, adjoint.get(result))
             self.run(body, scopes[-1], local)
@@ -299,7 +294,7 @@ class Reverse:
             turn = ops.subtract(ops.subtract(count(), 1), turns)
             place = anchor()
             scopes.append(LoopScope(op, bound.most, turn, scope, place, self.aliases))
-            local = dict(zip(outer, values[len(carried):], strict=True))
+            local = Adjoints(zip(outer, values[len(carried):], strict=True))
             for i, g in zip(carried, values, strict=False):
                 self.add(local, returned[i], g)
             self.run(body, scopes[0], local)
@@ -346,7 +341,7 @@ def _transposed(rule: Rule, call: Call, cotangents: Sequence[ir.Value | None],
             depends.update(r for r in op.results if differentiable(r))
             linear.append(op)
     sweep = Reverse(depends, Aliases())
-    adjoint: Adjoints = {}
+    adjoint = Adjoints()
     for tangent, g in zip(tangents, cotangents, strict=True):
         if tangent is not None and g is not None:
             sweep.add(adjoint, tangent, g)

@@ -5,16 +5,18 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from reactant.differentiate.declare import Call, Contribution, Into, Tangents, derivative, linear, zeros
+from reactant.differentiate.declare import Call, Contribution, Into, Part, Tangents, derivative, linear, zeros
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 
 
-def _slice_transpose(call: Call, g: ir.Value) -> list[ir.Value]:
+def _slice_transpose(call: Call, g: ir.Value) -> list[Contribution]:
     start, stride = call.attributes["start_indices"], call.attributes["strides"]
     whole, part = shape_of(call.inputs[0]), shape_of(g)
     if not all(part):
         return [zeros(call.inputs[0])]
+    if set(stride) == {1}:
+        return [Part(tuple(start), g)]
     high = [n - a - (m - 1) * s - 1 for n, a, m, s in zip(whole, start, part, stride, strict=True)]
     return [ops.pad(g, 0, start, high, [s - 1 for s in stride])]
 
