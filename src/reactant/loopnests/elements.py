@@ -355,6 +355,8 @@ class Elements:
             return self.at(operand, tuple(self.clamped(p, 0, n - 1) for p, n in
                                           zip(places, operand.shape, strict=True)))
         inside = self._and(self.a.constant(True, BOOL), number(others[0][1] - 1) - index[d])
+        if inside.value is True and not self.w.facts.at_least(places[d]):     # read, not used, in a piece before
+            places = (*index[:d], self.clamped(places[d], 0, operand.shape[d] - 1), *index[d + 1:])
         return self.chosen(inside, operand, places, lambda: self._piece(others, index, d))
 
     def starts(self, node: Node, operand: Node, extents: Sequence[int], first: int) -> list[Affine]:
