@@ -366,7 +366,7 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         made = f.let(called)
         pieces = [made] if len(types) == 1 else [f.let(f"extractvalue {struct} {made}, {i}") for i in range(len(types))]
         define_all(f, list(op.results), pieces)
-    stop_if_failed(f)
+    f.leave_if_failed()
 
 
 @emits("cf.assert")
@@ -381,14 +381,3 @@ def emit_assert(f: Function, op: ir.Operation) -> None:
     f.branch("failed")
     f.fails = True
     f.start(good)
-
-
-def stop_if_failed(f: Function) -> None:
-    """After a call or a parallel loop: leave too when a check in there failed."""
-    if not f.module.checked:
-        return
-    on = f.fresh("on")
-    status = f.let("load atomic i32, ptr %rt monotonic, align 4")
-    f.branch_if(f.let(f"icmp eq i32 {status}, 0"), on, "failed")
-    f.fails = True
-    f.start(on)

@@ -5,6 +5,8 @@
 """
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Any
@@ -12,12 +14,16 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.ir import modules
 from reactant.native import layout, widths
+from reactant.native.sections import Section, sections
 from reactant.records import dataclass
 
 Handler = Callable[["Function", ir.Operation], None]
 HANDLERS: dict[str, Handler] = {}
 
+NOTE = re.compile(r"!\d+")
+"""The name of a metadata node."""
 LARGE_LOCAL = 16 * 1024
 """Bytes from which a local array lives on the heap: worker threads have small stacks."""
 STACK = 64 * 1024
@@ -60,6 +66,8 @@ class Module:
     waiting: list[str] = field(default_factory=list)
     done: set[str] = field(default_factory=set)
     outlined: int = 0
+    texts: dict[str, int] = field(default_factory=dict)
+    """Outlined functions by what they say."""
     checked: bool = False
     """Whether there is a `cf.assert` anywhere."""
 
@@ -74,6 +82,31 @@ class Module:
         name = f"!{len(self.metadata)}"
         self.metadata.append(f"{name} = {text.replace('{self}', name)}")
         return name
+
+    def outline(self, prefix: str, text: str) -> tuple[int, bool]:
+        """Define an internal function `@prefix.number`; its number, and whether there was none that says the same.
+        In its text it is called `@NAME`."""
+        key = prefix + self._without_notes(text)
+        known = self.texts.get(key)
+        if known is not None:
+            return known, False
+        self.outlined += 1
+        self.texts[key] = self.outlined
+        self.definitions.append(text.replace("@NAME", f"@{prefix}.{self.outlined}", 1))
+        return self.outlined, True
+
+    def _without_notes(self, text: str) -> str:
+        """A text with what its metadata say, whatever the numbers of their nodes are."""
+        order: dict[str, int] = {}
+
+        def renamed(found: re.Match[str]) -> str:
+            return f"!n{order.setdefault(found[0], len(order))}"
+        parts, done = [NOTE.sub(renamed, text)], 0
+        while done < len(order):
+            name = next(itertools.islice(order, done, None))
+            parts.append(NOTE.sub(renamed, self.metadata[int(name[1:])]))
+            done += 1
+        return "\n".join(parts)
 
     def status_of(self, message: str) -> int:
         """The number a failed check reports."""
@@ -213,10 +246,49 @@ class Function:
 
     def emit_block(self, block: ir.Block) -> ir.Operation:
         """Translate a block's ops; its terminator, which is left to the caller."""
-        operations = [op.operation for op in block.operations]
-        for op in operations[:-1]:
-            self.emit(op)
-        return operations[-1]
+        *operations, end = [op.operation for op in block.operations]
+        for section in sections(operations, end) if self.place is None and not self.groups else [Section(operations)]:
+            if section.results is None:
+                for op in section.ops:
+                    self.emit(op)
+            else:
+                self.emit_section(section.ops, section.results)
+        return end
+
+    def emit_section(self, ops: Sequence[ir.Operation], results: Sequence[ir.Value]) -> None:
+        """Translate ops, of which others use `results`, as a function of their own."""
+        inside = Function(self.module, in_task=self.in_task)
+        inside.outermost = self.outermost
+        inner = [each for op in ops for each in (op, *modules.walk(op))]
+        parameters, handed = hand_over(self, inside, captured(self, inner))
+        inside.result_types = tuple(part for r in results for part in layout.parts(r.type))
+        inside.start("start")
+        for op in ops:
+            inside.emit(op)
+        inside.leave([part for r in results for part in inside.operands(r)])
+        struct = inside.result_struct()
+        number, _ = self.module.outline("section", inside.finished(
+            f"internal {struct} @NAME({', '.join(['ptr %rt', *parameters])}) noinline #0"))
+        call = f"call {struct} @section.{number}({', '.join(['ptr %rt', *(f'{t} {o}' for t, o in handed)])})"
+        if not results:
+            self.line(call)
+        else:
+            made = self.let(call)
+            names = iter([made] if len(inside.result_types) == 1 else
+                         [self.let(f"extractvalue {struct} {made}, {i}") for i in range(len(inside.result_types))])
+            for result in results:
+                self.define(result, *itertools.islice(names, len(layout.parts(result.type))))
+        self.leave_if_failed()
+
+    def leave_if_failed(self) -> None:
+        """After a call or a parallel loop: leave too when a check in there failed."""
+        if not self.module.checked:
+            return
+        on = self.fresh("on")
+        status = self.let("load atomic i32, ptr %rt monotonic, align 4")
+        self.branch_if(self.let(f"icmp eq i32 {status}, 0"), on, "failed")
+        self.fails = True
+        self.start(on)
 
     def leave(self, operands: Sequence[str]) -> None:
         """Return from the function."""
@@ -246,3 +318,35 @@ class Function:
             struct = self.result_struct()
             self.line("ret void" if struct == "void" else f"ret {struct} zeroinitializer")
         return "\n".join([f"define {signature} {{", "entry:", *self.entry, "  br label %start", *self.body, "}"])
+
+
+def captured(f: Function, ops: Iterable[ir.Operation]) -> list[ir.Value]:
+    """Values of a function that some ops of it use, in order of use."""
+    return list({value: None for op in ops for value in op.operands if value in f.values})
+
+
+def hand_over(f: Function, inside: Function, values: Sequence[ir.Value]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Define values of a function in one that it calls: the parameters of that one, and (type, operand) of what it is
+    called with."""
+    operands = [part for v in values for part in f.operands(v)]
+    types = [part for v in values for part in layout.parts(v.type)]
+    roots = [f.roots.get(o) for o in operands]
+    # a pointer from anywhere (out of an `if`, say) may point into any object
+    known = all(r is not None for r, t, o in zip(roots, types, operands, strict=True) if t == "ptr" and o[0] == "%")
+    parameters: list[str] = []
+    handed: list[tuple[str, str]] = []
+    names: list[str] = []
+    for i, (type_, operand) in enumerate(zip(types, operands, strict=True)):
+        if operand[0] != "%":
+            names.append(operand)
+            continue
+        alone = known and roots[i] is not None and roots.count(roots[i]) == 1
+        names.append(f"%c{i}")
+        if alone:
+            inside.roots[names[-1]] = names[-1]
+        parameters.append(f"{type_}{' noalias' if alone else ''} %c{i}")
+        handed.append((type_, operand))
+    given = iter(names)
+    for value in values:
+        inside.define(value, *itertools.islice(given, len(layout.parts(value.type))))
+    return parameters, handed

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 
 from jaxlib.mlir import ir
 
+from reactant.ir import modules
 from reactant.native import layout
-from reactant.native.control import define_all, flat, loop_note, stop_if_failed, trip_count
-from reactant.native.emission import Function, emits
+from reactant.native.control import define_all, flat, loop_note, trip_count
+from reactant.native.emission import Function, captured, emits, hand_over
 from reactant.native.memory import counted, parallel_group, product, total
 
 WORTH = 40_000
@@ -176,26 +177,9 @@ def stepped(f: Function, lower: str, upper: str, step: str, body: Callable[[str]
     counted(f, "0", count, lambda i: body(total(f, lower, product(f, i, step))), note)
 
 
-def captured(f: Function, op: ir.Operation) -> list[ir.Value]:
-    """Values of the function around that the loop's body uses, in order of use."""
-    found: dict[ir.Value, None] = {}
-
-    def visit(region: ir.Region) -> None:
-        for block in region:
-            for inner in block.operations:
-                for value in inner.operation.operands:
-                    if value in f.values:
-                        found[value] = None
-                for nested in inner.operation.regions:
-                    visit(nested)
-    for region in op.regions:
-        visit(region)
-    return list(found)
-
-
 def spread(f: Function, op: ir.Operation, ranges: Ranges) -> None:
     """Outline the loop, and run it here or on several threads, as its work asks."""
-    values = list(dict.fromkeys([*list(op.operands)[:3 * ranges.rank], *captured(f, op)]))
+    values = list(dict.fromkeys([*list(op.operands)[:3 * ranges.rank], *captured(f, modules.walk(op))]))
     told = op.attributes[TOLD] if TOLD in op.attributes else None
     each = str(work(op.regions[0]) if told is None else ir.IntegerAttr(told).value)
     if ranges.rank > 1:
@@ -210,38 +194,19 @@ def outline(f: Function, values: list[ir.Value], count: str, each: str, write: C
     """A function of its own for iterations %first to %last of `count`, each of `each` operations, called here for all
     of them or on several threads. `write` translates it; `values` are what it uses of the function around."""
     module = f.module
-    module.outlined += 1
-    number = module.outlined
-    operands, types = flat(f, values), [t for v in values for t in layout.parts(v.type)]
     inside = Function(module, in_task=True)
     inside.outermost = True
-    roots = [f.roots.get(o) for o in operands]
-    # a pointer from anywhere (out of an `if`, say) may point into any object
-    known = all(r is not None for r, t, o in zip(roots, types, operands, strict=True) if t == "ptr" and o[0] == "%")
-    parameters: list[str] = []
-    handed: list[tuple[str, str]] = []
-    names: list[str] = []
-    for i, (type_, operand) in enumerate(zip(types, operands, strict=True)):
-        if operand[0] != "%":
-            names.append(operand)
-            continue
-        alone = known and roots[i] is not None and roots.count(roots[i]) == 1
-        names.append(f"%c{i}")
-        if alone:
-            inside.roots[names[-1]] = names[-1]
-        parameters.append(f"{type_}{' noalias' if alone else ''} %c{i}")
-        handed.append((type_, operand))
-    define_all(inside, values, names)
+    parameters, handed = hand_over(f, inside, values)
     inside.start("start")
     write(inside)
     inside.leave(())
-    name = f"@body.{number}"
-    module.definitions.append(inside.finished(
-        f"internal void {name}({', '.join(['ptr %rt', 'i64 %first', 'i64 %last', *parameters])}) noinline #0"))
-    _define_task(f, number, handed)
+    number, new = module.outline("body", inside.finished(
+        f"internal void @NAME({', '.join(['ptr %rt', 'i64 %first', 'i64 %last', *parameters])}) noinline #0"))
+    if new:
+        _define_task(f, number, handed)
     effort = product(f, each, count)
     if effort[0] != "%" and (int(effort) < WORTH or not module.settings.threads):
-        _call_body(f, name, count, handed)
+        _call_body(f, number, count, handed)
     elif effort[0] != "%":
         _on_threads(f, number, count, each, handed)
     else:
@@ -251,15 +216,15 @@ def outline(f: Function, values: list[ir.Value], count: str, each: str, write: C
         _on_threads(f, number, count, each, handed)
         f.branch(after)
         f.start(alone_label)
-        _call_body(f, name, count, handed)
+        _call_body(f, number, count, handed)
         f.branch(after)
         f.start(after)
-    stop_if_failed(f)
+    f.leave_if_failed()
 
 
-def _call_body(f: Function, name: str, count: str, handed: list[tuple[str, str]]) -> None:
+def _call_body(f: Function, number: int, count: str, handed: list[tuple[str, str]]) -> None:
     listed = ", ".join(["ptr %rt", "i64 0", f"i64 {count}", *(f"{t} {o}" for t, o in handed)])
-    f.line(f"call void {name}({listed})")
+    f.line(f"call void @body.{number}({listed})")
 
 
 def _struct(handed: list[tuple[str, str]]) -> str:
