@@ -1,11 +1,13 @@
 """What our tracing and passes cost beside XLA's own compilation, on programs of more than 500 operations.
 
     python benchmarks/compile_time.py [--only NAME ...] [--repeats N] [--limit RATIO] [--json FILE] [--traced]
+                                      [--first]
 
 `lower` is everything we do: `trace` (conversion and tracing; of JAX programs jax does that) and `passes`; `compile`
 is XLA on the module that comes out of it. Programs in JAX are at the end. --traced: also XLA's time on the module as
 traced, which it would have cost without us, and `lower` over that: what the rules leave of a program may be so little
-that XLA is done with it at once.
+that XLA is done with it at once. --first: what a user waits for, the first call with all that it compiles, as it is
+(parts of programs are native code, which LLVM compiles) and without native code.
 """
 import argparse
 import json
@@ -122,10 +124,23 @@ def make_pyramid(n=256, levels=5):
 PROGRAMS = {"decoder": make_decoder, "reactor": make_reactor, "pyramid": make_pyramid, **compile_programs.NUMPY}
 
 
-def measure(make, repeats, traced=False):
+def first_call(make, **options):
+    """Seconds that the first call of a new program takes."""
+    import jax
+
+    import reactant
+
+    function, arguments = make()
+    start = time.perf_counter()
+    jax.block_until_ready(reactant.jit(function, **options)(*arguments))
+    return time.perf_counter() - start
+
+
+def measure(make, repeats, traced=False, first=False):
     """Medians over new compilations of one program, in seconds, with the numbers of operations."""
     import reactant
 
+    firsts = {"first": first_call(make), "first_xla": first_call(make, native="never")} if first else {}
     function, arguments = make()
     seconds = {"lower": [], "trace": [], "passes": [], "compile": []} | ({"compile_traced": []} if traced else {})
     for _ in range(repeats):
@@ -142,7 +157,7 @@ def measure(make, repeats, traced=False):
             plain = plain.lower(*arguments).compile()
             plain.memory_analysis()
             seconds["compile_traced"].append(plain.times.xla)
-    row = {key: statistics.median(values) for key, values in seconds.items()}
+    row = {key: statistics.median(values) for key, values in seconds.items()} | firsts
     row["ratio"], row["passes_ratio"] = row["lower"] / row["compile"], row["passes"] / row["compile"]
     if traced:
         row["ratio_traced"] = row["lower"] / row["compile_traced"]
@@ -156,22 +171,26 @@ def main(arguments=None):
                         default=[*PROGRAMS, *compile_programs.JAX])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--traced", action="store_true", help="also compile the modules as traced")
+    parser.add_argument("--first", action="store_true", help="also the first call, with native code and without")
     parser.add_argument("--limit", type=float, help="fail when a ratio is above this")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     table = Table(title="compilation: ours (lower) beside XLA's (compile), medians")
     table.add_column("program")
     for heading in ("operations traced", "after passes", "trace, ms", "passes, ms", "lower, ms", "compile, ms",
-                    "lower / compile", "passes / compile", *(("compile traced, ms", "lower / that") * options.traced)):
+                    "lower / compile", "passes / compile", *(("compile traced, ms", "lower / that") * options.traced),
+                    *(("first call, ms", "without native code, ms") * options.first)):
         table.add_column(heading, justify="right")
     rows = {}
     for name in options.only:
-        row = rows[name] = measure({**PROGRAMS, **compile_programs.JAX}[name], options.repeats, options.traced)
+        row = rows[name] = measure({**PROGRAMS, **compile_programs.JAX}[name], options.repeats, options.traced,
+                                   options.first)
         table.add_row(name, str(row["before"]), str(row["after"]),
                       *(f"{1e3 * row[key]:.0f}" for key in ("trace", "passes", "lower", "compile")),
                       f"{row['ratio']:.2f}", f"{row['passes_ratio']:.2f}",
-                      *((f"{1e3 * row['compile_traced']:.0f}", f"{row['ratio_traced']:.2f}") if options.traced else ()))
-    Console(width=max(Console().width, 155 if options.traced else 130)).print(table)
+                      *((f"{1e3 * row['compile_traced']:.0f}", f"{row['ratio_traced']:.2f}") if options.traced else ()),
+                      *(f"{1e3 * row[key]:.0f}" for key in ("first", "first_xla") if options.first))
+    Console(width=max(Console().width, 130 + 30 * (options.traced + options.first))).print(table)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
     return int(options.limit is not None and max(row["ratio"] for row in rows.values()) > options.limit)
