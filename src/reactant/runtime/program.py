@@ -26,7 +26,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, modules, types
 from reactant.records import dataclass
-from reactant.runtime import heap, lent, reshaped_updates
+from reactant.runtime import exact_divisions, heap, lent, reshaped_updates
 from reactant.runtime.jax_internals import X64, Primitive, call_of
 
 ALIGNMENT = 64
@@ -117,10 +117,11 @@ def _workspace(native: ir.Module) -> int:
 
 
 def _for_xla(module: ir.Module) -> bytes:
-    content = modules.bytecode(module)
-    if not any(name in content for name in reshaped_updates.CONCERNED):
-        return content
-    made = reshaped_updates.separated(module)
+    content, made = modules.bytecode(module), module
+    if any(name in content for name in reshaped_updates.CONCERNED):
+        made = reshaped_updates.separated(made)
+    if exact_divisions.CONCERNED in content:
+        made = exact_divisions.kept(made)
     return content if made is module else modules.bytecode(made)
 
 

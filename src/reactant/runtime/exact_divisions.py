@@ -1,0 +1,76 @@
+"""Divisions that stay divisions where the last place of the quotient decides something.
+
+XLA divides by constants, and by numbers and rows that are broadcast, by multiplying by the reciprocal, which is another
+number in half of all cases: of x = 49, x / 49 is then 0.9999999999999999, and its floor 0 (jax 0.10.2). Where what
+follows is continuous, that is a rounding. Where it is rounded, compared or made an integer, the divisor stands behind a
+barrier, which is gone when XLA fuses.
+"""
+from __future__ import annotations
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, is_float
+
+CONCERNED = b"divide"
+"""What the bytecode of a module that `kept` may change has in it."""
+DECIDES = frozenset(f"stablehlo.{name}" for name in (
+    "floor", "ceil", "round_nearest_afz", "round_nearest_even", "compare", "sign", "remainder", "while", "return", "if",
+    "case", "sort"))
+"""Ops whose result may jump with an operand, or of which nobody looks here."""
+GOES_ON = frozenset(f"stablehlo.{name}" for name in (
+    "add", "subtract", "multiply", "divide", "negate", "abs", "maximum", "minimum", "clamp", "select", "convert",
+    "broadcast_in_dim", "reshape", "transpose", "slice", "dynamic_slice", "dynamic_update_slice", "concatenate", "pad",
+    "reverse", "gather", "complex", "real", "imag", "reduce_precision"))
+"""Ops that hand the last place on."""
+
+
+FAR = 100
+"""Values that are looked at behind a quotient; it is taken to decide something behind more."""
+SEEN_THROUGH = frozenset(f"stablehlo.{name}" for name in ("reshape", "transpose", "slice", "convert"))
+"""Ops that XLA moves before a broadcast."""
+
+
+def kept(module: ir.Module) -> ir.Module:
+    """The module, or a copy of it in which XLA does not know what those divisors are."""
+    if not _concerned(module):
+        return module
+    made = modules.clone(module)
+    for op in _concerned(made):
+        with ir.InsertionPoint(op), op.location:
+            op.operands[1] = ops.optimization_barrier(op.operands[1])[0]
+    return made
+
+
+def _concerned(module: ir.Module) -> list[ir.Operation]:
+    return [op for op in modules.walk(module) if op.name == "stablehlo.divide" and is_float(dtype_of(op.results[0]))
+            and _has_reciprocal(op.operands[1]) and _decides(op.results[0])]
+
+
+def _has_reciprocal(divisor: ir.Value) -> bool:
+    """Whether XLA would multiply, and the product be another number."""
+    while (made := _maker(divisor)) is not None and made.name in SEEN_THROUGH:
+        divisor = made.operands[0]
+    if made is None or made.name not in ("stablehlo.broadcast_in_dim", "stablehlo.constant"):
+        return False
+    known = ops.constant_value(divisor if made.name == "stablehlo.constant" else made.operands[0])
+    return known is None or not bool((np.abs(np.frexp(np.asarray(known, np.float64))[0]) == 0.5).all())
+
+
+def _maker(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def _decides(quotient: ir.Value) -> bool:
+    """Whether the last place of a value may decide something."""
+    waiting, seen = [quotient], {quotient}
+    while waiting and len(seen) < FAR:
+        for use in waiting.pop().uses:
+            op = use.owner.operation
+            if op.name in DECIDES or op.name == "stablehlo.convert" and not is_float(dtype_of(op.results[0])):
+                return True
+            if op.name in GOES_ON:
+                waiting += [result for result in op.results if result not in seen]
+                seen.update(op.results)
+    return bool(waiting)

@@ -1,0 +1,59 @@
+"""Quotients whose last place decides something are NumPy's."""
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import reactant
+
+X = np.arange(1.0, 2000.0)
+
+
+@pytest.mark.parametrize("divisor", [49.0, 3.0, 98.0, -103.0, 10.0])
+@pytest.mark.parametrize("function", [
+    lambda x, c: np.floor(x / c), lambda x, c: (x / c).astype(np.int64), lambda x, c: x / c == np.round(x / c),
+    lambda x, c: np.where(np.ceil(x / c) > 5, x, 0.0), lambda x, c: np.floor((x.reshape(-1, 1) / c).T - 1),
+    lambda x, c: np.bincount((x / abs(c)).astype(int), minlength=1000)])
+def test_constants(function, divisor):
+    np.testing.assert_array_equal(reactant.jit(lambda x: function(x, divisor))(X), function(X, divisor))
+    np.testing.assert_array_equal(reactant.jit(function)(X, divisor), function(X, divisor))     # known at run time
+
+
+def test_rows_and_numbers_of_the_run():
+    rows, divisors = np.stack([X] * 7), np.array([49.0, 3, 10, 98, 7, 103, 20])
+
+    def by_rows(x, c):
+        return np.floor(x / c[:, None])
+
+    def by_greatest(x):
+        return np.floor(x / x.max() * 2000), np.floor(x / np.maximum(x[48], 1.0))
+
+    np.testing.assert_array_equal(reactant.jit(by_rows)(rows, divisors), by_rows(rows, divisors))
+    for got, wanted in zip(reactant.jit(by_greatest)(X), by_greatest(X), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_bins_in_a_loop():
+    """NPBench's azimuthal integration: the greatest radius is not below itself."""
+    def means(data, radius, count):
+        found, most = np.zeros(count), radius.max()
+        for i in range(count):
+            found[i] = data[np.logical_and(most * i / count <= radius, radius < most * (i + 1) / count)].mean()
+        return found
+
+    random = np.random.default_rng(1)
+    data, radius = random.random((2, 1200))
+    np.testing.assert_allclose(reactant.jit(means)(data, radius, 20), means(data, radius, 20), rtol=1e-12)
+
+
+def test_where_nothing_is_decided_xla_may_multiply():
+    def barriers(function):
+        return reactant.jit(function).lower(X).compile().as_text().count("divide(")
+
+    assert barriers(lambda x: np.exp(x / 49.0)) == 0
+    assert barriers(lambda x: np.floor(x / 64.0)) == 0      # a power of two has an exact reciprocal
+    assert barriers(lambda x: np.floor(x / 49.0)) == 1
+
+
+def test_jax_functions():
+    x = X.astype(np.float32)
+    np.testing.assert_array_equal(reactant.jit(lambda x: jnp.floor(x / 49.0))(x), np.floor(x / np.float32(49)))
