@@ -119,6 +119,7 @@ def wrong_size(x):
     return x
 
 
+@pytest.mark.filterwarnings("ignore:Setting the (shape|dtype|strides) on a NumPy array:DeprecationWarning")
 @pytest.mark.parametrize("program", [flattened_in_place, several_shapes, other_dtype, written_after, impossible,
                                      wrong_size], ids=lambda p: p.__name__)
 def test_setting_an_attribute_changes_how_the_array_is_seen(program):
