@@ -39,6 +39,8 @@ SMALL = 4
 """Loops of at most this many iterations are always unrolled where their bodies hold no loops."""
 OF_FEW = 8
 """So much more than `unroll_limit` may be made of such loops where they do."""
+MOST_GROWN = 64
+"""Iterations up to which a list that the loop cannot carry may grow in each of them, under a condition."""
 FEW_ROWS = 16
 """Loops over lists of more run-time numbers may stay loops."""
 DECISIONS, LOOPS = frozenset({"if_stmt", "while_stmt"}), frozenset({"for_stmt", "while_stmt"})
@@ -80,7 +82,7 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
     try:
         return decisions.if_stmt(test, then, orelse, live, dead)
     except BranchChangesList as error:
-        if effects.recording():
+        if effects.recording() or current_trace().many_turns:
             raise
         failure = error.with_traceback(None)        # it would hold the list, and who does is counted
     loop = Loop((then, orelse), lambda k: decisions.if_stmt(test, then, orelse, live, dead), (), live, dead, live,
@@ -344,9 +346,14 @@ class _Counted:
             if number >= options.max_unroll and built.count() and error is not None:
                 raise unrolled_too_far(error, options.max_unroll)
 
+        trace = current_trace()
+        before, trace.many_turns = trace.many_turns, trace.many_turns or (
+            isinstance(error, ListError) and self.items.length - self.start > MOST_GROWN)
         try:
             return self.run(limit)
         except ControlFlowError:
             if isinstance(error, ListError):
                 raise error from None       # what to do instead
             raise
+        finally:
+            trace.many_turns = before

@@ -96,6 +96,8 @@ class Trace:
         self.argument_count = 0
         self.bounded_elements = 0
         """The largest dimension that was sliced with run-time bounds (a sign that a loop may want segments)."""
+        self.many_turns = False
+        """Inside an unrolled loop of many turns, which cannot carry a list."""
         self.arguments: list[Storage] = []
         self.written_copies: set[int] = set()
         """Numbers of arguments of which a function that is differentiated writes into a copy."""
