@@ -56,7 +56,7 @@ def cone_of(value: ir.Value, base: ir.Value) -> Cone | None:
     def visit(v: ir.Value) -> bool:
         if v in depends:
             return depends[v]
-        op = None if isinstance(v.owner, ir.Block) else v.owner.operation
+        op = ops.maker(v)
         depends[v] = False
         if op is not None and op.name in ELEMENTWISE and _extents(v) == shape and v == op.results[0] \
                 and len(depends) < 4 * LARGEST:

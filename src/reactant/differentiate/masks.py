@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
 
 Mask: TypeAlias = "bool | Test"
 
@@ -113,7 +114,7 @@ class _Search:
         return self.found[g]
 
     def _zero(self, g: ir.Value) -> Mask:
-        op = None if isinstance(g.owner, ir.Block) else g.owner.operation
+        op = ops.maker(g)
         if op is None or self.left < 0 or len(op.results) != 1 or len(op.regions) and op.name != "stablehlo.reduce":
             return self.of_value(g)
         word = op.name.removeprefix("stablehlo.")

@@ -1,7 +1,7 @@
 """Reverse mode: a module that computes results and, from their cotangents, those of the arguments."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,6 @@ from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.induction import Trips, trips
 from reactant.ir.types import shape_of, tensor_type
-
-MARKS = (requests.CHECKPOINT, requests.CUSTOM)
 
 
 def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, ones: bool = False,
@@ -135,26 +133,22 @@ class Reverse:
         for op in reversed(body):
             if any(r in adjoint for r in op.results):
                 with op.location:
-                    if op.name == LOOP or op.name in BRANCHES or target_of(op) in MARKS:
-                        masks.forget()
-                        self._step(op, scope, adjoint)
-                        masks.forget()
-                    else:
-                        self._step(op, scope, adjoint)
+                    self._step(op, scope, adjoint)
+
+    def _with_code(self, op: ir.Operation) -> Callable[[ir.Operation, Any, Adjoints], None] | None:
+        """What sweeps over an op that has code of its own: of a region, of a function."""
+        if op.name == LOOP:
+            return self._loop
+        if op.name in BRANCHES:
+            return self._branches
+        return {requests.CHECKPOINT: self._checkpointed, requests.CUSTOM: self._custom}.get(target_of(op))
 
     def _step(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
-        if op.name == LOOP:
-            self._loop(op, scope, adjoint)
-            return
-        if op.name in BRANCHES:
-            self._branches(op, scope, adjoint)
-            return
-        target = target_of(op)
-        if target == requests.CHECKPOINT:
-            self._checkpointed(op, scope, adjoint)
-            return
-        if target == requests.CUSTOM:
-            self._custom(op, scope, adjoint)
+        sweep = self._with_code(op)
+        if sweep is not None:
+            masks.forget()
+            sweep(op, scope, adjoint)
+            masks.forget()
             return
         terms = added(op)
         if terms is not None:

@@ -79,7 +79,7 @@ class _Samples:
 
     def _maker(self, value: ir.Value) -> ir.Operation | None:
         """The op that makes what may depend on the root."""
-        op = None if isinstance(value.owner, ir.Block) or len(self.known) > MOST else value.owner.operation
+        op = None if len(self.known) > MOST else ops.maker(value)
         if op is None or op.name == "stablehlo.constant" or value != op.results[0] \
                 or is_float(dtype_of(value)) and value not in self.reached:
             return None

@@ -286,7 +286,7 @@ def _of_size(value: ir.Value, x: ir.Value, size: ir.Value) -> ir.Value:
     seen: set[ir.Operation] = set()
 
     def rebuilt(v: ir.Value) -> None:
-        made = None if isinstance(v.owner, ir.Block) else v.owner.operation
+        made = ops.maker(v)
         if made is None or made in seen or made.name not in ops.ELEMENTWISE or len(seen) == CONE:
             return
         seen.add(made)

@@ -200,7 +200,7 @@ def _is_uniform(value: ir.Value, depth: int = DEPTH) -> bool:
         return not known.ndim or np.array_equal(known, np.broadcast_to(known[..., :1], known.shape), equal_nan=True)
     if not shape_of(value) or shape_of(value)[-1] == 1:
         return True
-    op = None if isinstance(value.owner, ir.Block) or not depth else value.owner.operation
+    op = ops.maker(value) if depth else None
     if op is None:
         return False
     if op.name == "stablehlo.broadcast_in_dim":

@@ -45,7 +45,7 @@ def added(op: ir.Operation) -> list[Term] | None:
 def _terms(value: ir.Value, negative: bool, left: int, block: ir.Block) -> Iterator[Term]:
     """The terms of a sum that is made in `block`; reshapes in between are looked through. (The sweep over a loop body
     or branch has cotangents of what it reads from outside: of a sum that it reads, not of the terms.)"""
-    made = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    made = ops.maker(value)
     if made is not None and made.block == block and left:
         if made.name == "stablehlo.reshape":
             yield from _terms(made.operands[0], negative, left - 1, block)

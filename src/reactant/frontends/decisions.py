@@ -64,41 +64,38 @@ def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
 class _Noted:
     """The operands of an `and` or `or` after the first one; it keeps what they are together."""
 
-    def __init__(self, operator: Callable, others: tuple[Callable[[], Any], ...]) -> None:
-        self.operator, self.others = operator, others
+    def __init__(self, decisive: bool, others: tuple[Callable[[], Any], ...]) -> None:
+        self.decisive, self.others = decisive, others
         self.value: Any = None
 
     def __call__(self) -> Any:
-        self.value = self.operator(self.others[0](), *self.others[1:])
+        self.value = _until(self.decisive, self.others[0](), *self.others[1:])
         return self.value
 
-    def settled(self, first: Any, whole: Any, decisive: bool) -> Any:
+    def settled(self, first: Any, whole: Any) -> Any:
         """What all operands are together: known where `and False`, `or True` follows a truth that the run decides."""
         truths = is_tensor(whole) and whole.dtype.kind == first.dtype.kind == "b"
-        if truths and type(self.value) in (bool, np.bool_) and self.value == decisive:
-            return decisive if whole.kind == PYTHON else np.bool_(decisive)
+        if truths and type(self.value) in (bool, np.bool_) and self.value == self.decisive:
+            return self.decisive if whole.kind == PYTHON else np.bool_(self.decisive)
         return whole
 
 
 def and_(first: Any, *others: Callable[[], Any]) -> Any:
-    for position, other in enumerate(others):
-        if is_traced(first):
-            known = first
-            rest = _Noted(and_, (other, *others[position + 1:]))
-            return rest.settled(known, staged_if(predicate_of(first), rest, lambda: known), False)  # noqa: B023
-        if not first:
-            return first
-        first = other()
-    return first
+    return _until(False, first, *others)
 
 
 def or_(first: Any, *others: Callable[[], Any]) -> Any:
+    return _until(True, first, *others)
+
+
+def _until(decisive: bool, first: Any, *others: Callable[[], Any]) -> Any:
+    """The first operand whose truth is `decisive`, or the last one."""
     for position, other in enumerate(others):
         if is_traced(first):
-            known = first
-            rest = _Noted(or_, (other, *others[position + 1:]))
-            return rest.settled(known, staged_if(predicate_of(first), lambda: known, rest), True)  # noqa: B023
-        if first:
+            known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
+            sides = (lambda: known, rest) if decisive else (rest, lambda: known)  # noqa: B023
+            return rest.settled(known, staged_if(predicate_of(first), *sides))
+        if bool(first) is decisive:
             return first
         first = other()
     return first

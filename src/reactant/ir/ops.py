@@ -81,12 +81,16 @@ def constant_value(value: ir.Value) -> np.ndarray | None:
     return found
 
 
+def maker(value: ir.Value) -> ir.Operation | None:
+    """The op that makes a value; None for what a block is given."""
+    made = value.owner
+    return None if isinstance(made, ir.Block) else made.operation
+
+
 def made_by(value: ir.Value, *names: str) -> ir.Operation | None:
     """The op that makes a value where it is one of these of StableHLO, named without the dialect; else None."""
-    made = value.owner
-    if isinstance(made, ir.Block) or made.operation.name.removeprefix("stablehlo.") not in names:
-        return None
-    return made.operation
+    made = maker(value)
+    return made if made is not None and made.name.removeprefix("stablehlo.") in names else None
 
 
 def target_of(op: ir.Operation) -> str:

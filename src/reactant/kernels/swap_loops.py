@@ -15,6 +15,7 @@ from dataclasses import field
 
 from jaxlib.mlir import ir
 
+from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.kernels import atomics
 from reactant.kernels.bases import constant_of
@@ -56,21 +57,16 @@ class Exchange:
     kind: ir.Type
 
 
-def producer(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
-
-
 def same_bits(value: ir.Value) -> ir.Value:
     """A value without the bitcasts it went through."""
-    while (op := producer(value)) is not None and op.name == "arith.bitcast":
+    while (op := ops.maker(value)) is not None and op.name == "arith.bitcast":
         value = op.operands[0]
     return value
 
 
 def poison(value: ir.Value) -> bool:
     """Whether nobody reads a value that comes this way."""
-    op = producer(value)
+    op = ops.maker(value)
     return op is not None and op.name == "ub.poison"
 
 
@@ -78,10 +74,10 @@ def exchange_of(op: ir.Operation) -> Exchange | None:
     """What a generic_atomic_rmw exchanges, if that is all it does."""
     block = op.regions[0].blocks[0]
     yielded = same_bits(list(block.operations)[-1].operation.operands[0])
-    chosen = producer(yielded)
+    chosen = ops.maker(yielded)
     if chosen is None or chosen.name != "arith.select":
         return None
-    test = producer(chosen.operands[0])
+    test = ops.maker(chosen.operands[0])
     if test is None or test.name != "arith.cmpi" or ir.IntegerAttr(
             test.attributes["predicate"]).value != PREDICATES["eq"]:
         return None
@@ -115,7 +111,7 @@ def swap_loop_of(op: ir.Operation) -> SwapLoop | None:
         return None
     flag, *passed = list(condition.operands)
     guard, given_up = None, {}
-    test = producer(flag)
+    test = ops.maker(flag)
     if test is not None and test.name == "scf.if" and work and work[-1] == test:
         *tried, yes = [o.operation for o in test.regions[0].blocks[0].operations]
         *nothing, no = [o.operation for o in test.regions[1].blocks[0].operations] if len(test.regions[1].blocks) else [
@@ -153,7 +149,7 @@ class SwapLoops(Rewriter, Builder):
     def until_found(self, op: ir.Operation, loop: SwapLoop) -> bool:
         """Whether the loop ends when the exchange succeeds, and tries again with what it found."""
         before, after = (r.blocks[0] for r in op.regions)
-        exchange, test = loop.exchange, producer(loop.again)
+        exchange, test = loop.exchange, ops.maker(loop.again)
         found, seen = exchange.op.results[0], same_bits(exchange.expected)
         if test is None or test.name != "arith.cmpi" or ir.IntegerAttr(
                 test.attributes["predicate"]).value != PREDICATES["ne"]:
@@ -181,7 +177,7 @@ class SwapLoops(Rewriter, Builder):
         """Whether a value is the same in every turn."""
         if outside(value, loop):
             return True
-        op = producer(value)
+        op = ops.maker(value)
         return op is not None and pure(op) and all(self.fixed(v, loop) for v in op.operands)
 
     def write(self, op: ir.Operation, loop: SwapLoop) -> None:
@@ -221,7 +217,7 @@ class Kinds(Rewriter, Builder):
         block = op.regions[0].blocks[0]
         if self.extreme(op, block):
             return True
-        made = producer(list(block.operations)[-1].operation.operands[0])
+        made = ops.maker(list(block.operations)[-1].operation.operands[0])
         if made is None or made.name not in KINDS or made.operands[0].type != block.arguments[0].type:
             return False
         left, right = made.operands
@@ -236,10 +232,10 @@ class Kinds(Rewriter, Builder):
     def extreme(self, op: ir.Operation, block: ir.Block) -> bool:
         """`v > old ? v : old` for floats: a NaN that is given changes nothing, one that is there stays."""
         current = block.arguments[0]
-        chosen = producer(same_bits(list(block.operations)[-1].operation.operands[0]))
+        chosen = ops.maker(same_bits(list(block.operations)[-1].operation.operands[0]))
         if chosen is None or chosen.name != "arith.select" or not isinstance(current.type, (ir.F64Type, ir.F32Type)):
             return False
-        test, given = producer(chosen.operands[0]), same_bits(chosen.operands[1])
+        test, given = ops.maker(chosen.operands[0]), same_bits(chosen.operands[1])
         if same_bits(chosen.operands[2]) != current or given.type != current.type or not outside(given, op) \
                 or test is None or test.name != "arith.cmpf":
             return False

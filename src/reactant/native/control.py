@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.native import layout, numpy_sorts, reals
-from reactant.native.emission import HANDLERS, Function, Module, emits, quoted
+from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
 
 Edge = tuple[str, int, tuple[str, ...]]
@@ -42,24 +42,6 @@ def emit_function(module: Module, op: ir.Operation, noalias: Sequence[bool] | No
     module.definitions.append(function.finished(
         f"internal {function.result_struct()} {name}({', '.join(parameters)}) #0"))
     return name
-
-
-def flat(f: Function, values: Sequence[ir.Value]) -> tuple[str, ...]:
-    """The parts of several values in a row."""
-    return tuple(part for v in values for part in f.operands(v))
-
-
-def flat_types(values: Sequence[ir.Value]) -> tuple[str, ...]:
-    return tuple(part for v in values for part in layout.parts(v.type))
-
-
-def define_all(f: Function, values: Sequence[ir.Value], operands: Sequence[str]) -> None:
-    """Hand a row of parts out to several values."""
-    at = 0
-    for value in values:
-        width = len(layout.parts(value.type))
-        f.define(value, *operands[at:at + width])
-        at += width
 
 
 class Phis:
@@ -337,7 +319,6 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         raise UnsupportedError(f"native code calls @{callee}, which the module does not have (at {op.location}).")
     operands = list(zip(flat_types(list(op.operands)), flat(f, list(op.operands)), strict=True))
     types = flat_types(list(op.results))
-    struct = "void" if not types else types[0] if len(types) == 1 else "{ " + ", ".join(types) + " }"
     if callee.startswith(numpy_sorts.PREFIX):
         (_, pointer), (_, count) = operands[0], operands[-1]
         sort = f.module.declare(callee, "i32", ("ptr", "i64", "ptr"))
@@ -353,20 +334,12 @@ def emit_call(f: Function, op: ir.Operation) -> None:
             return
         if callee not in LIBRARY:
             raise UnsupportedError(f"native code calls @{callee}, which has no body (at {op.location}).")
-        f.define(op.results[0], f.intrinsic(callee, struct, operands))
+        f.define(op.results[0], f.intrinsic(callee, struct_of(types), operands))
         return
     if callee not in f.module.done:
         f.module.done.add(callee)
         emit_function(f.module, function)
-    arguments = ", ".join(f"{t} {o}" for t, o in [("ptr", "%rt"), *operands])
-    called = f"call {struct} @{quoted('f.' + callee)}({arguments})"
-    if not types:
-        f.line(called)
-    else:
-        made = f.let(called)
-        pieces = [made] if len(types) == 1 else [f.let(f"extractvalue {struct} {made}, {i}") for i in range(len(types))]
-        define_all(f, list(op.results), pieces)
-    f.leave_if_failed()
+    f.call_ours("@" + quoted("f." + callee), operands, list(op.results))
 
 
 @emits("cf.assert")

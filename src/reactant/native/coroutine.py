@@ -6,8 +6,8 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes as attr
 from reactant.native import engine, layout, meeting
-from reactant.native.control import define_all, emit_blocks, flat, flat_types
-from reactant.native.emission import Function, emits
+from reactant.native.control import emit_blocks
+from reactant.native.emission import Function, define_all, emits, flat, flat_types
 from reactant.native.meeting import BLOCK, DONE, GRID, POSITION, WARP, State
 from reactant.native.memory import counted
 from reactant.native.place import Launch, Place, block_index, is_meeting

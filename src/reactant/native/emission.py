@@ -261,23 +261,28 @@ class Function:
         inside.outermost = self.outermost
         inner = [each for op in ops for each in (op, *modules.walk(op))]
         parameters, handed = hand_over(self, inside, captured(self, inner))
-        inside.result_types = tuple(part for r in results for part in layout.parts(r.type))
+        inside.result_types = flat_types(results)
         inside.start("start")
         for op in ops:
             inside.emit(op)
-        inside.leave([part for r in results for part in inside.operands(r)])
-        struct = inside.result_struct()
+        inside.leave(flat(inside, results))
         number, _ = self.module.outline("section", inside.finished(
-            f"internal {struct} @NAME({', '.join(['ptr %rt', *parameters])}) noinline #0"))
-        call = f"call {struct} @section.{number}({', '.join(['ptr %rt', *(f'{t} {o}' for t, o in handed)])})"
-        if not results:
-            self.line(call)
+            f"internal {inside.result_struct()} @NAME({', '.join(['ptr %rt', *parameters])}) noinline #0"))
+        self.call_ours(f"@section.{number}", handed, results)
+
+    def call_ours(self, name: str, arguments: Sequence[tuple[str, str]], results: Sequence[ir.Value]) -> None:
+        """Call a function of this module with the runtime and (type, operand) pairs, and define what it gives."""
+        types = flat_types(results)
+        struct = struct_of(types)
+        listed = ", ".join(f"{t} {o}" for t, o in [("ptr", "%rt"), *arguments])
+        called = f"call {struct} {name}({listed})"
+        if not types:
+            self.line(called)
         else:
-            made = self.let(call)
-            names = iter([made] if len(inside.result_types) == 1 else
-                         [self.let(f"extractvalue {struct} {made}, {i}") for i in range(len(inside.result_types))])
-            for result in results:
-                self.define(result, *itertools.islice(names, len(layout.parts(result.type))))
+            made = self.let(called)
+            pieces = [made] if len(types) == 1 else [self.let(f"extractvalue {struct} {made}, {i}")
+                                                     for i in range(len(types))]
+            define_all(self, results, pieces)
         self.leave_if_failed()
 
     def leave_if_failed(self) -> None:
@@ -305,9 +310,7 @@ class Function:
             self.line(f"ret {struct} {made}")
 
     def result_struct(self) -> str:
-        if not self.result_types:
-            return "void"
-        return self.result_types[0] if len(self.result_types) == 1 else "{ " + ", ".join(self.result_types) + " }"
+        return struct_of(self.result_types)
 
     def finished(self, signature: str) -> str:
         """The function's text. Early exits of failed checks return zeros."""
@@ -320,6 +323,29 @@ class Function:
         return "\n".join([f"define {signature} {{", "entry:", *self.entry, "  br label %start", *self.body, "}"])
 
 
+def flat(f: Function, values: Sequence[ir.Value]) -> tuple[str, ...]:
+    """The parts of several values in a row."""
+    return tuple(part for v in values for part in f.operands(v))
+
+
+def flat_types(values: Sequence[ir.Value]) -> tuple[str, ...]:
+    return tuple(part for v in values for part in layout.parts(v.type))
+
+
+def define_all(f: Function, values: Sequence[ir.Value], operands: Sequence[str]) -> None:
+    """Hand a row of parts out to several values."""
+    at = 0
+    for value in values:
+        width = len(layout.parts(value.type))
+        f.define(value, *operands[at:at + width])
+        at += width
+
+
+def struct_of(types: Sequence[str]) -> str:
+    """The type of what gives values of some types: one of them, or a struct."""
+    return "void" if not types else types[0] if len(types) == 1 else "{ " + ", ".join(types) + " }"
+
+
 def captured(f: Function, ops: Iterable[ir.Operation]) -> list[ir.Value]:
     """Values of a function that some ops of it use, in order of use."""
     return list({value: None for op in ops for value in op.operands if value in f.values})
@@ -328,8 +354,7 @@ def captured(f: Function, ops: Iterable[ir.Operation]) -> list[ir.Value]:
 def hand_over(f: Function, inside: Function, values: Sequence[ir.Value]) -> tuple[list[str], list[tuple[str, str]]]:
     """Define values of a function in one that it calls: the parameters of that one, and (type, operand) of what it is
     called with."""
-    operands = [part for v in values for part in f.operands(v)]
-    types = [part for v in values for part in layout.parts(v.type)]
+    operands, types = flat(f, values), flat_types(values)
     roots = [f.roots.get(o) for o in operands]
     # a pointer from anywhere (out of an `if`, say) may point into any object
     known = all(r is not None for r, t, o in zip(roots, types, operands, strict=True) if t == "ptr" and o[0] == "%")
@@ -346,7 +371,5 @@ def hand_over(f: Function, inside: Function, values: Sequence[ir.Value]) -> tupl
             inside.roots[names[-1]] = names[-1]
         parameters.append(f"{type_}{' noalias' if alone else ''} %c{i}")
         handed.append((type_, operand))
-    given = iter(names)
-    for value in values:
-        inside.define(value, *itertools.islice(given, len(layout.parts(value.type))))
+    define_all(inside, values, names)
     return parameters, handed

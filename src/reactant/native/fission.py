@@ -14,8 +14,8 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.native import layout
-from reactant.native.control import Phis, define_all, flat
-from reactant.native.emission import Function
+from reactant.native.control import Phis
+from reactant.native.emission import Function, define_all, flat
 from reactant.native.memory import counted, product
 from reactant.native.place import Launch, Place, flat_thread, over_threads
 from reactant.native.uniformity import REDUCING, callee, divergent_values, operations

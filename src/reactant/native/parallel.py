@@ -12,8 +12,8 @@ from jaxlib.mlir import ir
 
 from reactant.ir import modules
 from reactant.native import layout
-from reactant.native.control import define_all, flat, loop_note, trip_count
-from reactant.native.emission import Function, captured, emits, hand_over
+from reactant.native.control import loop_note, trip_count
+from reactant.native.emission import Function, captured, define_all, emits, flat, hand_over
 from reactant.native.memory import counted, parallel_group, product, total
 
 WORTH = 40_000

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from jaxlib.mlir import ir
 
 from reactant.ir import modules
 from reactant.native import layout
+from reactant.records import dataclass
 
 LONG = 2000
 """Ops from which a block is cut (a perceptron's gradient, 10,500: 13.8 s of LLVM's time, cut 1.1 s)."""
@@ -35,19 +36,25 @@ class Section:
 
 def sections(ops: list[ir.Operation], end: ir.Operation) -> Iterator[Section]:
     """The ops of a block before its terminator, in sections."""
-    inner = [[op, *modules.walk(op)] if len(op.regions) else [op] for op in ops]
-    if sum(map(len, inner)) < LONG or sum(1 for op in ops if len(op.regions)) < 2:
+    if sum(1 for op in ops if len(op.regions)) < 2:
+        yield Section(ops)
+        return
+    inner = [[op, *modules.walk(op)] for op in ops]
+    if sum(map(len, inner)) < LONG:
         yield Section(ops)
         return
     last = _last_uses([*inner, [end, *modules.walk(end)]])
     waiting, weight = Section(), 0
+
+    def handed_on(number: int) -> list[ir.Value]:
+        return [r for op in waiting.ops for r in op.results if last.get(r, -1) >= number]
     for number, op in enumerate(ops):
         if op.name == "arith.constant":
             yield Section([op])
             continue
         held = any(layout.is_memref(r.type) for r in op.results)
         if waiting.ops and (held or weight >= MOST or weight >= LEAST and _kind(inner[number]) % ONE_IN == 0):
-            waiting.results = [r for o in waiting.ops for r in o.results if last.get(r, -1) >= number]
+            waiting.results = handed_on(number)
             if held or len(waiting.results) <= MOST_RESULTS:
                 yield waiting
                 waiting, weight = Section(), 0
@@ -56,7 +63,7 @@ def sections(ops: list[ir.Operation], end: ir.Operation) -> Iterator[Section]:
             continue
         waiting.ops.append(op)
         weight += len(inner[number])
-    waiting.results = [r for o in waiting.ops for r in o.results if last.get(r, -1) >= len(ops)]
+    waiting.results = handed_on(len(ops))
     yield waiting
 
 

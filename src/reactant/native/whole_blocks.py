@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
+from reactant.ir import ops
 from reactant.native.emission import Function
 from reactant.native.order import loop_order, stride_of
 from reactant.native.place import Dim3, Launch, Place
@@ -79,7 +80,7 @@ def _guarded(block: ir.Block, launch: Launch) -> tuple[ir.Operation, ir.Block, l
 def _conditions(value: ir.Value, wanted: bool, block: Dim3) -> list[Condition] | None:
     """What has to hold for `value` to be `wanted`; None where that is not only comparisons of evenly growing
     indices."""
-    op = None if isinstance(value.owner, ir.Block) else value.owner.operation
+    op = ops.maker(value)
     if op is not None and op.name == ("arith.andi" if wanted else "arith.ori"):
         found: list[Condition] = []
         for part in op.operands:

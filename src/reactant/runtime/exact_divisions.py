@@ -24,8 +24,6 @@ GOES_ON = frozenset(f"stablehlo.{name}" for name in (
     "broadcast_in_dim", "reshape", "transpose", "slice", "dynamic_slice", "dynamic_update_slice", "concatenate", "pad",
     "reverse", "gather", "complex", "real", "imag", "reduce_precision"))
 """Ops that hand the last place on."""
-
-
 FAR = 100
 """Values that are looked at behind a quotient; it is taken to decide something behind more."""
 SEEN_THROUGH = frozenset(f"stablehlo.{name}" for name in ("reshape", "transpose", "slice", "convert"))
@@ -34,32 +32,26 @@ SEEN_THROUGH = frozenset(f"stablehlo.{name}" for name in ("reshape", "transpose"
 
 def kept(module: ir.Module) -> ir.Module:
     """The module, or a copy of it in which XLA does not know what those divisors are."""
-    if not _concerned(module):
+    concerned = [number for number, op in enumerate(modules.walk(module)) if op.name == "stablehlo.divide"
+                 and is_float(dtype_of(op.results[0])) and _has_reciprocal(op.operands[1]) and _decides(op.results[0])]
+    if not concerned:
         return module
     made = modules.clone(module)
-    for op in _concerned(made):
+    there = list(modules.walk(made))
+    for op in map(there.__getitem__, concerned):
         with ir.InsertionPoint(op), op.location:
             op.operands[1] = ops.optimization_barrier(op.operands[1])[0]
     return made
 
 
-def _concerned(module: ir.Module) -> list[ir.Operation]:
-    return [op for op in modules.walk(module) if op.name == "stablehlo.divide" and is_float(dtype_of(op.results[0]))
-            and _has_reciprocal(op.operands[1]) and _decides(op.results[0])]
-
-
 def _has_reciprocal(divisor: ir.Value) -> bool:
     """Whether XLA would multiply, and the product be another number."""
-    while (made := _maker(divisor)) is not None and made.name in SEEN_THROUGH:
+    while (made := ops.maker(divisor)) is not None and made.name in SEEN_THROUGH:
         divisor = made.operands[0]
     if made is None or made.name not in ("stablehlo.broadcast_in_dim", "stablehlo.constant"):
         return False
     known = ops.constant_value(divisor if made.name == "stablehlo.constant" else made.operands[0])
     return known is None or not bool((np.abs(np.frexp(np.asarray(known, np.float64))[0]) == 0.5).all())
-
-
-def _maker(value: ir.Value) -> ir.Operation | None:
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
 def _decides(quotient: ir.Value) -> bool:

@@ -82,7 +82,7 @@ def _is_view(value: ir.Value) -> bool:
 
 def _is_moved(base: ir.Value, update: ir.Value) -> bool:
     """Whether an array is computed element by element and read in another shape: XLA may compute it in that one."""
-    maker = _maker(base)
+    maker = ops.maker(base)
     if maker is None or not (maker.name in ops.ELEMENTWISE or maker.name in _IN_PLACE or maker.name in RESHAPED):
         return False
     return _comes_reshaped(base) or any(
@@ -93,7 +93,7 @@ def _comes_reshaped(array: ir.Value) -> bool:
     """Whether what an array is computed of, element by element, had another shape: XLA may compute it in that one."""
     waiting, seen = [array], {array}
     while waiting:
-        op = _maker(waiting.pop())
+        op = ops.maker(waiting.pop())
         if op is None:
             continue
         if op.name in RESHAPED or _source(op) is not None or len(seen) > LOOK_BACK:
@@ -151,7 +151,7 @@ def _may_do_nothing(op: ir.Operation) -> bool:
 
 
 def _is_constant(value: ir.Value) -> bool:
-    while (op := _maker(value)) is not None and op.name in AS_IT_LIES:
+    while (op := ops.maker(value)) is not None and op.name in AS_IT_LIES:
         value = op.operands[0]
     return op is not None and op.name == "stablehlo.constant"
 
@@ -171,14 +171,9 @@ def _sets_one_window(op: ir.Operation) -> bool:
 def _base(value: ir.Value) -> tuple[ir.Value, ir.Value]:
     """What a value is a view of, and the value."""
     found = value
-    while (op := _maker(found)) is not None and (source := _source(op)) is not None:
+    while (op := ops.maker(found)) is not None and (source := _source(op)) is not None:
         found = source
     return found, value
-
-
-def _maker(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _reads(value: ir.Value, array: ir.Value) -> bool:
@@ -188,7 +183,7 @@ def _reads(value: ir.Value, array: ir.Value) -> bool:
         current = waiting.pop()
         if current == array or len(seen) > LOOK_BACK:
             return True
-        op = _maker(current)
+        op = ops.maker(current)
         if op is None:
             continue
         if len(op.regions) and op.name not in ("stablehlo.reduce", "stablehlo.scatter", "stablehlo.sort"):
@@ -221,7 +216,7 @@ def _long(shape: tuple[int, ...]) -> list[int]:
 def _views(value: ir.Value, base: ir.Value) -> list[ir.Operation | None]:
     found = []
     while value != base:
-        found.append(_maker(value))
+        found.append(ops.maker(value))
         value = _source(found[-1])          # type: ignore[arg-type,assignment]
     return found
 

@@ -207,7 +207,7 @@ def _is_mask(value: ir.Value) -> bool:
 
 def _is_steep(value: ir.Value, depth: int) -> bool:
     """Whether a factor is one of such results, or made of one in few steps."""
-    op = None if isinstance(value.owner, ir.Block) or not depth else value.owner.operation
+    op = ops.maker(value) if depth else None
     return op is not None and op.name in ops.ELEMENTWISE and (
         op.name in STEEP or any(_is_steep(x, depth - 1) for x in op.operands))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends import calls
-from reactant.frontends.numpy.overlay import as_python_float, on_numbers, to_python
+from reactant.frontends.numpy.overlay import as_python_float, logarithm, on_numbers, to_python
 from reactant.frontends.numpy.tensor import is_tensor
 from reactant.frontends.trace import current_trace
 
@@ -57,12 +57,7 @@ for _original, _ufunc in _UFUNC_OF.items():
     _function(_original, _ufunc)
 
 
-@on_numbers(cmath.log)
-def _log(x: Any, *base: Any) -> Any:
-    number = _complex(x)
-    _require_value(cmath.log, number)
-    result = to_python(np.log(number))
-    return result / _log(base[0]) if base else result
+logarithm(cmath.log, _complex, _require_value)
 
 
 @on_numbers(cmath.phase)

@@ -320,14 +320,17 @@ for _function, _ufunc in _UFUNC_OF.items():
     _math_function(_function, _ufunc)
 
 
-@on_numbers(math.log)
-def _log(x: Any, *base: Any) -> Any:
-    number = as_python_float(x)
-    _require_domain(math.log, number)
-    result = to_python(np.log(number))
-    return result / _log(base[0]) if base else result
+def logarithm(function: Callable, as_number: Callable[[Any], Any], require: Callable[[Callable, Any], None]) -> None:
+    """`log(x)` and `log(x, base)` of `math` or `cmath`: numbers by `as_number`, which `require` checks."""
+    @on_numbers(function)
+    def log(x: Any, *base: Any) -> Any:
+        number = as_number(x)
+        require(function, number)
+        result = to_python(np.log(number))
+        return result / log(base[0]) if base else result
 
 
+logarithm(math.log, as_python_float, _require_domain)
 
 
 def _rounding_function(function: Callable, ufunc: np.ufunc) -> None:
