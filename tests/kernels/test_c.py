@@ -164,6 +164,42 @@ define ptx_kernel void @numbers(ptr %x) {
 """
 
 
+def test_products_and_quotients_of_complex_numbers():
+    """Also those that are infinite because C says so, where the textbook's formula gives NaN."""
+    numbers = np.array([1 + 2j, -3 + 0.5j, 0, complex(np.inf, 1), complex(0, -np.inf), complex(np.inf, np.nan),
+                        complex(np.nan, np.nan), 1e200 + 1e200j])
+    a, b = (part.ravel().copy() for part in np.meshgrid(numbers, numbers))
+    module = reactant.c.load("""
+#include <complex.h>
+void products(const double complex *a, const double complex *b, double complex *out, int n)
+{ for (int i = 0; i < n; i++) out[i] = a[i] * b[i]; }
+void quotients(const double complex *a, const double complex *b, double complex *out, int n)
+{ for (int i = 0; i < n; i++) out[i] = a[i] / b[i]; }
+""")
+    out = np.zeros_like(a)
+    plain = np.isfinite(a) & np.isfinite(b) & (b != 0) & (np.abs(a) < 1e9) & (np.abs(b) < 1e9)
+    for function, exact in ((module.products, np.multiply), (module.quotients, np.divide)):
+        function(a, b, out, len(a))
+        np.testing.assert_allclose(out[plain], exact(a[plain], b[plain]), rtol=1e-14)
+    assert abs(out[(a == 1e200 + 1e200j) & (b == 1e200 + 1e200j)][0] - 1) < 1e-14
+    np.testing.assert_array_equal(out[np.isinf(b) & np.isfinite(a)], 0)
+    np.testing.assert_array_equal(np.isinf(out), np.isinf(a) & np.isfinite(b) | (b == 0) & ~np.isnan(a) & (a != 0))
+    module.products(a, b, out, len(a))
+    nonzero = (a != 0) & (b != 0) & ~(np.isnan(a) & ~np.isinf(a)) & ~(np.isnan(b) & ~np.isinf(b))
+    large = (a == 1e200 + 1e200j) & (b == 1e200 + 1e200j)
+    np.testing.assert_array_equal(np.isinf(out), (np.isinf(a) | np.isinf(b)) & nonzero | large)
+
+
+def test_functions_beside_one_that_allocates():
+    text = """
+define double @twice(double %x) #0 { %r = fmul double %x, 2.0  ret double %r }
+declare ptr @malloc(i64) #1
+attributes #0 = { nounwind "no-trapping-math"="true" }
+attributes #1 = { nounwind allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc" }
+"""
+    assert reactant.llvm.load(text, "twice")(4.0) == 8
+
+
 def test_llvm_text_files_and_bitcode(tmp_path):
     import llvmlite.binding as llvm
     (tmp_path / "f.ll").write_text(SCALE)

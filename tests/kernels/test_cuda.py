@@ -164,6 +164,17 @@ LANGUAGE = {
     "lambdas": ("auto f = [=] __device__ (int v) { return v * n; }; x[i] = f(i);", lambda i: i * 8),
     "structs and references": ("P p{i, 2}; twice(p); x[i] = p.a + p.b;", lambda i: 2 * i + 4),
     "__launch_bounds__": ("x[i] = bounded(i);", lambda i: i + 1),
+    "norms": ("double v[4] = {1, 2, 4, 1. * i}; int q; remquo(7.0 * i, 2.0, &q);"
+              "x[i] = norm4d(v[0], v[1], v[2], v[3]) + rnorm3d(v[0], v[1], v[2]) + norm(4, v)"
+              " + 1 / rnorm4d(1, 2, 4, i);",
+              lambda i: 3 * np.sqrt(21 + i * i) + 21 ** -0.5),
+    "tests of numbers": ("x[i] = isnan(nan(\"\")) + 2 * isnan(nanf(\"1\")) + 4 * isnormal(1.0 + i)"
+                         " + 8 * isnormal(1e-310);",
+                         lambda i: i * 0 + 7),
+    "scopes of atomics": ("__shared__ float t; __shared__ unsigned c; if (threadIdx.x == 0) { t = 5; c = 0; }"
+                          "__syncthreads(); atomicInc_block(&c, 9u); __syncthreads();"
+                          "if (threadIdx.x == 1) x[i] = atomicExch_block(&t, 2.0f) + c;",
+                          lambda i: np.where(i % 4 == 1, 9, 0)),
     "<< <": ("x[i] = i << 1 >> 1;", lambda i: i),
 }
 BEFORE = """

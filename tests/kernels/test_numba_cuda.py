@@ -472,6 +472,14 @@ def test_typing_errors_are_numbas_own():
         run(wrong, 1, 1, np.zeros(1))
 
 
+def test_what_numba_does_not_compile_is_said():
+    @cuda.jit
+    def k(x):
+        x[0] = np.exp(x[0])
+    with pytest.raises(reactant.errors.UnsupportedError, match="Numba-CUDA does not compile the kernel 'k'.*exp"):
+        reactant.kernel(k)[1, 1](np.ones(1))
+
+
 def test_device_functions_cannot_be_launched():
     with pytest.raises(reactant.UnsupportedError, match="'square' is a device function"):
         reactant.kernel(square)

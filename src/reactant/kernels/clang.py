@@ -27,6 +27,7 @@ ADVICE = {
     r"'(clock(64)?|__globaltimer)'": "There is no clock in a kernel: time the launch from outside.",
     r"'mma\.h'|'nvcuda'|'cuda/|'cub/|'thrust/": "This library of device code is not here: write the step as plain "
         "loops, or name a toolkit with toolkit=.",
+    r"'__\w+_r[duz]'": "Compiled kernels round to nearest only: use the function that ends in _rn.",
     r"'curand|curand(State|_init|_uniform|_normal)": "There is no cuRAND here: compute numbers in the kernel from a "
         "counter (Philox, or a hash of the thread's number), or give the kernel an array of them.",
 }

@@ -172,7 +172,7 @@ def _with_offsets(function: str) -> str:
 
 
 def _kept_attributes(text: str) -> str:
-    text = re.sub(r'"[^"]*"(="[^"]*")?', "", text)
+    text = re.sub(r'allockind\("[^"]*"\)|"[^"]*"(="[^"]*")?', "", text)
     words = re.sub(r"\b(noinline|optnone|inlinehint|alwaysinline|uwtable(\(\w+\))?|ssp\w*)\b", "", text)
     return f" {words.strip() or 'nounwind'} "
 
@@ -496,7 +496,8 @@ def source_of(text: str, instruction: str) -> tuple[str, int] | None:
     directory = re.search(r'directory: "([^"]*)"', file_node)
     if line is None or name is None:
         return None
-    path = name[1] if name[1].startswith("/") or not directory or not directory[1] else f"{directory[1]}/{name[1]}"
+    beside = directory is not None and directory[1] and not name[1].startswith(("/", "<"))
+    path = f"{directory[1]}/{name[1]}" if directory is not None and beside else name[1]
     return path, int(line[1])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from reactant.kernels import assertions
+from reactant.kernels import assertions, complex_functions
 from reactant.records import dataclass
 
 PURE = "memory(none) nounwind willreturn nosync nofree nocallback"
@@ -367,7 +367,7 @@ def definition(declared: Declared, grid: Dim3, block: Dim3) -> str | None:
     elif name.startswith("___numba_atomic_"):
         body = _ATOMICS.get(name.removeprefix("___numba_atomic_"))
     else:
-        body = _OTHER.get(name) or _mathematics(declared)
+        body = _OTHER.get(name) or complex_functions.body(name, declared.result) or _mathematics(declared)
     if body is None or f"@{name}(" in body:
         return None
     arguments = ", ".join(f"{t} %{i}" for i, t in enumerate(declared.arguments))

@@ -86,10 +86,14 @@ class NumbaKernel:
         if types not in self._compiled:
             with compiling() as compiler:
                 options = self.dispatcher.targetoptions
-                result = compiler.compile_cuda(
-                    self.dispatcher.py_func, compiler.types.void, types, lineinfo=_has_source(self.dispatcher.py_func),
-                    cc=COMPUTE_CAPABILITY,
-                    fastmath=bool(options.get("fastmath")), inline=options.get("inline", "never"))
+                try:
+                    result = compiler.compile_cuda(
+                        self.dispatcher.py_func, compiler.types.void, types,
+                        lineinfo=_has_source(self.dispatcher.py_func), cc=COMPUTE_CAPABILITY,
+                        fastmath=bool(options.get("fastmath")), inline=options.get("inline", "never"))
+                except (LookupError, AttributeError, AssertionError) as error:      # np.exp: it has no such function
+                    raise UnsupportedError(f"Numba-CUDA does not compile the kernel '{self.name}', for a GPU neither: "
+                                           f"{type(error).__name__}: {error}. Functions of `math` it knows.") from error
                 function = result.library.get_function(result.fndesc.llvm_func_name)
                 _mark_raising(function)
                 compiler.kernel_fixup(function, False)

@@ -178,10 +178,13 @@ __RT_ATOMIC_INTEGERS(atomicAnd, __atomic_fetch_and)
 __RT_ATOMIC_INTEGERS(atomicOr, __atomic_fetch_or)
 __RT_ATOMIC_INTEGERS(atomicXor, __atomic_fetch_xor)
 __RT_ATOMIC_INTEGERS(atomicExch, __atomic_exchange_n)
-__RT_DEVICE float atomicExch(float *p, float v) { float r; __atomic_exchange(p, &v, &r, __ATOMIC_RELAXED); return r; }
-__RT_DEVICE double atomicExch(double *p, double v) { double r; __atomic_exchange(p, &v, &r, __ATOMIC_RELAXED); return r; }
-__RT_DEVICE unsigned int atomicInc(unsigned int *p, unsigned int v) { return __nvvm_atom_inc_gen_ui(p, v); }
-__RT_DEVICE unsigned int atomicDec(unsigned int *p, unsigned int v) { return __nvvm_atom_dec_gen_ui(p, v); }
+#define __RT_ATOMIC_SCOPED(T, N, BODY)                                                                         \
+    __RT_DEVICE T N(T *p, T v) BODY __RT_DEVICE T N##_block(T *p, T v) BODY __RT_DEVICE T N##_system(T *p, T v) BODY
+#define __RT_EXCHANGE { __typeof__(v) r; __atomic_exchange(p, &v, &r, __ATOMIC_RELAXED); return r; }
+__RT_ATOMIC_SCOPED(float, atomicExch, __RT_EXCHANGE)
+__RT_ATOMIC_SCOPED(double, atomicExch, __RT_EXCHANGE)
+__RT_ATOMIC_SCOPED(unsigned, atomicInc, { return __nvvm_atom_inc_gen_ui(p, v); })
+__RT_ATOMIC_SCOPED(unsigned, atomicDec, { return __nvvm_atom_dec_gen_ui(p, v); })
 #define __RT_CAS(T)                                                                                            \
     __RT_DEVICE T atomicCAS(T *p, T compare, T v) {                                                            \
         __atomic_compare_exchange_n(p, &compare, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED); return compare; } \

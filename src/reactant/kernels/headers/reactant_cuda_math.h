@@ -42,6 +42,23 @@ __RT_DEVICE float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z
 __RT_DEVICE float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 __RT_DEVICE double norm3d(double x, double y, double z) { return hypot(hypot(x, y), z); }
 __RT_DEVICE float norm3df(float x, float y, float z) { return hypotf(hypotf(x, y), z); }
+__RT_DEVICE double norm4d(double x, double y, double z, double w) { return hypot(hypot(x, y), hypot(z, w)); }
+__RT_DEVICE float norm4df(float x, float y, float z, float w) { return hypotf(hypotf(x, y), hypotf(z, w)); }
+__RT_DEVICE double rnorm3d(double x, double y, double z) { return 1.0 / norm3d(x, y, z); }
+__RT_DEVICE float rnorm3df(float x, float y, float z) { return 1.0f / norm3df(x, y, z); }
+__RT_DEVICE double rnorm4d(double x, double y, double z, double w) { return 1.0 / norm4d(x, y, z, w); }
+__RT_DEVICE float rnorm4df(float x, float y, float z, float w) { return 1.0f / norm4df(x, y, z, w); }
+__RT_DEVICE double norm(int n, const double *x) { double r = 0; for (int i = 0; i < n; ++i) r = hypot(r, x[i]); return r; }
+__RT_DEVICE float normf(int n, const float *x) { float r = 0; for (int i = 0; i < n; ++i) r = hypotf(r, x[i]); return r; }
+__RT_DEVICE double rnorm(int n, const double *x) { return 1.0 / norm(n, x); }
+__RT_DEVICE float rnormf(int n, const float *x) { return 1.0f / normf(n, x); }
+__RT_DEVICE double nan(const char *) { return __builtin_nan(""); }
+__RT_DEVICE float nanf(const char *) { return __builtin_nanf(""); }
+extern "C" __device__ double __rt_remquo(double, double, int *) __asm__("remquo");
+extern "C" __device__ float __rt_remquof(float, float, int *) __asm__("remquof");
+__RT_DEVICE double remquo(double x, double y, int *q) { return __rt_remquo(x, y, q); }
+__RT_DEVICE float remquo(float x, float y, int *q) { return __rt_remquof(x, y, q); }
+__RT_DEVICE float remquof(float x, float y, int *q) { return __rt_remquof(x, y, q); }
 extern "C" __device__ __attribute__((const)) double __rt_ldexp(double, int) __asm__("ldexp");
 extern "C" __device__ __attribute__((const)) float __rt_ldexpf(float, int) __asm__("ldexpf");
 __RT_DEVICE double ldexp(double x, int e) { return __rt_ldexp(x, e); }
@@ -90,9 +107,10 @@ __RT_DEVICE long long llroundf(float x) { return (long long)roundf(x); }
 #undef isinf
 #undef isfinite
 #undef signbit
+#undef isnormal
 #define __RT_TEST(N, B) __RT_DEVICE bool N(double x) { return B(x); } __RT_DEVICE bool N(float x) { return B(x); }
 __RT_TEST(isnan, __builtin_isnan) __RT_TEST(isinf, __builtin_isinf) __RT_TEST(isfinite, __builtin_isfinite)
-__RT_TEST(signbit, __builtin_signbit)
+__RT_TEST(signbit, __builtin_signbit) __RT_TEST(isnormal, __builtin_isnormal)
 __RT_DEVICE int __isnanf(float x) { return __builtin_isnan(x); }
 __RT_DEVICE int __isinff(float x) { return __builtin_isinf(x); }
 __RT_DEVICE int __isnan(double x) { return __builtin_isnan(x); }
