@@ -19,6 +19,11 @@ SUM = """func.func @main(%x: tensor<8x3xf64>) -> tensor<3xf64> {
   %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
     : (tensor<8x3xf64>, tensor<f64>) -> tensor<3xf64>
   return %0 : tensor<3xf64> }"""
+LAST = """func.func @main(%x: tensor<2x9x8x3xf32>, %k: tensor<3x3x3x5xf32>) -> tensor<2x7x6x5xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<2x9x8x3xf32>, tensor<3x3x3x5xf32>) -> tensor<2x7x6x5xf32>
+  return %0 : tensor<2x7x6x5xf32> }"""
 CALL = """func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
   %0 = func.call @twice(%x) : (tensor<4xf64>) -> tensor<4xf64>
   return %0 : tensor<4xf64> }
@@ -46,8 +51,9 @@ def loop(start, step, limit, direction, flipped=False):
 
 @pytest.mark.parametrize(("text", "flops", "nbytes"), [
     (ELEMENTWISE, 20, 3 * 20 * 8), (PRODUCT, 2 * 24 * 5, 4 * (20 + 30 + 24)), (SUM, 21, 8 * (24 + 1 + 3)),
-    (CALL, 4, 3 * 4 * 8), (loop(0, 1, 7, "LT"), 7 * 12, 7 * (3 * 80 + 24 + 17)),
-], ids=["elementwise", "product", "sum", "call", "loop"])
+    (LAST, 2 * 420 * 27, 4 * (432 + 135 + 420)), (CALL, 4, 3 * 4 * 8),
+    (loop(0, 1, 7, "LT"), 7 * 12, 7 * (3 * 80 + 24 + 17)),
+], ids=["elementwise", "product", "sum", "features last", "call", "loop"])
 def test_estimate(text, flops, nbytes):
     with building():
         assert cost.estimate(modules.parse(text)) == {"flops": flops, "bytes": nbytes}

@@ -114,6 +114,15 @@ def test_arrays_that_need_rows_of_each_other_are_carried_in_part():
         assert sorted(shape_of(v) for v in loop.results) == [(), (2, 4), (2, 4), (20, 4)]
 
 
+def test_a_convolution_of_some_kernels_reads_its_image_where_it_lies():
+    """Without what the last stride does not reach it would be a copy."""
+    def chosen(x, w):
+        return lax.conv(x, w, (2, 2), "VALID")[:, 1]
+    x, w = np.ones((4, 3, 16, 16), np.float32), np.ones((5, 3, 3, 3), np.float32)
+    assert reactant.jit(chosen).lower(x, w).operations()["stablehlo.slice"] == 1
+    np.testing.assert_array_equal(reactant.jit(chosen)(x, w), np.full((4, 7, 7), 27, np.float32))
+
+
 def test_turns_that_mix_rows_are_left_alone():
     assert compared(turns(lambda c, y: ops.sine(ops.reverse(c, (0,))))) < 1.1
     assert compared(turns(lambda c, y: ops.add(ops.sine(c), ops.broadcast_in_dim(

@@ -68,6 +68,13 @@ def of(op: ir.Operation) -> Convolution:
                        read("feature_group_count", 1), read("batch_group_count", 1))
 
 
+def dimension_numbers(n: Convolution) -> ir.Attribute:
+    """The attribute that says which dimension of which array is which."""
+    return stablehlo.ConvDimensionNumbers.get(
+        n.x.first, n.x.second, list(n.x.spatial), n.kernel.second, n.kernel.first, list(n.kernel.spatial),
+        n.out.first, n.out.second, list(n.out.spatial))
+
+
 def _dilated(extent: int, dilation: int) -> int:
     return (extent - 1) * dilation + 1 if extent else 0
 
@@ -82,12 +89,9 @@ def build(x: ir.Value, kernel: ir.Value, numbers: Convolution, precision: ir.Att
         padded = _dilated(xs[n.x.spatial[d]], n.dilation[d]) + sum(n.padding[d])
         reach = _dilated(ks[n.kernel.spatial[d]], n.kernel_dilation[d])
         shape[place] = 0 if padded < reach else (padded - reach) // n.strides[d] + 1
-    dimensions = stablehlo.ConvDimensionNumbers.get(
-        n.x.first, n.x.second, list(n.x.spatial), n.kernel.second, n.kernel.first, list(n.kernel.spatial),
-        n.out.first, n.out.second, list(n.out.spatial))
     if precision is None:
         precision = attr.parse("[#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]")
-    attributes = {"dimension_numbers": dimensions, "window_strides": attr.integers(n.strides),
+    attributes = {"dimension_numbers": dimension_numbers(n), "window_strides": attr.integers(n.strides),
                   "padding": attr.integer_matrix(n.padding), "lhs_dilation": attr.integers(n.dilation),
                   "rhs_dilation": attr.integers(n.kernel_dilation),
                   "window_reversal": attr.booleans(n.reversal),

@@ -11,6 +11,7 @@ from math import log2
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import attributes as attr
 from reactant.ir import modules
@@ -105,8 +106,8 @@ def _flops(op: ir.Operation) -> float:
         return 2.0 * _elements(op.results) * _contracted(op)
     if op.name == "stablehlo.convolution":
         kernel = shape_and_dtype(op.operands[1].type)[0]
-        features = max(1, max(shape_and_dtype(op.results[0].type)[0][1:2] or (1,)))
-        return 2.0 * _elements(op.results) * size(kernel) / features
+        numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
+        return 2.0 * _elements(op.results) * size(kernel) / max(1, kernel[numbers.kernel_output_feature_dimension])
     if op.name in ("stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.map", "stablehlo.scatter",
                    "stablehlo.select_and_scatter"):
         return _per_element(op) * _applications(op)

@@ -187,12 +187,16 @@ def slice_of_convolution(site: Site):
     if numbers.feature_groups != 1 or numbers.batch_groups != 1 or any(s != 1 for s in numbers.dilation):
         return None
     extents, taps = _whole(shape_of(image)), _whole(shape_of(kernel))
+    cut = _cut(given, shape_of(site.operands[0]))
     for bounds, place, k in ((extents, numbers.x.first, numbers.out.first),
                              (taps, numbers.kernel.first, numbers.out.second)):
         bounds[0][place], bounds[1][place] = given[0][k], given[1][k]
     padding = []
     for i, k in enumerate(numbers.out.spatial):
         place = numbers.x.spatial[i]
+        if k not in cut:    # what the last stride does not reach costs nothing: a copy without it would
+            padding.append(numbers.padding[i])
+            continue
         part = _reach(given, k, shape_of(image)[place], shape_of(kernel)[numbers.kernel.spatial[i]],
                       numbers.strides[i], numbers.kernel_dilation[i], numbers.padding[i])
         if part is None:

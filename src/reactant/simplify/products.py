@@ -124,6 +124,50 @@ def _shared(v: ir.Value, p: Sequence[int], shape: Sequence[int], other: ir.Value
     return ops.transpose(made, [made_names.index(n) for n in wanted])
 
 
+def _repeated_rows(v: ir.Value, p: Sequence[int], repeated: ir.Value, other: ir.Value, d: DotDimensions, t: Any,
+                   result_shape: Sequence[int], side: int) -> ir.Value | None:
+    """The product in which one factor does without the free dimensions that a broadcast only repeats."""
+    shape, inner = shape_of(repeated), dict(zip(p, shape_of(v), strict=True))
+    free = free_dimensions(d, side, len(shape))
+    gone = [k for k in free if shape[k] > 1 and inner.get(k, 1) == 1]
+    if not gone:
+        return None
+    kept = [k for k in range(len(shape)) if k not in gone]
+    squeezed = ops.reshape(v, [n for k, n in zip(p, shape_of(v), strict=True) if k not in gone])
+    smaller = ops.broadcast_in_dim(squeezed, [shape[k] for k in kept], [kept.index(k) for k in p if k not in gone])
+    numbers = [(d.batching_dims[i], d.contracting_dims[i]) for i in (0, 1)]
+    numbers[side] = tuple(tuple(map(kept.index, dims)) for dims in numbers[side])  # type: ignore[assignment]
+    first = len(result_shape) - len(free) if side else len(d.batching_dims[0])
+    stay = [i for i in range(len(result_shape)) if i - first not in {free.index(k) for k in gone}]
+    made = t.build((smaller, other) if side == 0 else (other, smaller), [result_shape[i] for i in stay],
+                   dot_dimension_numbers=dot_dimension_numbers(*zip(*numbers, strict=True)))
+    return ops.broadcast_in_dim(made, result_shape, stay)
+
+
+@rewrite(dot(named("x", match.broadcast_in_dim(v, broadcast_dimensions=p)), y), dtypes="number", changes="rounding",
+         example=(lambda a: ops.dot_general(ops.broadcast_in_dim(a(3), (2, 3), (1,)), a(3, 4),
+                                            contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(ops.broadcast_in_dim(a(2, 5, 3), (2, 5, 4, 3), (0, 1, 3)), a(2, 3, 4),
+                                            contracting_dims=((3,), (1,)), batching_dims=((0,), (0,)))),
+         counter=lambda a: ops.dot_general(ops.broadcast_in_dim(a(2), (2, 3), (0,)), a(3, 4),
+                                           contracting_dims=((1,), (0,))))
+def product_of_repeated_rows(x, v, p, y, d, t, result_shape):
+    """broadcast(v) @ y = broadcast(v @ y) where rows are repeated"""
+    return _repeated_rows(v, p, x, y, d, t, result_shape, 0)
+
+
+@rewrite(dot(y, named("x", match.broadcast_in_dim(v, broadcast_dimensions=p))), dtypes="number", changes="rounding",
+         example=(lambda a: ops.dot_general(a(4, 3), ops.broadcast_in_dim(a(3), (3, 5), (0,)),
+                                            contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(a(2, 4, 3), ops.broadcast_in_dim(a(2, 3, 1, 2), (2, 3, 5, 2), (0, 1, 2, 3)),
+                                            contracting_dims=((2,), (1,)), batching_dims=((0,), (0,)))),
+         counter=lambda a: ops.dot_general(a(4, 3), ops.broadcast_in_dim(a(5), (3, 5), (1,)),
+                                           contracting_dims=((1,), (0,))))
+def product_with_repeated_columns(x, v, p, y, d, t, result_shape):
+    """y @ broadcast(v) = broadcast(y @ v) where columns are repeated"""
+    return _repeated_rows(v, p, x, y, d, t, result_shape, 1)
+
+
 # ---- sums and multiples --------------------------------------------------------------------------------------------
 
 def _sum_of_products(side: int) -> Any:
