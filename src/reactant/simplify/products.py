@@ -199,6 +199,26 @@ def products_with_one_right_factor(x, y, z, d, e, t, s, o, result_shape):
     return _together(x, y, z, d, e, t, s, o, result_shape, 1)
 
 
+@rewrite(_sum_of_products(0), dtypes="integer",
+         example=lambda a: ops.add(ops.dot_general(w := a(3, 4), a(4, 5), contracting_dims=((1,), (0,))),
+                                   ops.dot_general(w, a(4, 5), contracting_dims=((1,), (0,)))),
+         counter=lambda a: ops.add(ops.dot_general(w := a(4, 4), a(4, 4), contracting_dims=((1,), (0,))),
+                                   ops.dot_general(w, a(4, 4), contracting_dims=((1,), (1,)))))
+def integer_products_with_one_left_factor(x, y, z, d, e, t, s, o, result_shape):
+    """x @ y + x @ z = x @ (y + z): integers wrap around in any order"""
+    return _together(x, y, z, d, e, t, s, o, result_shape, 0)
+
+
+@rewrite(_sum_of_products(1), dtypes="integer",
+         example=lambda a: ops.subtract(ops.dot_general(a(3, 4), w := a(4, 5), contracting_dims=((1,), (0,))),
+                                        ops.dot_general(a(3, 4), w, contracting_dims=((1,), (0,)))),
+         counter=lambda a: ops.subtract(ops.dot_general(a(3, 4), a(4, 5), contracting_dims=((1,), (0,))),
+                                        ops.dot_general(a(3, 4), a(4, 5), contracting_dims=((1,), (0,)))))
+def integer_products_with_one_right_factor(x, y, z, d, e, t, s, o, result_shape):
+    """y @ x + z @ x = (y + z) @ x: integers wrap around in any order"""
+    return _together(x, y, z, d, e, t, s, o, result_shape, 1)
+
+
 def _together(x: ir.Value, y: ir.Value, z: ir.Value, d: DotDimensions, e: DotDimensions, t: Any, s: Any, o: Any,
               shape: Sequence[int], side: int) -> ir.Value | None:
     if d != e or shape_of(y) != shape_of(z) or dtype_of(y) != dtype_of(z) or y == z or t.dtype != dtype_of(y) \

@@ -346,9 +346,13 @@ def _plain(d: DotDimensions, x: ir.Value, y: ir.Value) -> bool:
         and len(shape_of(y)) in (1, 2)
 
 
-@rewrite(one_of(("stablehlo.dot_general",), once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
-                                                         template="s")), u, dot_dimension_numbers=d, template="t"),
-         dtypes="inexact", assumes="finite", changes="rounding",
+_FROM_THE_RIGHT = one_of(("stablehlo.dot_general",), once(one_of(
+    ("stablehlo.dot_general",), x, y, dot_dimension_numbers=p, template="s")), u, dot_dimension_numbers=d, template="t")
+_FROM_THE_LEFT = one_of(("stablehlo.dot_general",), u, once(one_of(
+    ("stablehlo.dot_general",), x, y, dot_dimension_numbers=p, template="s")), dot_dimension_numbers=d, template="t")
+
+
+@rewrite(_FROM_THE_RIGHT, dtypes="inexact", assumes="finite", changes="rounding",
          example=(lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
                                             contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(ops.dot_general(a(9, 8), a(7, 9), contracting_dims=((0,), (1,))), a(2, 7),
@@ -369,9 +373,7 @@ def chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype):
     return product(s, x, right, p.contracting_dims[0][0], 0)      # the contracted dimension of y comes first in y @ u
 
 
-@rewrite(one_of(("stablehlo.dot_general",), u, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
-                                                            template="s")), dot_dimension_numbers=d, template="t"),
-         dtypes="inexact", assumes="finite", changes="rounding",
+@rewrite(_FROM_THE_LEFT, dtypes="inexact", assumes="finite", changes="rounding",
          example=(lambda a: ops.dot_general(a(7), ops.dot_general(a(7, 9), a(9, 8), contracting_dims=((1,), (0,))),
                                             contracting_dims=((0,), (0,))),
                   lambda a: ops.dot_general(a(2, 7), ops.dot_general(a(9, 7), a(8, 9), contracting_dims=((0,), (1,))),
@@ -391,3 +393,23 @@ def chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype):
     k = d.contracting_dims[0][0]
     left = product(t, u, x, k, outer)
     return product(s, left, y, len(shape_of(left)) - 1, p.contracting_dims[1][0])
+
+
+@rewrite(_FROM_THE_RIGHT, dtypes="integer",
+         example=lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
+                                           contracting_dims=((1,), (0,))),
+         counter=lambda a: ops.dot_general(ops.dot_general(a(2, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7, 8),
+                                           contracting_dims=((1,), (0,))))
+def integer_chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype):
+    """(x @ y) @ u = x @ (y @ u) where that takes fewer products: integers wrap around in any order"""
+    return chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype)
+
+
+@rewrite(_FROM_THE_LEFT, dtypes="integer",
+         example=lambda a: ops.dot_general(a(7), ops.dot_general(a(7, 9), a(9, 8), contracting_dims=((1,), (0,))),
+                                           contracting_dims=((0,), (0,))),
+         counter=lambda a: ops.dot_general(a(8, 7), ops.dot_general(a(7, 9), a(9, 2), contracting_dims=((1,), (0,))),
+                                           contracting_dims=((1,), (0,))))
+def integer_chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype):
+    """u @ (x @ y) = (u @ x) @ y where that takes fewer products: integers wrap around in any order"""
+    return chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype)
