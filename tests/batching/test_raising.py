@@ -177,9 +177,38 @@ def escapes(x, y):
     return out
 
 
+def pairs(p):
+    """Forces between bodies: sums under an if that computes a length."""
+    force = np.zeros_like(p)
+    for i in range(len(p)):
+        for j in range(len(p)):
+            if i != j:
+                d = p[j] - p[i]
+                force[i] += d / np.sqrt((d * d).sum() + 1e-3) ** 3
+    return force
+
+
+def halves(x):
+    out = np.zeros(len(x) // 2)
+    for i in range(0, len(x) - 1, 2):
+        out[i // 2] = x[i] - x[i + 1]
+    return out
+
+
+def alternating(x):
+    total = 0.0
+    for i in range(len(x)):
+        if i % 2 == 0:
+            total += x[i]
+        else:
+            total -= x[i]
+    return total
+
+
 GONE = [(branches, X), (in_place, X), (backwards_every_third, X), (looks_ahead, X), (stencil, A), (normalised, X),
         (normalised_by_sums, X), (differences, X), (gathered, X, PLACES), (histogram, X, ROWS, COLUMNS), (greatest, X),
-        (last_positive, X), (triangle, A), (from_diagonal, A[:20]), (rows, A), (counted_and_summed, X, Y)]
+        (last_positive, X), (triangle, A), (from_diagonal, A[:20]), (rows, A), (counted_and_summed, X, Y),
+        (pairs, A[:, :3]), (halves, X), (alternating, X)]
 LEFT = [(smoothed, X), (recurrence, X), (overlapping, X), (escapes, X, Y)]
 
 

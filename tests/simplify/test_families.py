@@ -23,7 +23,8 @@ ROOTS = {
 }
 ABOUT_ANOTHER_OP = {
     "contraction": {"transpose_of_dot_general"},
-    "conversion": {"compare_of_converts", "compare_of_converted_predicate", "real_of_convert", "imag_of_convert"},
+    "conversion": {"compare_of_converts", "compare_of_converted_predicate", "real_of_convert", "imag_of_convert",
+                   "integers_are_finite"},
     "dynamic_slicing": {"slice_of_overlapping_update", "slice_of_dynamic_slice"},
     "elementary": {"abs_of_logistic", "one_over_square_root", "divide_by_rsqrt", "sine_over_cosine",
                    "exponential_minus_one_fused", "exponential_plus_minus_one_fused", "logistic_recognised",

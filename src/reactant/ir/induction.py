@@ -320,6 +320,13 @@ def _and(op: ir.OpView, depth: int) -> Range | None:
     return (0, min(r[1] for r in masks)) if masks else None
 
 
+def _bits(op: ir.OpView, depth: int) -> Range | None:
+    """Or and exclusive or of what is not negative have no bit above the highest of both."""
+    a = range_of(op.operands[0], depth)
+    b = None if a is None or a[0] < 0 else range_of(op.operands[1], depth)
+    return None if a is None or b is None or b[0] < 0 else (0, (1 << max(a[1], b[1]).bit_length()) - 1)
+
+
 def _negate(op: ir.OpView, depth: int) -> Range | None:
     x = range_of(op.operands[0], depth)
     return None if x is None else (-x[1], -x[0])
@@ -363,7 +370,7 @@ _RANGES = {f"stablehlo.{name}": handler for name, handler in {
     "constant": _constant, "iota": _iota, "add": _corners(lambda x, y: x + y), "subtract": _corners(lambda x, y: x - y),
     "multiply": _corners(lambda x, y: x * y), "negate": _negate, "abs": _abs, "maximum": _extreme(max),
     "minimum": _extreme(min), "clamp": _clamp, "remainder": _remainder, "divide": _divide, "and": _and,
-    "convert": _convert, "select": _select,
+    "or": _bits, "xor": _bits, "convert": _convert, "select": _select,
     **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice", "dynamic_slice"), _same),
     "concatenate": lambda op, depth: _union(op.operands, depth),
 }.items()}

@@ -17,16 +17,16 @@ from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
 from reactant.records import dataclass
 from reactant.rewrite import Site, defined_in, match, one_of, rewrite, users, variables
 from reactant.rewrite.site import operation
-from reactant.simplify.control_flow import COSTLY, SPECULATABLE, if_of
+from reactant.simplify.control_flow import SPECULATABLE, computed, if_of
 from reactant.simplify.indexing import BODIES, _window_shape
 
 p, x, y, i, d = variables("p x y i d")
 UPDATE = "stablehlo.dynamic_update_slice"
 LONGEST = 16
 """Most updates behind one another that are moved."""
-NUMBER_OPERATIONS, COSTLY_NUMBER = 64, 8
-"""Most operations on single numbers that both branches of an `if` may have to be computed always, and what a sine or a
-power counts: choosing a branch costs XLA:CPU as much as a hundred of them."""
+NUMBERS = 64
+"""Most numbers that both branches of an `if` may compute to be computed always: choosing a branch costs XLA:CPU as much
+as a hundred of them."""
 SMALL = 2
 """Windows are chosen rather than arrays where the array has at least this many times their elements."""
 
@@ -203,7 +203,8 @@ def _behind_starts(starts: Sequence[ir.Value], site: Site) -> list[ir.Operation]
         op = operation(value)
         if op is None:
             return None
-        if op.name not in SPECULATABLE or size(shape_of(value)) > 1 or op.block not in (site.block(0), site.block(1)):
+        if op.name not in SPECULATABLE or op.regions or size(shape_of(value)) > 1 \
+                or op.block not in (site.block(0), site.block(1)):
             return None
         found[value] = op
         work.extend(v for v in op.operands if defined_in(v, site.op))
@@ -258,15 +259,15 @@ def _scalar_if(then: str) -> str:
                   f"stablehlo.return %a16 : {U}", f"stablehlo.return %u : {U}", U) + f"return %r : {U}\n}}")
 
 
-@rewrite("stablehlo.if", example=_scalar_if(_SCALARS),
+@rewrite("stablehlo.if",
+         example=(_scalar_if(_SCALARS), _scalar_if(_SCALARS).replace("1xf32", "3xf32").replace("[1]", "[3]")),
          counter=(_scalar_if(_SCALARS.replace("add", "power")),
-                  _scalar_if(_SCALARS).replace("1xf32", "3xf32").replace("[1]", "[3]")))
+                  _scalar_if(_SCALARS).replace("1xf32", "5xf32").replace("[1]", "[5]")))
 def if_of_numbers_is_select(site: Site):
-    """if p then a else b = select(p, a, b) where both are a few operations on single numbers"""
+    """if p then a else b = select(p, a, b) where both compute a few numbers"""
     both = [child for region in (0, 1) for child in site.body(region)]
-    work = sum(COSTLY_NUMBER if child.name in COSTLY else child.name != "stablehlo.constant" for child in both)
-    if work > NUMBER_OPERATIONS or any(child.name not in SPECULATABLE or child.name == UPDATE
-                                       or size(shape_of(child.results[0])) > 1 for child in both):
+    if any(child.name not in SPECULATABLE or child.name == UPDATE for child in both) \
+            or sum(computed(child) for child in both if child.name != "stablehlo.constant") > NUMBERS:
         return None
     then, otherwise = site.inline(0, []), site.inline(1, [])
     return [a if a == b else ops.select(site.operands[0], a, b) for a, b in zip(then, otherwise, strict=True)]

@@ -19,7 +19,7 @@ UNSWITCHED_OPERATIONS = 24
 """A loop is written twice, once for each outcome of an if inside, where it has at most so many ops."""
 SPECULATABLE = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in (
     "constant", "iota", "reshape", "transpose", "broadcast_in_dim", "reverse", "slice", "pad", "concatenate",
-    "dynamic_slice", "dynamic_update_slice", "optimization_barrier")}
+    "dynamic_slice", "dynamic_update_slice", "optimization_barrier", "reduce")}
 COSTLY = {f"stablehlo.{n}" for n in ("power", "sine", "cosine", "tan", "exponential", "log", "atan2", "cbrt", "tanh")}
 
 HEAD = "(%p: tensor<i1>, %x: tensor<3xf32>, %y: tensor<3xf32>, %i: tensor<i32>) -> "
@@ -211,8 +211,14 @@ def _waits_to_be_unswitched(site: Site, both: Sequence[ir.Operation]) -> bool:
 def is_cheap(body: Sequence[ir.Operation]) -> bool:
     """Whether ops may run although nobody asked for them, and take no time to speak of."""
     working = [child for child in body if child.name != "stablehlo.constant"]
-    return len(working) <= CHEAP_OPERATIONS and all(child.name in SPECULATABLE for child in body) and sum(
-        size(shape_of(child.results[0])) * (8 if child.name in COSTLY else 1) for child in working) <= CHEAP_ELEMENTS
+    return len(working) <= CHEAP_OPERATIONS and all(child.name in SPECULATABLE for child in body) \
+        and sum(map(computed, working)) <= CHEAP_ELEMENTS
+
+
+def computed(op: ir.Operation) -> int:
+    """How many elements an op computes, or reads where it reduces them; those of a sine or a power count as eight."""
+    elements = size(shape_of(op.operands[0] if op.name == "stablehlo.reduce" else op.results[0]))
+    return elements * (8 if op.name in COSTLY else 1)
 
 
 @rewrite("stablehlo.if", example=example_of(ONE, if_of(

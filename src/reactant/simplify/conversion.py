@@ -133,3 +133,14 @@ def imag_of_convert(x):
     """imag(convert(x, complex)) = 0 for real x"""
     return None if is_complex(dtype_of(x)) else 0
 
+
+
+@rewrite(match.is_finite(named("v", match.convert(x))),
+         example=lambda a: ops.is_finite(ops.convert(a(6, dtype="int32"), "float32")),
+         counter=(lambda a: ops.is_finite(ops.convert(a(6, dtype="int32"), "float16")),
+                  lambda a: ops.is_finite(ops.convert(a(6, dtype="float32"), "float64"))))
+def integers_are_finite(x, v, result_shape):
+    """is_finite(convert(x)) is true for integers that are all below the largest float"""
+    source, target = dtype_of(x), dtype_of(v)
+    return ops.constant(True, np.bool_, result_shape) if source.kind == "b" or _is_integer(source) and _bits(source) \
+        < ml_dtypes.finfo(target).maxexp else None

@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import numpy as np
+from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import constant, equations, match, named, once, one_of, producer, rewrite, splat, variables
 from reactant.simplify.contents import apply, dense
 
 p, q, x, y, z, d, t, low, high, v = variables("p q x y z d t low high v")
 c, k = constant("c"), splat("k")
+SUMS = ("stablehlo.add", "stablehlo.subtract")
 BITWISE = ("stablehlo.and", "stablehlo.or", "stablehlo.xor")
 OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "LE": "GT", "GT": "LE"}
 MIRRORED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
@@ -74,13 +76,15 @@ def not_of_compare(x, y, d):
 
 @rewrite(match.compare(x, x, comparison_direction=d, compare_type=t),
          example=(lambda a: ops.compare(v := a(6, dtype="int32"), v, "LE"),
-                  lambda a: ops.compare(v := a(6, dtype="float32"), v, "LT")),
+                  lambda a: ops.compare(v := a(6, dtype="float32"), v, "LT"),
+                  lambda a: ops.compare(v := ops.convert(a(6, dtype="int32"), "float32"), v, "NE")),
          counter=(lambda a: ops.compare(v := a(6, dtype="float32"), v, "EQ"),
                   lambda a: ops.compare(v := a(6, dtype="float32"), v, "LE")))
 def compare_with_itself(x, d, t, result_shape):
-    """x <= x is true, x < x false; for floats only where NaN does not matter"""
-    kind = dtype_of(x).kind
-    if kind in "iub" or t == "TOTALORDER":
+    """x <= x is true, x < x false; for floats only where NaN does not matter, or that were integers"""
+    made = producer(x)
+    source = made.operands[0] if made is not None and made.name == "stablehlo.convert" else x
+    if dtype_of(source).kind in "iub" or t == "TOTALORDER":
         return ops.constant(d in ("EQ", "LE", "GE"), bool, result_shape)
     return ops.constant(False, bool, result_shape) if d in ("LT", "GT") else None
 
@@ -200,6 +204,28 @@ def select_of_truth_values(p, high, low, result_shape, result_dtype):
     if result_dtype.kind != "b" or bool(high) == bool(low) or shape_of(p) != result_shape:
         return None
     return p if high else ops.not_(p)
+
+
+def _either_way(first, second, nested=True):
+    def build(a):
+        def turn(i, total):
+            odd = ops.compare(ops.remainder(i, 2), 0, "NE")
+            return [ops.add(i, 1), ops.select(odd, first(total, a(3)), second(total, a(3)))]
+        start = [ops.constant(0, np.int32), ops.splat(1, a(3))]
+        return ops.while_(start, lambda i, _: ops.compare(i, 3, "LT"), turn)[1] if nested else turn(a(dtype="int32"),
+                                                                                                  a(3))[1]
+    return build
+
+
+@rewrite(match.select(p, one_of(SUMS, x, y, template="s"), one_of(SUMS, x, z, template="t")),
+         example=(_either_way(ops.add, ops.subtract), _either_way(ops.subtract, ops.add)),
+         counter=(_either_way(ops.add, ops.subtract, nested=False), _either_way(ops.add, ops.multiply)))
+def select_of_sum_and_difference(p, x, y, s, z, t):
+    """p ? x + y : x - z = x + (p ? y : -z): what a turn adds to what is carried"""
+    around = creation.owner(x)
+    if s.name == t.name or type(around) is not ir.Block or around.owner.name != "stablehlo.while":
+        return None
+    return ops.add(x, ops.select(p, *(v if made.name == SUMS[0] else ops.negate(v) for v, made in ((y, s), (z, t)))))
 
 
 @rewrite(match.select(match.broadcast_in_dim(p, broadcast_dimensions=()), x, y),

@@ -10,7 +10,7 @@ import numpy as np
 from reactant.ir import ops
 from reactant.ir.induction import Range, range_of
 from reactant.ir.types import dtype_of
-from reactant.rewrite import match, rewrite, variables
+from reactant.rewrite import match, named, rewrite, splat, variables
 
 x, y, low, high, p, d = variables("x y low high p d")
 
@@ -102,6 +102,49 @@ def divide_below_divisor(x, y):
     """x / y = 0 for integers 0 <= x < y"""
     a, b = range_of(x), range_of(y)
     return 0 if a is not None and b is not None and a[0] >= 0 and a[1] < b[0] else None
+
+
+def _multiple(a, op, offset: int | None = None, divisor: int = 3):
+    """(3 x + offset) / divisor or its remainder, for x from 0 to 5."""
+    product = ops.multiply(_clamped(a), 3)
+    return op(product if offset is None else ops.add(product, offset), divisor)
+
+
+@rewrite(match.divide(named("v", match.multiply(x, splat("c"))), splat("d")), dtypes="integer",
+         example=lambda a: _multiple(a, ops.divide),
+         counter=(lambda a: _multiple(a, ops.divide, None, 2), lambda a: ops.divide(ops.multiply(a(4), 3), 3)))
+def quotient_of_multiple(v, x, c, d):
+    """(x c) / c = x where no product wraps around"""
+    return x if c == d != 0 and range_of(v) is not None else None
+
+
+@rewrite(match.divide(match.add(named("v", match.multiply(x, splat("c"))), splat("e")), splat("d")), dtypes="integer",
+         example=lambda a: _multiple(a, ops.divide, 2), counter=lambda a: _multiple(a, ops.divide, 3))
+def quotient_of_multiple_and_rest(v, x, c, e, d):
+    """(x c + e) / c = x for x >= 0 and 0 <= e < c where nothing wraps around"""
+    return x if _with_rest(v, c, e, d) else None
+
+
+@rewrite(match.remainder(named("v", match.multiply(x, splat("c"))), splat("d")), dtypes="integer",
+         example=(lambda a: _multiple(a, ops.remainder), lambda a: ops.remainder(ops.multiply(_clamped(a), 6), 3)),
+         counter=(lambda a: _multiple(a, ops.remainder, None, 2), lambda a: ops.remainder(ops.multiply(a(4), 3), 3)))
+def remainder_of_multiple(v, x, c, d):
+    """(x c) % d = 0 where d divides c and no product wraps around"""
+    return 0 if d != 0 and int(c) % int(d) == 0 and range_of(v) is not None else None
+
+
+@rewrite(match.remainder(match.add(named("v", match.multiply(x, splat("c"))), splat("e")), splat("d")),
+         dtypes="integer", example=lambda a: _multiple(a, ops.remainder, 2),
+         counter=lambda a: _multiple(a, ops.remainder, 3))
+def remainder_of_multiple_and_rest(v, x, c, e, d):
+    """(x c + e) % c = e for x >= 0 and 0 <= e < c where nothing wraps around"""
+    return int(e) if _with_rest(v, c, e, d) else None
+
+
+def _with_rest(v, c, e, d) -> bool:
+    """Whether v + e for a multiple v of c lies between v and the next multiple, both in range."""
+    found = range_of(v) if c == d and 0 <= e < c else None
+    return found is not None and found[0] >= 0 and found[1] + int(e) <= np.iinfo(dtype_of(v)).max
 
 
 @rewrite(match.abs(x), dtypes="integer", example=lambda a: ops.abs(_clamped(a)))
