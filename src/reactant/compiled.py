@@ -17,6 +17,7 @@ from reactant.errors import ReactantError
 from reactant.frontends.numpy.promotion import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
 from reactant.ir.context import building
+from reactant.named_tuples import beside, is_named_tuple
 from reactant.options import CompileOptions
 from reactant.recent import Matcher
 from reactant.records import dataclass
@@ -277,7 +278,7 @@ def _recipe_text(x: Any, known: dict[str, Any]) -> str | None:
         return f"r[{x.index}]" if x.kind == ARRAY else f"leaf(r[{x.index}], {named(x.kind)})"
     if type(x) is Known:
         return None if isinstance(x.value, np.ndarray) else named(x.value)
-    if type(x) not in (tuple, list, dict) and not (isinstance(x, tuple) and hasattr(x, "_fields")):
+    if type(x) not in (tuple, list, dict) and (not is_named_tuple(x) or beside(x)):
         return None
     parts = [_recipe_text(part, known) for part in (x.values() if type(x) is dict else x)]
     if None in parts:
@@ -285,7 +286,9 @@ def _recipe_text(x: Any, known: dict[str, Any]) -> str | None:
     if type(x) is dict:
         return "{" + ", ".join(f"{named(key)}: {part}" for key, part in zip(x, parts, strict=True)) + "}"
     items = "".join(f"{part}, " for part in parts)
-    return f"[{items}]" if type(x) is list else f"({items})" if type(x) is tuple else f"{named(type(x))}({items})"
+    if type(x) is list:
+        return f"[{items}]"
+    return f"({items})" if type(x) is tuple else f"{named(tuple.__new__)}({named(type(x))}, ({items}))"
 
 
 def arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:

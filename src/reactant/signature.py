@@ -18,7 +18,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from reactant import named_tuples
 from reactant.errors import ReactantError, UnsupportedError
+from reactant.named_tuples import is_named_tuple
 from reactant.runtime.array import DeviceArray
 
 STATIC_TYPES = (bool, int, str, bytes, type(None), type(Ellipsis), np.dtype, type, slice, range, enum.Enum,
@@ -133,8 +135,8 @@ class Flattener:
             return (kind.__name__, nodes(x))
         if isinstance(x, dict) and kind.__init__ is dict.__init__ or kind in (dict, OrderedDict, defaultdict):
             return self._dictionary(x, nodes)
-        if isinstance(x, tuple) and hasattr(x, "_fields"):
-            return ("namedtuple", kind, nodes(x))
+        if is_named_tuple(x):
+            return ("namedtuple", kind, tuple(named_tuples.beside(x)), nodes(named_tuples.parts(x)))
         leaves, tree = jax.tree_util.tree_flatten(x)
         if not (len(leaves) == 1 and leaves[0] is x):
             return ("pytree", tree, nodes(leaves))
@@ -344,7 +346,10 @@ class Rebuilder:
         elif kind == "tuple":
             made = tuple(self.build(n, (*path, i)) for i, n in enumerate(node[1]))
         elif kind == "namedtuple":
-            made = node[1](*(self.build(n, (*path, i)) for i, n in enumerate(node[2])))
+            length = len(node[3]) - len(node[2])
+            steps = [*range(length), *map(Attribute, node[2])]
+            found = [self.build(n, (*path, step)) for n, step in zip(node[3], steps, strict=True)]
+            made = named_tuples.make(node[1], found[:length], node[2], found[length:])
         else:
             leaves = [self.build(n, path) for n in node[2]]
             made = jax.tree_util.tree_unflatten(node[1], leaves)
@@ -415,8 +420,8 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
         for key, v in x.items():
             put(made, key, map_tree(v, leaf, containers))
         return made
-    if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return kind(*(map_tree(v, leaf, containers) for v in x))
+    if is_named_tuple(x):
+        return named_tuples.like(x, [map_tree(v, leaf, containers) for v in named_tuples.parts(x)])
     if isinstance(x, list):
         made = kind.__new__(kind)   # type: ignore[call-overload]
         list.extend(made, (map_tree(v, leaf, containers) for v in x))

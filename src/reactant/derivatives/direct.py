@@ -81,6 +81,8 @@ def _is_tree_of_arrays(node: Any) -> bool:
     kind = node[0]
     if kind == "dict":
         return node[1] is dict and all(map(_is_tree_of_arrays, node[3]))
+    if kind == "namedtuple" and node[2]:        # attributes beside the items
+        return False
     if kind in ("tuple", "namedtuple", "pytree") or kind == "list" and len(node) == 2:      # else: of another class
         return all(map(_is_tree_of_arrays, node[-1]))
     return kind == "array" and node[3] is None or kind == "device" and not node[3]

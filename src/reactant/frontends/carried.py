@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import field
 from functools import cache
 from typing import Any
 
 from jaxlib.mlir import ir
 
+from reactant import named_tuples
 from reactant.errors import ControlFlowError
 from reactant.frontends import effects, identity
 from reactant.frontends.aliases import ChosenStorage, reachable
@@ -89,11 +90,19 @@ def may_be(value: Any, entry: Tree, plan: Plan | None, meeting: Any, outside: Se
     if entry.kind in CONTAINERS and not new:
         identity.may_be(value, (entry.original, after), meeting)
     if entry.kind in ("list", "tuple", "dict", "object"):
-        parts = value if entry.kind in ("list", "tuple") else (value if entry.kind == "dict" else vars(value)).values()
+        parts = _parts(entry, value)
         plans = plan.children if type(plan) is Branching and len(plan.children) == len(entry.children) \
             else [None] * len(entry.children)
         for part, child, inner in zip(parts, entry.children, plans, strict=True):
             may_be(part, child, inner, meeting, outside)
+
+
+def _parts(entry: Node, value: Any) -> Iterable[Any]:
+    """What a container holds, in the order of the children of its tree."""
+    if entry.kind == "list":
+        return value
+    return named_tuples.parts(value) if entry.kind == "tuple" else \
+        (value if entry.kind == "dict" else vars(value)).values()
 
 
 def identities(entry: Tree, value: Any) -> Iterator[set[int]]:
@@ -103,7 +112,7 @@ def identities(entry: Tree, value: Any) -> Iterator[set[int]]:
     if entry.kind in CONTAINERS:
         yield identity.known_as(value)
     if entry.kind in ("list", "tuple", "dict", "object"):
-        parts = value if entry.kind in ("list", "tuple") else (value if entry.kind == "dict" else vars(value)).values()
+        parts = _parts(entry, value)
         for part, child in zip(parts, entry.children, strict=False):
             yield from identities(child, part)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant import named_tuples
 from reactant.frontends import alternatives, effects
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
@@ -24,6 +25,7 @@ from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
+from reactant.named_tuples import is_named_tuple
 from reactant.records import dataclass
 
 NUMBERS = (bool, int, float, complex)
@@ -110,8 +112,11 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         return Node("optional", (), [capture(value.defined), capture(value.value, down)], value)
     if kind is Alternative:
         return Node("alternative", value.possible, [capture(value.number)], value)
-    if kind is list or kind is tuple or isinstance(value, tuple) and hasattr(value, "_fields"):
-        return Node("list" if kind is list else "tuple", (kind, len(value)), [capture(v, down) for v in value], value)
+    if kind is list or kind is tuple:
+        return Node(kind.__name__, (kind, len(value)), [capture(v, down) for v in value], value)
+    if is_named_tuple(value):
+        return Node("tuple", (kind, len(value), *named_tuples.beside(value)),
+                    [capture(v, down) for v in named_tuples.parts(value)], value)
     if kind is dict:
         return Node("dict", (kind, tuple(value)), [capture(v, down) for v in value.values()], value)
     if _is_record(value):
@@ -144,7 +149,8 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
     if kind in ("rows", "sized"):
         return node.key.made(children)
     if kind == "tuple":
-        return tuple(children) if cls is tuple else cls(*children)
+        return tuple(children) if cls is tuple else named_tuples.make(
+            cls, children[:node.key[1]], node.key[2:], children[node.key[1]:])
     if kind == "dict":
         return dict(zip(node.key[1], children, strict=True))
     made = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 from jax import Array, Device
 
+from reactant import named_tuples
 from reactant.errors import ReactantError
 from reactant.ir import types
 from reactant.runtime import array_functions
@@ -492,7 +493,7 @@ def _wrapped(result: Any, device: Device) -> Any:
         return _put(np.array(result) if result.base is not None else result, device)
     if isinstance(result, (tuple, list)):
         made = [_wrapped(one, device) for one in result]
-        return type(result)(*made) if hasattr(result, "_fields") else type(result)(made)
+        return named_tuples.make(type(result), made) if hasattr(result, "_fields") else type(result)(made)
     return result
 
 

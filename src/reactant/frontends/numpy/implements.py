@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from reactant import named_tuples
 from reactant.errors import UnsupportedError
 from reactant.frontends import calls, source_map
 from reactant.frontends.nested import leaves, mapped
 from reactant.frontends.numpy.storage import CONCRETE_ELEMENTS
 from reactant.frontends.numpy.tensor import Tensor, supported
+from reactant.named_tuples import is_named_tuple
 
 TABLE: dict[Callable, Callable] = {}
 """NumPy function -> our function."""
@@ -182,8 +184,8 @@ def of_concrete(result: Any, known: bool = False) -> Any:
         return Tensor.of_known(result.copy(order="K")) if known and supported(result.dtype) else Tensor.of_array(result)
     if type(result) in (list, tuple):
         return type(result)(of_concrete(r, known) for r in result)
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*(of_concrete(r, known) for r in result))
+    if is_named_tuple(result):
+        return named_tuples.like(result, [of_concrete(r, known) for r in named_tuples.parts(result)])
     return result
 
 

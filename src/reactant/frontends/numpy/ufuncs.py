@@ -331,6 +331,8 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
 def _generalised(ufunc: np.ufunc, inputs: tuple, outs: tuple, kwargs: dict, dtype: object) -> Any:
     """matmul, vecdot, matvec, vecmat: functions of the contraction family."""
     from reactant.frontends.numpy import contraction
+    if ufunc not in contraction.GENERALISED:
+        raise UnsupportedError(f"{ufunc.__name__} is not supported in compiled code.")
     result = contraction.GENERALISED[ufunc](*(wrap(x) for x in inputs), **kwargs)
     if dtype is not None:
         result = result.astype(dtype)

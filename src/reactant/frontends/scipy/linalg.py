@@ -257,7 +257,7 @@ def lstsq(a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite
     if right.ndim == 1 and residuals.size:
         residuals = np.reshape(residuals, ())
     x, residuals, s = _same_precision((x, residuals, s), a, b)
-    return x, residuals, python_number(rank.astype(np.int64).value(), (0, min(matrix.shape))), s
+    return x, residuals, python_number(wrap(rank).astype(np.int64).value(), (0, min(matrix.shape))), s
 
 
 def expm(A: Any) -> Any:  # noqa: N803
