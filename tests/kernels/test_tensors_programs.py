@@ -245,3 +245,27 @@ def test_a_loop_inside_is_not_written_out_for_every_turn():
     program(bins, x)
     i, j = np.triu_indices(50, 1)
     np.testing.assert_array_equal(bins, np.bincount((x[i] * x[j] < limits[:7, None]).sum(0), minlength=8))
+
+
+@pytest.mark.parametrize("operation", ["fmax", "fmin"])
+def test_trees_of_extremes_are_one_reduction(operation):
+    """NaN loses, and where all are NaN so is the extreme: one more reduction says where."""
+    edge = "-INFINITY" if operation == "fmax" else "INFINITY"
+    k = reactant.cuda.load(f"""
+extern "C" __global__ void k(const double *x, double *o, int n) {{
+    __shared__ double s[64];
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    s[t] = i < n ? x[i] : {edge};
+    __syncthreads();
+    for (int d = 32; d > 0; d >>= 1) {{ if (t < d) s[t] = {operation}(s[t], s[t + d]); __syncthreads(); }}
+    if (t == 0) o[blockIdx.x] = s[0];
+}}""", lower="tensor").k[3, 64]
+    x = np.random.default_rng(5).standard_normal(150)
+    x[::3] = np.nan
+    x[64:128] = np.nan
+    o = np.zeros(3)
+    k(x, o, 150)
+    best = getattr(np, operation)
+    np.testing.assert_array_equal(o, [best.reduce(x[64 * i:64 * i + 64]) for i in range(3)])
+    operations = reactant.jit(lambda x, o: k(x, o, 150)).lower(x, o).operations()
+    assert operations["stablehlo.reduce"] == 2 and operations["stablehlo.select"] < 4

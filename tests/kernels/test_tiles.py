@@ -207,3 +207,58 @@ def test_reads_beyond_a_tile_are_reported():
     }""", lower="tensor")["k"]
     with pytest.raises(IndexError, match="outside its arrays"):
         kernel[4, 8](np.ones(32), np.zeros(32))
+
+
+def test_tiles_that_are_cleared_before_their_edge_is_filled():
+    """As Numba's documentation multiplies matrices of any size: one product, however the tiles are filled."""
+    source = """
+extern "C" __global__ void k(const float *a, const float *b, float *c, int n, int m, int p) {
+    __shared__ float s[8][8], t[8][9];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 8 + y, column = blockIdx.x * 8 + x;
+    float sum = 0;
+    for (int k = 0; k < (m + 7) / 8; ++k) {
+        s[y][x] = 0;
+        t[y][x] = 0;
+        if (row < n) { int i = k * 8 + x; if (i < m) s[y][x] = a[row * m + i]; }
+        if (k * 8 + y < m && column < p) t[y][x] = b[(k * 8 + y) * p + column];
+        __syncthreads();
+        for (int j = 0; j < 8; ++j) sum += s[y][j] * t[j][x];
+        __syncthreads();
+    }
+    if (row < n && column < p) c[row * p + column] = sum;
+}"""
+    rng = np.random.default_rng(3)
+    a, b = rng.random((13, 19), np.float32), rng.random((19, 11), np.float32)
+    for lower in ("tensor", "native"):
+        k = reactant.cuda.load(source, lower=lower).k[(2, 2), (8, 8)]
+        c = np.zeros((13, 11), np.float32)
+        k(a, b, c, 13, 19, 11)
+        np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+        if lower == "tensor":
+            operations = reactant.jit(lambda *x, k=k: k(*x, 13, 19, 11)).lower(a, b, c).operations()
+            assert operations["stablehlo.dot_general"] == 1 and sum(operations.values()) < 6
+
+
+@pytest.mark.parametrize("body", [
+    "s[t] = 1; if (t < n) { s[t] += x[t]; } if (t > 2) s[t] = 7;",              # reads what was set
+    "s[t] = 1; s[t + 8] = 2; if (t < n) { s[t + 8] = x[t]; s[t] = 3; } s[t] += s[t + 8];",
+    "s[t] = 1; __syncthreads(); float v = s[t ^ 1]; __syncthreads(); if (t < n) s[t] = v;",
+    "s[t] = 1; if (t & 1) s[t] = 2; else s[t] = 3; if (t < n) { s[t] = 4; s[t] = s[t] * x[t]; }",
+    "s[t] = 1; if (t > 1) { int i = t * 2; if (i < n) { s[t] = x[i]; } }",
+])
+def test_memory_that_is_set_twice(body):
+    source = f"""
+extern "C" __global__ void k(const float *x, float *y, int n) {{
+    __shared__ float s[16];
+    int t = threadIdx.x;
+    {body}
+    __syncthreads();
+    y[t] = s[7 - t];
+}}"""
+    x, found = np.arange(8, dtype=np.float32) + 10, []
+    for options in ({"lower": "native"}, {"lower": "auto"}, {"check": True}):
+        y = np.zeros(8, np.float32)
+        reactant.cuda.load(source, **options).k[1, 8](x, y, 5)
+        found.append(y)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from jaxlib.mlir import ir
 
 from reactant.ir.context import building
+from reactant.kernels.chosen_stores import choose_stores, join_guards
 from reactant.kernels.counted import count_loops
 from reactant.kernels.guards import normalise_guards
 from reactant.kernels.indices import require_in_bounds
@@ -29,7 +30,7 @@ def _structured(module: ir.Module) -> ir.Module:
 
 
 def _counted(module: ir.Module) -> ir.Module:
-    return tidy(normalise_guards(tidy(count_loops(module))))
+    return tidy(choose_stores(tidy(join_guards(normalise_guards(tidy(count_loops(module)))))))
 
 
 STAGES: dict[str, Callable] = {
