@@ -161,13 +161,49 @@ def test_the_host_side_of_numba():
             axpy[1, 8, stream](more, out, 1.0)
         cuda.synchronize()
         d[0] = 100.0
-        return out.copy_to_host() if hasattr(out, "copy_to_host") else out, more
+        return out.copy_to_host(), more
     x = rng.random(5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         (out, more), _ = launched(program, x)
     np.testing.assert_allclose(out, 2 * x)
     np.testing.assert_allclose(more, 2 * x)
+
+
+def test_device_arrays_are_copied_to_and_from():
+    def program(x, host):
+        d = cuda.to_device(x)
+        out = cuda.device_array(x.shape, x.dtype)
+        out.copy_to_device(np.ones(6))
+        axpy[1, 8](out[1:5], d[::2].bind(cuda.stream()), 2.0)
+        out[:3].copy_to_host(host, stream=cuda.stream())
+        copied = out.copy_to_host()
+        out[0] = 100.0
+        return copied, d.is_c_contiguous() and cuda.is_cuda_array(d)
+    x, host = rng.random(8), np.zeros(3)
+    with pytest.raises(ValueError, match="shape"):
+        reactant.jit(program)(x, host)
+    x = rng.random(6)
+    (copied, asked), _ = launched(program, x, host)
+    expected = np.ones(6)
+    expected[1:4] += 2 * x[::2]
+    assert asked
+    np.testing.assert_allclose(copied, expected)
+    np.testing.assert_allclose(host, expected[:3])
+
+
+def test_numbas_reductions():
+    largest = cuda.Reduce(lambda a, b: max(a, b))
+
+    def program(x):
+        out = cuda.device_array(1, x.dtype)
+        largest(x[::3], res=out, init=-1.0)
+        return largest(x), out.copy_to_host()
+    x = rng.random(400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (found, out), _ = launched(program, x)
+    assert (found, out[0]) == (x.max(), x[::3].max())
 
 
 def test_launch_configurations_made_outside():

@@ -5,13 +5,14 @@ Numba changes.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from reactant.frontends import calls
-from reactant.frontends.numpy.tensor import is_tensor
+from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.trace import is_tracing
 from reactant.kernels.launch import Configured, Launchable
 from reactant.kernels.numba_cuda import kernel_of
@@ -26,6 +27,7 @@ def register() -> None:
     _registered.append(True)
     from numba import cuda
     from numba.cuda import dispatcher
+    from numba.cuda.kernels import reduction
 
     kernels = dispatcher.CUDADispatcher
     _instead(kernels.__getitem__, lambda kernel, configuration: Launchable(kernel_of(kernel))[configuration])
@@ -37,6 +39,9 @@ def register() -> None:
     for name, replacement in _HOST.items():
         if hasattr(cuda, name):
             _instead(getattr(cuda, name), replacement)
+    _instead(reduction._gpu_reduce_factory, reduction._gpu_reduce_factory)      # makes a kernel: Numba's, not converted
+    for method in (copy_to_host, copy_to_device, bind, is_c_contiguous, is_f_contiguous):
+        setattr(Tensor, method.__name__, method)
 
 
 def _instead(original: Callable, replacement: Callable) -> None:
@@ -75,6 +80,38 @@ def _device_array_like(ary: Any, stream: Any = 0, **ignored: Any) -> Any:
     return calls.call(np.zeros_like, ary)
 
 
+# methods of device arrays, and views of them: every traced array has them, since it may be one
+
+def copy_to_host(self: Tensor, ary: Any = None, stream: Any = 0) -> Any:
+    """A copy; or the contents written into `ary`, which is returned."""
+    if ary is None:
+        return np.copy(self)        # type: ignore[call-overload]
+    copy_to_device(ary, self)
+    return ary
+
+
+def copy_to_device(self: Tensor, ary: Any, stream: Any = 0) -> None:
+    """Write the contents of an array into this one. Errors: ValueError where their shapes differ."""
+    if np.shape(self) != np.shape(ary):
+        raise ValueError(f"An array of shape {np.shape(ary)} is copied into one of shape {np.shape(self)}.")
+    calls.call(operator.setitem, self, ..., ary)
+
+
+def bind(self: Tensor, stream: Any = 0) -> Tensor:
+    """The array: streams are one."""
+    return self
+
+
+def is_c_contiguous(self: Tensor) -> bool:
+    """As `flags.c_contiguous`."""
+    return bool(self.flags.c_contiguous)
+
+
+def is_f_contiguous(self: Tensor) -> bool:
+    """As `flags.f_contiguous`."""
+    return bool(self.flags.f_contiguous)
+
+
 class _Nothing:
     """A stream, an event, a context: there is nothing to wait for in a compiled program."""
 
@@ -92,8 +129,6 @@ class _Nothing:
         return None
 
 
-
-
 def _nothing(*arguments: Any, **keywords: Any) -> Any:
     return _Nothing()
 
@@ -104,6 +139,7 @@ _HOST: dict[str, Callable] = {
     "pinned_array_like": _device_array_like, "mapped_array_like": _device_array_like,
     "synchronize": lambda: None, "stream": _nothing, "default_stream": _nothing, "event": _nothing,
     "select_device": _nothing, "current_context": _nothing, "close": lambda: None, "is_available": lambda: True,
+    "as_cuda_array": lambda obj, sync=True: obj, "is_cuda_array": is_tensor,
     "pinned": _nothing, "defer_cleanup": _nothing, "legacy_default_stream": _nothing,
     "per_thread_default_stream": _nothing, "profile_start": lambda: None, "profile_stop": lambda: None,
 }
