@@ -35,7 +35,7 @@ CALLS = [
 
 @pytest.mark.parametrize("call", CALLS)
 def test_lists_are_arrays(call):
-    check(call, X, M, rtol=1e-12)
+    check(call, X, M, rtol=1e-12, atol=1e-15)  # LAPACK of NumPy and of JAX round a zero differently
 
 
 def test_what_really_needs_known_values_still_says_so():
@@ -58,7 +58,8 @@ def otsu(counts):
 
 
 def test_counting_up_to_a_loop_index():
-    check(otsu, np.array([0, 3, 9, 4, 1, 0, 0, 2, 8, 7, 1], dtype=float))
+    # No empty class between the two: the best threshold is one, on every machine.
+    check(otsu, np.array([0, 3, 9, 4, 1, 0.5, 0.25, 2, 8, 7, 1]))
     few, many = (sum(reactant.jit(otsu).lower(np.ones(n)).operations().values()) for n in (50, 100))
     assert few == many
 
