@@ -335,3 +335,28 @@ def test_the_way_of_other_devices(monkeypatch):
     same(np.concatenate([x, x]), np.concatenate([right * 3] * 2))
     with jax.enable_x64(True):
         same(np.median(x, axis=0), np.median(right * 3, axis=0))
+
+
+FLAT_WRITES = {
+    "one": lambda x: x.flat.__setitem__(3, 4), "all": lambda x: setattr(x, "flat", 0.0),
+    "repeated": lambda x: x.flat.__setitem__(slice(1, 8), [1, 2]), "ellipsis": lambda x: x.flat.__setitem__(..., 5),
+    "of a view": lambda x: x.T[::2].flat.__setitem__([0, 3], 9), "mask": lambda x: x.flat.__setitem__(x.ravel() > 3, 0),
+}
+
+
+@pytest.mark.parametrize("write", FLAT_WRITES.values(), ids=FLAT_WRITES)
+def test_flat_writes_through(write):
+    plain = np.arange(12.0).reshape(3, 4)
+    device = array(plain)
+    write(plain)
+    write(device)
+    np.testing.assert_array_equal(np.asarray(device), plain)
+
+
+def test_flat_reads():
+    plain = np.arange(12.0).reshape(3, 4).T
+    device = array(plain)
+    for read in (lambda f: list(f), lambda f: f[5], lambda f: f[2:7:2], lambda f: f[[1, 3]], lambda f: f[...], len,
+                 lambda f: f == 3.0, lambda f: f != 3.0, lambda f: np.asarray(f), lambda f: np.array(f, np.float32),
+                 lambda f: f.copy(), lambda f: (next(f), next(f)), lambda f: np.sin(f), sum):
+        np.testing.assert_array_equal(read(device.flat), read(plain.flat))

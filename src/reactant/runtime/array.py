@@ -22,6 +22,7 @@ from reactant import named_tuples
 from reactant.errors import ReactantError
 from reactant.ir import types
 from reactant.runtime import array_functions
+from reactant.runtime.array_flat import Flat
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Layout, layout_in, read, shadow_of, strided, write
 
@@ -121,7 +122,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self._edit(lambda whole: setattr(whole, "real", _host(value)))
+        self.edit(lambda whole: setattr(whole, "real", _host(value)))
 
     @property
     def imag(self) -> DeviceArray:
@@ -130,12 +131,16 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self._edit(lambda whole: setattr(whole, "imag", _host(value)))
+        self.edit(lambda whole: setattr(whole, "imag", _host(value)))
 
     @property
-    def flat(self) -> Iterator[Any]:
-        """The elements one after the other (to write, index `x.reshape(-1)`)."""
-        return iter(self._host().flat)
+    def flat(self) -> Flat:
+        """The elements one after the other, in row-major order; to read and to write."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = value
 
     def _read_only(self, function: Callable[[np.ndarray], np.ndarray]) -> DeviceArray:
         result = _put(function(self._host()), self.device)
@@ -199,7 +204,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         outputs = out if isinstance(out, tuple) or out is None else (out,)
         if method == "at":
-            return inputs[0]._edit(lambda whole: ufunc.at(whole, *map(_host, inputs[1:])))
+            return inputs[0].edit(lambda whole: ufunc.at(whole, *map(_host, inputs[1:])))
         device = _device_among((*inputs, *(outputs or ())))
         if method == "__call__" and not options and device.platform != "cpu":
             given = [argument.jax if isinstance(argument, DeviceArray) else argument for argument in inputs]
@@ -216,7 +221,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             target = arguments[0] if arguments else options.pop(array_functions.MUTATES_FIRST[name])
             if not isinstance(target, DeviceArray):
                 return function(target, *map(_host, arguments[1:]), **{key: _host(v) for key, v in options.items()})
-            return target._edit(lambda whole: function(whole, *map(_host, arguments[1:]),
+            return target.edit(lambda whole: function(whole, *map(_host, arguments[1:]),
                                                        **{key: _host(value) for key, value in options.items()}))
         if name in array_functions.VIEWS and arguments and isinstance(arguments[0], DeviceArray):
             return arguments[0]._by_shadow(lambda shadow: function(shadow, *arguments[1:], **options))
@@ -258,7 +263,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise ValueError("assignment destination is read-only: a part of a complex array or a broadcast one. "
                              "Assign to the array itself (`x.real = ...`), or copy it first.")
         if not _is_basic(index):
-            self._edit(lambda whole: whole.__setitem__(_host(index), _host(value)))
+            self.edit(lambda whole: whole.__setitem__(_host(index), _host(value)))
             return
         parts = index if isinstance(index, tuple) else (index,)
         every = parts if Ellipsis in parts else (*parts, Ellipsis)  # an ellipsis makes it a view even of one element
@@ -289,8 +294,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         else:
             self._assign(new)
 
-    def _edit(self, change: Callable[[np.ndarray], Any]) -> None:
-        """Let NumPy change a copy of the elements, then take it."""
+    def edit(self, change: Callable[[np.ndarray], Any]) -> None:
+        """Let NumPy change a copy of the elements in place, then take it as the elements."""
         whole = np.array(self._host())
         change(whole)
         self._assign(_buffer(whole, self.device))
@@ -400,7 +405,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 def _method_in_place(name: str) -> Callable[..., None]:
     def method(self: DeviceArray, *arguments: Any, **options: Any) -> None:
-        self._edit(lambda whole: getattr(whole, name)(*map(_host, arguments),
+        self.edit(lambda whole: getattr(whole, name)(*map(_host, arguments),
                                                       **{key: _host(value) for key, value in options.items()}))
 
     method.__name__, method.__doc__ = name, f"As `numpy.ndarray.{name}`, in place."

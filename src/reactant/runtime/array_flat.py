@@ -1,0 +1,51 @@
+"""`x.flat` of a device array: its elements in row-major order, to read and to write, as `numpy.flatiter` gives them."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from reactant.runtime.array import DeviceArray
+
+
+class Flat:
+    """The elements of `base` one after the other; what is assigned to them is written into it."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, base: DeviceArray) -> None:
+        self.base = base
+        self._elements: Iterator[Any] = iter(np.asarray(base).flat)
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.asarray(self.base).flat)
+
+    def __next__(self) -> Any:
+        return next(self._elements)
+
+    def __getitem__(self, index: Any) -> Any:
+        """An element, or a flat device array of several (a copy, as NumPy's)."""
+        return self.base.ravel().copy()[index] if index is not Ellipsis else self.copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write the elements that `index` names; a shorter `value` is repeated, as NumPy does."""
+        where = np.asarray(index) if hasattr(index, "__array__") else index
+        self.base.edit(lambda whole: whole.flat.__setitem__(where, np.asarray(value)))
+
+    def __eq__(self, other: object) -> Any:
+        return self.copy() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.copy() != other
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.base).reshape(-1).astype(dtype or self.base.dtype)
+
+    def copy(self) -> DeviceArray:
+        """The elements as a flat array of their own."""
+        return self.base.ravel().copy()
