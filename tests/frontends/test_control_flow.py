@@ -215,10 +215,8 @@ def bound_to_an_outer_array_and_written(x):
 def used_before_assignment(x):
     k = 0
     while k < x[2]:
-        if k > 0:
-            k = k + last  # noqa: F821
+        k = k + last  # noqa: F821
         last = k
-        k += 1
     return last
 
 

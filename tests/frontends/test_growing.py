@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ControlFlowError, ReactantError
+from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
 from tests.frontends.agreement import agree
+from tests.support import check
 
 X = np.array([0.5, -1.25, 2.0, 3.5, -0.75])
 
@@ -339,3 +340,58 @@ def until_long(u, most):
 
 def test_the_length_in_a_test_of_several_parts():
     agree(until_long, [(X, 400), (X, 2)])
+
+
+def _joined(x):
+    low, high = [0.0], []
+    for i in range(len(x)):
+        if x[i] > 0:
+            high.append(float(x[i]))
+        else:
+            low.append(-float(x[i]))
+    both, weighted = [1.0, 2.0] + high + [] + low + [3.0], 0.0
+    for k, v in enumerate(both):
+        weighted += v * (k + 1)
+    high.append(7.0)
+    return weighted, sum(both), sum(high), max(both), len(both), both[-1], both[2]
+
+
+def _joined_in_place(x):
+    first, second = [], []
+    for i in range(len(x)):
+        if x[i] > 0:
+            first.append((i, x[i]))
+        else:
+            second.append((i, x[i] * 2))
+    first += second
+    first.extend(second)
+    total = 0.0
+    for i, v in first:
+        total += i * v
+    return total, len(first), len(second)
+
+
+def _joined_rows(x):
+    low = [v for v in x if v < 0]
+    high = [v for v in x if v >= 0]
+    rows, others = [], []
+    for v in x:
+        if v > 0:
+            rows.append(np.array([v, 2 * v]))
+        else:
+            others.append(np.array([v, -v]))
+    return (sorted(low) + sorted(high))[0], np.array(sorted(high) + sorted(low, reverse=True)).sum(), \
+        np.array(rows + others).sum(0)
+
+
+@pytest.mark.parametrize("program", [_joined, _joined_in_place, _joined_rows])
+@pytest.mark.parametrize("x", [np.array([0.3, -1.0, 2.5, -0.5, 4.0, -7.0]), np.ones(4), -np.ones(3)], ids=str)
+def test_lists_of_run_time_length_are_joined(program, x):
+    check(program, x)
+
+
+def test_lists_of_other_elements_are_not_joined():
+    with pytest.raises(UnsupportedError, match="^Two lists with elements of different kinds are joined"):
+        reactant.jit(lambda x: sum([i for i in range(len(x)) if x[i] > 0] + [1.5]))(np.array([1.0, -1.0]))
+    with pytest.raises(TypeError, match="can only concatenate list"):
+        reactant.jit(lambda x: sum([i for i in range(len(x)) if x[i] > 0] + (1,)))(np.array([1.0, -1.0]))

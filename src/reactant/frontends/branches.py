@@ -27,7 +27,7 @@ from reactant.frontends.aliases import (
     view_of,
 )
 from reactant.frontends.branch_arrays import BranchArrays, Maker
-from reactant.frontends.carried import BranchChangesList, needs_grower
+from reactant.frontends.carried import BranchChangesList, LateRead, needs_grower, unbound
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -266,15 +266,24 @@ def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
             raise
         except Interrupted:
             return UNSET
-        except (IndexError, ValueError, ArithmeticError, *more) as error:
+        except (IndexError, ValueError, ArithmeticError, NameError, *more) as error:
             kind, arguments = type(error), error.args
             trace = current_trace()
+            if isinstance(error, NameError):
+                if not (type(error) is LateRead or _is_unbound(error, trace)):
+                    raise
+                kind, arguments = UnboundLocalError, (unbound(error.name) if error.name else str(error),)
             if trace.attempts:
                 trace.attempts[-1].raised(lambda: kind(*arguments))
                 return UNSET
             trace.record(ops.constant(False), lambda: kind(*arguments))
             raise StagedRaise from None
     return side
+
+
+def _is_unbound(error: NameError, trace: Trace) -> bool:
+    """Whether the error is about a variable that has no value on this path, which no loop around it may give it."""
+    return "cannot access" in str(error) and not any(loop.entries.get(error.name) is ABSENT for loop in trace.loops)
 
 
 class Meeting:

@@ -37,6 +37,19 @@ class NeedsPeeling(Exception):
         self.error = error
 
 
+class LateRead(UnboundLocalError):
+    """A variable that earlier turns of a loop may have bound is read in a turn that knows of none: the first one."""
+
+    def __init__(self, name: str):
+        super().__init__(unbound(name))
+        self.name = name
+
+
+def unbound(name: str) -> str:
+    """Python's words for it."""
+    return f"cannot access local variable '{name}' where it is not associated with a value"
+
+
 @dataclass(eq=False)
 class Slot:
     """One carried value: what it is before the loop, in the blocks, and after an iteration."""
@@ -169,6 +182,11 @@ def truth_of(tree: Tree) -> ir.Value:
         return ops.constant(bool(tree.value))
     value = ops.reshape(tree.value, ())
     return value if dtype_of(value).kind == "b" else ops.compare(value, 0, "NE")
+
+
+def if_defined(defined: Tree, new: ir.Value, old: ir.Value) -> ir.Value:
+    """`new` where a turn gives a value, as the run may decide."""
+    return ops.select(truth_of(defined), new, old) if type(defined) is Held else new
 
 
 def operations_in(block: ir.Block) -> int:

@@ -30,7 +30,7 @@ from reactant.frontends.alternatives import Alternative
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise
 from reactant.frontends.calls import takes_anything
-from reactant.frontends.carried import NeedsGrower, NeedsPeeling, Unroll, truth_of
+from reactant.frontends.carried import LateRead, NeedsGrower, NeedsPeeling, Unroll, truth_of, unbound
 from reactant.frontends.decisions import (
     and_,
     asked,
@@ -50,7 +50,7 @@ from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.optional import is_none, known_index
-from reactant.frontends.state import MaybeBound, capture
+from reactant.frontends.state import ABSENT, MaybeBound, capture
 from reactant.frontends.trace import Trace, current_trace, is_tracing
 from reactant.ir import ops
 
@@ -108,11 +108,13 @@ def ld(value: Any) -> Any:
         raise value.make_error()
     if kind is MaybeBound:
         name, trace = value.name, current_trace()
+        if value.value is ABSENT:
+            raise LateRead(name)
         for loop in trace.loops:
             if name in loop.unset:      # it may be bound from before the loop
                 raise loop.unset[name]
         (trace.check if trace.attempts else trace.record)(truth_of(capture(value.defined)), lambda: UnboundLocalError(
-            f"cannot access local variable '{name}' where it is not associated with a value"))
+            unbound(name)))
         return value.value
     return value
 

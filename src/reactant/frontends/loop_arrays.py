@@ -26,6 +26,7 @@ from reactant.frontends.carried import (
     Carried,
     NeedsPeeling,
     Slot,
+    if_defined,
     inside,
     is_held_once,
     is_in_one_place,
@@ -101,7 +102,7 @@ class View:
         with ir.InsertionPoint(self.loop.outer):
             slot = self.slots[value] = self.loop.slot(ops.constant(0, dtype_of(value)))
         with ir.InsertionPoint(self.loop.block):
-            slot.after = self.loop.if_defined(self.defined, value, slot.body)
+            slot.after = if_defined(self.defined, value, slot.body)
 
     def after(self, tensor: Tensor | None = None) -> Tensor:
         """What it is after the loop."""

@@ -251,6 +251,7 @@ class _Counted:
                     count=self.items.length, start=self.start, appended=self.appended, exclusive=self.exclusive,
                     read=self.read)
         made.policy = self.items.policy
+        made.waits = not self.can_peel()
         return made
 
     def stopped(self) -> Any:
@@ -330,12 +331,16 @@ class _Counted:
 
     def peel(self, reason: NeedsPeeling) -> int | Tensor:
         """Run the first iteration on its own, then try again; twice at most."""
-        if self.peeled == 2 or self.start + 1 >= self.items.length or is_traced(self.stopped()):
+        if not self.can_peel():
             return self.unroll(reason.error)
         self.start = self.turn(self.start, False)
         self.peeled += 1
         stopped = self.stopped()
         return self.start if not is_traced(stopped) and stopped else self.choose()
+
+    def can_peel(self) -> bool:
+        return self.peeled < 2 and not (is_tensor(self.items.length) or self.items.policy) \
+            and self.start + 1 < self.items.length and not is_traced(self.stopped())
 
     def unroll(self, error: ReactantError | None) -> int | Tensor:
         options, built = _options(), _Operations()

@@ -15,9 +15,14 @@ from reactant.frontends import array_lists, branches
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import Slot, python_object, truth_of, with_leaves
 from reactant.frontends.growing import Deeper
+from reactant.frontends.iteration import FAR
 from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.state import ABSENT, Held, capture
+from reactant.frontends.trace import Trace
+from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.types import dtype_of
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
@@ -92,6 +97,105 @@ def build(loop: Loop, scratch: ir.Operation, checks: list[Check], going: Slot | 
     if loop.counter is not None:
         with ir.InsertionPoint(loop.block):
             loop.counter.after = ops.add(loop.counter.body, ops.constant(1, np.int64))
+    return True
+
+
+# ---- loops behind checks -----------------------------------------------------------------------------------------
+
+def all_hold(trace: Trace) -> ir.Value | None:
+    """Whether every check so far has held, on the way to what is being built now; None where there is none."""
+    guards = [loop.guard.body for loop in trace.loops if loop.guard is not None]
+    oks = [ok for ok, _, region in trace.checks if not region.closed and region.encloses(trace.region)]
+    together = None
+    for ok in (*guards, *oks):
+        together = ok if together is None else ops.and_(together, ok)
+    return together
+
+
+def limit(trace: Trace, count: Tensor) -> ir.Value:
+    """The trips of a loop over a run-time range: none where a check before it has failed, if they may be many."""
+    holds = all_hold(trace) if count.interval is None or count.interval[1] >= FAR else None
+    return count.value() if holds is None else ops.select(holds, count.value(), ops.constant(0, count.dtype))
+
+
+def stop_after_failure(loop: Loop, op: ir.Operation) -> None:
+    """A loop that only its values end does not run where a check before it has failed: Python would not have come
+    there, and with such values it may never end."""
+    if is_counted(op):
+        return
+    with ir.InsertionPoint(op):
+        holds = all_hold(loop.trace)
+    if holds is not None:
+        decision = op.regions[0].blocks[0].operations[-1]
+        with ir.InsertionPoint(decision):
+            decision.operands[0] = ops.and_(decision.operands[0], holds)
+
+
+def is_counted(op: ir.Operation) -> bool:
+    """Whether a `while` ends whatever its values are: an integer that each turn moves towards a fixed limit."""
+    test, body = (region.blocks[0] for region in op.regions)
+    conditions = [test.operations[-1].operands[0]]
+    arguments = {argument: k for k, argument in enumerate(test.arguments)}
+    while conditions:
+        made = conditions.pop().owner
+        if isinstance(made, ir.Block):
+            continue
+        made = made.operation
+        if made.name == "stablehlo.and":
+            conditions += made.operands
+        elif made.name == "stablehlo.compare":
+            left, right = made.operands
+            direction = attr.enumerator(made.attributes["comparison_direction"])
+            if right in arguments:
+                left, right, direction = right, left, {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction)
+            way = {"LT": 1, "LE": 1, "GT": -1, "GE": -1}.get(direction)
+            if left in arguments and way and _is_fixed(right, test) and _step(body, arguments[left]) * way > 0:
+                return True
+    return False
+
+
+def _is_fixed(value: ir.Value, test: ir.Block) -> bool:
+    """Whether a value in the condition of a loop is the same in every turn: a constant, or from outside."""
+    if isinstance(value.owner, ir.Block):
+        return value.owner != test
+    return ops.constant_value(value) is not None or value.owner.operation.block != test
+
+
+def _step(body: ir.Block, position: int) -> int:
+    """What a turn adds to a carried integer; 0 where that is not a constant."""
+    after, argument = body.operations[-1].operands[position], body.arguments[position]
+    if isinstance(after.owner, ir.Block) or dtype_of(argument).kind != "i":
+        return 0
+    made = after.owner.operation
+    sign = {"stablehlo.add": 1, "stablehlo.subtract": -1}.get(made.name)
+    if sign is None or argument not in made.operands:
+        return 0
+    if made.operands[0] != argument:
+        if sign < 0:
+            return 0
+        step = ops.constant_value(made.operands[0])
+    else:
+        step = ops.constant_value(made.operands[1])
+    return 0 if step is None else sign * int(step)
+
+
+def runs_on(block: ir.Block) -> bool:
+    """Whether there is a loop in it that only its values end."""
+    return any(op.name == "stablehlo.while" and not is_counted(op.operation)
+               or any(runs_on(inner) for region in op.regions for inner in region.blocks) for op in block.operations)
+
+
+def guarded(loop: Loop, branch: Branch) -> bool:
+    """Whether the turns after one in which a check fails have to know it: those of a counted loop go on, and what they
+    hold must end. Sets what the guard becomes."""
+    if loop.guard is not None:
+        with ir.InsertionPoint(loop.block):
+            loop.guard.after = loop.guard.body
+            for ok, _ in branch.checks:
+                loop.guard.after = ops.and_(loop.guard.after, ok)
+    elif loop.counter is not None and branch.checks and runs_on(loop.block):
+        loop.needs_guard = True
+        return False
     return True
 
 

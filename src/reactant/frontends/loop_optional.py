@@ -11,7 +11,18 @@ from jaxlib.mlir import ir
 from reactant.frontends.alternatives import MOST
 from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
 from reactant.frontends.numpy.tensor import Tensor
-from reactant.frontends.plans import as_alternative, has_numbers, is_choosable, is_none, is_optional, widened
+from reactant.frontends.plans import (
+    Keep,
+    as_alternative,
+    as_slice,
+    has_numbers,
+    is_choosable,
+    is_none,
+    is_optional,
+    is_slice,
+    unify,
+    widened,
+)
 from reactant.frontends.sized_arrays import as_sized
 from reactant.frontends.state import Kind, Known, Node, Tree, capture
 from reactant.ir import ops
@@ -23,6 +34,11 @@ if TYPE_CHECKING:
 def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
     """The tree to begin with, and its kinds, where a variable has another one after a turn. (Where each turn gives it a
     value, a `for` runs the first one on its own.)"""
+    if is_slice(entry) and is_slice(after):
+        if type(entry) is Node or type(unify(entry, after)) is Keep:
+            return entry, kinds
+        made = as_slice(entry)
+        return made, [numeric_kind(leaf) for leaf in leaves(made)]
     if type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
             and entry.kind not in ("maybe", "optional"):
         children, found, rest = [], [], kinds
@@ -48,7 +64,7 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
     value = after.children[1] if is_optional(after) else after
     if value is after and type(loop.count) is int and loop.start == 0:
         raise NeedsPeeling(mismatch(loop, name, "None and a value"))
-    made = Node("optional", (), [Known(False), _nothing_like(loop, value)], None)
+    made = Node("optional", (), [Known(False), nothing_like(loop, value)], None)
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
 
@@ -66,10 +82,10 @@ def _chosen(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, l
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
 
-def _nothing_like(loop: Loop, tree: Tree) -> Tree:
+def nothing_like(loop: Loop, tree: Tree) -> Tree:
     """Zeros in the place of numbers and arrays, made before the loop; nothing reads them."""
     if type(tree) is Node:
-        return Node(tree.kind, tree.key, [_nothing_like(loop, c) for c in tree.children], tree.original)
+        return Node(tree.kind, tree.key, [nothing_like(loop, c) for c in tree.children], tree.original)
     kind = numeric_kind(tree)
     if kind is None:
         return tree

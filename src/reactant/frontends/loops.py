@@ -24,6 +24,7 @@ from reactant.frontends import (
     identity,
     loop_conditions,
     loop_identity,
+    loop_late,
     loop_lists,
     loop_optional,
     loop_storages,
@@ -67,7 +68,6 @@ from reactant.frontends.state import (
     Known,
     MaybeBound,
     Mismatch,
-    Node,
     Tree,
     Variables,
     capture,
@@ -102,7 +102,7 @@ class Loop:
         bind_directly(self.variables.cells.values())
         self.body, self.flags, self.count, self.test, self.first = body, flags, count, test, first
         self.start, self.again = start, again
-        self.count_value = count.value() if is_tensor(count) else None
+        self.count_value = loop_conditions.limit(self.trace, count) if is_tensor(count) else None
         self.owned = {n: is_owned(self.variables.cells.get(n)) for n in live}
         self.rebound = rebound
         self.begin_again()
@@ -112,10 +112,12 @@ class Loop:
         self.storages += self.expected
         self.array_lists: dict[str, array_lists.ArrayList] = {}
         self.array_places: dict[str, Any] = {}
-        self.test_in_body = False
+        self.test_in_body = self.needs_guard = False
+        self.guard: Slot | None = None      # whether no check has failed in the turns before
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
         self.policy = ""
+        self.waits = True       # for values from earlier turns; a loop that can be peeled has them from the first one
         self.growth = Growth(self, appended, exclusive, read)
 
     def begin_again(self) -> None:
@@ -129,6 +131,7 @@ class Loop:
         self.fresh = loop_lists.fresh(self)             # begin a turn as an empty list that nobody else knows
         self.extents = sized_arrays.Extents()
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
+        self.awaited: set[str] = set()                  # are read before the first turn has bound them
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -186,6 +189,8 @@ class Loop:
         self.counter = None
         if self.count is not None:
             self.counter = self.slot(ops.constant(self.start, np.int64))
+        with ir.InsertionPoint(self.outer):
+            self.guard = self.slot(ops.constant(True)) if self.needs_guard else None
         self.carried = {n: Carried(self.entries[n], self.kinds[n]) for n in self.variables.live}
         self.storage_slots = {s: self.slot(s.read()) for s in self.storages}
         try:
@@ -195,6 +200,10 @@ class Loop:
                 raise self.unset[error.name] from None
             if self.entries.get(error.name) is not ABSENT:
                 raise
+            if self.waits and error.name not in self.awaited:
+                self.awaited.add(error.name)
+                self.variables.restore(self.before)
+                return False
             raise NeedsPeeling(ControlFlowError(
                 f"'{error.name}' is read in a loop that runs inside compiled code before it is assigned there. Assign "
                 f"it before the loop.")) from None
@@ -224,6 +233,8 @@ class Loop:
         self.arrays.carry_views()
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
+        if not loop_conditions.guarded(self, branch):
+            return False
         checks = loop_conditions.checks(self, branch)
         if not loop_conditions.build(self, scratch, checks, loop_conditions.going(self, branch)):
             self.test_in_body = True
@@ -271,6 +282,8 @@ class Loop:
             carried.slots, carried.objects = [], []
             if name in self.unset:
                 self.variables.set(name, ABSENT)
+            elif name in self.awaited and carried.entry is ABSENT:
+                self.variables.set(name, MaybeBound(name, False, ABSENT))
             if name in self.unset or carried.entry is ABSENT or all(k is None for k in carried.kinds):
                 if name in self.fresh:
                     self.variables.set(name, [])
@@ -349,8 +362,12 @@ class Loop:
                 settled &= self.spoiled(name, after.value)
                 plans[name] = Keep(after.value)
                 continue
+            if name in self.awaited and carried.entry is ABSENT:
+                self.entries[name], self.kinds[name] = loop_late.unbound_like(self, name, branch.states[name])
+                settled = False
+                continue
             if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.unset:
-                self.late(name, carried, branch.states[name])
+                loop_late.begin(self, name, carried, branch.states[name])
                 continue
             entry, kinds = self.carried_as(name, carried.entry, branch.states[name])
             if entry is not carried.entry:
@@ -385,33 +402,6 @@ class Loop:
             return True
         self.unset[name] = value.make_error()
         return False
-
-    def late(self, name: str, carried: Carried, after: Tree) -> None:
-        """A variable that is first bound in the body: the loop begins with zeros that nothing reads."""
-        defined, after = (after.children[0], after.children[1]) if type(after) is Node and after.kind == "maybe" \
-            else (Known(True), after)
-        carried.entry, carried.late, carried.kinds = after, defined, []
-        for leaf in leaves(after):
-            kind = numeric_kind(leaf)
-            carried.kinds.append(kind)
-            if kind is None:
-                carried.slots.append(None)
-                continue
-            with ir.InsertionPoint(self.outer):
-                init = truth_of(self.entries[name]) if name in self.flags else ops.constant(0, kind.dtype, kind.shape)
-            slot = self.slot(init)
-            carried.slots.append(slot)
-            with ir.InsertionPoint(self.block):
-                slot.after = self.if_defined(defined, value_of(leaf, kind), slot.body)
-        if type(defined) is Held:
-            with ir.InsertionPoint(self.outer):
-                carried.bound = self.slot(ops.constant(False))
-            with ir.InsertionPoint(self.block):
-                carried.bound.after = ops.or_(carried.bound.body, truth_of(defined))
-
-    @staticmethod
-    def if_defined(defined: Tree, new: ir.Value, old: ir.Value) -> ir.Value:
-        return ops.select(truth_of(defined), new, old) if type(defined) is Held else new
 
     def settle(self, name: str, carried: Carried, plan: Plan, branch: Branch) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
@@ -482,6 +472,7 @@ class Loop:
             block.append_to(region)
         if self.policy:
             op.attributes[modules.LOOP_POLICY] = ir.StringAttr.get(self.policy)
+        loop_conditions.stop_after_failure(self, op)
         for slot, result in zip(self.slots, op.results, strict=True):
             slot.result = result
 
@@ -527,7 +518,7 @@ class Loop:
             if name in rotated:
                 continue
             if carried.late is not None:
-                self.variables.set(name, self.first_bound(name, carried))
+                self.variables.set(name, loop_late.end(self, name, carried))
             elif name in plans:
                 plan = plans[name]
                 if type(plan) is Keep:
@@ -564,18 +555,6 @@ class Loop:
         if type(self.count) is int:
             return self.count > self.start
         return ops.compare(self.count_value, self.start, "GT")
-
-    def first_bound(self, name: str, carried: Carried) -> Any:
-        values = [python_object(leaf) if slot is None else self.arrays.after(name, leaf, slot.result)
-                  if kind.kind == ARRAY else Tensor.of_value(slot.result, kind.kind)
-                  for leaf, kind, slot in zip(leaves(carried.entry), carried.kinds, carried.slots, strict=True)]
-        value = with_leaves(carried.entry, iter(values))
-        if is_unset(self.entries[name]) or name in self.flags:
-            return value
-        bound = self.ran if carried.bound is None else carried.bound.result
-        if name in self.unset and bound is not True:
-            return branches.staged_if(bound, lambda: value, lambda: self.before[name])
-        return value if bound is True else MaybeBound(name, python_number(bound), value)
 
     def after(self, name: str, part: Plan, entry: Tree, position: int) -> Any:
         """What a leaf of a variable is after the loop."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import alternatives, identity
-from reactant.frontends.numpy.tensor import ARRAY, TRACED_TEXT
+from reactant.frontends.numpy.tensor import ARRAY, TRACED_TEXT, Tensor
 from reactant.frontends.operators import UNSET, VALUE, Unusable
 from reactant.frontends.state import (
     ABSENT,
@@ -30,6 +30,7 @@ from reactant.frontends.state import (
     joined,
     kind_of,
     rebuilt,
+    slice_node,
 )
 from reactant.records import dataclass
 
@@ -87,6 +88,8 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
         return _unify_optional(a, b)
     if is_sized(a) or is_sized(b):
         return _unify_sized(a, b)
+    if is_slice(a) and is_slice(b):
+        return _unify_slices(a, b)
     if type(a) is Node and type(b) is Node:
         if "rows" in (a.kind, b.kind):
             return _unify_rows(a, b)
@@ -153,6 +156,44 @@ def _unify_present(first: Tree, second: Tree) -> Plan:
     if first is ABSENT or second is ABSENT:
         return one_sided(second if first is ABSENT else first, second=first is ABSENT)
     return unify(first, second)
+
+
+def is_slice(tree: Tree) -> bool:
+    """Whether a value is a slice of a known step."""
+    return type(tree) is Known and type(tree.value) is slice and type(tree.value.step) is not Tensor \
+        or type(tree) is Node and tree.kind == "slice"
+
+
+def as_slice(tree: Tree) -> Node:
+    """A slice as a node; one that goes up says where it begins."""
+    node = tree if type(tree) is Node else slice_node(tree.value)   # type: ignore[union-attr]
+    (length, step), (start, *stop) = node.key, node.children
+    step = 1 if step is None else step
+    start = Known(0) if is_none(start) and step > 0 else start
+    return Node("slice", (length, step), [start, *stop], node.original)
+
+
+def _unify_slices(a: Tree, b: Tree) -> Plan:
+    """Two slices; those of known bounds that span as much stay so."""
+    first, second = as_slice(a), as_slice(b)
+    if first.key[1] != second.key[1] or any(
+            is_none(x) != is_none(y) for x, y in zip(first.children, second.children, strict=True)):
+        return Broken("slices of different steps, or with and without an end")
+    length = _span(a)
+    if length is not None and length == _span(b):
+        return Branching(Node("slice", (length, first.key[1]), [], None),
+                         [unify(first.children[0], second.children[0])])
+    children = [unify(x, y) for x, y in zip(first.children, second.children, strict=True)]
+    return next((c for c in children if type(c) is Broken), None) or Branching(
+        Node("slice", first.key, [], None), children)
+
+
+def _span(tree: Tree) -> int | None:
+    """From where to where a slice of known bounds goes that count from the front."""
+    if type(tree) is not Known:
+        return None
+    start, stop = tree.value.start or 0, tree.value.stop
+    return stop - start if type(start) is int and type(stop) is int and 0 <= start <= stop else None
 
 
 def is_none(tree: Tree) -> bool:
@@ -274,6 +315,7 @@ def _is_maybe(tree: Tree) -> bool:
 
 
 NOUNS = {"list": "a list of {}", "tuple": "a tuple of {}", "dict": "a dict", "rows": "a list of run-time length",
+         "slice": "a slice",
          "sized": SIZED, "alternative": "one of {} texts, functions or other objects"}
 
 

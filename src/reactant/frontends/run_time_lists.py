@@ -279,8 +279,50 @@ class RunTimeList(Changes):
         return self.pop_at(0)
 
     def extend(self, items: Any) -> None:
+        if type(items) in (list, tuple, RunTimeList) and items is not self and self.stands_for is list:
+            self += list(items) if type(items) is tuple else items
+            return
         for item in items:
             self.append(item)
+
+    # -- one list behind another
+
+    def __add__(self, other: Any) -> RunTimeList:
+        return self.of_rows(*self.followed_by(other))
+
+    def __radd__(self, other: Any) -> RunTimeList:
+        first = self.alike(other)
+        return self.copy() if first is None else first + self
+
+    def __iadd__(self, other: Any) -> RunTimeList:
+        rows, count = self.followed_by(other)
+        self.begin_change()
+        self.replace(rows, count)
+        return self
+
+    def followed_by(self, other: Any) -> tuple[list[ir.Value | None], ir.Value]:
+        """The rows and the length of the list with the elements of another one behind its own."""
+        second, (rows, count) = self.alike(other), self.content()
+        if second is None:
+            return rows, count
+        more, length = second.content()
+        places = [[count, *(ops.constant(0, np.int64) for _ in kind.shape)] if kind else [] for kind in self.kinds]
+        return [row and ops.dynamic_update_slice(padded(row, self.room + second.room), new, place)
+                for row, new, place in zip(rows, more, places, strict=True)], ops.add(count, length)
+
+    def alike(self, other: Any) -> RunTimeList | None:
+        """Another list in rows, with elements of the kinds of this one; None where it is empty."""
+        found = of_items(other) if type(other) is list and other else other
+        if not isinstance(found, (list, RunTimeList)) or self.stands_for is not list:
+            raise TypeError(f"can only concatenate list (not \"{type(other).__name__}\") to list")
+        if type(found) is list and not found:
+            return None
+        if type(found) is not RunTimeList or not alike(self.tree, found.tree) or any(
+                (a and (a.kind, a.dtype, a.shape)) != (b and (b.kind, b.dtype, b.shape)) or a is None
+                for a, b in zip(self.kinds, found.kinds, strict=True)):
+            raise UnsupportedError("Two lists with elements of different kinds are joined, of which only the run knows "
+                                   "how long they are. " + _ADVICE)
+        return found
 
     # -- builtins
 

@@ -110,6 +110,8 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
     if kind is MaybeNone:
         return Node("optional", (), [capture(value.defined), capture(value.value, down)], value)
+    if kind is slice and (type(value.start) is Tensor or type(value.stop) is Tensor) and type(value.step) is not Tensor:
+        return slice_node(value)
     if kind is Alternative:
         return Node("alternative", value.possible, [capture(value.number)], value)
     if kind is list or kind is tuple:
@@ -123,6 +125,12 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         held = vars(value)
         return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
     return Known(value)
+
+
+def slice_node(value: slice) -> Node:
+    """A slice with bounds that the run decides, or may decide; its key is how much it spans, where that is known, and
+    its step."""
+    return Node("slice", (None, value.step), [capture(value.start), capture(value.stop)], value)
 
 
 def _is_record(value: Any) -> bool:
@@ -144,6 +152,9 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
         return children[1] if children[0] is True else MaybeNone(*children)
     if kind == "alternative":
         return alternatives.meaning(children[0], node.key)
+    if kind == "slice":
+        length, step = node.key
+        return slice(children[0], children[1] if length is None else children[0] + length, step)
     if kind == "list":
         return children
     if kind in ("rows", "sized"):

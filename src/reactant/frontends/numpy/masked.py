@@ -44,9 +44,6 @@ def get(tensor: Tensor, items: list) -> Any:
         for d, extent in zip(chosen.batch, extents, strict=True):
             found[d] = extent
         return Bounded(Tensor.of_value(advanced.read(chosen)), found)
-    if any(_is_mask(i) and not i.ndim for i in items):
-        raise UnsupportedError("Reading with a run-time boolean as an index gives an array of run-time size. Use an "
-                               "if, or np.where(condition, x, y).")
     return target(tensor, items).copy()
 
 
@@ -58,7 +55,7 @@ def put(tensor: Tensor, items: list, value: object) -> None:
     items = _as_places(items)
     if any(is_partial(i) for i in items):
         _put_at(tensor, items, value)
-    elif any(_is_mask(i) and not i.ndim for i in items):
+    elif _is_flag_alone(items) and not is_partial(value):
         _put_under_flag(tensor, items, value)
     else:
         target(tensor, items).store(value)
@@ -68,10 +65,14 @@ def _is_mask(i: object) -> bool:
     return type(i) is Tensor and i.dtype == bool
 
 
+def _is_flag_alone(items: list) -> bool:
+    """Whether a 0-d boolean is all that selects."""
+    return sum(_is_mask(i) for i in items) == 1 and all(
+        not i.ndim if _is_mask(i) else i is Ellipsis or isinstance(i, slice) and i == slice(None) for i in items)
+
+
 def _put_under_flag(tensor: Tensor, items: list, value: object) -> None:
     """`a[flag] = value` with a 0-d boolean: all or nothing."""
-    if sum(i is not Ellipsis and i != slice(None) for i in items if not _is_mask(i)) or sum(map(_is_mask, items)) != 1:
-        raise UnsupportedError("A run-time boolean together with other indices is not supported in compiled code.")
     flag = next(i for i in items if _is_mask(i))
     source = wrap(value)
     shape = advanced.fitted(source.shape, (1, *tensor.shape))
@@ -92,16 +93,16 @@ def target(tensor: Tensor, items: list) -> Bounded:
     for i in items:
         if _is_mask(i):
             advanced.require_mask_fits(mask.shape, tensor.shape, axis)
-            position = dimension
-            basic.extend([slice(None)] * mask.ndim)
-            dimension, axis = dimension + mask.ndim, axis + mask.ndim
+            position, extent = dimension, max(mask.ndim, 1)
+            basic.extend([slice(None)] * mask.ndim or [None])   # a 0-d one adds a dimension, of extent 1 or 0
+            dimension, axis = dimension + extent, axis + mask.ndim
             continue
         basic.append(i)
         if i is not Ellipsis:
             dimension += i is None or isinstance(i, slice)
             axis += i is not None
     view = indexing.view_of(tensor, indexing.parse(tensor, basic))
-    return over(view, mask, position, to_front=not together(items))
+    return over(view, mask if mask.ndim else mask.reshape(1), position, to_front=not together(items))
 
 
 def over(view: Tensor, mask: Tensor, position: int, to_front: bool) -> Bounded:

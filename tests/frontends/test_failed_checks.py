@@ -1,0 +1,169 @@
+"""Programs that raise: a loop behind a failed check comes to an end, and variables may be bound by earlier turns."""
+import numpy as np
+import pytest
+
+import reactant
+from tests.support import check
+
+
+def halve(x, tolerance):
+    if tolerance <= 0:
+        raise ValueError("the tolerance is not positive")
+    error = 1.0
+    while error > tolerance:
+        x = x * 0.5
+        error = np.abs(x).max()
+    return x
+
+
+def descend(x, step):
+    if not step > 0:
+        raise AssertionError
+    turns = 0
+    while x[0] > -1.0 and turns >= 0:
+        x = x - step
+    return x
+
+
+def inside_branches(x, tolerance):
+    if x[1] > 0:
+        if tolerance <= 0:
+            raise ValueError("the tolerance is not positive")
+        e = 1.0
+        while e > tolerance:
+            e = e * 0.5
+        return e
+    return 0.0
+
+
+def in_the_same_turn(x, tolerance):
+    for i in range(len(x)):
+        if x[i] < 0:
+            raise ValueError("negative")
+        y = 5.0
+        while y > 1e-3:
+            y = y * 0.5 + min(x[i], 0.0) * tolerance
+        x[i] = y
+    return x
+
+
+def in_a_turn_before(x, tolerance):
+    s = 1.0
+    for i in range(len(x)):
+        if x[i] < 0:
+            raise ValueError("negative")
+        s -= 0.25
+        if x[i - 1] < 0:
+            s = -x[i]
+        while s < 0:
+            s = s + x[i - 2]
+    return s
+
+
+def so_many_turns(x, tolerance):
+    n = int(x[0])
+    if n > 100:
+        raise ValueError("too many")
+    s = 0.0
+    for i in range(n):
+        s += np.sin(i * s + 1)
+    return s
+
+
+@pytest.mark.parametrize(("program", "good", "bad"), [
+    (halve, (np.ones(3), 1e-3), (np.ones(3), -1.0)),
+    (descend, (np.ones(3), 0.3), (np.ones(3), -1.0)),
+    (inside_branches, (np.ones(2), 0.1), (np.ones(2), -1.0)),
+    (in_the_same_turn, (np.arange(12.0), 1.0), (np.arange(12.0) - 3, 1.0)),
+    (in_a_turn_before, (np.ones(30), 1.0), (np.r_[np.ones(5), -1.0, np.zeros(20)], 1.0)),
+    (so_many_turns, (np.array([20.0]), 1.0), (np.array([1e15]), 1.0)),
+])
+def test_a_failed_check_ends_the_loops_behind_it(program, good, bad):
+    check(program, *good)
+    with pytest.raises((ValueError, AssertionError)) as plain:
+        program(*(np.copy(a) for a in bad))
+    with pytest.raises(type(plain.value)) as compiled:
+        reactant.jit(program)(*bad)
+    assert compiled.value.args == plain.value.args
+
+
+def test_a_counted_loop_behind_a_check_stays_counted():
+    def program(x, limit):
+        if limit <= 0:
+            raise ValueError
+        i = 0
+        while i < 100:
+            x = x * 0.5 + limit
+            i += 1
+        return x
+
+    text = reactant.jit(program, unroll_limit=0).lower(np.ones(3), 1.0).as_text(optimized=False)
+    test = text[text.index("cond"):text.index("} do {")]
+    assert "stablehlo.and" not in test
+
+
+def last_positive(x):
+    for i in range(len(x)):
+        if x[i] > 0:
+            last = x[i] * 2
+        else:
+            x[i] = last
+    return x
+
+
+def last_positive_by_while(x):
+    i = 0
+    while i < len(x):
+        if x[i] > 0:
+            last = x[i] * 2
+            name = "seen"
+        else:
+            x[i] = last if name == "seen" else 0.0
+        i += 1
+    return x
+
+
+def stepped(x):
+    i, e = 0, x[0]
+    while abs(e) > 0.1:
+        if i % 2 == 0:
+            step, pair = e / 4, (e, {"a": np.full(2, e)})
+        else:
+            e = e - step + pair[1]["a"].sum() * 0.01
+        e *= 0.9
+        i += 1
+    return e, i
+
+
+def from_the_second_turn_on(x):
+    k = 0
+    while k < x[-3]:
+        if k > 0:
+            k = k + last  # noqa: F821
+        last = k
+        k += 1
+    return last
+
+
+def read_in_a_choice(x):
+    for i in range(int(x[-1])):
+        if x[i] < 0:
+            x[i] = seen + 1  # noqa: F821
+        v = x[i] if x[i] < 3 else seen  # noqa: F821
+        seen = v * 2  # noqa: F841
+    return x
+
+
+@pytest.mark.parametrize("program", [last_positive, last_positive_by_while, stepped, read_in_a_choice,
+                                     from_the_second_turn_on])
+@pytest.mark.parametrize("options", [{}, {"unroll_limit": 0}])
+def test_values_of_earlier_turns(program, options):
+    x = np.array([1.0, -2.0, -3.0, 4.0, -5.0, 6.0, 7.0, -8.0, 5.0])
+    check(program, x, **options)
+
+
+@pytest.mark.parametrize("program", [last_positive, last_positive_by_while, read_in_a_choice])
+@pytest.mark.parametrize("options", [{}, {"unroll_limit": 0}])
+def test_values_that_no_turn_has_bound(program, options):
+    with pytest.raises(UnboundLocalError, match="'last'|'seen'|'name'"):
+        reactant.jit(program, **options)(np.array([-1.0, 2.0, -3.0, 4.0, -5.0, 6.0, 3.0]))
