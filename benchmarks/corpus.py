@@ -1,6 +1,7 @@
 """Times the optimiser's corpus of JAX programs: `jax.jit` against `reactant.jit`, and a peer where one is named.
 
     python benchmarks/corpus.py [--tiny] [--only NAME ...] [--repeats N] [--json FILE] [--peer PYTHON]
+                                [--clock cpu]
 
 Medians of interleaved bursts of runs. "over JAX" above 1: ours is faster. Operations are StableHLO's: as imported,
 after the rules that hold for every target, and in the forms that this target runs fastest. Flops and bytes are the cost
@@ -16,7 +17,7 @@ import sys
 from collections import Counter
 
 import jax
-from peer import Peer, arguments_of, beside, costs_of
+from peer import Peer, arguments_of, beside, costs_of, measured
 from rich.console import Console
 from rich.table import Table
 from shared_programs import PROGRAMS, difference, prepared
@@ -32,7 +33,7 @@ AS_FAST = 1.05
 """Times that differ by less are equal."""
 
 
-def measure(name, scale, repeats, peer=None):
+def measure(name, scale, repeats, peer=None, clock="wall"):
     """The row of a program; with a `Peer`, "peer_..." says how that did, or "peer_error" why it did not."""
     import reactant
 
@@ -46,7 +47,7 @@ def measure(name, scale, repeats, peer=None):
            "here": sum(lowered.operations().values()), "notes": lowered.notes, "added_by": added_by(general.report)}
     before, after = costs_of(general.original), costs_of(general.module)
     functions = {"jax": lambda: theirs(*arrays), "reactant": lambda: mine(*arrays)}
-    answers, seconds = beside(peer, name, scale, {"peer": "primal"} if peer else {}, functions, repeats)
+    answers, seconds = beside(peer, name, scale, {"peer": "primal"} if peer else {}, functions, repeats, clock)
     row |= seconds | {f"peer_{key}": value for key, value in answers.get("peer", {}).items()}
     for key in COSTS:
         row[key] = after[key] / before[key] if before[key] else 1.0
@@ -123,13 +124,9 @@ def main(arguments=None):
     options = arguments_of(__doc__, list(PROGRAMS)).parse_args(arguments)
     console = Console() if sys.stdout.isatty() else Console(width=240)
     scale = TINY if options.tiny else 1.0
-    rows, failures = [], {}
     with Peer(options.peer) if options.peer else contextlib.nullcontext() as peer:
-        for name in options.only:
-            try:
-                rows.append(measure(name, scale, options.repeats, peer))
-            except Exception as error:  # one program's failure must not hide the others' figures
-                failures[name] = f"{type(error).__name__}: {error}"
+        rows, failures = measured(options.only, lambda name: measure(name, scale, options.repeats, peer,
+                                                                       options.clock))
     means = show(rows, failures, console, bool(options.peer))
     if options.json:
         options.json.write_text(json.dumps({"programs": rows, "geometric_mean": means, "failures": failures}, indent=1))

@@ -11,18 +11,14 @@ takes its turns in a process of its own: JAX's derivative that it optimises, and
 import contextlib
 import json
 import sys
-import time
 
 import jax
-from peer import Peer, arguments_of, beside
+from peer import Peer, arguments_of, beside, measured
 from rich.console import Console
 from rich.table import Table
 from shared_programs import GRADIENTS, difference
 
-from reactant.demos.measure import geometric_mean, taking_turns
-
-CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
-
+from reactant.demos.measure import CLOCKS, geometric_mean, taking_turns
 
 WRONG = 1e-3
 """A relative difference from JAX that is no rounding."""
@@ -48,7 +44,7 @@ def measure(name, scale, repeats, order=False, clock="wall", peer=None):
         functions["first"] = lambda: first(*arguments)
     row = {"program": name, "difference": difference(mine(*arguments), theirs(*arguments))}
     if peer:
-        answers, seconds = beside(peer, name, scale, PEER_FORMS, functions, repeats)
+        answers, seconds = beside(peer, name, scale, PEER_FORMS, functions, repeats, clock)
         row |= seconds | {f"{label}_{key}": value for label, said in answers.items() for key, value in said.items()}
     else:
         row.update(taking_turns(functions, repeats, CLOCKS[clock]))
@@ -107,18 +103,12 @@ def show(rows, failures, console, order):
 
 def main(arguments=None):
     parser = arguments_of(__doc__, list(GRADIENTS))
-    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: of all threads, for busy machines")
     parser.add_argument("--order", action="store_true", help="also differentiate before simplifying")
     options = parser.parse_args(arguments)
     console = Console() if sys.stdout.isatty() else Console(width=180)
-    rows, failures = [], {}
     with Peer(options.peer) if options.peer else contextlib.nullcontext() as peer:
-        for name in options.only:
-            try:
-                rows.append(measure(name, 0.05 if options.tiny else 1.0, options.repeats, options.order,
-                                    options.clock, peer))
-            except Exception as error:  # one program's failure must not hide the others' figures
-                failures[name] = f"{type(error).__name__}: {error}"
+        rows, failures = measured(options.only, lambda name: measure(
+            name, 0.05 if options.tiny else 1.0, options.repeats, options.order, options.clock, peer))
     means = show(rows, failures, console, options.order)
     if options.json:
         options.json.write_text(json.dumps({"programs": rows, "geometric_mean": means, "failures": failures}, indent=1))

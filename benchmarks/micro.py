@@ -1,6 +1,7 @@
 """Times the micro workloads against what a specialist writes by hand for XLA: values and gradients.
 
-    python benchmarks/micro.py [--tiny] [--only NAME ...] [--repeats N] [--finite] [--json FILE] [--peer PYTHON]
+    python benchmarks/micro.py [--tiny] [--only NAME ...] [--repeats N] [--finite] [--json FILE] [--clock cpu]
+                               [--peer PYTHON]
 
 Medians of interleaved bursts of runs, in microseconds. "over optimum": our time over that of the hand-written program
 (at most 1.15 is asked), "over peer": over the better of the peer's forms (docs/peers.md). --finite tells our compiler
@@ -25,7 +26,7 @@ WRONG = 1e-3
 FORMS = {"value": {"peer": "primal"}, "gradient": {"peer_of_jax": "jax derivative", "peer": "own derivative"}}
 
 
-def measure(name, scale, repeats, peer=None, finite=False):
+def measure(name, scale, repeats, peer=None, finite=False, clock="wall"):
     """Two rows: of the value and of the gradient of the loss."""
     import reactant
 
@@ -37,16 +38,17 @@ def measure(name, scale, repeats, peer=None, finite=False):
         "gradient": (jax.grad(work.loss), reactant.jit(reactant.grad(work.loss), **options),
                      work.gradient, f"micro_{name}_loss"),
     }
-    return [row_of(f"{name}, {kind}", *ways[kind], arguments, scale, FORMS[kind] if peer else {}, peer, repeats)
+    return [row_of(f"{name}, {kind}", *ways[kind], arguments, scale, FORMS[kind] if peer else {}, peer, repeats,
+                   clock)
             for kind in ways]
 
 
-def row_of(title, plain, mine, optimum, program, arguments, scale, forms, peer, repeats):
+def row_of(title, plain, mine, optimum, program, arguments, scale, forms, peer, repeats, clock):
     plain, optimum = jax.jit(plain), jax.jit(optimum)
     functions = {"jax": plain, "optimum": optimum, "reactant": mine}
     calls = {label: lambda function=function: function(*arguments) for label, function in functions.items()}
     differences = [difference(function(*arguments), plain(*arguments)) for function in (mine, optimum)]
-    answers, seconds = beside(peer, program, scale, forms, calls, repeats)
+    answers, seconds = beside(peer, program, scale, forms, calls, repeats, clock)
     right = [seconds[label] for label, said in answers.items() if said.get("difference", WRONG) < WRONG]
     best = min(right, default=None)
     return {"workload": title, **seconds, "difference": max(differences), "peer_best": best,
@@ -84,7 +86,8 @@ def main(arguments=None):
     console = Console() if sys.stdout.isatty() else Console(width=140)
     with Peer(options.peer) if options.peer else contextlib.nullcontext() as peer:
         rows = [row for name in options.only
-                for row in measure(name, 0.05 if options.tiny else 1.0, options.repeats, peer, options.finite)]
+                for row in measure(name, 0.05 if options.tiny else 1.0, options.repeats, peer, options.finite,
+                                   options.clock)]
     means = show(rows, console, bool(options.peer))
     if options.json:
         options.json.write_text(json.dumps({"workloads": rows, "geometric_mean": means}, indent=1))

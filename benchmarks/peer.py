@@ -9,10 +9,12 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 
-from reactant.demos.measure import one_burst, rounds
+from reactant.demos.measure import CLOCKS, one_burst, rounds
 from reactant.ir import cost as costs
 from reactant.ir import modules, traffic
 from reactant.ir.context import building
@@ -29,9 +31,24 @@ def arguments_of(description, names):
     parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--repeats", type=int, default=21, help="rounds of interleaved runs (default 21)")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: of all threads, for busy machines")
     parser.add_argument("--peer", metavar="PYTHON", help="the Python of an environment with enzyme-ad")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     return parser
+
+
+def measured(names, measure):
+    """The rows that `measure(name)` gives, and the errors by name of programs that failed: these must not hide the
+    others' figures. Says on standard error how long each took."""
+    rows, failures = [], {}
+    for name in names:
+        begun = time.perf_counter()
+        try:
+            rows.append(measure(name))
+        except Exception as error:
+            failures[name] = f"{type(error).__name__}: {error}"
+        print(f"{name}: {time.perf_counter() - begun:.0f} s", file=sys.stderr, flush=True)
+    return rows, failures
 
 
 class PeerError(Exception):
@@ -59,9 +76,9 @@ class Peer:
         answer = self._ask({"load": program, "scale": scale, "form": form})
         return answer | cost(answer.pop("text"))
 
-    def seconds(self, form):
-        """The median seconds of a burst of runs of what was loaded."""
-        return self._ask({"run": form, "seconds": BURST})["seconds"]
+    def seconds(self, form, clock="wall"):
+        """The median seconds, by one of `CLOCKS`, of a burst of runs of what was loaded."""
+        return self._ask({"run": form, "seconds": BURST, "clock": clock})["seconds"]
 
     def _ask(self, request):
         if self.process is None:
@@ -129,13 +146,14 @@ def costs_of(module):
         return {"flops": found["flops"], "bytes": traffic.estimate(module)["bytes"], "one_by_one": found["bytes"]}
 
 
-def beside(peer, program, scale, forms, functions, repeats):
-    """Times `functions` and the peer's `forms` (label to form) of a program, turn by turn.
+def beside(peer, program, scale, forms, functions, repeats, clock="wall"):
+    """Times `functions` and the peer's `forms` (label to form) of a program, turn by turn, by one of `CLOCKS`.
 
     Gives what the peer said about each label ("error" where it failed) and the median seconds of everything that ran.
     """
     answers = {}
-    runs = {label: lambda function=function: one_burst(function, BURST) for label, function in functions.items()}
+    runs = {label: lambda function=function: one_burst(function, BURST, CLOCKS[clock])
+            for label, function in functions.items()}
     for label, form in forms.items():
         try:
             answers[label] = peer.load(program, scale, form)
@@ -146,5 +164,5 @@ def beside(peer, program, scale, forms, functions, repeats):
                 peer.load(program, scale, forms[other])
     for label, answer in answers.items():
         if "error" not in answer:
-            runs[label] = lambda form=forms[label]: peer.seconds(form)
+            runs[label] = lambda form=forms[label]: peer.seconds(form, clock)
     return answers, rounds(runs, repeats)

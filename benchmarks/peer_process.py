@@ -4,7 +4,7 @@
 
 {"load": PROGRAM, "scale": S, "form": FORM} compiles a program and answers with the difference from `jax.jit`, the
 seconds that the first call took and the text of the optimised module; {"run": FORM, "seconds": S} answers with the
-median seconds of a burst of runs of at least S. FORM is one of `FORMS`.
+median seconds of a burst of runs of at least S, and "clock": "cpu" with those of all threads. FORM is one of `FORMS`.
 """
 import importlib.util
 import json
@@ -62,7 +62,8 @@ class Programs:
     def answer(self, request):
         if "load" in request:
             return self.load(request["load"], request["scale"], request["form"])
-        return {"seconds": self.measure.one_burst(self.loaded[request["run"]], request["seconds"])}
+        clock = self.measure.CLOCKS[request["clock"]]
+        return {"seconds": self.measure.one_burst(self.loaded[request["run"]], request["seconds"], clock)}
 
 
 def main():

@@ -295,6 +295,13 @@ np.testing.assert_array_equal(g(np.arange(4.0)), [2, 4])
 assert "several devices" in g.reasons[0], g.reasons
 h = reactant.jit(jax.jit(lambda v: v + 1, out_shardings=rows))
 assert h(np.zeros(4)).sharding == rows and "out_shardings" in h.reasons[0]
+
+of_numpy = reactant.jit(lambda v: np.cumsum(np.sin(v)) * v.sum())     # runs where its arguments are
+plain = np.arange(4, dtype=np.float32)
+for v in (x, jax.device_put(plain, first), jax.device_put(plain, rows), x, plain):
+    got = of_numpy(v)
+    np.testing.assert_allclose(got, np.cumsum(np.sin(plain)) * 6, rtol=1e-5)
+    assert isinstance(got, np.ndarray) if v is plain else got.devices() == v.devices()
 """
 
 

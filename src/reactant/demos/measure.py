@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+"""Seconds of the clock, and those of all threads: a busy machine changes the second less."""
+
 
 def timed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[float, Any]:
     """Seconds that `function(*arguments)` takes, and its result."""
@@ -60,15 +63,15 @@ def one_run(function: Callable[[], Any], clock: Callable[[], float] = time.perf_
     return clock() - start
 
 
-def one_burst(function: Callable[[], Any], least: float) -> float:
+def one_burst(function: Callable[[], Any], least: float, clock: Callable[[], float] = time.perf_counter) -> float:
     """The median seconds of runs that follow one another for `least` seconds, after one that is not counted.
 
     For comparisons between processes: what a process's first run after a pause costs is in none of them.
     """
     one_run(function)
-    seconds = [one_run(function)]
+    seconds = [one_run(function, clock)]
     while sum(seconds) < least:
-        seconds.append(one_run(function))
+        seconds.append(one_run(function, clock))
     return statistics.median(seconds)
 
 

@@ -80,6 +80,7 @@ class Executable:
         self._lock = threading.Lock()
         self._run_small: Any = None
         self._run_device: Any = None
+        self._run_elsewhere: Any = None
 
     @property
     def inputs(self) -> tuple[Array, ...]:
@@ -177,6 +178,10 @@ class Executable:
                 results: list[jax.Array] = run(*arguments)
             except TypeError:
                 results = run(*host_arguments.converted(arguments, self.inputs, self.name))
+            except ValueError:          # of jax, where an argument is not on the device that the program is for
+                if self.device is not None:
+                    raise
+                results = self._elsewhere(arguments)
         finally:
             restore_x64(before)
         for argument in arguments:
@@ -184,6 +189,14 @@ class Executable:
                 jax.block_until_ready(results)
                 break
         return results
+
+    def _elsewhere(self, arguments: Sequence[Any]) -> list[jax.Array]:
+        """The results where the arguments are: on another device than jax's default, or on several."""
+        if self._run_elsewhere is None:
+            body = self._body
+            self._run_elsewhere = jax.jit(lambda *given: run_module.bind(*given, body=body), keep_unused=True,
+                                          donate_argnums=self._device_variant.donated)
+        return self._run_elsewhere(*host_arguments.converted(arguments, self.inputs, self.name))
 
     def traced(self, arguments: Sequence[Any]) -> list[Any]:
         """The module as part of what an outer `jax.jit` (or `jax.eval_shape`, ...) is tracing."""
