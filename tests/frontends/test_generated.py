@@ -1,6 +1,8 @@
 """`sum`, `any` and `all` of generator expressions: loops where they are long, or as long as only the run knows."""
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -173,3 +175,73 @@ def of_run_time_lists(x):
 @pytest.mark.parametrize("program", [functions_of_the_last_one, of_run_time_lists])
 def test_variables_of_comprehensions(program):
     agree(program, [(np.array([1.0, -2.0, 3.0, 0.5]),)])
+
+
+def filtered(x):
+    total, last = 0.0, -1.0
+    for v in filter(lambda v: v > 0, x):
+        total += v
+    for v in (2 * v for v in x if v > 0.5):
+        last = v
+    for row in filter(lambda row: row.sum() > 0, x.reshape(-1, 2)):
+        for v in filter(None, np.floor(row)):
+            total += 1 / v
+    for i in filter(lambda i: x[i % len(x)] > 0, range(2000)):
+        total += i
+    return total, last
+
+
+def written_by_the_body(x):
+    count, best = 0, 0.0
+    for i in filter(lambda i: x[i] > 0, range(len(x) - 1)):
+        x[i + 1] -= 2
+        count += 1
+        if count == 3:
+            break
+    for v in (u for u in x if u > best):
+        best = v
+    return count, best
+
+
+def left_and_taken_up(x):
+    doubled, known = (v * 2 for v in x if v > 0), (k for k in range(10) if k % 3 == 0)
+    total, places = 0.0, []
+    for v in doubled:
+        total += v
+        if total > 2:
+            break
+    for k in known:
+        places.append(k)
+        if k > 2:
+            break
+    for k in known:
+        places.append(k * x[0])
+    return total, places, sum(doubled, 0.0)
+
+
+def first_negative(x):
+    for v in filter(lambda v: v < 0, x):
+        return v
+    return 0.0
+
+
+def of_arrays(x):
+    total = 0.0
+    for a, limit in filter(lambda pair: pair[0].sum() > pair[1], [(x, 1.0), (x * 2, 100.0), (x + 1, 2.0)]):
+        total += a[0] * limit
+    return total
+
+
+@pytest.mark.parametrize("program", [filtered, written_by_the_body, left_and_taken_up, first_negative,
+                                     of_arrays])
+@pytest.mark.parametrize("length", [2, 30])
+def test_loops_over_what_is_filtered(program, length):
+    agree(program, [(np.random.default_rng(seed).standard_normal(length),) for seed in range(3)])
+
+
+def test_how_many_are_taken_must_be_known():
+    def taken(x):
+        return sum(itertools.takewhile(lambda v: v > 0, x))
+
+    with pytest.raises(reactant.ConcreteValueNeeded, match="^The predicate of takewhile"):
+        reactant.jit(taken)(np.ones(3))

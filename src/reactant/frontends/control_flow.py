@@ -5,7 +5,7 @@ and changes of objects.
 """
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import Any
@@ -17,6 +17,7 @@ from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends import (
     array_lists,
     attempts,
+    chosen_keys,
     effects,
     elements,
     generated,
@@ -178,6 +179,8 @@ def _get_item(inner: Callable) -> Callable:
             if ragged.fit(container, index):
                 return ragged.get(container, index)
             return array_lists.get(container, index)
+        if type(container) in (dict, OrderedDict) and is_tracing() and chosen_keys.depends(index):
+            return chosen_keys.get(container, index)
         if isinstance(container, defaultdict) and is_tracing() and index not in container:
             effects.touch(container)
         return inner(container, index)
@@ -189,6 +192,8 @@ def _set_item(inner: Callable) -> Callable:
         index = known_index(index)
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
             return array_lists.put(value, container, index)
+        if type(container) in (dict, OrderedDict) and is_tracing() and chosen_keys.depends(index):
+            return chosen_keys.put(value, container, index)
         return inner(value, container, index)
     return set_item
 
@@ -221,6 +226,7 @@ def install() -> None:
         call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=elements.elements,
         generator=_generator)
     generated.install()
+    chosen_keys.install()
     heaps.install()
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",

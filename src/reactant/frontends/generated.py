@@ -7,15 +7,18 @@ knows which elements there are (`[x for x in xs if x > t]`), a `for` appends tho
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, elements, iterators, objects, operators
-from reactant.frontends.iteration import ListItems, UsedUp, items_of
+from reactant.frontends.decisions import asked, is_traced, predicate_of
+from reactant.frontends.iteration import IteratorItems, ListItems, UsedUp, items_of
 from reactant.frontends.list_changes import Changes
 from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.overlay import to_python
@@ -31,11 +34,13 @@ class Generated:
     generator."""
 
     __slots__ = ("element", "iterable", "iterator", "nested", "test")
+    ag__advances = True
 
     def __init__(self, iterable: Any, element: Callable[[Any], Any], test: Callable[[Any], Any] | None,
                  nested: bool = False):
         self.iterable, self.element, self.test, self.nested = iterable, element, test, nested
         self.iterator: Iterator[Any] | None = None
+        iterators.note(self)
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -54,6 +59,9 @@ class Generated:
                 else:
                     yield found
 
+    def stand(self, position: None) -> None:
+        """It stands where what it is made from does."""
+
     def depends(self) -> bool:
         """Whether this is a loop to be traced, and has not begun to run as Python."""
         return self.iterator is None and is_tracing()
@@ -70,6 +78,32 @@ class Generated:
             self.iterable = list(ag__.iterate(self.iterable))
         rows = of_items(self.iterable) if self.test is not None else None
         return self.iterable if rows is None else ListItems(rows)
+
+    def begun(self) -> Any:
+        """What its elements are made from, which is used up from now on: for a loop over it."""
+        items = items_of(self.iterable)
+        if items is None and type(self.iterable) in (list, tuple) and self.test is not None:
+            rows = of_items(self.iterable)
+            items = None if rows is None else ListItems(rows)
+        if items is None:
+            self.iterable = iter(ag__.iterate(self.iterable))
+        else:
+            self.iterable = items if isinstance(items, UsedUp) else IteratorItems(items)
+        if iterators.is_made_here(self):
+            iterators.note(self.iterable)
+        return self.iterable
+
+    def turn(self, body: FunctionType, live: tuple[str, ...], dead: tuple[str, ...]) -> Callable[[Any], None]:
+        """A turn of a loop over the elements, given what one is made from."""
+        element, test = self.element, self.test
+
+        def enter(item: Any) -> None:
+            wanted = True if test is None else asked(test(item))
+            if is_traced(wanted):
+                branches.staged_if(predicate_of(wanted), lambda: body(element(item)), None, live, dead, (body,))
+            elif wanted:
+                body(element(item))
+        return enter
 
     def folded(self, value: Any, combine: Callable[[Any, Any], Any]) -> Any:
         """`value` combined with each element in turn."""
@@ -295,6 +329,22 @@ def _filter(known: Callable) -> Callable:
     return applied
 
 
+def _while(known: Callable) -> Callable:
+    """`takewhile` and `dropwhile`: how many elements there are is decided while tracing."""
+    def asks(function: Any) -> Callable[[Any], bool]:
+        def asked_of(x: Any) -> bool:
+            found = ag__.call(function, x)
+            if is_traced(found):
+                raise ConcreteValueNeeded("The predicate of takewhile and dropwhile", "Write a `for` loop with `if` "
+                                          "and `break`, or use a mask: np.logical_and.accumulate(x > 0).")
+            return bool(found)
+        return asked_of
+
+    def applied(function: Any, items: Any, /) -> Any:
+        return known(asks(function), items) if is_tracing() else known(function, items)
+    return applied
+
+
 def install() -> None:
     """Put it in place, around the builtins that are there. Done once, by `control_flow`."""
     operators.install(generated=Generated, listed=lambda elements: elements.listed())
@@ -314,3 +364,5 @@ def install() -> None:
         known[function] = _listing(known.get(function, function))
     known[builtins.next] = _next(known[builtins.next])
     known[filter] = _filter(known[filter])
+    for function in (itertools.takewhile, itertools.dropwhile):
+        known[function] = _while(known[function])

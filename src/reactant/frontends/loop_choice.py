@@ -26,6 +26,7 @@ from reactant.frontends import decisions, effects, elements, iterators, operator
 from reactant.frontends.branches import staged_if
 from reactant.frontends.carried import BranchChangesList, NeedsPeeling, Unroll
 from reactant.frontends.decisions import and_, asked, is_traced, not_, or_, predicate_of
+from reactant.frontends.generated import Generated
 from reactant.frontends.growing import Grower, ListError, refusal
 from reactant.frontends.growth import exclusive_lists
 from reactant.frontends.iteration import FAR, Items, RestItems, RowItems, UsedUp, items_of
@@ -152,16 +153,20 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
     """`appended` are the names of lists that the body only appends to, `read` those it reads, too."""
     if not is_tracing():
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
+    enter: Callable[[Any], None] = body
+    if type(iterable) is Generated and iterable.depends() and not iterable.nested:
+        enter, iterable = iterable.turn(body, live, dead), iterable.begun()
     items = items_of(iterable)
     if items is None:
         items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__))
     if items is None:
-        return _run_over(iterable, body, flags, live, dead)
+        return _run_over(iterable, body, enter, flags, live, dead)
     iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
     if is_tensor(start):
         items = RestItems(items, start)
     with same_lengths(items.lists):
-        loop = _Counted(items, body, flags, live, dead, rebound, appended, read, 0 if is_tensor(start) else start)
+        loop = _Counted(items, body, enter, flags, live, dead, rebound, appended, read,
+                        0 if is_tensor(start) else start)
         if iterator is not None:
             iterator.stand(None)        # while the loop takes from it, its body cannot
             loop.iterator = iterator
@@ -207,8 +212,8 @@ def _has_tensors(item: Any) -> bool:
     return is_tensor(item) or type(item) is tuple and any(map(_has_tensors, item))
 
 
-def _run_over(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-              dead: tuple[str, ...]) -> None:
+def _run_over(iterable: Any, body: FunctionType, enter: Callable[[Any], None], flags: tuple[str, ...],
+              live: tuple[str, ...], dead: tuple[str, ...]) -> None:
     """One iteration after the other, over what Python knows how to iterate over."""
     iterators.use(iterable)
     iterator, cells, lost = elements.begin(iterable), operators.cells_of(body), False
@@ -220,36 +225,38 @@ def _run_over(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: t
             value = elements.END if stopped else elements.following(iterator)
         if value is elements.END:
             break
-        _turn(value, stopped, body, live, dead)
+        _turn(value, stopped, body, enter, live, dead)
     if lost:
         iterators.lose(iterable)
 
 
-def _turn(value: Any, stopped: Any, body: FunctionType, live: tuple[str, ...], dead: tuple[str, ...]) -> None:
+def _turn(value: Any, stopped: Any, body: FunctionType, enter: Callable[[Any], None], live: tuple[str, ...],
+          dead: tuple[str, ...]) -> None:
     """One iteration; a branch where a run-time value decides whether to go on."""
     if is_traced(stopped):
-        staged_if(predicate_of(stopped), None, lambda: body(value), live, dead, (body,))
+        staged_if(predicate_of(stopped), None, lambda: enter(value), live, dead, (body,))
     else:
-        body(value)
+        enter(value)
 
 
 class _Counted:
     """A `for` over elements that a run-time index can pick, from `start` on. What runs it returns how many elements are
-    taken then."""
+    taken then. `enter` runs the body with an element."""
 
-    def __init__(self, items: Items, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
-                 dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...], read: tuple[str, ...],
-                 start: int):
-        self.items, self.body, self.flags, self.live, self.dead, self.rebound = items, body, flags, live, dead, rebound
+    def __init__(self, items: Items, body: FunctionType, enter: Callable[[Any], None], flags: tuple[str, ...],
+                 live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...],
+                 read: tuple[str, ...], start: int):
+        self.items, self.body, self.enter = items, body, enter
+        self.flags, self.live, self.dead, self.rebound = flags, live, dead, rebound
         self.appended, self.read = appended, read
         self.exclusive = exclusive_lists(body, (*appended, *read))
         self.start, self.peeled = start, 0
         self.iterator: UsedUp | None = None
 
     def loop(self) -> Loop:
-        made = Loop((self.body,), lambda k: self.body(self.items.at(k)), self.flags, self.live, self.dead, self.rebound,
-                    count=self.items.length, start=self.start, appended=self.appended, exclusive=self.exclusive,
-                    read=self.read)
+        made = Loop((self.body,), lambda k: self.enter(self.items.at(k)), self.flags, self.live, self.dead,
+                    self.rebound, count=self.items.length, start=self.start, appended=self.appended,
+                    exclusive=self.exclusive, read=self.read)
         made.policy = self.items.policy
         made.waits = not self.can_peel()
         return made
@@ -285,10 +292,10 @@ class _Counted:
     def turn(self, k: int, stopped: Any) -> int:
         """The iteration with this index; returns the next one's."""
         if self.iterator is None or is_traced(stopped):
-            _turn(self.items.known(k), stopped, self.body, self.live, self.dead)
+            _turn(self.items.known(k), stopped, self.body, self.enter, self.live, self.dead)
             return k + 1
         self.iterator.stand(k + 1)
-        self.body(self.items.known(k))      # which may take more from it
+        self.enter(self.items.known(k))      # which may take more from it
         k = self.iterator.begin()
         if is_tensor(k):
             raise iterators.unknown()

@@ -33,6 +33,8 @@ OF_SOME = [
     lambda v: v[-1], lambda v: np.cumsum(v)[-1], lambda v: v[10], lambda v: np.average(v, weights=v**2),
     lambda v: np.average(v), lambda v: v.mean(dtype="f4"), lambda v: np.nanmax(v), lambda v: np.nanmin(v.astype(int)),
     lambda v: np.nanmean(np.where(v > 0, v, np.nan)), lambda v: np.nanstd(v), lambda v: np.diff(v).sum(),
+    lambda v: np.diff(v, 2, prepend=0.0, append=v[:2]).max(), lambda v: np.diff(v, append=[1, 2]).sum(),
+    lambda v: np.ediff1d(v, to_end=[1.0, 2.0], to_begin=7).sum(), lambda v: np.ediff1d(v).max(),
     lambda v: np.diff(v, 2).max(), lambda v: np.allclose(v, v), lambda v: np.searchsorted(np.sort(v), [0., 9.]),
     lambda v: np.searchsorted(np.sort(v), 0.1, side="right"), lambda v: np.searchsorted(np.sort(v), np.nan)]
 

@@ -379,15 +379,6 @@ for _function, _plain in {np.nanmax: np.max, np.nanmin: np.min, np.nanmean: np.m
     TABLE[_function] = _ignoring_nan(_function, _plain)
 
 
-@on_bounded(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    before = (slice(None),) * axis_in(axis, a.ndim)
-    for _ in range(n):
-        after, first = a[(*before, slice(1, None))], a[(*before, slice(None, -1))]
-        a = np.not_equal(after, first) if a.dtype.kind == "b" else after - first
-    return a
-
-
 @on_bounded(np.allclose)
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))

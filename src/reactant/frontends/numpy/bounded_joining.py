@@ -1,4 +1,4 @@
-"""Joining arrays of run-time size, and their statistics: concatenate and relatives, isin, bincount, histogram, cov."""
+"""Joining arrays of run-time size: concatenate and relatives, differences with ends, isin, bincount, histogram, cov."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -111,6 +111,42 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
         arr, values = (np.ravel(p if is_partial(p) else wrap(p)) for p in (arr, values))
         axis = 0
     return concatenate([arr, values], axis)
+
+
+@on_bounded(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Any:
+    a = a if is_partial(a) else wrap(a)
+    along = axis_in(axis, a.ndim)
+    ends = [p if p is np._NoValue or is_partial(p) or wrap(p).ndim else _rows_of_one(wrap(p), a.ndim)
+            for p in (prepend, append)]
+    if n and any(p is not np._NoValue for p in ends):
+        a = np.concatenate([p for p in (ends[0], a, ends[1]) if p is not np._NoValue], axis=along)
+    before = (slice(None),) * along
+    for _ in range(n):
+        after, first = a[(*before, slice(1, None))], a[(*before, slice(None, -1))]
+        a = np.not_equal(after, first) if a.dtype.kind == "b" else after - first
+    return a
+
+
+def _rows_of_one(number: Any, rank: int) -> Any:
+    if rank != 1:
+        raise UnsupportedError("numpy.diff of an array of run-time size with a number at its end needs one dimension, "
+                               "or an array as the end. " + ADVICE)
+    return np.reshape(number, (1,))
+
+
+@on_bounded(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    a = np.ravel(ary if is_partial(ary) else wrap(ary))
+    if a.dtype == bool:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
+                        "operator, or the logical_xor function instead.")
+    ends = [None if p is None else np.ravel(p) for p in (to_begin, to_end)]
+    for name, end in zip(("to_begin", "to_end"), ends, strict=True):
+        if end is not None and not np.can_cast(end.dtype, a.dtype, casting="same_kind"):
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+    return np.concatenate([p if is_partial(p) else wrap(p).astype(a.dtype)
+                           for p in (ends[0], np.diff(a), ends[1]) if p is not None])
 
 
 # ---- membership ------------------------------------------------------------------------------------------------

@@ -96,7 +96,15 @@ def count_of(items: Any, sought: Any) -> Any:
     return python_number(np.sum(_equal(items, sought)).value(), (0, len(items)))
 
 
-FINDING = {"index": place_of, "count": count_of}
+def remove(items: list, sought: Any) -> None:
+    """`items.remove(sought)` from a list of numbers. Raises `ValueError` when run where it is not there."""
+    equal = _equal(items, sought)
+    current_trace().check(np.any(equal).value(), lambda: ValueError("list.remove(x): x not in list"))
+    kept = np.arange(len(items) - 1)
+    items[:] = _taken(items, kept + (kept >= np.argmax(equal)))
+
+
+FINDING = {"index": place_of, "count": count_of, "remove": remove}
 
 
 def _equal(items: Any, sought: Any) -> Any:
