@@ -302,3 +302,18 @@ def element_of_a_local_list(y, end):
 @pytest.mark.parametrize("program", [stages_of_an_adaptive_step, element_of_a_local_list])
 def test_items_that_may_be_bound_to_what_a_turn_made(program):
     agree(program, [(np.array([1.0, 2.0]), 1.0)])
+
+
+def fixed_point(before):
+    for turn in range(500):
+        after = np.cos(before)
+        after[0] += 0.1
+        if np.abs(after - before).max() < 1e-8:
+            return after, turn
+        before = after
+    return after, -1
+
+
+def test_names_that_may_be_one_array_are_read_after_the_loop():
+    agree(fixed_point, [(np.array([0.5, 0.7]),)])
+    assert reactant.jit(fixed_point).lower(np.array([0.5, 0.7])).operations()["stablehlo.while"] == 1

@@ -171,7 +171,7 @@ class GuardedStorage(Storage):
         self.seen = [(reference, stamp(s)) for reference, _ in self.seen if (s := reference()) is not None]
 
     def read(self) -> ir.Value:
-        if any((s := reference()) is not None and stamp(s) != seen for reference, seen in self.seen):
+        if any((s := reference()) is not None and not _is_still(stamp(s), seen) for reference, seen in self.seen):
             raise self.error()
         return super().read()
 
@@ -207,6 +207,13 @@ def stamp(storage: Storage) -> Any:
     if type(storage) is GuardedStorage:
         return frozenset((id(root), root.version) for root in roots_of(storage))
     return storage.version
+
+
+def _is_still(now: Any, before: Any) -> bool:
+    """Whether nothing was written between two stamps of a storage; what is gone by now is not written any more."""
+    if type(now) is frozenset:
+        return now <= before
+    return all(map(_is_still, now, before)) if type(now) is tuple else bool(now == before)
 
 
 def roots_of(storage: Storage) -> set[Storage]:

@@ -529,18 +529,22 @@ class Loop:
                     zip(parts, carried.leaves(), strict=True))]
                 value = with_leaves(carried.entry, iter(values))
                 self.variables.set(name, loop_identity.after(value, carried.entry, plan, plans, outside))
-        for first, second in self.arrays.overlaps():
-            for name, other in ((first, second), (second, first)):
-                if name in self.arrays.guarded:
-                    for leaf in leaves(capture(self.variables.get(other))):
-                        if type(leaf) is Held:
-                            self.arrays.guarded[name].watch(leaf.tensor.storage)
-        for guarded in self.arrays.guarded.values():
-            guarded.look()
+        self.guard_overlaps()
         self.growth.finish()
         array_lists.finish(self)
         for slot, error in checks:
             self.trace.checks.append((slot.result, error, self.trace.region))
+
+    def guard_overlaps(self) -> None:
+        """Arrays that may be one, in a way that is not followed, guard each other."""
+        guarded = self.arrays.guarded
+        watched = [(guarded[name], leaf.tensor.storage)      # all are read before one begins to watch
+                   for pair in self.arrays.overlaps() for name, other in (pair, pair[::-1]) if name in guarded
+                   for leaf in leaves(capture(self.variables.get(other))) if type(leaf) is Held]
+        for storage, other in watched:
+            storage.watch(other)
+        for storage in guarded.values():
+            storage.look()
 
     def surely_runs(self) -> bool:
         """Whether it is known that there is at least one iteration."""

@@ -274,10 +274,10 @@ def test_pivoting():
     (lambda x, n: np.fft.fft(x[:n]), "numpy.fft.fft of an array of run-time size is not supported"),
     (lambda x, n: np.concatenate([x[:n], x[n:]]), "The compiled function returns an array whose size"),
     (lambda x, n: x[:n].reshape(2, -1), "numpy.reshape of an array of run-time size"),
-    (lambda x, n: x[:n:n].sum(), "The step of a slice must be known while tracing"),
-    (lambda x, n: [v for v in x[:n]], "run-time size|known while tracing")])
+    (lambda x, n: x[:n:n].sum(), "The step of a slice needs a value"),
+    (lambda x, n: [v for v in x[:n]], "The compiled function returns an array whose size")])
 def test_what_needs_the_true_size_is_refused(f, text):
-    with pytest.raises((UnsupportedError, TypeError, ConcreteValueNeeded), match=text):
+    with pytest.raises((UnsupportedError, TypeError, ConcreteValueNeeded), match=f"^{text}"):
         reactant.jit(f)(X, np.int64(3))
 
 

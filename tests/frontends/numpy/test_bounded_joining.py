@@ -104,9 +104,9 @@ def test_covariance():
 
 @pytest.mark.parametrize("f, text", [
     (lambda x: np.percentile(positive(x).astype(int), 3, method="lower"), "method='linear'"),
-    (lambda x: np.vstack(x[x > 0][:, None]), "Joining the rows")])
+    (lambda x: np.vstack(x[x > 0][:, None]), "Iterating over an array of run-time size")])
 def test_refusals(f, text):
-    with pytest.raises(UnsupportedError, match=text):
+    with pytest.raises(UnsupportedError, match=rf"^.*{text}"):
         reactant.jit(f)(X)
 
 

@@ -33,10 +33,10 @@ def test_against_numpy(f, args):
 
 @pytest.mark.parametrize("f, text", [
     (lambda p: np.polymul(p, p), "Use np.convolve"), (lambda p: np.roots(p), "companion matrix"),
-    (lambda p: np.polydiv(p, p), "size of the remainder"), (lambda p: np.poly1d(p), "Use np.polyval"),
+    (lambda p: np.polydiv(p, p), "size of the remainder"), (lambda p: np.poly1d(p), "polynomial objects cannot be"),
     (lambda p: np.poly(p + 1j), "complex roots")])
 def test_what_depends_on_values_is_refused(f, text):
-    with pytest.raises(reactant.errors.UnsupportedError, match=text):
+    with pytest.raises(reactant.errors.UnsupportedError, match=rf"^.*{text}"):
         reactant.jit(f)(P)
 
 

@@ -119,12 +119,12 @@ def test_named_results():
 
 
 @pytest.mark.parametrize("f, text", [
-    (lambda x: np.unique(x), "returns an array whose size depends on run-time values"),
+    (lambda x: np.unique(x), "The compiled function returns an array whose size depends on run-time values"),
     (lambda x: np.unique_values(x).sum(), "order of its own"),
-    (lambda x: [v for v in np.unique(x)], "Iterating over an array of run-time size"),
+    (lambda x: [v for v in np.unique(x)], "The compiled function returns an array whose size"),
     (lambda x: np.unique(np.tile(x, 9), axis=0).sum(), "compares rows of 1 to 32 elements")])
 def test_refusals(f, text):
-    with pytest.raises(UnsupportedError, match=text):
+    with pytest.raises(UnsupportedError, match=rf"^.*{text}"):
         reactant.jit(f)(INTEGERS)
 
 

@@ -64,7 +64,8 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _name(function: Callable) -> str:
-    return f"numpy.{getattr(function, '__name__', function)}"
+    module = getattr(function, "__module__", None)
+    return f"{module if module in ('numpy.fft', 'numpy.linalg') else 'numpy'}.{getattr(function, '__name__', function)}"
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------
