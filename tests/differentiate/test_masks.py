@@ -78,3 +78,17 @@ def test_in_loops():
     gradient = reactant.grad(function)(x)
     np.testing.assert_allclose(gradient, reactant.jacobian(function, mode="forward")(x))
     assert gradient[0] == 0 and np.isfinite(gradient).all()
+
+
+def test_chains_of_choices_are_short():
+    """Each step reads what the one before says of them all."""
+    def function(x):
+        for i in range(30):
+            x = jnp.where(x > 0.01 * i, jnp.sqrt(x), 0.25)
+        return x
+
+    gradient = reactant.grad(function)
+    operations = gradient.lower(0.0).operations()
+    assert operations["stablehlo.select"] <= 90 and operations["stablehlo.and"] <= 60
+    assert gradient(0.0) == 0 and gradient(-1.0) == 0
+    np.testing.assert_allclose(gradient(0.5), jax.grad(function)(0.5), rtol=1e-5)

@@ -76,3 +76,15 @@ def test_what_is_masked_stays_out():
 def test_jax():
     curvature = reactant.hessian(lambda x: jnp.cosh(jnp.linalg.norm(x)))(jnp.zeros(2))
     np.testing.assert_allclose(curvature, np.eye(2), atol=1e-6)
+
+
+def test_whatever_follows():
+    """A function that goes on for hundreds of operations."""
+    def function(x):
+        y = jnp.cos(jnp.sqrt(x))
+        for _ in range(130):
+            y = 1.0 - 0.5 * jnp.sin(y)
+        return y
+
+    following = reactant.grad(function)(0.0)
+    np.testing.assert_allclose(following, reactant.grad(function)(1e-4), rtol=1e-3)

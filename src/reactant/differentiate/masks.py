@@ -42,6 +42,8 @@ SAME_PLACES = ("multiply", "divide", "negate", "add", "subtract", "complex", "re
 """Ops whose results are zero where all that they are given is. (All others: nowhere, if that is zero nowhere.)"""
 LARGEST = 24
 """How many tests a mask may have; beyond, values are tested."""
+FEW = 3
+"""How many tests are made again; what more of them say was computed once and is read."""
 
 
 @dataclass
@@ -52,7 +54,8 @@ class _Program:
     count: int
     seeds: Sequence[ir.Value]
     searches: dict[bool, _Search] = field(default_factory=dict)
-    kept: set[ir.Value] = field(default_factory=set)
+    kept: dict[ir.Value, bool] = field(default_factory=dict)
+    """What `kept_zero` has made: whether of an exact mask."""
 
 
 _programs: list[_Program] = []
@@ -91,7 +94,7 @@ def kept_zero(g: ir.Value, moved: ir.Value, exact: bool = False) -> ir.Value:
     if isinstance(mask, bool):
         return ops.splat(0, moved) if mask else moved
     result = ops.select(mask, ops.splat(0, moved), moved)
-    _programs[-1].kept.add(result)          # no choice of the user's
+    _programs[-1].kept[result] = exact
     return result
 
 
@@ -122,7 +125,9 @@ class _Search:
             known = ops.constant_value(g)
             return self.of_value(g) if known is None or known.any() and not known.all() else not known.any()
         if g in self.program.kept:
-            return self.zero(op.operands[2])
+            mask = self.zero(op.operands[2])
+            known = self.program.kept[g] == self.exact and len(self.tests_of(mask)) > FEW
+            return self.test(op.operands[0]) if known else mask
         if word == "select" and shape_of(op.operands[0]) == shape_of(g):
             return self.choice(self.test(op.operands[0]), self.zero(op.operands[1]), self.zero(op.operands[2]))
         varied = [x for x in op.operands if self.depends(x)]
@@ -167,25 +172,32 @@ class _Search:
         found = self.choice(*where(True)), self.choice(*where(False))
         return found[0] if found[0] == found[1] else Test(number, *found)
 
-    def is_large(self, mask: Mask) -> bool:
-        """Whether it has many tests, or more than one of values."""
+    def tests_of(self, mask: Mask) -> set[int]:
+        """The tests that it has; some of them, if there are too many."""
         waiting, seen = [mask], set[int]()
         while waiting and len(seen) <= LARGEST:
             if isinstance(each := waiting.pop(), Test):
                 waiting += each.yes, each.no
                 seen.add(each.number)
+        return seen
+
+    def is_large(self, mask: Mask) -> bool:
+        """Whether it has many tests, or more than one of values."""
+        seen = self.tests_of(mask)
         return len(seen) > LARGEST or len(seen & self.of_values) > 1
 
     def built(self, mask: Mask, shape: tuple[int, ...]) -> ir.Value | bool:
         """As a value of the program."""
         if isinstance(mask, bool):
             return mask
-        test = self.tests[mask.number]
-        if isinstance(mask.yes, bool) and isinstance(mask.no, bool):
-            return test if mask.yes else ops.not_(test)
-        parts = (self.built(part, shape) for part in (mask.yes, mask.no))
-        return ops.select(test, *(ops.constant(part, "bool", shape) if isinstance(part, bool) else part
-                                  for part in parts))
+        test, yes, no = self.tests[mask.number], self.built(mask.yes, shape), self.built(mask.no, shape)
+        if isinstance(yes, bool) and isinstance(no, bool):
+            return test if yes else ops.not_(test)
+        if isinstance(yes, bool):
+            return ops.or_(test, no) if yes else ops.and_(ops.not_(test), no)
+        if isinstance(no, bool):
+            return ops.or_(ops.not_(test), yes) if no else ops.and_(test, yes)
+        return ops.select(test, yes, no)
 
     # -- what is a cotangent
 

@@ -8,6 +8,7 @@ when it is differentiated itself.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -37,6 +38,8 @@ EVEN_FUNCTION = "reactant.even_function"
 SQUARE_OF_ANGLE = "reactant.square_of_angle"
 """Marks a barrier over (arccos(x)**2 or arccosh(x)**2, the angle, x), and says the sign: of arccosh +1."""
 SMALL = 1e-6
+STEPS = 24
+"""How many ops, one behind the other, a flat function of a root may have."""
 KINKS = {"abs", "sign", "divide", "power", "remainder"}
 """Ops with a kink or a pole at 0."""
 NODES = tuple((0.5 + 0.5 * x, w) for x, w in ((-math.sqrt(0.6), 5 / 18), (0.0, 8 / 18), (math.sqrt(0.6), 5 / 18)))
@@ -47,7 +50,7 @@ def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such function in a module."""
     for op in [op for op in modules.walk(module) if _is_root(op)]:
         root = op.results[0]
-        found = [value for value in _flat_values(root) if _function(value, root) is not None]
+        found = _flat_values(root)
         if found:
             square = _square(op)
             for value in found:
@@ -104,19 +107,22 @@ def _square(op: ir.Operation) -> ir.Value:
         return found
 
 
+def _near(root: ir.Value) -> dict[ir.Value, None]:
+    """What is computed element by element from a root in few steps."""
+    block, reached, level = root.owner.operation.block, {root: None}, {root: None}
+    for _ in range(STEPS):
+        users = [use.owner.operation for value in level for use in value.uses]
+        level = {op.results[0]: None for op in users if op.name in ELEMENTWISE and op.block == block
+                 and op.results[0] not in reached and is_float(dtype_of(op.results[0]))}
+        reached |= level
+        if not level or len(reached) > 4 * LARGEST:
+            break
+    return reached
+
+
 def _flat_values(root: ir.Value) -> list[ir.Value]:
-    """The first values on each path that are even in a root, or as flat where that is 0."""
-    block, reached = root.owner.operation.block, {root: None}
-    waiting = [root]
-    while waiting:
-        for use in waiting.pop().uses:
-            op = use.owner.operation
-            if op.block == block and op.name in ELEMENTWISE and op.results[0] not in reached \
-                    and is_float(dtype_of(op.results[0])):
-                reached[op.results[0]] = None
-                waiting.append(op.results[0])
-        if len(reached) > 4 * LARGEST:
-            return []
+    """The first values on each path that are even in a root, or as flat where that is 0, if they are near to it."""
+    reached = _near(root)
     known = {root: ODD}
 
     def parity(value: ir.Value) -> int:
@@ -133,8 +139,21 @@ def _flat_values(root: ir.Value) -> list[ir.Value]:
     def is_flat(value: ir.Value) -> bool:
         return parity(value) == EVEN or value in flats
 
-    return [v for v in reached if is_flat(v) and not _is_marked(v)
+    return [v for v in reached if is_flat(v) and not _is_marked(v) and _is_made_of(v, root, reached)
             and any(x in reached and not is_flat(x) for x in v.owner.operation.operands)]
+
+
+def _is_made_of(value: ir.Value, root: ir.Value, reached: Collection[ir.Value]) -> bool:
+    """Whether a value has a derivative in a root, by what was looked at and what is constant between comparisons."""
+    cone, moved = _function(value, root), {root}
+    if cone is None:
+        return False
+    for op in cone.body:
+        if is_float(dtype_of(op.results[0])) and any(x in moved for x in op.operands):
+            if op.results[0] not in reached:
+                return False
+            moved.add(op.results[0])
+    return True
 
 
 def _parity(op: ir.Operation, given: list[int]) -> int:
