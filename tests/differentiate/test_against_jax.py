@@ -47,6 +47,7 @@ FUNCTIONS = {
     "median": (lambda a: jnp.median(a) ** 2, X),
     "quantile": (lambda a: jnp.quantile(a, 0.3), X),
     "topk": (lambda a: (lax.top_k(a, 2)[0] ** 2).sum(), X),
+    "approx_topk": (lambda a: (lax.approx_max_k(a, 2, reduction_dimension=0)[0] ** 2).sum(), X),
     "maxpool": (lambda a: (lax.reduce_window(a, -jnp.inf, lax.max, (2, 2), (1, 1), "VALID") ** 2).sum(), X),
     "avgpool": (lambda a: (lax.reduce_window(a, 0.0, lax.add, (2, 2), (2, 1), "SAME") ** 2).sum(), X),
     "logsumexp": (lambda a: jax.nn.logsumexp(a, 0).sum(), X),
@@ -55,6 +56,7 @@ FUNCTIONS = {
     "segment_max": (lambda a: (jax.ops.segment_max(a, jnp.array([0, 1, 0, 1]), 2) ** 2).sum(), X),
     "segment_prod": (lambda a: (jax.ops.segment_prod(a, jnp.array([0, 1, 0, 1]), 2) ** 2).sum(), X),
     "at_mul": (lambda a: (a.at[jnp.array([0, 1])].multiply(a[2:]) ** 2).sum(), X),
+    "at_subtract": (lambda a: (a.at[jnp.array([0, 2, 2])].subtract(a[:3] ** 2, mode="drop") ** 3).sum(), X),
     "at_min": (lambda a: (a.at[jnp.array([0, 0])].min(a[2:]) ** 2).sum(), X),
     "at_set": (lambda a: (a.at[jnp.array([0, 2])].set(a[:2] ** 2) ** 2).sum(), X),
     "conv1d": (lambda a: (jnp.convolve(a[:, 0], a[:, 1], "same") ** 2).sum(), X),
@@ -88,7 +90,7 @@ FUNCTIONS = {
     "var": (lambda a: jnp.var(a), X),
 }
 QUICK = {"logdet", "lstsq", "qr", "eigvals", "gammainc", "cumprod", "sort", "topk", "maxpool", "segment_max",
-        "at_min",
+        "at_min", "at_subtract", "approx_topk",
          "irfftn", "solve", "switch", "quantile"}
 BEYOND_JAX = {"segment_prod", "at_mul", "while"}
 """What jax.grad refuses; against central differences."""

@@ -4,6 +4,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from reactant.differentiate.reverse import vjp
+from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import interpret, ops
 from reactant.ir.context import building
@@ -75,6 +76,7 @@ ROWS = {
                                 np.array([[3], [1], [7]])),
     "scatter_multiply_overlapping": (scattered("multiply", **OVERLAPPING), real(5), real(3, 2),
                                      np.array([[0], [1], [4]])),
+    "scatter_subtract": (scattered("subtract"), real(4, 3), real(6, 3), INDICES),
     "scatter_maximum": (scattered("maximum"), real(4, 3), real(6, 3), INDICES),
     "scatter_minimum": (scattered("minimum"), real(4, 3), real(6, 3), INDICES),
     "scatter_any": (scattered(smooth_maximum), real(4, 3), real(6, 3), INDICES),
@@ -103,6 +105,22 @@ def test_products_with_zeros_are_exact_when_scattered():
     numbers = dict(PUT, update_window_dims=())
     check(module_of(lambda x, u, i: ops.scatter(x, i, u, "multiply", **numbers), [x, u, i]), [x, u, i],
           evaluate=compiled)
+
+
+def test_updates_of_one_element_without_a_common_one():
+    """x -> u - x of several u: they cannot be combined first; where each element has one update, they need not."""
+    def from_update(x, u):
+        return ops.subtract(ops.sine(u), x)
+
+    x, u, i = np.array([2.0, 0.5]), np.array([3.0, 1.0]), np.array([[1], [0]])
+    for unique in (True, False):
+        module = module_of(lambda x, u, i, unique=unique: ops.scatter(
+            x, i, u, from_update, **dict(PUT, update_window_dims=()), unique_indices=unique), [x, u, i])
+        if unique:
+            check(module, [x, u, i], evaluate=compiled)
+        else:
+            with building(), pytest.raises(NotDifferentiable, match="its body is not associative"):
+                vjp(module, [0, 1], [0])
 
 
 def test_equal_extremes_share_evenly_when_scattered():

@@ -1,7 +1,7 @@
 """The scalar bodies of reductions, scatters and maps: which one it is, and the body on whole arrays."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,16 +97,41 @@ def applied(call: Call, arguments: Sequence[ir.Value], region: int = 0) -> list[
     return [known[v] for v in returned]
 
 
+SAMPLES = 16
+
+
+def is_associative(call: Call) -> bool:
+    """Whether f(f(a, b), c) = f(a, f(b, c)) for the region of an op over scalars, told by random numbers."""
+    random = np.random.default_rng(0)
+    types = [dtype_of(v) for v in list(call.op.regions[0].blocks[0].arguments)]
+    types = types[:len(types) // 2]
+
+    def both() -> list[ir.Value]:
+        a, b, c = ([ops.constant(random.uniform(0.5, 1.5, SAMPLES).astype(t)) for t in types] for _ in range(3))
+        return [*applied(call, [*applied(call, [*a, *b]), *c]), *applied(call, [*a, *applied(call, [*b, *c])])]
+
+    found = _evaluated(both, [tensor_type((SAMPLES,), t) for t in types] * 2)
+    return found is not None and all(np.allclose(left, right, rtol=1e-2 if t.itemsize < 4 else 1e-4) for left, right, t
+                                     in zip(found, found[len(types):], types, strict=False))
+
+
 def evaluated_body(call: Call, arguments: Sequence[Any]) -> np.ndarray | None:
     """What a region over scalars makes of constants of the operands' types; None where it is not elementwise."""
+    type_ = dtype_of(call.inputs[0])
+    found = _evaluated(lambda: applied(call, [ops.constant(np.asarray(each), type_) for each in arguments]),
+                       [tensor_type((), type_)])
+    return None if found is None else found[0]
+
+
+def _evaluated(build: Callable[[], Sequence[ir.Value]], types: Sequence[ir.Type]) -> list[np.ndarray] | None:
+    """What a function builds, computed; None where nobody knows how."""
     made, before = ir.Module.create(), creation.record(None)
     try:
         with ir.InsertionPoint(made.body), ir.Location.unknown():
-            main = func_dialect.FuncOp("main", ([], [tensor_type((), dtype_of(call.inputs[0]))]))
+            main = func_dialect.FuncOp("main", ([], list(types)))
             with ir.InsertionPoint(main.add_entry_block()):
-                values = [ops.constant(np.asarray(each), dtype_of(call.inputs[0])) for each in arguments]
-                ops.create("func.return", [], applied(call, values))
-        return interpret.evaluate(made, [])[0]
+                ops.create("func.return", [], list(build()))
+        return list(interpret.evaluate(made, []))
     except (NotDifferentiable, interpret.NotInterpretable):
         return None
     finally:

@@ -18,7 +18,7 @@ from reactant.differentiate.declare import (
     tangents_of,
     zeros,
 )
-from reactant.differentiate.rules.bodies import applied, body_of
+from reactant.differentiate.rules.bodies import applied, body_of, is_associative
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of, size
 
@@ -65,8 +65,14 @@ linear("gather", _gather_transpose)
 
 # ---- scatter -------------------------------------------------------------------------------------------------------
 
+LINEAR = ("add", "subtract", "second")
+
+
 def _scatter_kind(call: Call) -> str | None:
-    return body_of(call.op) if len(call.inputs) == 3 else None
+    kind = body_of(call.op) if len(call.inputs) == 3 else None
+    block = call.op.regions[0].blocks[0]
+    ordered = kind != "subtract" or list(block_ops(block)[0][0].operands) == list(block.arguments)
+    return kind if ordered else None
 
 
 def _scatter(call: Call, x: ir.Value, updates: ir.Value, body: str, unique: bool = False) -> ir.Value:
@@ -80,7 +86,7 @@ def _scatter_forward(call: Call, tangents: Tangents) -> Tangents:
         return [_extreme_tangent(call, tangents)]
     if body == "multiply" and call.attributes.get("unique_indices", False):
         return [_product_tangent(call, tangents)]
-    if body not in ("add", "second"):
+    if body not in LINEAR:
         return tangents_of(call, tangents, _one_by_one)
     x, updates = (zeros(v) if t is None else t for v, t in zip(call.inputs[::2], tangents[::2], strict=True))
     return [_scatter(call, x, updates, body)]
@@ -109,6 +115,9 @@ def _product_tangent(call: Call, tangents: Tangents) -> ir.Value:
 def _one_by_one(call: Call) -> list[ir.Value]:
     """Any scatter: the updates sorted by the element they go to, those of one element combined (neighbours, then
     pairs, then pairs of pairs...), and what is made of them combined with the element."""
+    if not call.attributes.get("unique_indices", False) and not is_associative(call):
+        raise call.refuse("its body is not associative, so several updates of one element have no common one. Give it "
+                          "unique indices, or write a loop over the updates.")
     count = (len(call.inputs) - 1) // 2
     arrays, updates = [call.operands[i] for i in range(count)], [call.operands[count + 1 + i] for i in range(count)]
     shape, n = shape_of(arrays[0]), size(shape_of(updates[0]))
@@ -177,7 +186,7 @@ def _scatter_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) 
         whole = _scatter(call, g[0], call.operands[2], "multiply") if wanted[0] else None
         part = ops.multiply(_read_back(call, call.operands[0]), _read_back(call, g[0])) if wanted[2] else None
         return [whole, None, ops.select(_inside(call), part, zeros(call.inputs[2])) if wanted[2] else None]
-    if kind not in ("add", "second"):
+    if kind not in LINEAR:
         return None
     updates = call.inputs[2]
     into = g[0]
@@ -192,7 +201,8 @@ def _scatter_reverse(call: Call, g: Sequence[ir.Value], wanted: Sequence[bool]) 
         empty = ops.constant(-1, "int64", shape_of(call.inputs[0]))
         lasting = ops.and_(lasting, ops.compare(numbers, _read_back(call, _scatter(call, empty, numbers, "second")),
                                                 "EQ"))
-    return [into if wanted[0] else None, None, ops.select(lasting, _read_back(call, g[0]), zeros(updates))]
+    back = ops.select(lasting, _read_back(call, g[0]), zeros(updates))
+    return [into if wanted[0] else None, None, ops.negate(back) if kind == "subtract" else back]
 
 
 derivative("scatter", _scatter_forward, _scatter_reverse)
@@ -255,3 +265,12 @@ def _top_forward(call: Call, tangents: Tangents) -> Tangents:
 
 
 derivative("chlo.top_k", _top_forward)
+
+
+def _approximate_top_forward(call: Call, tangents: Tangents) -> Tangents:
+    """Of the elements that were found, wherever they are."""
+    dimension = ir.DictAttr(call.op.attributes["mhlo.backend_config"])["reduction_dim"]
+    return [taken(tangents[0], call.results[1], ir.IntegerAttr(dimension).value), None]
+
+
+derivative("stablehlo.custom_call@ApproxTopK", _approximate_top_forward)

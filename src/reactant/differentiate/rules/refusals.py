@@ -25,7 +25,6 @@ refused("Write the operation itself, with its operands broadcast before.",
             "subtract", "xor", "zeta")))
 refused("Use lax.scan or a cumulative operation, and matrix products.", "chlo.scan", "chlo.ragged_dot",
         "chlo._asin_acos_kernel")
-refused("It finds the largest elements only approximately. Use jax.lax.top_k.", "stablehlo.custom_call@ApproxTopK")
 refused("Its body is kept apart. Run the 'inline' pass first.", "stablehlo.composite", "func.call")
 # of jaxlib 0.11
 refused("Its sum is left on one device of each group. Use all_reduce, which leaves it on all of them.",
