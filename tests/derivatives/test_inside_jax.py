@@ -91,3 +91,19 @@ def test_derivatives_in_compiled_functions_are_part_of_the_program():
     assert "reactant.native" in with_calls.as_text() and "reactant.native" not in without.as_text()
     twice = reactant.jit(lambda x: reactant.grad(loss)(x) - reactant.grad(loss)(x), native="never").lower(x).as_text()
     assert twice.count("stablehlo.cosine") <= 1
+
+
+def test_calls_that_name_functions_keep_them():
+    """XLA's approximate top_k names its comparator: without it XLA ends the process."""
+    def largest(a):
+        return jax.lax.approx_max_k(a, 2, reduction_dimension=0)[0]
+
+    a = jnp.sin(jnp.arange(12.0)).reshape(4, 3)
+    wanted = jax.grad(lambda a: jnp.sum(largest(a) ** 2))(a)
+    loaded = reactant.load(jax.jit(largest).lower(a).as_text())
+    for function in (largest, loaded):
+        total = reactant.jit(lambda a, function=function: np.sum(function(a) ** 2))
+        np.testing.assert_allclose(total(a), jnp.sum(largest(a) ** 2), rtol=1e-6)
+        np.testing.assert_allclose(reactant.grad(total)(a), wanted, rtol=1e-6)
+        np.testing.assert_allclose(reactant.jvp(total, (a,), (a,))[1], jnp.sum(wanted * a), rtol=1e-5)
+        assert np.isfinite(reactant.hessian(total)(a)).all()

@@ -64,7 +64,7 @@ def finish(made: ir.Module, results: Sequence[ir.Value], source: ir.Module | Non
     types = [r.type for r in results]                   # marked values are gone below
     smooth.unmark(made, *MARKED)
     factors.share_vectors(made)
-    if source is not None and requests.present(made, requests.MARKS):
+    if source is not None and requests.names_functions(made):
         requests.adopt_functions(source, made.operation)
         modules.run_passes(made, "symbol-dce")
     function = modules.function(made)

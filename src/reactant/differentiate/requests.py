@@ -205,6 +205,11 @@ def present(module: ir.Module, targets: Iterable[str] = REQUESTS) -> bool:
     return any(target_of(op) in wanted for op in modules.ops_called("stablehlo.custom_call", module))
 
 
+def names_functions(module: ir.Module) -> bool:
+    """Whether a custom call in a module names functions: marks, requests, XLA's own with a comparator."""
+    return any("called_computations" in op.attributes for op in modules.ops_called("stablehlo.custom_call", module))
+
+
 def expand_innermost(module: ir.Module, expansions: list[Expansion] | None = None) -> bool:
     """Expand the requests whose functions have none themselves; whether there were any. Calls must be inlined.
 
@@ -332,7 +337,7 @@ def splice(block: ir.Block, values: Sequence[ir.Value], before: ir.Operation) ->
 
 def spliced_here(module: ir.Module, values: Sequence[ir.Value]) -> list[ir.Value]:
     """The content of `main` at the insertion point, and the functions that marks in it name."""
-    if present(module, MARKS):
+    if names_functions(module):
         adopt_functions(module, module_of(ir.InsertionPoint.current.block.owner.operation))
     return copied(modules.function(module).regions[0].blocks[0], values)
 

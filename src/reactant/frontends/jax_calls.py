@@ -75,8 +75,8 @@ def _lowered(function: Callable, types: tuple[tuple[Shape, np.dtype], ...], stat
 
 def splice(module: ir.Module, values: Sequence[ir.Value], into: ir.Module | None = None) -> list[ir.Value]:
     """Move the body of `main` to the current insertion point, calls inlined; gives its results. Uses the module up.
-    into: the module under construction, which gets the functions that marks in the body name."""
-    if into is not None and requests.present(module, requests.MARKS):
+    into: the module under construction, which gets the functions that marks and other calls in the body name."""
+    if into is not None and requests.names_functions(module):
         modules.inline_calls(module)
         requests.adopt_functions(module, into.operation)
     _flatten(module)

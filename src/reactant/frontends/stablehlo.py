@@ -13,6 +13,7 @@ from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.numpy.ufuncs import cast, weak_type
+from reactant.frontends.trace import current_trace
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
@@ -72,4 +73,5 @@ def call(body: Body, arguments: Sequence[Any]) -> list[Tensor]:
         if shape_and_dtype(value.type) != (wanted.shape, wanted.dtype):
             raise TypeError(f"Argument {number} of {body.name} is {wanted}, not {tensor.dtype}{list(tensor.shape)}.")
         values.append(value)
-    return [Tensor.of_value(value) for value in splice(modules.parse(body.bytecode), values)]
+    found = splice(modules.parse(body.bytecode), values, current_trace().module)
+    return [Tensor.of_value(value) for value in found]
