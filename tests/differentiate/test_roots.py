@@ -1,4 +1,6 @@
 """Flat functions of roots where those are 0: both orders of both modes, and higher orders."""
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -34,6 +36,15 @@ def test_where_the_root_is_zero(name):
     np.testing.assert_allclose(gradient(x), first, atol=1e-14)
     for mode in ("forward", "reverse"):
         np.testing.assert_allclose(reactant.jacobian(gradient, mode=mode)(x), second, atol=1e-14)
+
+
+@pytest.mark.parametrize("x", [0.3, 1e-2, 1e-4, 1e-8])
+def test_near_the_zero_of_the_root(x):
+    """The second derivative of cos(sqrt(x)), (tan(r) / r - 1) cos(r) / (4 x), by its series: no digits are lost."""
+    wanted = sum((-1) ** n * n * (n - 1) * x ** (n - 2) / math.factorial(2 * n) for n in range(2, 12))
+    gradient = reactant.grad(lambda x: np.cos(np.sqrt(x)))
+    for found in (reactant.jvp(gradient, (x,), (1.0,))[1], reactant.grad(gradient)(x)):
+        np.testing.assert_allclose(found, wanted, rtol=2e-13)
 
 
 def test_what_is_only_flat():

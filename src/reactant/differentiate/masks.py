@@ -130,6 +130,8 @@ class _Search:
             return self.test(op.operands[0]) if known else mask
         if word == "select" and shape_of(op.operands[0]) == shape_of(g):
             return self.choice(self.test(op.operands[0]), self.zero(op.operands[1]), self.zero(op.operands[2]))
+        if word == "concatenate" and not any(self.zero(x) for x in op.operands):
+            return False
         varied = [x for x in op.operands if self.depends(x)]
         if not varied or word in PLACED:
             return self.of_value(g)

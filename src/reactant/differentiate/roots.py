@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
+import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -44,6 +45,8 @@ KINKS = {"abs", "sign", "divide", "power", "remainder"}
 """Ops with a kink or a pole at 0."""
 NODES = tuple((0.5 + 0.5 * x, w) for x, w in ((-math.sqrt(0.6), 5 / 18), (0.0, 8 / 18), (math.sqrt(0.6), 5 / 18)))
 """Points and weights of Gauss's quadrature over 0..1."""
+ALIKE = 1e-2
+"""How little second derivatives differ, relatively, between 0 and a root that is near it."""
 
 
 def mark(module: ir.Module | ir.Operation) -> None:
@@ -198,22 +201,30 @@ def even_tangent(call: Call, tangents: Tangents) -> ir.Value | None:
         r = ops.reshape(root, shape)
         zero = ops.compare(r, 0, "EQ")
         twice = ops.select(zero, ops.splat(1, r), ops.multiply(r, 2))
-        slope = ops.select(zero, _at_zero(cone, root, given), ops.divide(first, twice))
+        slope = _near_zero(cone, root, given, zero, ops.divide(first, twice))
         moved = times(slope, tangents[1], strong=True)
     return plus(moved, _along_parameters(cone, root, given, tangents[4:]))
 
 
-def _at_zero(cone: Cone, root: ir.Value, given: dict[ir.Value, ir.Value]) -> ir.Value:
-    """h'(r) / (2 r) as half of the integral of h''(t r) over t from 0 to 1: exact at 0, with its derivatives."""
+def _near_zero(cone: Cone, root: ir.Value, given: dict[ir.Value, ir.Value], zero: ir.Value, away: ir.Value) -> ir.Value:
+    """h'(r) / (2 r) as half of the integral of h''(t r) over t from 0 to 1, where r is 0, and where the function is so
+    smooth that both are the same: the quotient's own derivatives are differences of nearly equal numbers there."""
     def curvature(r: ir.Value) -> ir.Value:
         return with_slope(lambda: with_slope(lambda: cone.build(r, given), r)[1], r)[1]
 
+    found = [curvature(ops.multiply(root, ops.splat(node, root))) for node, _ in NODES]
     total = None
-    for node, weight in NODES:
-        second = curvature(ops.multiply(root, ops.splat(node, root)))
+    for second, (_, weight) in zip(found, NODES, strict=True):
         total = plus(total, ops.multiply(second, ops.splat(weight / 2, second)))
     assert total is not None
-    return total
+    smooth = _close(away, total, 4 * float(ml_dtypes.finfo(dtype_of(away)).eps))
+    for second in (found[0], found[-1]):
+        smooth = ops.and_(smooth, _close(second, found[1], ALIKE))
+    return ops.select(ops.or_(zero, smooth), total, away)
+
+
+def _close(x: ir.Value, y: ir.Value, part: float) -> ir.Value:
+    return ops.compare(ops.abs(ops.subtract(x, y)), ops.multiply(ops.abs(y), part), "LE")
 
 
 def _along_parameters(cone: Cone, root: ir.Value, given: dict[ir.Value, ir.Value], tangents: Tangents,
