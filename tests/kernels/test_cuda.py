@@ -291,6 +291,101 @@ extern "C" __global__ void warp(const float *x, float *sums, unsigned *ballots, 
     np.testing.assert_array_equal(votes, (t >= 32) + 2 + 4 * (t ^ 1))
 
 
+COPIES = {
+    "cooperative": """
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void k(const float4 *x, float *y, int tiles) {
+    __shared__ float4 s[32];
+    auto block = cg::this_thread_block();
+    int t = threadIdx.x;
+    float total = 0;
+    for (int k = 0; k < tiles; ++k) {
+        cg::memcpy_async(block, s, x + 32 * k, sizeof(float4) * 32);
+        cg::wait(block);
+        float4 v = s[31 - t];
+        total += v.x + 2 * v.y + 3 * v.z + 4 * v.w;
+        block.sync();
+    }
+    y[t] = total;
+}""",
+    "two buffers": """
+#include <cuda_pipeline.h>
+extern "C" __global__ void k(const float4 *x, float *y, int tiles) {
+    __shared__ float4 s[2][32];
+    int t = threadIdx.x;
+    float total = 0;
+    __pipeline_memcpy_async(&s[0][t], &x[t], sizeof(float4));
+    __pipeline_commit();
+    for (int k = 0; k < tiles; ++k) {
+        if (k + 1 < tiles) __pipeline_memcpy_async(&s[(k + 1) & 1][t], &x[(k + 1) * 32 + t], sizeof(float4));
+        __pipeline_commit();
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        float4 v = s[k & 1][31 - t];
+        total += v.x + 2 * v.y + 3 * v.z + 4 * v.w;
+        __syncthreads();
+    }
+    y[t] = total;
+}"""}
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+@pytest.mark.parametrize("which", COPIES)
+def test_asynchronous_copies_are_copies(which, way):
+    x, y = rng.integers(0, 9, (5, 32, 4)).astype(np.float32), np.zeros(32, np.float32)
+    reactant.cuda.load(COPIES[which], "k", lower=way)[1, 32](x.reshape(-1), y, 5)
+    np.testing.assert_array_equal(y, (x * [1, 2, 3, 4]).sum((0, 2))[::-1])
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_atomics_by_reference(way):
+    module = reactant.cuda.load("""
+#include <cuda/atomic>
+extern "C" __global__ void k(const int *x, int *sum, int *most, unsigned *bits, int *claimed, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    cuda::atomic_ref<int, cuda::thread_scope_device> s(*sum), m(*most), c(claimed[x[i]]);
+    s.fetch_add(x[i], cuda::std::memory_order_relaxed);
+    s += 1;
+    m.fetch_max(x[i]);
+    cuda::atomic_ref<unsigned>(*bits).fetch_or(1u << x[i]);
+    int nobody = 0;
+    c.compare_exchange_strong(nobody, 7);
+}""", lower=way)
+    x = rng.integers(0, 20, 50).astype(np.int32)
+    total, most, bits, claimed = (np.zeros(n, kind) for n, kind in ((1, "i4"), (1, "i4"), (1, "u4"), (20, "i4")))
+    module.k[2, 32](x, total, most, bits, claimed, 50)
+    assert (total, most, bits) == (x.sum() + 50, x.max(), np.bitwise_or.reduce(1 << x))
+    np.testing.assert_array_equal(claimed, 7 * np.isin(np.arange(20), x))
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_groups_of_a_warp_with_one_label(way):
+    module = reactant.cuda.load("""
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void k(const int *key, const int *v, int *sums, int *next, unsigned *same) {
+    auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    int t = threadIdx.x;
+    same[t] = warp.match_any(key[t]);
+    auto group = cg::labeled_partition(warp, key[t]);
+    sums[t] = cg::reduce(group, v[t], cg::plus<int>());
+    next[t] = 100 * group.shfl_up(v[t], 1) + group.shfl_down(v[t], 1);
+}""", lower=way)
+    key, v = rng.integers(0, 4, 64).astype(np.int32), rng.integers(0, 100, 64).astype(np.int32)
+    sums, neighbours, same = np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(64, np.uint32)
+    module.k[1, 64](key, v, sums, neighbours, same)
+    for t in range(64):
+        group = [u for u in range(t // 32 * 32, t // 32 * 32 + 32) if key[u] == key[t]]
+        place = group.index(t)
+        before, after = group[max(place - 1, 0)], group[min(place + 1, len(group) - 1)]
+        assert sums[t] == v[group].sum() and neighbours[t] == 100 * v[before] + v[after]
+        assert same[t] == sum(1 << u % 32 for u in group)
+
+
 @pytest.mark.parametrize("way", ["tensor", "native"])
 def test_one_atomic_for_a_warp_and_a_place_that_one_thread_changes(way):
     """A lane may hand a shuffle what it never set; what another thread writes is read after the barrier."""

@@ -24,6 +24,8 @@ struct grid_group {
     __RT_DEVICE_MEMBER unsigned long long size() const { return num_blocks() * this_thread_block().size(); }
     __RT_DEVICE_MEMBER unsigned long long num_threads() const { return size(); }
     __RT_DEVICE_MEMBER dim3 group_dim() const { return gridDim; }
+    __RT_DEVICE_MEMBER dim3 dim_blocks() const { return gridDim; }
+    __RT_DEVICE_MEMBER dim3 block_index() const { return blockIdx; }
 };
 __RT_DEVICE grid_group this_grid() { return grid_group(); }
 
@@ -41,7 +43,10 @@ template <unsigned N, class P = thread_block> struct thread_block_tile {
     template <class T> __RT_DEVICE_MEMBER T shfl_xor(T v, int m) const { return __shfl_xor_sync(__mask(), v, m, N); }
     __RT_DEVICE_MEMBER int any(int p) const { return __any_sync(__mask(), p); }
     __RT_DEVICE_MEMBER int all(int p) const { return __all_sync(__mask(), p); }
-    __RT_DEVICE_MEMBER unsigned ballot(int p) const { return __ballot_sync(__mask(), p) >> (this_thread_block().thread_rank() % 32 / N * N); }
+    __RT_DEVICE_MEMBER unsigned __first() const { return this_thread_block().thread_rank() % 32 / N * N; }
+    __RT_DEVICE_MEMBER unsigned ballot(int p) const { return __ballot_sync(__mask(), p) >> __first(); }
+    template <class T> __RT_DEVICE_MEMBER unsigned match_any(T v) const { return __match_any_sync(__mask(), v) >> __first(); }
+    template <class T> __RT_DEVICE_MEMBER unsigned match_all(T v, int &p) const { return __match_all_sync(__mask(), v, &p) >> __first(); }
 };
 template <unsigned N, class G> __RT_DEVICE thread_block_tile<N, G> tiled_partition(const G &) { return thread_block_tile<N, G>(); }
 
@@ -53,13 +58,26 @@ struct coalesced_group {
     __RT_DEVICE_MEMBER void sync() const { __syncwarp(mask); }
     __RT_DEVICE_MEMBER int any(int p) const { return __any_sync(mask, p); }
     __RT_DEVICE_MEMBER int all(int p) const { return __all_sync(mask, p); }
-    template <class T> __RT_DEVICE_MEMBER T shfl(T v, int rank) const {
+    __RT_DEVICE_MEMBER int __lane(int rank) const {             // of the member with this rank
         int lane = 0;
         for (int seen = -1; lane < 32; ++lane) { seen += mask >> lane & 1; if (seen == rank) break; }
-        return __shfl_sync(mask, v, lane);
+        return lane;
+    }
+    template <class T> __RT_DEVICE_MEMBER T shfl(T v, int rank) const { return __shfl_sync(mask, v, __lane(rank)); }
+    template <class T> __RT_DEVICE_MEMBER T shfl_up(T v, unsigned d) const {
+        int to = (int)thread_rank() - (int)d;
+        return __shfl_sync(mask, v, __lane(to < 0 ? (int)thread_rank() : to));
+    }
+    template <class T> __RT_DEVICE_MEMBER T shfl_down(T v, unsigned d) const {
+        unsigned to = thread_rank() + d;
+        return __shfl_sync(mask, v, __lane(to < size() ? to : thread_rank()));
     }
 };
 __RT_DEVICE coalesced_group coalesced_threads() { coalesced_group g; g.mask = __activemask(); return g; }
+template <class G> __RT_DEVICE coalesced_group labeled_partition(const G &, int label) {
+    coalesced_group g; g.mask = __match_any_sync(__activemask(), label); return g;
+}
+template <class G> __RT_DEVICE coalesced_group binary_partition(const G &g, bool p) { return labeled_partition(g, p); }
 
 template <class G> __RT_DEVICE void sync(const G &g) { g.sync(); }
 
@@ -87,4 +105,19 @@ template <unsigned N, class P, class T, class F> __RT_DEVICE T exclusive_scan(co
 template <unsigned N, class P, class T> __RT_DEVICE T exclusive_scan(const thread_block_tile<N, P> &g, T v) {
     return exclusive_scan(g, v, plus<T>());
 }
+template <class T, class F> __RT_DEVICE T reduce(const coalesced_group &g, T v, F f) {
+    T found = g.shfl(v, 0);
+    for (unsigned rank = 1; rank < g.size(); ++rank) found = f(found, g.shfl(v, rank));
+    return found;
+}
+
+// Copies into shared memory are done at once; waiting for them is meeting.
+template <class G, class T> __RT_DEVICE void memcpy_async(const G &g, T *to, const T *from, size_t bytes) {
+    for (size_t i = g.thread_rank(); i < bytes / sizeof(T); i += g.size()) to[i] = from[i];
+}
+template <class G, class T> __RT_DEVICE void memcpy_async(const G &g, T *to, size_t n, const T *from, size_t m) {
+    memcpy_async(g, to, from, (n < m ? n : m) * sizeof(T));
+}
+template <class G> __RT_DEVICE void wait(const G &g) { g.sync(); }
+template <unsigned N, class G> __RT_DEVICE void wait_prior(const G &g) { g.sync(); }
 }  // namespace cooperative_groups
