@@ -118,6 +118,36 @@ def test_cubes():
     assert is_gone(agrees(CUBE, (3, 2, 3), (4, 2, 2), x, 5, 3, 10))
 
 
+COUNTED = """
+#define R 2
+#define W ({b} + 2 * R)
+extern "C" __global__ void k(const float *x, float *y, int n, int m) {{
+    __shared__ float tile[W * W];
+    for (int k = threadIdx.y * {b} + threadIdx.x; k < W * W; k += {b} * {b}) {{
+        int i = (int)blockIdx.y * {b} - R + k / W, j = (int)blockIdx.x * {b} - R + k % W;
+        tile[k] = {edge};
+    }}
+    __syncthreads();
+    int j = blockIdx.x * {b} + threadIdx.x, i = blockIdx.y * {b} + threadIdx.y;
+    if (i >= n || j >= m) return;
+    float s = 0;
+    for (int p = 0; p <= 2 * R; p++) for (int q = 0; q <= 2 * R; q++)
+        s += (p + 3 * q) * tile[(threadIdx.y + p) * W + threadIdx.x + q];
+    y[i * m + j] = s;
+}}"""
+
+
+@pytest.mark.parametrize("edge", ["x[min(max(i, 0), n - 1) * m + min(max(j, 0), m - 1)]",
+                                  "x[(i + n) % n * m + (j + m) % m]"])
+@pytest.mark.parametrize("n, m, b", some([(21, 29, 8)], [(32, 16, 16), (5, 9, 4)]))
+def test_rows_and_columns_of_one_counter(edge, n, m, b):
+    """`k / W` and `k % W` of a loop over the tile; LLVM counts in unsigned bytes where it can."""
+    n, m = (n, m) if "min" in edge else (-(-n // b) * b, -(-m // b) * b)
+    x = np.random.default_rng(n).standard_normal((n, m)).astype("f4")
+    operations = agrees(COUNTED.format(b=b, edge=edge), (-(-m // b), -(-n // b)), (b, b), x, n, m)
+    assert not {"stablehlo.gather", "stablehlo.scatter", "stablehlo.dynamic_update_slice"} & set(operations)
+
+
 KEPT = {
     "written again": "tile[t] = x[i]; __syncthreads(); if (t == 3) tile[t] *= 2; __syncthreads();",
     "of two arrays": "tile[t] = t % 2 ? x[i] : y[i]; __syncthreads();",

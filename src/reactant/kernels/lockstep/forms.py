@@ -192,13 +192,14 @@ def is_affine(form: Form) -> bool:
 
 def range_of(form: Form, domain: Domain) -> Range:
     low = high = form.constant
-    terms = form.terms
-    for atom, c in terms if len(terms) > 1 else ():
-        if isinstance(atom, Division) and (rest := remainder_in(form, atom, c)) is not None:
-            (low, high), terms = rest[1], rest[0].terms
-            low, high = low + form.constant, high + form.constant
+    while len(form.terms) > 1:
+        rest = next((r for atom, c in form.terms if isinstance(atom, Division)
+                     and (r := remainder_in(form, atom, c)) is not None), None)
+        if rest is None:
             break
-    for atom, c in terms:
+        form, (least, most) = rest
+        low, high = low + least, high + most
+    for atom, c in form.terms:
         bounds = range_of_atom(atom, domain)
         if bounds is None:
             return None
