@@ -45,9 +45,11 @@ def sections(ops: list[ir.Operation], end: ir.Operation) -> Iterator[Section]:
         return
     last = _last_uses([*inner, [end, *modules.walk(end)]])
     waiting, weight = Section(), 0
+    alive: list[ir.Value] = []
 
     def handed_on(number: int) -> list[ir.Value]:
-        return [r for op in waiting.ops for r in op.results if last.get(r, -1) >= number]
+        alive[:] = [r for r in alive if last.get(r, -1) >= number]
+        return list(alive)
     for number, op in enumerate(ops):
         if op.name == "arith.constant":
             yield Section([op])
@@ -58,10 +60,12 @@ def sections(ops: list[ir.Operation], end: ir.Operation) -> Iterator[Section]:
             if held or len(waiting.results) <= MOST_RESULTS:
                 yield waiting
                 waiting, weight = Section(), 0
+                alive.clear()
         if held:
             yield Section([op])
             continue
         waiting.ops.append(op)
+        alive += op.results
         weight += len(inner[number])
     waiting.results = handed_on(len(ops))
     yield waiting
