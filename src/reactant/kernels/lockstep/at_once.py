@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import modules, ops
 from reactant.ir.types import size
 from reactant.kernels.lockstep import combining
 from reactant.kernels.lockstep.accesses import window_of
+from reactant.kernels.lockstep.accumulating import Updates, finish, only_zero, updated_memories, updates_of
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import Condition, at_least
 from reactant.kernels.lockstep.context import Context
@@ -24,6 +24,7 @@ from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, i
 from reactant.kernels.lockstep.gathering import (
     NotAtOnce,
     Record,
+    SplitTurns,
     combined,
     extended,
     independent,
@@ -53,35 +54,40 @@ def all_turns_at_once(machine: Machine, op: ir.Operation, context: Context, lowe
     """The results of an `scf.for`. Raises `NotAtOnce`.
 
     Shared and local memory that the turns write may be each turn's own, or one for all of them."""
-    scratch = {memory for memory in written_memories(machine, op) if memory.private}
+    updated = updated_memories(machine, op)
+    scratch = {memory for memory in written_memories(machine, op)
+               if memory.private and memory not in updated and updates_of(machine, memory) is None}
     if scratch:
         before = snapshot(machine)
         try:
-            return _all_turns(machine, op, context, lower, upper, stride, inits, scratch)
+            return _all_turns(machine, op, context, lower, upper, stride, inits, scratch, updated)
         except Refused:
             restore(machine, before)
-    return _all_turns(machine, op, context, lower, upper, stride, inits, set())
+    return _all_turns(machine, op, context, lower, upper, stride, inits, set(), updated)
 
 
-Snapshot = list[tuple[Memory, tuple]]
+Snapshot = tuple[list[tuple[Memory, tuple]], list[tuple[Record, tuple]]]
 
 
 def snapshot(machine: Machine) -> Snapshot:
-    """What memory holds."""
-    return [(m, (m.value, m.axes, m.private, m.unknown, m.written, m.stages, m.numbers, m.kept))
-            for m in machine.memories]
+    """What memory holds, and what loops around have noted."""
+    return ([(m, (m.value, m.axes, m.private, m.unknown, m.written, m.stages, m.numbers, m.kept))
+             for m in machine.memories], [(r, r.notes()) for r in machine.records])
 
 
 def restore(machine: Machine, before: Snapshot) -> None:
     """Undo what a run did that cannot be used."""
-    del machine.memories[len(before):]
-    for memory, found in before:
+    memories, records = before
+    del machine.memories[len(memories):]
+    for memory, found in memories:
         memory.value, memory.axes, memory.private, memory.unknown, memory.written, *notes = found
         memory.stages, memory.numbers, memory.kept = notes
+    for record, noted in records:
+        record.take_back(noted)
 
 
 def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,
-               inits: list[Value], scratch: set[Memory]) -> list[Value]:
+               inits: list[Value], scratch: set[Memory], updated: set[Memory]) -> list[Value]:
     bounds = range_of(upper - lower, context.domain)
     if bounds is None or not is_static(lower) or not is_static(upper):
         raise NotAtOnce("its number of turns is not known", op)
@@ -90,7 +96,8 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
         raise NotAtOnce("it hardly turns", op)
     if contains(op, ("reactant.barrier.grid",), calls=True):
         raise NotAtOnce("it meets the whole grid", op)
-    merged = _grid_stride(context, lower, upper, stride) if not len(op.results) and not scratch else None
+    merged = _grid_stride(context, lower, upper, stride) if not len(op.results) and not scratch and not updated \
+        else None
     if merged is not None and not _names_its_thread(machine, op, merged[0]):
         before = snapshot(machine)
         try:
@@ -109,6 +116,8 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
     for memory in scratch:
         record.own.add(memory)
         memory.private = memory.private | {axis}
+    for memory in updated:
+        record.updates[memory] = Updates(ir.InsertionPoint.current.block, len(machine.records) + 1)
     machine_records(machine).append(record)
     try:
         results = _run(machine, op, context, inner, record, variable, inits, uneven)
@@ -121,6 +130,7 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
             raise NotAtOnce(f"its turns meet in {memory.name}", op)
         if memory in record.own:
             _keep_last(memory, axis, uneven, op)
+    finish(machine, record, op)
     return results
 
 
@@ -156,20 +166,49 @@ def _names_its_thread(machine: Machine, op: ir.Operation, axes: set[Axis]) -> bo
 def _as_larger_grid(machine: Machine, op: ir.Operation, context: Context, lower: Form, axes: set[Axis],
                     turns: int) -> list[Value]:
     """A grid-stride loop without carried values is a launch of as many threads as there are turns in all."""
-    records = machine_records(machine)
-    axis = Axis(f"turn{len(records)}", turns, (9 + len(records), machine.fresh()))
-    domain = {a: s for a, s in context.domain.items() if a not in axes}
-    inner = Context({**domain, axis: Span(0, turns)}, context.mask, context.certain)
-    written = written_memories(machine, op)
-    record = Record(axis, written, inner)
-    records.append(record)
+    strides, before = [1], snapshot(machine)
+    while True:
+        parts = _axes_of_turns(machine, turns, strides)
+        try:
+            return _in_larger_grid(machine, op, context, lower, axes, parts)
+        except SplitTurns as split:
+            if split.axis not in parts:
+                raise
+            restore(machine, before)
+            strides = sorted({*strides, parts[split.axis] * split.radix}, reverse=True)
+
+
+def _axes_of_turns(machine: Machine, turns: int, strides: Sequence[int]) -> dict[Axis, int]:
+    """Axes that count turns together, each with its stride: every one divides that before it, the first the turns."""
+    found: dict[Axis, int] = {}
+    above = turns
+    for stride in strides:
+        place = len(machine.records) + len(found)
+        found[Axis(f"turn{place}", above // stride, (9 + place, machine.fresh()))] = stride
+        above = stride
+    return found
+
+
+def _in_larger_grid(machine: Machine, op: ir.Operation, context: Context, lower: Form, axes: set[Axis],
+                    parts: dict[Axis, int]) -> list[Value]:
+    domain = {a: s for a, s in context.domain.items() if a not in axes} | {a: Span(0, a.extent) for a in parts}
+    inner, written = Context(domain, context.mask, context.certain), written_memories(machine, op)
+    records = [Record(axis, written, inner) for axis in parts]
+    variable = Form(lower.constant)
+    for axis, stride in parts.items():
+        variable = variable + of_atom(axis).times(stride)
+    machine.records.extend(records)
+    machine.turns.update(parts)
     try:
-        machine.values[op.regions[0].blocks[0].arguments[0]] = Integer(of_atom(axis).plus(lower.constant), 64)
+        machine.values[op.regions[0].blocks[0].arguments[0]] = Integer(variable, 64)
         machine.block_of(op.regions[0].blocks[0], inner)
     finally:
-        records.remove(record)
-    if record.overlapping or not all(independent(record, memory, False) for memory in written):
-        raise NotAtOnce("its turns meet", op)
+        machine.turns.difference_update(parts)
+        for record in records:
+            machine.records.remove(record)
+    for record in records:
+        if record.overlapping or not all(independent(record, memory, False) for memory in written):
+            raise NotAtOnce("its turns meet", op)
     return []
 
 
@@ -242,18 +281,12 @@ def _reduced(machine: Machine, op: ir.Operation, init: Value, value: Partial, co
         return init
     total: Lanes | None = as_lanes(init, context.domain)
     assert total is not None
-    if value.kind == "add" and _is_zero(total.value):
+    if value.kind == "add" and only_zero(total.value):
         total = None                                             # sums start with it anyway
     for part in parts:
         found = reduced(op, part, value.kind, context, record)
         total = found if total is None else combined(value.kind, total, found, context)
     return of_lanes(total, type_) if total is not None else init
-
-
-def _is_zero(value: ir.Value) -> bool:
-    """Whether a value is 0, not -0."""
-    known = ops.constant_value(value)
-    return known is not None and not np.ascontiguousarray(known).view(np.uint8).any()
 
 
 def _where_it_turns(part: Lanes, kind: str, context: Context, inner: Context, record: Record) -> Lanes:

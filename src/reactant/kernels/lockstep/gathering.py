@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import field
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import size
-from reactant.kernels.lockstep.accesses import Window, window_of
+from reactant.kernels.lockstep.accesses import split, window_of
 from reactant.kernels.lockstep.combining import combine, identity
 from reactant.kernels.lockstep.conditions import Condition, Given
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, is_static, range_of
+from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, facts_of, is_static, range_of
 from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, select
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Integer, Partial, Refused, Value, as_lanes
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
 class NotAtOnce(Refused):
     """The turns of a loop depend on each other, or are too many to hold."""
+
+
+class SplitTurns(Exception):
+    """An axis of a loop has to be two, the turns of the second being `radix`: index arithmetic divides by that."""
+
+    def __init__(self, axis: Axis, radix: int):
+        super().__init__(axis, radix)
+        self.axis, self.radix = axis, radix
 
 
 KINDS = {
@@ -128,8 +136,23 @@ class Record:
     defined: dict[Memory, np.ndarray] = field(default_factory=dict)
     own: set[Memory] = field(default_factory=set)
     unsure: set[Memory] = field(default_factory=set)
+    updates: dict[Memory, Any] = field(default_factory=dict)
     loaded: int = 1
     overlapping: bool = False
+
+    def notes(self) -> tuple:
+        """What was noted so far."""
+        return ({m: list(found) for m, found in self.accesses.items()},
+                {m: places.copy() for m, places in self.defined.items()}, set(self.unsure), self.loaded,
+                self.overlapping, [(u, list(u.found), list(u.open)) for u in self.updates.values()])
+
+    def take_back(self, noted: tuple) -> None:
+        """Forget what was noted since."""
+        accesses, defined, unsure, self.loaded, self.overlapping, updates = noted
+        self.accesses = {m: list(found) for m, found in accesses.items()}
+        self.defined, self.unsure = {m: places.copy() for m, places in defined.items()}, set(unsure)
+        for each, found, opened in updates:
+            each.found, each.open = list(found), list(opened)
 
 
 def note_read(machine: Machine, memory: Memory, form: Form, context: Context) -> None:
@@ -199,26 +222,36 @@ def independent(record: Record, memory: Memory, mask_varies: bool) -> bool:
         return memory not in record.unsure and all(a.writes for a in found)
     for n, a in enumerate(found):
         for b in found[n:]:
-            if (a.writes or b.writes) and not _no_conflict(record, a, b, mask_varies, a is b):
+            if (a.writes or b.writes) and not _no_conflict(record, memory, a, b, mask_varies, a is b):
                 return False
     return True
 
 
-def _no_conflict(record: Record, a: Access, b: Access, mask_varies: bool, same: bool) -> bool:
+def _no_conflict(record: Record, memory: Memory, a: Access, b: Access, mask_varies: bool, same: bool) -> bool:
     if a.combines != b.combines:
-        return _apart(a, b)
+        return never_meet(a, b)
     if a.form == b.form:
-        window = window_of(a.form, a.context.domain)
-        if isinstance(window, Window) and any(t.axis is record.axis for t in window.terms):
+        if all(_has_place_of_its_own(record.axis, memory, access) for access in ((a,) if same else (a, b))):
             return True
         # every turn writes the same places: the last one counts
         same_place = record.axis not in axes_of(a.form) and is_static(a.form)
         return same and a.writes and same_place and not mask_varies \
             and (a.context.mask.known or record.axis not in a.context.mask.axes())
-    return _apart(a, b)
+    return never_meet(a, b)
 
 
-def _apart(a: Access, b: Access) -> bool:
+def _has_place_of_its_own(axis: Axis, memory: Memory, access: Access) -> bool:
+    """Whether every turn touches another place than all others."""
+    domain = access.context.domain
+    window = window_of(access.form, domain)
+    if window is not None:
+        return any(t.axis is axis for t in window.terms)
+    forms = split(access.form, memory.shape, domain, facts_of(access.context.mask))
+    windows = [window_of(f, domain) for f in forms or ()]
+    return bool(windows) and all(windows) and any(t.axis is axis for w in windows if w is not None for t in w.terms)
+
+
+def never_meet(a: Access, b: Access) -> bool:
     """Whether two accesses never meet: their places differ modulo what all coefficients share, or in range."""
     ra, rb = range_of(a.form, a.context.domain), range_of(b.form, b.context.domain)
     if ra is not None and rb is not None and (ra[1] < rb[0] or rb[1] < ra[0]):

@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import size
-from reactant.kernels.lockstep import control, loops, meetings
+from reactant.kernels.lockstep import accumulating, control, loops, meetings
 from reactant.kernels.lockstep.arithmetic import INTEGERS
 from reactant.kernels.lockstep.atomics import atomic
 from reactant.kernels.lockstep.conditions import TRUE, Condition, at_least, both, narrowed
@@ -40,7 +40,7 @@ from reactant.kernels.lockstep.forms import (
     range_of,
     within,
 )
-from reactant.kernels.lockstep.gathering import Record
+from reactant.kernels.lockstep.gathering import Record, SplitTurns
 from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.mathematics import FLOATS, call, kept_in_range
 from reactant.kernels.lockstep.memory import Memory, OutOfRange
@@ -106,6 +106,8 @@ class Machine:
     tables: Callable[[str], np.ndarray] | None = None
     notes: list[tuple[str, str]] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
+    turns: set[Axis] = field(default_factory=set)
+    """Axes of loops that can be split (`SplitTurns`)."""
     made: int = 0
     loops: int = 0
     """How many there are in the tensor program."""
@@ -162,12 +164,16 @@ class Machine:
         if form.constant:
             return
         for atom, c in form.terms:
-            if not isinstance(atom, Axis) or atom.dimension < 0 or c <= 0 or divisor % c:
+            if not isinstance(atom, Axis) or c <= 0 or divisor % c or divisor // c >= atom.extent:
+                continue
+            if atom.dimension < 0 and (atom not in self.turns or atom.extent % (divisor // c) or self.staging):
                 continue
             below = Form(0, tuple((a, k) for a, k in form.terms if a is not atom and k < c))
             bounds = range_of(below, context.domain)
             if bounds is None or bounds[0] < 0 or bounds[1] >= c:
                 continue
+            if atom.dimension < 0:
+                raise SplitTurns(atom, divisor // c)
             self.split(atom.dimension, atom.radix * (divisor // c))
 
     def split(self, dimension: int, radix: int) -> None:
@@ -381,10 +387,13 @@ def _load(machine: Machine, op: ir.Operation, context: Context) -> Value:
     form, split = _place_of_load(machine, memory, op.operands[1], context)
     if memory.content is not None and form.known is not None and 0 <= form.known < memory.elements:
         return _of_table(memory.content[form.known], op.results[0].type)
+    updates = accumulating.updates_of(machine, memory)
+    if updates is not None:
+        return accumulating.load(updates, memory, form, op)
+    loops.note_read(machine, memory, form, context)
     known = memory.number_at(form.known)
     if known is not None:
         return known
-    loops.note_read(machine, memory, form, context)
     try:
         lanes = _loaded(machine, memory, form, context)
         if split is not None:
@@ -458,6 +467,10 @@ def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
         return
     machine.settle_mask(context)
     form = machine.access(op.operands[2], context)
+    updates = accumulating.updates_of(machine, memory)
+    if updates is not None:
+        accumulating.store(machine, updates, memory, form, machine.get(op.operands[0]), context, op)
+        return
     value = machine.lanes(op.operands[0], context)
     loops.note_write(machine, memory, form, context)
     try:
