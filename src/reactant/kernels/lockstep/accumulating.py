@@ -26,6 +26,7 @@ from reactant.kernels.lockstep.gathering import (
     never_meet,
     note_read,
     note_write,
+    reduced,
 )
 from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, number, select
 from reactant.kernels.lockstep.memory import Memory, repeated
@@ -198,13 +199,12 @@ def finish(machine: Machine, record: Record, op: ir.Operation) -> None:
 
 def _over_turns(update: Update, record: Record, op: ir.Operation) -> Update:
     """An update by all turns together."""
-    from reactant.kernels.lockstep.at_once import reduced
     axis, part, domain = record.axis, update.part, update.context.domain
     if axis in axes_of(update.form):
         raise NotAtOnce("its turns add to places of their own", op)
     terms = terms_of(update.context.mask)
     turning = [t for t in terms if axis in t.axes()]
-    wide = {**domain, **dict(zip(part.axes, part.spans, strict=True))}
+    wide = {**domain, **part.domain}
     if turning:
         nothing = number(identity(update.kind, part.dtype), part.dtype)
         part = select(condition_lanes(both(*turning), wide), part, nothing, wide)

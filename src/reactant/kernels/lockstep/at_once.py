@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.ir import modules, ops
-from reactant.ir.types import size
-from reactant.kernels.lockstep import combining
 from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.accumulating import Updates, finish, only_zero, updated_memories, updates_of
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import Condition, at_least
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.contractions import contracted
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
 from reactant.kernels.lockstep.gathering import (
     NotAtOnce,
@@ -29,6 +26,7 @@ from reactant.kernels.lockstep.gathering import (
     extended,
     independent,
     machine_records,
+    reduced,
 )
 from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, number, select
 from reactant.kernels.lockstep.memory import Memory, repeated
@@ -44,9 +42,6 @@ from reactant.kernels.lockstep.values import (
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine
-
-MOST_ELEMENTS = 1 << 20
-"""A reduction over values that are not read from memory one by one holds at most so many."""
 
 
 def all_turns_at_once(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,
@@ -291,7 +286,7 @@ def _reduced(machine: Machine, op: ir.Operation, init: Value, value: Partial, co
 
 def _where_it_turns(part: Lanes, kind: str, context: Context, inner: Context, record: Record) -> Lanes:
     """Nothing, for lanes that have left the loop."""
-    domain = {**inner.domain, **_spans(part)}
+    domain = {**inner.domain, **part.domain}
     outside = [a for a in context.domain if inner.domain[a] != context.domain[a]]
     if inner.mask != context.mask.at_domain(inner.domain):
         nothing = number(identity(kind, part.dtype), part.dtype)
@@ -304,7 +299,7 @@ def _where_it_turns(part: Lanes, kind: str, context: Context, inner: Context, re
 def _widened(part: Lanes, kind: str, context: Context, inner: Context, record: Record) -> Lanes:
     """A part over the axis of the loop, and over all lanes of the context, with nothing in what is new."""
     from reactant.kernels.lockstep.control import _padded
-    domain = {**inner.domain, **_spans(part)}
+    domain = {**inner.domain, **part.domain}
     outside = [a for a in context.domain if inner.domain[a] != context.domain[a]]
     if not outside:
         return repeated(part, inner.domain[record.axis].count, kind, domain)
@@ -314,28 +309,6 @@ def _widened(part: Lanes, kind: str, context: Context, inner: Context, record: R
     axes = [a for a in axes if wide[a].count > 1]
     nothing = number(identity(kind, part.dtype), part.dtype)
     return _padded(part, nothing, axes, small, wide)
-
-
-def _spans(part: Lanes) -> dict[Axis, Span]:
-    return dict(zip(part.axes, part.spans, strict=True))
-
-
-def reduced(op: ir.Operation, part: Lanes, kind: str, context: Context, record: Record) -> Lanes:
-    """Combine a part over the axes that the context does not have."""
-    along = [a for a in part.axes if a not in context.domain]
-    if not along:
-        return part
-    if kind == "add":
-        found = contracted(part, along)
-        if found is not None:
-            return found
-    elements = size([s.count for s in part.spans])
-    if elements > MOST_ELEMENTS and elements > 2 * record.loaded:
-        raise NotAtOnce("its turns together are too many values", op)
-    dims = [part.axes.index(a) for a in along]
-    kept = [k for k in range(len(part.axes)) if k not in dims]
-    value = combining.reduced(kind, part.value, dims)
-    return Lanes(value, tuple(part.axes[k] for k in kept), tuple(part.spans[k] for k in kept))
 
 
 # ---- memory --------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ def contracted(part: Lanes, along: Sequence[Axis]) -> Lanes | None:
     shared = [a for a in along if a in x.axes and a in y.axes]
     if not shared or any(a not in x.axes and a not in y.axes for a in along):
         return None
-    domain = {**dict(zip(x.axes, x.spans, strict=True)), **dict(zip(y.axes, y.spans, strict=True))}
+    domain = {**x.domain, **y.domain}
     x, y = (_summed(v, [a for a in along if a not in shared]) for v in (x, y))
     batch = [a for a in x.axes if a in y.axes and a not in shared]
     free_x, free_y = ([a for a in v.axes if a not in shared and a not in batch] for v in (x, y))

@@ -152,7 +152,7 @@ def _merged_partial(condition: Condition, context: Context, then: tuple[Context,
     for arm, other, found in ((inside, outside, x.parts[n:]), (outside, inside, y.parts[n:])):
         for part in found:
             nothing = Lanes(ops.constant(identity(kind, part.dtype)))
-            turns = {a: s for a, s in zip(part.axes, part.spans, strict=True) if a not in context.domain}
+            turns = {a: s for a, s in part.domain.items() if a not in context.domain}
             whole, here, there = (replace(c, domain={**c.domain, **turns}) for c in (context, arm, other))
             pair = ((here, part), (there, nothing)) if arm is inside else ((there, nothing), (here, part))
             parts.append(placed(condition, whole, *pair))

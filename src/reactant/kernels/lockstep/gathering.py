@@ -11,10 +11,12 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import size
+from reactant.kernels.lockstep import combining
 from reactant.kernels.lockstep.accesses import split, window_of
 from reactant.kernels.lockstep.combining import combine, identity
 from reactant.kernels.lockstep.conditions import Condition, Given
 from reactant.kernels.lockstep.context import Context
+from reactant.kernels.lockstep.contractions import contracted
 from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, facts_of, is_static, range_of
 from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, select
 from reactant.kernels.lockstep.memory import Memory
@@ -47,6 +49,28 @@ KINDS = {
 
 def combined(kind: str, x: Lanes, y: Lanes, context: Context) -> Lanes:
     return apply(lambda a, b: combine(kind, a, b), [x, y], context.domain)
+
+
+MOST_ELEMENTS = 1 << 20
+"""A reduction over values that are not read from memory one by one holds at most so many."""
+
+
+def reduced(op: ir.Operation, part: Lanes, kind: str, context: Context, record: Record) -> Lanes:
+    """Combine a part over the axes that the context does not have."""
+    along = [a for a in part.axes if a not in context.domain]
+    if not along:
+        return part
+    if kind == "add":
+        found = contracted(part, along)
+        if found is not None:
+            return found
+    elements = size([s.count for s in part.spans])
+    if elements > MOST_ELEMENTS and elements > 2 * record.loaded:
+        raise NotAtOnce("its turns together are too many values", op)
+    dims = [part.axes.index(a) for a in along]
+    kept = [k for k in range(len(part.axes)) if k not in dims]
+    value = combining.reduced(kind, part.value, dims)
+    return Lanes(value, tuple(part.axes[k] for k in kept), tuple(part.spans[k] for k in kept))
 
 
 def gathered(op: ir.Operation, operands: list[Value], context: Context) -> Value:
@@ -108,7 +132,7 @@ def _selected(op: ir.Operation, condition: Condition, x: Value, y: Value, contex
 
 
 def _masked(mask: Lanes, part: Lanes, kind: str, context: Context, where: bool) -> Lanes:
-    domain = {**context.domain, **dict(zip(part.axes, part.spans, strict=True))}
+    domain = {**context.domain, **part.domain}
     nothing = Lanes(ops.constant(identity(kind, part.dtype)))
     return select(mask, part, nothing, domain) if where else select(mask, nothing, part, domain)
 

@@ -96,6 +96,11 @@ class Lanes:
     def dtype(self) -> np.dtype:
         return dtype_of(self.value)
 
+    @property
+    def domain(self) -> dict[Axis, Span]:
+        """Its axes with their spans."""
+        return dict(zip(self.axes, self.spans, strict=True))
+
 
 def number(value: object, dtype: object) -> Lanes:
     """A constant."""
