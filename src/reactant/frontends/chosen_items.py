@@ -5,7 +5,7 @@ unrolled to know the place they are refused, so that the loop is.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
@@ -42,15 +42,18 @@ def get(items: list | tuple, index: Tensor) -> Any:
 
 def put(value: Any, items: list, index: Tensor) -> None:
     """`items[index] = value`."""
-    place = place_in(items, index, "list assignment index out of range")
+    put_one(value, items, range(len(items)), place_in(items, index, "list assignment index out of range"))
 
-    def store(k: int) -> Callable[[], None]:
+
+def put_one(value: Any, held: list | dict, keys: Sequence[Any], place: ir.Value) -> None:
+    """`held[keys[place]] = value`."""
+    def store(key: Any) -> Callable[[], None]:
         def stored() -> None:
-            effects.touch(items)
-            items[k] = value
+            effects.touch(held)
+            held[key] = value
         return stored
-    for k in range(len(items)):
-        staged_if(ops.compare(place, k, "EQ"), store(k), None)
+    for k, key in enumerate(keys):
+        staged_if(ops.compare(place, k, "EQ"), store(key), None)
 
 
 def fit(items: list | tuple, index: Tensor) -> bool:

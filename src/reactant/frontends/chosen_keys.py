@@ -6,15 +6,13 @@ read or written as in a list of the values. Keys are numbers or tuples; a key th
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls, chosen_items, effects
-from reactant.frontends.branches import staged_if
+from reactant.frontends import calls, chosen_items
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, python_number
 from reactant.frontends.operators import ag__
 from reactant.frontends.trace import current_trace, is_tracing
@@ -30,10 +28,10 @@ EXACT = 2**53
 
 @dataclass
 class Found:
-    """The keys that may be meant, the place of the one that is, and whether one is; `place` is nowhere without keys."""
+    """The keys that may be meant, the place of the one that is, and whether one is."""
 
     keys: list[Any]
-    place: Tensor | None
+    place: Tensor
     there: ir.Value
 
 
@@ -42,6 +40,11 @@ def depends(key: Any) -> bool:
     if type(key) is tuple:
         return any(map(depends, key))
     return type(key) is Tensor and key.kind != ARRAY and not key.is_concrete()
+
+
+def fit(held: Any, key: Any) -> bool:
+    """Whether this is a dict, and only the run knows the key."""
+    return type(held) in (dict, OrderedDict) and is_tracing() and depends(key)
 
 
 def find(held: dict, key: Any) -> Found | None:
@@ -65,7 +68,7 @@ def find(held: dict, key: Any) -> Found | None:
                 keys.append(each)
                 rows.append(row)
     if not keys:
-        return Found(keys, None, ops.constant(False))
+        return Found(keys, python_number(ops.constant(0, np.int64), (0, 0)), ops.constant(False))
     equal: Any = True
     for k, column in zip(traced, zip(*rows, strict=True), strict=True):
         dtype = WIDEST[parts[k].dtype.kind]
@@ -98,9 +101,9 @@ def _as_kind(known: Any, kind: str) -> Any:
 def get(held: dict, key: Any, *default: Any) -> Any:
     """`held[key]`, or `held.get(key, default)`."""
     found = find(held, key)
-    if found is None or found.place is None and not default:
+    if found is None or not (found.keys or default):
         return held[key]        # raises: a key must be known
-    if found.place is None:
+    if not found.keys:
         return default[0]
     values = [held[k] for k in found.keys]
 
@@ -115,19 +118,12 @@ def get(held: dict, key: Any, *default: Any) -> Any:
 def put(value: Any, held: dict, key: Any) -> None:
     """`held[key] = value`."""
     found = find(held, key)
-    if found is None or found.place is None or len(found.keys) > chosen_items.MOST:
+    if found is None or not 0 < len(found.keys) <= chosen_items.MOST:
         held[key] = value       # raises
         return
     current_trace().check(found.there, lambda: UnsupportedError(
         "A dict gets a key that only the run knows. Put all keys in before, or use an array that the key indexes."))
-
-    def store(k: Any) -> Callable[[], None]:
-        def stored() -> None:
-            effects.touch(held)
-            held[k] = value
-        return stored
-    for number, k in enumerate(found.keys):
-        staged_if(ops.compare(found.place.value(), number, "EQ"), store(k), None)
+    chosen_items.put_one(value, held, found.keys, found.place.value())
 
 
 def _method(function: Any, arguments: tuple, keywords: dict) -> Any:

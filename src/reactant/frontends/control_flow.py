@@ -5,7 +5,7 @@ and changes of objects.
 """
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import Any
@@ -179,7 +179,7 @@ def _get_item(inner: Callable) -> Callable:
             if ragged.fit(container, index):
                 return ragged.get(container, index)
             return array_lists.get(container, index)
-        if type(container) in (dict, OrderedDict) and is_tracing() and chosen_keys.depends(index):
+        if chosen_keys.fit(container, index):
             return chosen_keys.get(container, index)
         if isinstance(container, defaultdict) and is_tracing() and index not in container:
             effects.touch(container)
@@ -192,7 +192,7 @@ def _set_item(inner: Callable) -> Callable:
         index = known_index(index)
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
             return array_lists.put(value, container, index)
-        if type(container) in (dict, OrderedDict) and is_tracing() and chosen_keys.depends(index):
+        if chosen_keys.fit(container, index):
             return chosen_keys.put(value, container, index)
         return inner(value, container, index)
     return set_item

@@ -18,7 +18,7 @@ import numpy as np
 from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, elements, iterators, objects, operators
 from reactant.frontends.decisions import asked, is_traced, predicate_of
-from reactant.frontends.iteration import IteratorItems, ListItems, UsedUp, items_of
+from reactant.frontends.iteration import Items, IteratorItems, ListItems, UsedUp, items_of
 from reactant.frontends.list_changes import Changes
 from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.overlay import to_python
@@ -70,21 +70,21 @@ class Generated:
         """The elements are used up."""
         self.iterator = iter(())
 
+    def items(self) -> Items | None:
+        """What it is made from, by index: lists, too, where something is decided about each."""
+        rows = of_items(self.iterable) if self.test is not None and isinstance(self.iterable, (list, tuple)) else None
+        return items_of(self.iterable) if rows is None else ListItems(rows)
+
     def source(self) -> Any:
-        """What a loop runs over: lists as if an index could pick from them, where something is decided about each."""
-        if items_of(self.iterable) is not None:
-            return self.iterable
-        if not isinstance(self.iterable, (list, tuple)):
+        """What a loop runs over."""
+        if items_of(self.iterable) is None and not isinstance(self.iterable, (list, tuple)):
             self.iterable = list(ag__.iterate(self.iterable))
-        rows = of_items(self.iterable) if self.test is not None else None
-        return self.iterable if rows is None else ListItems(rows)
+        items = self.items()
+        return self.iterable if items is None else items
 
     def begun(self) -> Any:
         """What its elements are made from, which is used up from now on: for a loop over it."""
-        items = items_of(self.iterable)
-        if items is None and type(self.iterable) in (list, tuple) and self.test is not None:
-            rows = of_items(self.iterable)
-            items = None if rows is None else ListItems(rows)
+        items = self.items()
         if items is None:
             self.iterable = iter(ag__.iterate(self.iterable))
         else:

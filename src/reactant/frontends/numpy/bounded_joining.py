@@ -10,6 +10,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.bounded import ADVICE, Bounded, Extent, Mask, aligned, as_number, is_partial
 from reactant.frontends.numpy.bounded_functions import compact, on_bounded, require_vector
 from reactant.frontends.numpy.shape import axis_in
+from reactant.frontends.numpy.special import ends_of_steps
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.ir import ops
 
@@ -138,15 +139,8 @@ def _rows_of_one(number: Any, rank: int) -> Any:
 @on_bounded(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     a = np.ravel(ary if is_partial(ary) else wrap(ary))
-    if a.dtype == bool:
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
-                        "operator, or the logical_xor function instead.")
-    ends = [None if p is None else np.ravel(p) for p in (to_begin, to_end)]
-    for name, end in zip(("to_begin", "to_end"), ends, strict=True):
-        if end is not None and not np.can_cast(end.dtype, a.dtype, casting="same_kind"):
-            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
-    return np.concatenate([p if is_partial(p) else wrap(p).astype(a.dtype)
-                           for p in (ends[0], np.diff(a), ends[1]) if p is not None])
+    begin, end = ends_of_steps(a.dtype, to_begin, to_end)
+    return np.concatenate([p if is_partial(p) else wrap(p).astype(a.dtype) for p in (*begin, np.diff(a), *end)])
 
 
 # ---- membership ------------------------------------------------------------------------------------------------

@@ -159,18 +159,25 @@ def diff(a: object, n: int = 1, axis: int = -1, prepend: object = _ABSENT, appen
 @implements(np.ediff1d)
 def ediff1d(ary: object, to_end: object = None, to_begin: object = None) -> Any:
     a = np.ravel(wrap(ary))
-    parts = [_steps(a.value(), 0)]
-    if a.dtype == bool:
+    begin, end = ends_of_steps(a.dtype, to_begin, to_end)
+    parts = [*begin, Tensor.of_value(_steps(a.value(), 0)), *end]
+    return Tensor.of_value(ops.concatenate([as_value(part, a.dtype) for part in parts], 0))
+
+
+def ends_of_steps(dtype: np.dtype, to_begin: Any, to_end: Any) -> tuple[list[Any], list[Any]]:
+    """What `ediff1d` puts before the differences of numbers of a dtype, and behind them: a vector each, or nothing."""
+    if dtype.kind == "b":
         raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
                         "operator, or the logical_xor function instead.")
-    for name, given in (("to_begin", to_begin), ("to_end", to_end)):
+    ends: dict[str, list[Any]] = {"to_begin": [], "to_end": []}
+    for name, given in zip(ends, (to_begin, to_end), strict=True):
         if given is None:
             continue
-        end = np.ravel(wrap(given))
-        if not np.can_cast(end.dtype if type(given) is Tensor else np.asanyarray(given), a.dtype, "same_kind"):
+        end = np.ravel(given if hasattr(given, "dtype") else wrap(given))
+        if not np.can_cast(end.dtype if hasattr(given, "dtype") else np.asanyarray(given), dtype, "same_kind"):
             raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
-        parts.insert(0 if name == "to_begin" else len(parts), as_value(end, a.dtype))
-    return Tensor.of_value(ops.concatenate(parts, 0))
+        ends[name].append(end)
+    return ends["to_begin"], ends["to_end"]
 
 
 @implements(np.trapezoid)
