@@ -150,12 +150,10 @@ def measure(make, repeats, traced=False, first=False):
         seconds["trace"].append(lowered.times.trace)
         seconds["passes"].append(lowered.times.passes)
         compiled = lowered.compile()
-        compiled.memory_analysis()  # an executable compiles when it is first needed
         seconds["compile"].append(compiled.times.xla)
         if traced:
             plain = reactant.jit(function, native="never", optimize=("inline", "differentiate"))
             plain = plain.lower(*arguments).compile()
-            plain.memory_analysis()
             seconds["compile_traced"].append(plain.times.xla)
     row = {key: statistics.median(values) for key, values in seconds.items()} | firsts
     row["ratio"], row["passes_ratio"] = row["lower"] / row["compile"], row["passes"] / row["compile"]

@@ -118,7 +118,6 @@ def measure(name, size, with_xla):
             "rewrites": lowered.report.rewrites, "not converged": lowered.report.not_converged}
     if with_xla:
         compiled = lowered.compile()
-        compiled.memory_analysis()      # an executable compiles when it is first needed
         row["xla"] = compiled.times.xla
     return row
 

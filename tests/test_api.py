@@ -387,10 +387,13 @@ def test_lower_and_compile():
     assert lowered.operations()["stablehlo.add"] == 1
     assert lowered.cost()["flops"] >= 16
     compiled = lowered.compile()
+    spent = compiled.times.xla
+    assert spent > 0        # it has been compiled, as `compile` says
     assert "fusion" in compiled.as_text() or "multiply" in compiled.as_text()
     assert compiled.cost_analysis()["flops"] > 0
     assert compiled.memory_analysis().argument_size_in_bytes >= 128
     np.testing.assert_array_equal(compiled(2.0, np.ones(8), np.ones(8)), np.full(8, 3.0))
+    assert compiled.times.xla == spent
 
 
 def test_code_hlo_and_code_xla():

@@ -156,7 +156,7 @@ class Jitted(LikeFunction):
         return lower(self.function, key[0], key[1], options, keep_original=keep)
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
-        entry = self._lower(key, keep=False).compile()
+        entry = self._lower(key, keep=False).program()
         with self._lock:
             if entry.passing:
                 return entry

@@ -81,7 +81,13 @@ class Lowered:
             return cost.estimate(self._module(optimized))
 
     def compile(self) -> Compiled:
-        """Hand the program to XLA."""
+        """Compile with XLA, now."""
+        compiled = self.program()
+        compiled.executable.compile(on_device=self.on_device)
+        return compiled
+
+    def program(self) -> Compiled:
+        """The program as XLA gets it, compiled when it is first called or looked at: for the arguments it has then."""
         with building():
             executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
                                     donate=self._donated(), native=self.native_module(None),

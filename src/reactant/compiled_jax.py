@@ -38,14 +38,20 @@ class JaxLowered(Lowered):
         self.static = static        # of the call, as `argument_leaves` gives it
 
     def compile(self) -> JaxCompiled:
-        """Hand the program to XLA."""
+        """Compile with XLA, now."""
+        compiled = self.program(directly=False)
+        compiled.executable.compile(on_device=True)
+        return compiled
+
+    def program(self, directly: bool = True) -> JaxCompiled:
+        """The program as XLA gets it, compiled when it is first called; `directly`: in the way of `jax.jit`."""
         with building():
             executable = Executable(
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
                 device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type],
                 native=self.native_module(self.device), general=self.report.kept,
                 callbacks=self.imported.callbacks)
-        return JaxCompiled(self, executable)
+        return JaxCompiled(self, executable, directly and not self.options.donate)
 
 
 class JaxCompiled(Compiled):
@@ -53,14 +59,14 @@ class JaxCompiled(Compiled):
 
     lowered: JaxLowered
 
-    def __init__(self, lowered: JaxLowered, executable: Executable):
+    def __init__(self, lowered: JaxLowered, executable: Executable, directly: bool):
         self.lowered, self.executable = lowered, executable
         self.reason = ""
         self._taken = _Convention(lowered)
         positional = len(lowered.imported.in_tree.children()[0].children()) \
             + sum(isinstance(place, int) for place, *_ in lowered.static)
         # Which leaves may be overwritten can be said to `jax.jit` only by argument.
-        self.direct = None if lowered.options.donate else executable.direct(
+        self.direct = None if not directly else executable.direct(
             self._taken.leaves, self._taken.built, lowered.settings.signature, **lowered.settings.given(positional))
 
     def prepare(self, args: tuple, kwargs: dict) -> None:

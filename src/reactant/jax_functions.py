@@ -138,7 +138,7 @@ class JaxJitted(Jitted):
             from reactant.frontends.jax import CannotImport
         entry: JaxCompiled
         try:
-            entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).compile()
+            entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).program()
             entry.prepare(args, kwargs)
         except CannotImport as refused:
             entry = compiled_jax.LeftToJax(self.jitted, str(refused))

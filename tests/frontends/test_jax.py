@@ -449,7 +449,9 @@ def test_program_is_simplified_and_shown():
     assert "stablehlo.transpose" in reactant.code_hlo(wasteful, X, optimize=False)
     assert "HloModule" in reactant.code_xla(wasteful, X)
     compiled = lowered.compile()
+    spent = compiled.times.xla
     assert_same(jax.jit(wasteful)(X), compiled(X))
+    assert compiled.times.xla == spent > 0
     assert reactant.jit(helper).lower(X).compile().cost_analysis()["transcendentals"] == 12
     assert compiled.memory_analysis().output_size_in_bytes >= 48
     with pytest.raises(TypeError, match="was compiled for arguments like"):

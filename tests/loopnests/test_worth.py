@@ -77,7 +77,7 @@ def test_decisions(name):
     function, arguments, calls = TABLE[name]
     compiled = reactant.jit(function, frontend="jax")
     lowered = compiled.lower(*arguments)
-    lowered.compile()
+    lowered.program()
     assert bool(lowered.notes) == calls, lowered.notes
     np.testing.assert_allclose(compiled(*arguments), jax.jit(function)(*arguments), rtol=2e-4, atol=1e-5)
 
@@ -89,7 +89,7 @@ def test_only_what_another_thread_would_run_saves_one():
     numbers, notes = np.random.default_rng(0).random((16, 16)), {}
     for given in (numbers, reactant.array(numbers)):
         lowered = reactant.jit(program).lower(given)
-        lowered.compile()
+        lowered.program()
         notes[type(given)] = bool(lowered.notes)
     assert notes == {np.ndarray: False, reactant.DeviceArray: True}
 
@@ -120,7 +120,7 @@ def test_paddings_are_not_computed_again_for_every_shift(monkeypatch):
 
     written, make = [], stage.write_function
     monkeypatch.setattr(stage, "write_function", lambda *given: written.append(make(*given)) or written[-1])
-    reactant.jit(jax.grad(energy), frontend="jax", native="always").lower(of(300_000)).compile()
+    reactant.jit(jax.grad(energy), frontend="jax", native="always").lower(of(300_000)).program()
     assert written and sum(made.text.count("memref.load") for made in written) < 600
 
 

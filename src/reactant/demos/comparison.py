@@ -52,7 +52,6 @@ def compile_anew(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tu
     """The program of `function`, and the seconds that tracing, our passes and XLA took together."""
     lowered = reactant.jit(function).lower(*copy.deepcopy(arguments))
     compiled = lowered.compile()
-    compiled.memory_analysis()  # an executable compiles when it is first needed
     return lowered, compiled.times.trace + compiled.times.passes + compiled.times.xla
 
 

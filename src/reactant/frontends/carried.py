@@ -1,11 +1,8 @@
 """What a loop carries: the values it starts with, and how variables are made of them."""
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import field
-from functools import cache
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -14,6 +11,7 @@ from reactant import named_tuples
 from reactant.errors import ControlFlowError
 from reactant.frontends import effects, identity
 from reactant.frontends.aliases import ChosenStorage, reachable
+from reactant.frontends.holders import hidden_references, looks, references
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import UNSET, Unusable
@@ -241,29 +239,24 @@ NOTES = (Node, Snapshot, effects.Change, identity.Link)
 """What we note of containers: does not count as who knows them."""
 
 
-def without_garbage() -> Iterator[None]:
-    """Look once, and once more where the garbage collector has found something."""
-    yield
-    if gc.collect():
-        yield
-
-
 def is_held_once(tensor: Tensor, copies: set[int]) -> bool:
     """Whether one list, dict or object is the only thing that refers to an array and to its memory, besides captured
     trees and those with the identities `copies`. Asks the garbage collector, which takes milliseconds."""
     memory = tensor.storage
     if tensor.steps or type(memory) is not Storage or memory.constant or memory.argument is not None:
         return False
-    for _ in without_garbage():
+    for look in looks():
         hidden, found = references(tensor)
         holders = len(found)
         for holder in found:        # no comprehension: it would refer to the array by a cell
             holders -= type(holder) is Held or id(holder) in copies
-        for holder in gc.get_referrers(memory):
+        unknown, shown = references(memory)
+        for holder in shown:
             holders += type(holder) in (Tensor, ChosenStorage) and holder is not tensor
-        if hidden == hidden_references() and holders == 1:
+        look.complete = hidden == hidden_references() and (look.everywhere or unknown == hidden_references())
+        if look.complete and holders == 1:
             return True
-        found = holder = None
+        found = shown = holder = None
     return False
 
 
@@ -280,30 +273,16 @@ def is_in_one_place(node: Node, copies: set[int]) -> bool:
     """`is_held_once` of a list, tuple, dict or object."""
     if node.original is None:
         return True
-    for _ in without_garbage():
+    for look in looks():
         hidden, found = references(node.original)
         holders = 0
         for holder in found:
             holders += type(holder) not in NOTES and id(holder) not in copies
-        if hidden <= hidden_references() and holders <= 1:
+        look.complete = hidden <= hidden_references()
+        if look.complete and holders <= 1:
             return True
         found = holder = None
     return False
-
-
-def references(x: Any) -> tuple[int, list[Any]]:
-    """How many references to an object come from no container, and the containers that refer to it."""
-    found = gc.get_referrers(x)
-    return sys.getrefcount(x) - len(found), found
-
-
-@cache
-def hidden_references() -> int:
-    """What `references` counts of an object that a parameter of its caller refers to."""
-    def ask(x: Any) -> int:
-        return references(x)[0]
-    holder = [[]]
-    return ask(holder[0])
 
 
 def own_copies(loop: Any) -> set[int]:

@@ -28,14 +28,12 @@ from reactant.frontends.carried import (
     Slot,
     computes_from,
     held_before,
-    hidden_references,
     leaves,
     own_copies,
-    references,
     with_leaves,
-    without_garbage,
 )
 from reactant.frontends.growing import POPS, Deeper, Grower, refusal
+from reactant.frontends.holders import hidden_references, looks, references
 from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -97,16 +95,17 @@ def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str
 
 def is_known_once(items: Any) -> bool:
     """Whether one variable is all that knows a list, besides what we have noted of it."""
-    for _ in without_garbage():
+    for look in looks():
         hidden, found = references(items)
         holders, ended = 0, False
         for holder in found:
             holders += type(holder) not in NOTES
             ended |= type(holder) is FrameType      # a call that is over and waits for the garbage collector
-        if hidden <= hidden_references() and holders <= 1:
+        look.complete = hidden <= hidden_references()
+        if look.complete and holders <= 1:
             return True
         found = holder = None
-        if not ended:
+        if look.complete and not ended:
             return False
     return False
 

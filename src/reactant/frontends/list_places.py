@@ -5,12 +5,11 @@ says what refers to the list, and references that come from nowhere else refuse 
 """
 from __future__ import annotations
 
-import gc
 from types import CellType
 from typing import Any
 
-from reactant.frontends.carried import hidden_references, references, without_garbage
 from reactant.frontends.effects import Change
+from reactant.frontends.holders import attributes_of, hidden_references, looks, owner_of, references
 from reactant.frontends.identity import Link
 from reactant.frontends.state import Node
 from reactant.records import dataclass
@@ -38,13 +37,14 @@ def place_of(box: list[list], copies: set[int]) -> Place | None:
     """The only place of a list, which is taken out of `box` so that its caller does not refer to it; None where there
     may be others. `copies`: identities of our own copies of contents."""
     target = box.pop()
-    for _ in without_garbage():
+    for look in looks():
         hidden, found = references(target)
         holders = []
         for holder in found:        # no comprehension: it would refer to the list by a cell
             if type(holder) not in (Change, Node, Link) and id(holder) not in copies:
                 holders.append(holder)
-        if hidden == hidden_references() and len(holders) == 1:
+        look.complete = hidden == hidden_references()
+        if look.complete and len(holders) == 1:
             return _place(holders[0], target)
         found = holders = holder = None     # type: ignore[assignment]
     return None
@@ -57,15 +57,8 @@ def _place(holder: Any, target: list) -> Place | None:
     if isinstance(holder, dict):
         if "__builtins__" in holder:        # a module's variables
             return None
-        owner = next((o for o in gc.get_referrers(holder) if _attributes(o) is holder), holder)
+        owner = owner_of(holder)
     elif not isinstance(holder, list):
-        held = _attributes(holder)
+        held = attributes_of(holder)
     pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else ()
     return next((Place(owner, held, key) for key, x in pairs if x is target), None)
-
-
-def _attributes(x: Any) -> Any:
-    try:
-        return object.__getattribute__(x, "__dict__")
-    except AttributeError:
-        return None

@@ -21,7 +21,7 @@ from reactant.errors import LeakError, ReactantError
 from reactant.frontends import source_map
 from reactant.ir import ops
 from reactant.ir.types import tensor_type
-from reactant.session import SESSION, is_tracing
+from reactant.session import ASIDE, SESSION, is_tracing
 
 if TYPE_CHECKING:
     from reactant.frontends.numpy.storage import Storage
@@ -295,7 +295,7 @@ def tracing(options: Any = None) -> Iterator[Trace]:
     trace = Trace(options)
     SESSION.trace = trace
     try:
-        with ir.InsertionPoint(trace.entry):
+        with ASIDE.put(), ir.InsertionPoint(trace.entry):
             yield trace
     finally:
         trace.close()

@@ -54,8 +54,10 @@ class Row(NamedTuple):
 
 MAX_WIDTH = 3
 
-WAITING = "stablehlo.while"
-"""Loops are looked at when nothing else is left: their rules are dear, and ask what has become of the ops inside."""
+WAITING = {"stablehlo.while": 0, "stablehlo.concatenate": 9}
+"""Ops that are looked at when nothing else is left, where they have so many operands: loops, whose rules are dear and
+ask what has become of the ops inside, and what is put together of so many parts that to look each time that one of
+them has changed would take quadratic time."""
 
 
 class Root:
@@ -74,7 +76,7 @@ class Root:
         self.regions: bool = dialect_ops()[name]._ODS_REGIONS != (0, True)  # type: ignore[attr-defined]
         self.whole = len(patterns) < len(candidates)
         """Whether there are rules that see a whole op."""
-        self.waits = name == WAITING
+        self.waits = WAITING.get(name)
         self.nested = all(rule.nested for rule, _ in candidates)
         """Whether no rule looks at ops that are in no region of another."""
         self.rows: dict[tuple, tuple[Row, ...]] = {}

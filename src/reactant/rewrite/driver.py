@@ -167,8 +167,8 @@ class _Run:
                     entry = table.get(op.name)
                 if entry is None:
                     continue
-                if entry.waits and not held:
-                    waiting.append(key)
+                if entry.waits is not None and not held and len(op.operands) >= entry.waits:
+                    waiting.append(key) if entry.regions else waiting.appendleft(key)     # loops last
                     queued[key] = op
                     visited -= 1
                     continue

@@ -35,6 +35,9 @@ def combines(op: ir.Operation) -> bool:
     return op.name in COMBINING and all(len(block.operations) == 2 for region in op.regions for block in region)
 
 
+WIDE = 8
+"""Ops of more operands are not walked for each of these that changes."""
+
 NEITHER: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
 
 
@@ -87,6 +90,8 @@ class Memory:
         of blocks are. By the addresses of outermost ops."""
         self.reread: dict[int, int] = {}
         """When a value lost a reader, got one, or one of them got other operands."""
+        self.wide: dict[int, ir.Operation] = {}
+        """Ops of many operands that were changed: `reread` learns of all these when it is asked."""
         self.unseen: dict[int, ir.Operation] = {}
         """What is new, or was changed, since the engine looked."""
         self.listed: dict[int, ir.Operation] | None = None
@@ -111,7 +116,7 @@ class Memory:
         """Forget everything: any op may have changed."""
         for each in (self.owners, self.contents, self.decoded, self.seen, self.asking, self.asked, self.tried,
                      self.visited, self.asked_last, self.looked, self.altered, self.inner, self.handed, self.reread,
-                     self.unseen, self.nested):
+                     self.wide, self.unseen, self.nested):
             each.clear()
         self.listed = None
         self.complete = False
@@ -119,10 +124,14 @@ class Memory:
 
     def changed(self, op: ir.Operation) -> int | None:
         """An op is new, has other operands, or does something else with them; gives its address."""
-        clock, reread, results = self.clock, self.reread, op.results
-        for operand in op.operands:
-            reread[hash(operand)] = clock
+        clock, results, operands = self.clock, op.results, op.operands
         count = len(results)
+        if count and len(operands) > WIDE:
+            self.wide[hash(results[0])] = op
+        else:
+            reread = self.reread
+            for operand in operands:
+                reread[hash(operand)] = clock
         if not count:       # what a region returns
             self.stirred(op, True)
             return None
@@ -163,6 +172,7 @@ class Memory:
         self.asked.discard(address)
         self.unseen.pop(address, None)
         self.inner.pop(address, None)
+        self.wide.pop(address, None)
 
     def left(self, root: ir.Operation, table: dict[str, Root]) -> dict[int, ir.Operation]:
         """Where rules may fire now, all of the table having been tried everywhere: on what is not known, and where
@@ -171,6 +181,9 @@ class Memory:
             if self.altered.get(address, 0) < clock:
                 self.altered.update((hash(result), clock) for result in op.results)
         self.inner.clear()
+        for op in self.wide.values():
+            self.reread.update((hash(operand), self.clock) for operand in op.operands)
+        self.wide.clear()
         begun, tried = self.tried[id(table)]
         before, self.asked_last[id(table)] = self.asked_last.get(id(table), begun), self.clock
         altered = {address for address, clock in self.altered.items() if clock > before}

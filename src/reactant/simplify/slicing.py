@@ -347,30 +347,36 @@ def _as_slice(value: ir.Value) -> tuple[ir.Value, tuple, tuple, tuple]:
     return value, (0,) * len(extents), extents, (1,) * len(extents)
 
 
-def _joined_slice(one: tuple, left: ir.Value, other: tuple, d: int) -> tuple | None:
-    """The one slice that two slices (`left` and another one) of one value make next to each other along dimension d."""
+def _joined_slice(one: tuple, other: tuple, d: int) -> tuple | None:
+    """The one slice that two slices of one value make next to each other along dimension d."""
     (x, starts, limits, strides), (y, starts2, limits2, strides2) = one, other
-    if x != y or strides != strides2 or shape_of(left)[d] == 0:
+    extent = -(-(limits[d] - starts[d]) // strides[d])
+    if x != y or strides != strides2 or extent == 0 or starts2[d] != starts[d] + extent * strides[d]:
         return None
-    after = starts[d] + shape_of(left)[d] * strides[d]
-    if starts2[d] != after or any(i != d and (starts[i], limits[i]) != (starts2[i], limits2[i])
-                                  for i in range(len(starts))):
+    if any(i != d and (starts[i], limits[i]) != (starts2[i], limits2[i]) for i in range(len(starts))):
         return None
     return x, starts, replaced(limits, d, limits2[d]), strides
 
 
 @rewrite(match.concatenate(rest("xs"), dimension=d),
          example=(lambda a: ops.concatenate([ops.slice(v := a(7), (1,), (3,)), ops.slice(v, (3,), (6,)), a(2)], 0),
+                  lambda a: ops.concatenate([ops.slice(v := a(9), (0,), (3,), (2,)), ops.slice(v, (4,), (6,), (2,)),
+                                             ops.slice(v, (6,), (9,), (2,)), a(2), v, v], 0),
                   lambda a: ops.concatenate([ops.slice(v := a(7), (0,), (3,)), ops.slice(v, (3,), (7,))], 0)),
          counter=lambda a: ops.concatenate([ops.slice(v := a(7), (1,), (3,)), ops.slice(v, (4,), (6,))], 0))
 def concatenate_of_adjacent_slices(xs, d):
     """concatenate(x[a:b], x[b:c]) = x[a:c]"""
-    parts = [_as_slice(v) for v in xs]
-    for i in range(len(xs) - 1):
-        joined = _joined_slice(parts[i], xs[i], parts[i + 1], d)
-        if joined is not None:
-            return ops.concatenate([*xs[:i], part(*joined), *xs[i + 2:]], d)
-    return None
+    runs: list[tuple[ir.Value | None, tuple]] = []      # an operand as it stands, or None, and as a slice
+    for value in xs:
+        each = _as_slice(value)
+        joined = _joined_slice(runs[-1][1], each, d) if runs else None
+        if joined is None:
+            runs.append((value, each))
+        else:
+            runs[-1] = None, joined
+    if len(runs) == len(xs):
+        return None
+    return ops.concatenate([part(*joined) if value is None else value for value, joined in runs], d)
 
 
 def _uniform_scalar(value: ir.Value) -> object:
