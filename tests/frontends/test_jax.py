@@ -618,6 +618,15 @@ def test_our_transforms_of_a_jax_function_inside_jit():
     np.testing.assert_allclose(reactant.jit(lambda x: reactant.vmap(f)(x))(np.stack([x, x])), [value, value], rtol=1e-6)
 
 
+warn = functools.partial(warnings.warn, stacklevel=2)      # what is written in C is not JAX's for that
+
+
+def warns(x):
+    if len(x) > 100:
+        warn("long")
+    return x + x
+
+
 @pytest.mark.parametrize("function, expected", [
     (jax.jit(np.negative), True), (helper, True), (calls_helper, True), (numpy_with_helper, False),
     (imports_inside, True), (namespace_of, False), (looks_only, False), (module_of, False), (of_either, False),
@@ -625,7 +634,8 @@ def test_our_transforms_of_a_jax_function_inside_jit():
     (Model().method, True),
     (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
     (jnp.sin, True), (printing, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
-    (lambda x: jax.lax.sin(x), True), (lambda x: jax.devices() and x, False)])
+    (lambda x: jax.lax.sin(x), True), (lambda x: jax.devices() and x, False), (warns, False),
+    (functools.partial(jnp.sin), True)])
 def test_recognition(function, expected):
     assert jax_recognition.is_jax_function(function) is expected
     assert isinstance(reactant.jit(function), JaxJitted) is expected

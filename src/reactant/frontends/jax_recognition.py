@@ -59,17 +59,17 @@ def kind_of(function: Any) -> str:
     """`JAX`, `NUMPY`, or `UNKNOWN` where the code says neither."""
     first = underlying(function)
     if first is None:
-        return JAX if of_jax(function) else UNKNOWN
+        return JAX if of_jax(behind(function)) else UNKNOWN
     looked_at, waiting = {first}, deque([first])
     while waiting:
         found, helpers = _evidence(waiting.popleft())
         if found:
             return found
         for helper in helpers:
-            inner = underlying(helper)
-            if inner is None:
+            inner = behind(helper)
+            if of_jax(inner):
                 return JAX
-            if inner not in looked_at and len(looked_at) < MOST_FUNCTIONS:
+            if isinstance(inner, FunctionType) and inner not in looked_at and len(looked_at) < MOST_FUNCTIONS:
                 looked_at.add(inner)
                 waiting.append(inner)
     return JAX if any(_is_jax_library(each) for each in {_package(function), *_packages_used(first)}) else UNKNOWN
@@ -95,15 +95,20 @@ def of_jax(function: Any) -> bool:
 
 
 def underlying(function: Any) -> FunctionType | None:
-    """The Python function behind a callable: through partials, methods and callable objects. None for JAX's own."""
+    """The Python function behind a callable. None for JAX's own, and where there is none."""
+    found = behind(function)
+    return None if of_jax(found) else found
+
+
+def behind(function: Any) -> Any:
+    """What a callable calls in the end, through partials, methods and callable objects: a Python function, or what is
+    JAX's own. None for what is written in C."""
     while True:
         if isinstance(function, functools.partial):
             function = function.func
         elif isinstance(function, MethodType):
             function = function.__func__
-        elif of_jax(function):
-            return None
-        elif isinstance(function, FunctionType):
+        elif of_jax(function) or isinstance(function, FunctionType):
             return function
         elif isinstance(function, LikeFunction) and function._origin is not None:   # a gradient is what its function is
             function = function._origin[1][0]

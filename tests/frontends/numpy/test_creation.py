@@ -44,6 +44,11 @@ def test_makers():
     check_table(MAKERS, np.asfortranarray(X.astype("f4")))
 
 
+def test_arrays_of_objects_are_refused_as_such():
+    with pytest.raises(UnsupportedError, match="Arrays of dtype object cannot be compiled"):
+        reactant.jit(lambda x: np.array([x[0], x[1, :2]], dtype=object).sum())(X)
+
+
 def test_made_arrays_are_written():
     def work(x):
         a, b, c, d = np.zeros(3), np.zeros_like(x), np.arange(300), np.array([1., 2.])

@@ -122,6 +122,8 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
         found = elements_of_one([x for r in nested for x in r], (len(nested), len(nested[0])))
         if found is not None:
             return Tensor.of_value(found if dtype is None else cast(found, dtype))
+    if dtype is not None:
+        check_dtype(np.dtype(dtype))
     rows = [r if type(r) is Tensor or not isinstance(r, (list, tuple, range)) else array_of(r) for r in nested]
     if dtype is None:
         dtype = result_type(tuple(wrap(r).dtype for r in rows))     # numbers count as int64 and float64 here
