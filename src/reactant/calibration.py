@@ -28,6 +28,7 @@ from reactant.runtime.compile_options import options_for
 from reactant.runtime.facts import facts_of
 from reactant.simplify import target_costs
 from reactant.simplify.target_costs import Costs
+from reactant.simplify.target_sorts import exchanges
 
 Form = Callable[..., jax.Array]
 WORTH, NOISE, MOST = 1.1, 1.05, 2.0
@@ -233,6 +234,17 @@ def _tridiagonal() -> Iterator[Step]:
                                          _random(side, seed=3)))
 
 
+def _short_sorts() -> Iterator[Step]:
+    def exchanged(x: jax.Array) -> jax.Array:
+        columns = [x[:, k] for k in range(x.shape[1])]
+        for i, j in exchanges(len(columns)):
+            columns[i], columns[j] = jnp.minimum(columns[i], columns[j]), jnp.maximum(columns[i], columns[j])
+        return jnp.stack(columns, 1)
+    for count in (3, 6, 12, 16):
+        numbers = np.random.default_rng(0).integers(0, 1 << 40, (1 << 14, count))
+        yield Step(count, lambda x: lax.sort(x, dimension=1), exchanged, (numbers,))
+
+
 LADDERS: dict[str, Callable[[], Iterator[Step]]] = {
     "sum_of_slices_trailing": _short_trailing,
     "sum_of_slices": _short_leading,
@@ -251,6 +263,7 @@ LADDERS: dict[str, Callable[[], Iterator[Step]]] = {
     "transposed_factor": _left_factors,
     "toeplitz_as_convolution": _toeplitz,
     "banded_solve": _tridiagonal,
+    "sort_network": _short_sorts,
 }
 RISING = {"select_fraction", "select_fraction_reading", "stencil_as_convolution", "argmax_as_reductions", "scan_turns",
           "transposed_factor", "toeplitz_as_convolution", "banded_solve"}

@@ -8,8 +8,9 @@ from reactant.rewrite import registry, selftest
 from reactant.simplify import target_costs
 
 ON = {"target_stencils": "tpu", "gather_of_small_table_is_selects": "tpu",
-      "loop_scans": "tpu", "loop_chunks": replace(target_costs.TPU, chunk_bytes=1 << 13)}
-"""Families and rules that only some targets choose."""
+      "loop_scans": "tpu", "loop_chunks": replace(target_costs.TPU, chunk_bytes=1 << 13),
+      "target_systems": replace(target_costs.CPU, other_order=600, toeplitz_as_convolution=24)}
+"""Families and rules that only some targets choose, or only at sizes for which the interpreter takes long."""
 
 
 @pytest.mark.parametrize("name", [rule.name for rule in registry.rules()])

@@ -26,7 +26,7 @@ from reactant.loopnests.sort_rows import PART, Rows
 from reactant.loopnests.writer import parallel_end
 from reactant.native import numpy_sorts
 
-LEAST_ROW, LEAST_ELEMENTS = 32, 1 << 12
+LEAST_ROW, LEAST_ELEMENTS = 8, 1 << 12
 """Elements of a row, and of all rows, from which this is faster than XLA's comparisons through a function pointer."""
 MOST = (1 << 31) - 1
 

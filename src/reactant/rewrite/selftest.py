@@ -83,12 +83,12 @@ def _instances(rule: Rule, example: object) -> Iterator[ir.Module]:
             text = each if "func.func" in each else f"func.func @main{each}"
             yield modules.parse(text)
             continue
-        found = False
+        found: set[str] = set()     # an example may have dtypes of its own
         for dtype in TRIED_DTYPES[rule.dtypes]:
             for builder in [each] if each is not None else _generic(rule):
                 module = build_module(builder, np.dtype(dtype))
-                if module is not None:
-                    found = True
+                if module is not None and (text := modules.to_text(module)) not in found:
+                    found.add(text)
                     yield module
         if not found:
             raise RuleFailure(f"{rule.qualified}: an example verifies for no dtype.")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import ops
-from reactant.ir.types import shape_of, size
+from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, uses, variables
 from reactant.simplify.chains import is_computed
 from reactant.simplify.contents import is_splat
@@ -142,6 +143,20 @@ def _piece(value: ir.Value, starts: Sequence[int], limits: Sequence[int], stride
     if made is not None and made.name == "stablehlo.broadcast_in_dim" and not shape_of(made.operands[0]):
         return ops.broadcast_in_dim(made.operands[0], shape, ())
     return part(value, starts, limits, strides)
+
+
+@rewrite(sliced(named("b", match.bitcast_convert(x))),
+         example=(lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="int32"), np.float32), (1, 0), (3, 9), (1, 2)),
+                  lambda a: [ops.slice(v, (k,), (k + 1,)) for v in [ops.bitcast_convert(a(9, dtype="int32"), "float32")]
+                             for k in (0, 4)]),
+         counter=(lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="float64"), np.uint32), (1, 0, 0), (3, 9, 2)),
+                  lambda a: [ops.slice(v := ops.bitcast_convert(a(9, dtype="int32"), np.float32), (0,), (5,)), v]))
+def slice_of_bitcast(b, x, starts, limits, strides, result_shape, result_dtype):
+    """slice(bitcast_convert(x)) = bitcast_convert(slice(x)): a sort by bits shows what is read of it"""
+    if dtype_of(x).itemsize != result_dtype.itemsize or len(shape_of(x)) != len(result_shape) \
+            or _read_in_pieces(b) != (True, False):
+        return None
+    return ops.bitcast_convert(part(x, starts, limits, strides), result_dtype)
 
 
 @rewrite(sliced(match.iota(iota_dimension=d)),

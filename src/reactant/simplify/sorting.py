@@ -16,7 +16,7 @@ from reactant.ir import creation, modules, ops
 from reactant.ir.attributes import decode
 from reactant.ir.orders import Order, order_of
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import Site, match, once, one_of, producer, rewrite, users, variables
+from reactant.rewrite import Site, match, one_of, producer, rewrite, users, variables
 from reactant.rewrite.pattern import Template
 from reactant.rewrite.site import operation, readers
 from reactant.simplify.indexing import known_content
@@ -33,15 +33,17 @@ def _is(value: ir.Value, direction: str, left: ir.Value, right: ir.Value | None)
         and made.operands[0] == left and (right is None or made.operands[1] == right)
 
 
+def canonical(v: ir.Value) -> ir.Value:
+    """Floats that are the same bits where `loosely` calls them equal."""
+    return ops.select(ops.compare(v, v, "NE"), np.nan, ops.select(ops.compare(v, 0, "EQ"), 0, v))
+
+
 def loosely(a: ir.Value, b: ir.Value, *_: ir.Value) -> ir.Value:
     """The comparator that JAX sorts floats with: NaN last, -0.0 equal to 0.0."""
-    def canonical(v: ir.Value) -> ir.Value:
-        number = ops.select(ops.compare(v, 0, "EQ"), 0, v)
-        return ops.select(ops.compare(v, v, "NE"), np.nan, number)
     return ops.compare(canonical(a), canonical(b), "LT", total_order=True)
 
 
-def _dimension(op: ir.Operation) -> int:
+def dimension_of(op: ir.Operation) -> int:
     found = decode(op.attributes["dimension"])
     return found % len(shape_of(op.results[0])) if shape_of(op.results[0]) else 0
 
@@ -62,7 +64,7 @@ def _along(value: ir.Value) -> ir.Value:
 def sort_of_unit_dimension(site: Site):
     """sort along a dimension of extent 1, or of nothing, does nothing"""
     extents = shape_of(site.results[0])
-    return site.operands if not extents or extents[_dimension(site.op)] <= 1 or 0 in extents else None
+    return site.operands if not extents or extents[dimension_of(site.op)] <= 1 or 0 in extents else None
 
 
 @rewrite("stablehlo.sort", example=(lambda a: ops.sort([a(9), a(9)], 0)[0], lambda a: ops.sort([a(9), a(9)], 0)[:1]),
@@ -90,7 +92,7 @@ def _again(op: ir.Operation, operands: Sequence[ir.Value], places: Sequence[int 
                 for side in (0, 1):
                     mapping[block.arguments[2 * old + side]] = arguments[2 * new + side]
         return copied(block, mapping)
-    return ops.sort(operands, _dimension(op) if dimension is None else dimension, comparator, _stable(op))
+    return ops.sort(operands, dimension_of(op) if dimension is None else dimension, comparator, _stable(op))
 
 
 def copied(block: ir.Block, mapping: dict[ir.Value, ir.Value]) -> ir.Value:
@@ -113,7 +115,7 @@ def sort_of_sorted(site: Site):
     if order is None or not _stable(site.op) and (len(site.operands) > 1 or not order.strict):
         return None
     made = operation(site.operands[order.key])
-    if made is None or made.name != "stablehlo.sort" or _dimension(made) != _dimension(site.op):
+    if made is None or made.name != "stablehlo.sort" or dimension_of(made) != dimension_of(site.op):
         return None
     inner = order_of(made)
     if inner is None or (inner.descending, inner.kind) != (order.descending, order.kind) \
@@ -134,7 +136,7 @@ def sort_by_ordered_keys(site: Site):
     """a stable sort by keys that are in order, or all equal along the dimension, moves nothing"""
     order = order_of(site.op)
     if order is None or not _stable(site.op) \
-            or not _in_order(site.operands[order.key], _dimension(site.op), order.descending):
+            or not _in_order(site.operands[order.key], dimension_of(site.op), order.descending):
         return None
     return site.operands
 
@@ -165,7 +167,7 @@ def sort_of_reverse(site: Site):
     """sort(reverse(x)) = sort(x) where equal elements are the same"""
     order, made = order_of(site.op), producer(site.operands[0])
     if order is None or not order.strict or len(site.operands) > 1 or made is None \
-            or made.name != "stablehlo.reverse" or tuple(made["dimensions"]) != (_dimension(site.op),):
+            or made.name != "stablehlo.reverse" or tuple(made["dimensions"]) != (dimension_of(site.op),):
         return None
     return _again(site.op, made.operands, [0])
 
@@ -179,7 +181,7 @@ def reverse_of_sort(x, t, d, result):
     """reverse(sort(x)) = sort(x) the other way round where equal elements are the same"""
     op = t.op
     order = order_of(op)
-    if order is None or not order.strict or d != (_dimension(op),) or users(op.results[0]) > 1:
+    if order is None or not order.strict or d != (dimension_of(op),) or users(op.results[0]) > 1:
         return None
     return ops.sort([x], d[0], "LT" if order.descending else "GT", _stable(op))[0]
 
@@ -191,7 +193,7 @@ def sort_between_transposes(x, p, t, q):
     """transpose(sort(transpose(x))) = sort(x) along another dimension where the transposes cancel"""
     if tuple(p[j] for j in q) != tuple(range(len(p))):
         return None
-    return _again(t.op, [x], [0], p[_dimension(t.op)])[0]
+    return _again(t.op, [x], [0], p[dimension_of(t.op)])[0]
 
 
 # ---- several sorts -------------------------------------------------------------------------------------------------
@@ -228,7 +230,7 @@ def _twins(op: ir.Operation, order: Order) -> list[ir.Operation]:
     for reader in readers(op.operands[order.key]):
         other = reader.op
         if other.name != "stablehlo.sort" or other == op or other.block != op.block \
-                or not op.is_before_in_block(other) or _dimension(other) != _dimension(op) or not _stable(other) \
+                or not op.is_before_in_block(other) or dimension_of(other) != dimension_of(op) or not _stable(other) \
                 or not any(users(r) for r in other.results):
             continue
         theirs = order_of(other)
@@ -336,7 +338,7 @@ def _end(x: ir.Value, t: Template, start: Sequence[int], limit: Sequence[int], s
          loose: bool) -> ir.Value | None:
     """The slice of a sort that is its first or last place, from an extreme."""
     op = t.op
-    order, along, shape = order_of(op), _dimension(op), shape_of(x)
+    order, along, shape = order_of(op), dimension_of(op), shape_of(x)
     if order is None or order.strict == loose or limit[along] - start[along] != 1 or users(op.results[0]) > 1:
         return None
     first, last = start[along] == 0, start[along] == shape[along] - 1
@@ -398,16 +400,6 @@ def _loose_end(values: ir.Value, along: int, first: bool) -> ir.Value:
     return ops.select(nothing, ops.constant(np.nan, dtype, [m for j, m in enumerate(shape) if j != along]), found)
 
 
-@rewrite(match.slice(once(match.bitcast_convert(x)), start_indices=start, limit_indices=limit, strides=strides),
-         example=lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="int32"), np.float32), (1, 0), (3, 9), (1, 2)),
-         counter=lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="float64"), np.uint32), (1, 0, 0), (3, 9, 2)))
-def slice_of_bitcast(x, start, limit, strides, result_shape, result_dtype):
-    """slice(bitcast_convert(x)) = bitcast_convert(slice(x)): a sort by bits shows what is read of it"""
-    if dtype_of(x).itemsize != result_dtype.itemsize or len(shape_of(x)) != len(result_shape):
-        return None
-    return ops.bitcast_convert(ops.slice(x, start, limit, strides), result_dtype)
-
-
 COMMUTING = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 
 
@@ -433,7 +425,7 @@ def sum_of_sort(x, s, v, d, t):
 
 
 def _unsorted(x: ir.Value, s: Template, v: ir.Value, d: Sequence[int], t: Template) -> ir.Value | None:
-    if t.body not in COMMUTING or _dimension(s.op) not in d:
+    if t.body not in COMMUTING or dimension_of(s.op) not in d:
         return None
     return ops.reduce(x, v, d, t.body)
 

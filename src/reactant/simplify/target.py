@@ -79,13 +79,13 @@ def _is_computed_here(operand: ir.Value) -> bool:
     return made is not None and made.name in ops.ELEMENTWISE and users(operand) == 1
 
 
-def _term(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...], depth: int = 50) -> ir.Value:
+def term_at(operand: ir.Value, index: dict[int, int], shape: tuple[int, ...], depth: int = 50) -> ir.Value:
     """`index_slice`, of what element-wise ops are applied to where nothing else reads their results: XLA:CPU fuses one
     slice with what is done to it, several slices of one result it reads from memory."""
     made = producer(operand)
     if made is None or not _is_computed_here(operand) or not depth:
         return index_slice(operand, index, shape)
-    parts = [_term(v, index, shape, depth - 1) if shape_of(v) else v for v in made.operands]
+    parts = [term_at(v, index, shape, depth - 1) if shape_of(v) else v for v in made.operands]
     attributes = {name: made.op.attributes[name] for name in made.op.attributes}
     return ops.create(made.name, [tensor_type(shape, dtype_of(operand))], parts, attributes).result
 
@@ -168,7 +168,7 @@ def reduce_of_short_dimensions(site: Site):
         return None
     total = None if is_identity(name, init) else ops.broadcast_in_dim(init, result, ())
     for index in product(*(range(extents[d]) for d in dimensions)):
-        part = _term(operand, dict(zip(dimensions, index, strict=True)), result)
+        part = term_at(operand, dict(zip(dimensions, index, strict=True)), result)
         total = part if total is None else apply(name, total, part)
     return total
 

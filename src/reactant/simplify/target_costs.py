@@ -75,6 +75,8 @@ class Costs:
     at: where it is not finite, the products are made as they were written."""
     toeplitz_as_convolution: int
     """Least side of a Toeplitz matrix whose product with a vector becomes a convolution; 0 for never."""
+    sort_network: int
+    """Most elements of rows that are sorted by a network of exchanges, all rows at once; 0 for never."""
     banded_solve: int
     """Least side of a tridiagonal system that LAPACK's routine for such solves, not LU; 0 where there is none."""
 
@@ -107,6 +109,8 @@ CPU = Costs(
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
     other_order=1 << 20,             # benchmarks/corpus.py, chain_times_vector: 15x; not measured lower
     toeplitz_as_convolution=512,     # gather and product over convolution: 256: 0.8x, 1024: 2.0x, 2048: 3.0x
+    sort_network=12,                 # 20,000 rows of f64, 4: 3.2x, 8: 3.7x, 12: 1.9x, 16: 2.5x, their medians 1.3x;
+                                     # with places 4: 19x, 8: 4.5x, 12: 4.0x; in loops 4: 5.7x, 8: 12x, 20: 14x
     banded_solve=8,                  # LU over the routine for three diagonals: 8: 1.1x, 16: 2.8x, 64: 3.2x, 256: 13x
 )
 """AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
@@ -139,6 +143,7 @@ GPU = Costs(
     scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
     other_order=1 << 32,             # a branch is read by the host: 10 us, in which 67 Tflop/s do 2^28 products
     toeplitz_as_convolution=0,       # not measured
+    sort_network=0,                  # not measured
     banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )
 """Not measured: from published figures of H100 and A100 (NVIDIA's data sheets: 3.35 and 2.0 TB/s, 67 and 19.5 Tflop/s
@@ -171,6 +176,7 @@ TPU = Costs(
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
     other_order=1 << 34,             # not measured
     toeplitz_as_convolution=0,       # not measured
+    sort_network=0,                  # not measured
     banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )
 """Not measured: from the published figures of Cloud TPU (v4: 275 Tflop/s of bf16 on four 128x128 matrix units a core,

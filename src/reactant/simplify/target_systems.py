@@ -92,9 +92,9 @@ def tridiagonal_system(a, b, t, result):
 
 
 @rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.gather", "stablehlo.transpose"),
-         example=lambda a: ops.dot_general(toeplitz(a, 512, 513), a(513), contracting_dims=((1,), (0,))),
-         counter=(lambda a: ops.dot_general(toeplitz(a, 64, 64), a(64), contracting_dims=((1,), (0,))),
-                  lambda a: ops.dot_general(toeplitz(a, 512, 512), a(512, 2), contracting_dims=((1,), (0,)))))
+         example=lambda a: ops.dot_general(toeplitz(a, 24, 25), a(25), contracting_dims=((1,), (0,))),
+         counter=(lambda a: ops.dot_general(toeplitz(a, 16, 16), a(16), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(toeplitz(a, 24, 24), a(24, 2), contracting_dims=((1,), (0,)))))
 def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
     """c[i - j] @ y = the convolution of c with a vector y, where the matrix need not be made"""
     table = costs()
@@ -192,7 +192,7 @@ def _saves(x: ir.Value, y: ir.Value, p: DotDimensions) -> bool:
                                                          template="s")), u, dot_dimension_numbers=d, template="t"),
          dtypes="float", changes="rounding",
          example=lambda a: ops.dot_general(ops.dot_general(
-             side_of(a, 110, 100), side_of(a, 100, 120), contracting_dims=((1,), (0,))), side_of(a, 120),
+             side_of(a, 11, 10), side_of(a, 10, 12), contracting_dims=((1,), (0,))), side_of(a, 12),
              contracting_dims=((1,), (0,))),
          counter=lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
                                            contracting_dims=((1,), (0,))))
@@ -207,8 +207,8 @@ def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape, result_dty
 @rewrite(one_of(("stablehlo.dot_general",), u, once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=p,
                                                             template="s")), dot_dimension_numbers=d, template="t"),
          dtypes="float", changes="rounding",
-         example=lambda a: ops.dot_general(side_of(a, 120), ops.dot_general(
-             side_of(a, 120, 100), side_of(a, 100, 110), contracting_dims=((1,), (0,))), contracting_dims=((0,), (0,))),
+         example=lambda a: ops.dot_general(side_of(a, 12), ops.dot_general(
+             side_of(a, 12, 10), side_of(a, 10, 11), contracting_dims=((1,), (0,))), contracting_dims=((0,), (0,))),
          counter=lambda a: ops.dot_general(a(9), ops.dot_general(a(9, 8), a(8, 7), contracting_dims=((1,), (0,))),
                                            contracting_dims=((0,), (0,))))
 def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape, result_dtype):
@@ -221,7 +221,7 @@ def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape, result_dtyp
 
 @rewrite(reduced(once(one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=q, template="s"))),
          dtypes="float", changes="rounding",
-         example=lambda a: ops.reduce(ops.dot_general(side_of(a, 110, 100), side_of(a, 100, 120), contracting_dims=(
+         example=lambda a: ops.reduce(ops.dot_general(side_of(a, 11, 10), side_of(a, 10, 12), contracting_dims=(
              (1,), (0,))), ops.constant(0.0), (0, 1), "add"),
          counter=lambda a: ops.reduce(ops.dot_general(a(6, 7), a(7, 8), contracting_dims=((1,), (0,))),
                                       ops.constant(0, a.dtype), (0, 1), "add"))
