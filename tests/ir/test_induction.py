@@ -118,3 +118,18 @@ def test_sums_that_may_overflow_have_no_range():
             assert range_of(x) == (100, 120) and range_of(ops.add(x, x)) is None
             return x
         assert build_module(build, np.dtype(np.int8)) is not None
+
+
+def test_ranges_of_what_is_moved():
+    """By sorts with what else they move, the greatest elements with their places, gathers, updates and padding."""
+    with building():
+        def build(a):
+            x, y = ops.clamp(2, a(3, 5, dtype="int32"), 9), a(3, 5, dtype="float32")
+            keys, places = ops.sort([y, ops.iota((3, 5), np.int32, 1)], 1)[:2]
+            assert range_of(keys) is None and range_of(places) == (0, 4)
+            top = ops.create("chlo.top_k", [ops.tensor_type((3, 2), np.dtype("int32"))] * 2, [x],
+                             {"k": ops.attr.integer(2)})
+            assert [range_of(r) for r in top.results] == [(2, 9), (0, 4)]
+            assert range_of(ops.pad(x, 0, (1, 0), (0, 0))) == (0, 9)
+            return x
+        assert build_module(build, np.dtype(np.int32)) is not None

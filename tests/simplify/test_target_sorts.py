@@ -55,6 +55,19 @@ def test_jax_order_of_floats_is_kept(native):
             assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
+@pytest.mark.parametrize("native", ["auto", "never"])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "uint32", "bfloat16"])
+def test_greatest_elements(dtype, native):
+    x = rows_of(np.dtype("float32" if dtype == "bfloat16" else dtype), 7, 1)
+    x = jnp.asarray(x).astype(dtype)
+    for k in (1, 3, 7):
+        wanted = jax.jit(lambda x: jax.lax.top_k(x, k))(x)      # noqa: B023
+        compiled = reactant.jit(lambda x: jax.lax.top_k(x, k), frontend="jax", native=native)      # noqa: B023
+        for one, other in zip(wanted, compiled(x), strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+        assert k == 1 or not {"chlo.top_k", "stablehlo.sort"} & compiled.lower(x).operations().keys()
+
+
 def test_only_what_is_read_is_exchanged():
     lowered = reactant.jit(lambda x: np.median(x, axis=1)).lower(np.ones((ROWS, 9)))
     found = lowered.operations()

@@ -213,9 +213,12 @@ def _range_of(value: ir.Value, depth: int) -> Range | None:
     if isinstance(owner, ir.Block):
         return _range_of_carried(value, owner)
     handler = _RANGES.get(owner.name)
-    if handler is None:
+    if handler is not None:
+        found = handler(owner, depth - 1)
+    elif (moved := _MOVED.get(owner.name)) is not None:
+        found = moved(owner, value.result_number, depth - 1)
+    else:
         return None
-    found = handler(owner, depth - 1)
     limits = _limits(dtype)
     return found if found is not None and limits.min <= found[0] and found[1] <= limits.max else None
 
@@ -371,6 +374,22 @@ _RANGES = {f"stablehlo.{name}": handler for name, handler in {
     "multiply": _corners(lambda x, y: x * y), "negate": _negate, "abs": _abs, "maximum": _extreme(max),
     "minimum": _extreme(min), "clamp": _clamp, "remainder": _remainder, "divide": _divide, "and": _and,
     "or": _bits, "xor": _bits, "convert": _convert, "select": _select,
-    **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice", "dynamic_slice"), _same),
+    **dict.fromkeys(("broadcast_in_dim", "reshape", "transpose", "reverse", "slice", "dynamic_slice", "gather"), _same),
     "concatenate": lambda op, depth: _union(op.operands, depth),
+    **dict.fromkeys(("dynamic_update_slice", "pad"), lambda op, depth: _union(list(op.operands)[:2], depth)),
 }.items()}
+
+
+def _sorted(op: ir.OpView, number: int, depth: int) -> Range | None:
+    return range_of(op.operands[number], depth)
+
+
+def _greatest(op: ir.OpView, number: int, depth: int) -> Range | None:
+    """The greatest elements along the last dimension, and their places in it."""
+    extent = shape_of(op.operands[0])[-1]
+    return range_of(op.operands[0], depth) if number == 0 else (0, extent - 1) if extent else None
+
+
+_MOVED: dict[str, Callable[[ir.OpView, int, int], Range | None]] = {
+    "stablehlo.sort": _sorted, "chlo.top_k": _greatest}
+"""Of ops with several results."""

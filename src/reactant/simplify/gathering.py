@@ -128,19 +128,23 @@ def gather_of_broadcast(x, p, i, d, n, result_shape):
          example=(lambda a: _rows(a, ops.transpose(a(3, 8), (1, 0))),
                   lambda a: ops.gather(ops.transpose(a(4, 5, 6), (2, 0, 1)), a(2, 3, 2, dtype="int32"),
                                        offset_dims=[0, 3], collapsed_slice_dims=[1], start_index_map=[1, 0],
-                                       index_vector_dim=2, slice_sizes=[2, 1, 3])))
+                                       index_vector_dim=2, slice_sizes=[2, 1, 3]),
+                  lambda a: ops.gather(ops.transpose(a(6, 2, 4, 3), (2, 0, 3, 1)), a(4, 3, 2, 1, dtype="int32"),
+                                       offset_dims=[3], collapsed_slice_dims=[1], operand_batching_dims=[0, 2],
+                                       start_indices_batching_dims=[0, 1], start_index_map=[1], index_vector_dim=3,
+                                       slice_sizes=[1, 1, 1, 2])))
 def gather_of_transpose(x, p, i, d, n, result_shape):
     """transpose(x, p)[i] = x[i] along other dimensions, what is taken transposed"""
-    if d.operand_batching_dims:
-        return None
-    window = [k for k in range(len(p)) if k not in d.collapsed_slice_dims]
+    window = [k for k in range(len(p)) if k not in d.collapsed_slice_dims and k not in d.operand_batching_dims]
     place = dict(zip(window, d.offset_dims, strict=True))
+    batch = sorted((p[k], b) for k, b in zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
     inner = sorted(window, key=lambda k: p[k])          # the window's dimensions as they stand in x
     sizes = [0] * len(p)
     for k, extent in enumerate(n):
         sizes[p[k]] = extent
     made = _again(x, i, d, sizes, collapsed_slice_dims=sorted(p[k] for k in d.collapsed_slice_dims),
-                  start_index_map=[p[k] for k in d.start_index_map])
+                  start_index_map=[p[k] for k in d.start_index_map], operand_batching_dims=[k for k, _ in batch],
+                  start_indices_batching_dims=[b for _, b in batch])
     source = dict(zip((place[k] for k in inner), d.offset_dims, strict=True))
     return ops.transpose(made, [source.get(k, k) for k in range(len(result_shape))])
 

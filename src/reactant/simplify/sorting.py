@@ -432,17 +432,17 @@ def _unsorted(x: ir.Value, s: Template, v: ir.Value, d: Sequence[int], t: Templa
 
 # ---- top_k ---------------------------------------------------------------------------------------------------------
 
-def _top(source: ir.Value, count: int) -> list[ir.Value]:
+def greatest(source: ir.Value, count: int) -> list[ir.Value]:
     shape = (*shape_of(source)[:-1], count)
     made = ops.create("chlo.top_k", [ops.tensor_type(shape, dtype_of(source)), ops.tensor_type(shape, np.dtype(
         np.int32))], [source], {"k": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count)})
     return list(made.results)
 
 
-@rewrite("chlo.top_k", example=(lambda a: ops.slice(_top(a(9, dtype="int32"), 5)[0], (0,), (2,)),
-                                lambda a: [ops.slice(w, (0,), (2,)) for w in _top(a(9, dtype="int32"), 5)]),
-         counter=(lambda a: [w := _top(a(9, dtype="int32"), 5)[0], ops.slice(w, (0,), (2,))],
-                  lambda a: ops.slice(_top(a(9, dtype="int32"), 5)[0], (1,), (5,))))
+@rewrite("chlo.top_k", example=(lambda a: ops.slice(greatest(a(9, dtype="int32"), 5)[0], (0,), (2,)),
+                                lambda a: [ops.slice(w, (0,), (2,)) for w in greatest(a(9, dtype="int32"), 5)]),
+         counter=(lambda a: [w := greatest(a(9, dtype="int32"), 5)[0], ops.slice(w, (0,), (2,))],
+                  lambda a: ops.slice(greatest(a(9, dtype="int32"), 5)[0], (1,), (5,))))
 def top_k_of_which_fewer_are_read(site: Site):
     """top_k(x, k)[:m] = top_k(x, m)"""
     extents = shape_of(site.results[0])
@@ -452,14 +452,15 @@ def top_k_of_which_fewer_are_read(site: Site):
     needed = max(r["limit_indices"][-1] for r in slices)
     if needed >= extents[-1]:
         return None
-    made = _top(site.operands[0], needed)
+    made = greatest(site.operands[0], needed)
     grown = [ops.pad(m, 0, [0] * len(extents), [*[0] * (len(extents) - 1), extents[-1] - needed]) for m in made]
     return grown
 
 
-@rewrite("chlo.top_k", example=(lambda a: _top(a(3, 9, dtype="int32"), 1), lambda a: _top(a(20, dtype="float64"), 1),
-                                lambda a: _top(a(9, dtype="uint8"), 1)[1]),
-         counter=lambda a: _top(a(9, dtype="int32"), 2))
+@rewrite("chlo.top_k", example=(lambda a: greatest(a(3, 9, dtype="int32"), 1),
+                                lambda a: greatest(a(20, dtype="float64"), 1),
+                                lambda a: greatest(a(9, dtype="uint8"), 1)[1]),
+         counter=lambda a: greatest(a(9, dtype="int32"), 2))
 def top_one_is_extreme(site: Site):
     """top_k(x, 1) = the greatest element, NaN being greatest, and the first place where it stands
 
