@@ -79,16 +79,21 @@ def _result(op: ir.Operation, form: Form, operands: list[Integer], domain: Domai
 
 def _tree(kind: str, op: ir.Operation, operands: list[Integer], domain: Domain) -> Value | None:
     """Two numbers of the run that are the halves of a tree, combined."""
-    parts = []
-    for x in operands:
-        if x.form.constant or len(x.form.terms) != 1 or x.form.terms[0][1] != 1:
-            return None
-        atom = x.form.terms[0][0]
-        if not isinstance(atom, Run) or atom.lanes.dtype != integer_dtype(x.width):
-            return None
-        parts.append(atom.lanes)
-    found = tree(kind, parts[0], parts[1], domain)
+    x, y = (_number_of_run(v) for v in operands)
+    if x is None and y is not None and y.shuffled is not None and y.shuffled.form == operands[0].form:
+        x = y.shuffled.given
+    if y is None and x is not None and x.shuffled is not None and x.shuffled.form == operands[1].form:
+        y = x.shuffled.given
+    found = tree(kind, x, y, domain)
     return None if found is None else of_lanes(found, op.results[0].type)
+
+
+def _number_of_run(x: Integer) -> Lanes | None:
+    """The lanes that an integer is."""
+    if x.form.constant or len(x.form.terms) != 1 or x.form.terms[0][1] != 1:
+        return None
+    atom = x.form.terms[0][0]
+    return atom.lanes if isinstance(atom, Run) and atom.lanes.dtype == integer_dtype(x.width) else None
 
 
 def _add(op: ir.Operation, operands: list[Integer], domain: Domain) -> Value:

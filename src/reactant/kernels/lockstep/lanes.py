@@ -37,13 +37,14 @@ class View:
 @dataclass(frozen=True)
 class Shuffled:
     """Lanes exchanged over a power of two: `mode` "down" or "xor", among `axes` (all lanes of a warp). `given` is the
-    value that was exchanged, `source` the same where it was."""
+    value that was exchanged, `source` the same where it was, `form` what it was as an integer."""
 
     given: Lanes
     source: Lanes
     mode: str
     by: int
     axes: tuple[Axis, ...]
+    form: Form | None = None
 
 
 @dataclass(frozen=True)

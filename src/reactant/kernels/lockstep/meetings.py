@@ -187,7 +187,9 @@ def shuffle(machine: Machine, op: ir.Operation, context: Context) -> list[Value]
         full = everywhere and all(context.domain[a].count == a.extent for a in warps.axes)
         if mode in ("down", "xor") and full and warps.count == 1 and segment == lanes == warps.threads \
                 and by & (by - 1) == 0 and by:
-            found = replace(found, shuffled=Shuffled(given, x, mode, by, warps.axes))
+            exchanged = machine.get(op.operands[0])
+            form = exchanged.form if isinstance(exchanged, Integer) else None
+            found = replace(found, shuffled=Shuffled(given, x, mode, by, warps.axes, form))
         return [of_lanes(found, op.results[0].type), Given(_known_lanes(inside, warps, context))]
     return _looked_up(op, x, mode, offset, width, warps, context)
 
