@@ -1,5 +1,6 @@
 // Cooperative groups: blocks, tiles of a warp, the grid.
 #pragma once
+#include "reactant_names_aside.h"
 
 namespace cooperative_groups {
 struct thread_block {
@@ -121,3 +122,4 @@ template <class G, class T> __RT_DEVICE void memcpy_async(const G &g, T *to, siz
 template <class G> __RT_DEVICE void wait(const G &g) { g.sync(); }
 template <unsigned N, class G> __RT_DEVICE void wait_prior(const G &g) { g.sync(); }
 }  // namespace cooperative_groups
+#include "reactant_names_back.h"

@@ -1,5 +1,6 @@
 // CUDA's complex numbers: pairs of floats.
 #pragma once
+#include "reactant_names_aside.h"
 
 #define __RT_COMPLEX(C, T, V, S)                                                                               \
     typedef V C;                                                                                               \
@@ -18,3 +19,4 @@ __RT_COMPLEX(cuFloatComplex, float, float2, f)
 __RT_COMPLEX(cuDoubleComplex, double, double2, )
 typedef cuFloatComplex cuComplex;
 __RT_BOTH cuComplex make_cuComplex(float x, float y) { return make_float2(x, y); }
+#include "reactant_names_back.h"

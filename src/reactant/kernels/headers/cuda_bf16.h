@@ -1,5 +1,6 @@
 // CUDA's bfloat16: stored in 16 bits, computed in float.
 #pragma once
+#include "reactant_names_aside.h"
 
 struct __nv_bfloat16 {
     __bf16 __v;
@@ -79,3 +80,4 @@ __RT_BF __nv_bfloat162 __h2div(__nv_bfloat162 a, __nv_bfloat162 b) { return make
 #define __RT_BF2_BOTH(N) __RT_BF_D __nv_bfloat162 __h##N##2(__nv_bfloat162 a, __nv_bfloat162 b) { return make_bfloat162(__h##N(a.x, b.x), __h##N(a.y, b.y)); }
 __RT_BF2_BOTH(max) __RT_BF2_BOTH(min)
 __RT_BF_D __nv_bfloat162 __hfma2(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat162 c) { return make_bfloat162(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); }
+#include "reactant_names_back.h"

@@ -1,5 +1,6 @@
 // CUDA's half precision: __half, __half2, their operators and functions, on the compiler's own 16-bit floats.
 #pragma once
+#include "reactant_names_aside.h"
 
 struct __half_raw { unsigned short x; };
 struct __half {
@@ -134,3 +135,4 @@ __RT_HALF2_UNARY(sin) __RT_HALF2_UNARY(cos) __RT_HALF2_UNARY(exp) __RT_HALF2_UNA
 __RT_HALF2_UNARY(log) __RT_HALF2_UNARY(log2) __RT_HALF2_UNARY(log10) __RT_HALF2_UNARY(sqrt) __RT_HALF2_UNARY(rsqrt)
 __RT_HALF2_UNARY(floor) __RT_HALF2_UNARY(ceil) __RT_HALF2_UNARY(trunc) __RT_HALF2_UNARY(rint) __RT_HALF2_UNARY(rcp)
 __RT_DEVICE __half2 atomicAdd(__half2 *p, __half2 v) { return make_half2(atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)); }
+#include "reactant_names_back.h"

@@ -1,5 +1,6 @@
 // Asynchronous copies into shared memory, done at once.
 #pragma once
+#include "reactant_names_aside.h"
 
 __RT_DEVICE void __pipeline_memcpy_async(void *to, const void *from, size_t size, size_t zeros = 0) {
     __builtin_memcpy(to, from, size - zeros);
@@ -7,3 +8,4 @@ __RT_DEVICE void __pipeline_memcpy_async(void *to, const void *from, size_t size
 }
 __RT_DEVICE void __pipeline_commit() {}
 __RT_DEVICE void __pipeline_wait_prior(size_t) {}
+#include "reactant_names_back.h"

@@ -1,5 +1,6 @@
 // The host side of CUDA, as far as sources that also hold a host program need it to be read. Nothing of it is ever run.
 #pragma once
+#include "reactant_names_aside.h"
 #include <stddef.h>
 
 typedef enum cudaError { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 } cudaError_t;
@@ -39,3 +40,4 @@ template <class T> static inline cudaError_t cudaFuncSetCacheConfig(T *, cudaFun
 template <class T> static inline cudaError_t cudaFuncSetAttribute(T *, cudaFuncAttribute, int) { return cudaSuccess; }
 template <class T> static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *, int *, T, size_t = 0, int = 0) { return cudaSuccess; }
 template <class T> static inline cudaError_t cudaLaunchCooperativeKernel(const T *, dim3, dim3, void **, size_t = 0, cudaStream_t = 0) { return cudaSuccess; }
+#include "reactant_names_back.h"

@@ -1,6 +1,7 @@
 // The CUDA language for clang without a CUDA toolkit: keywords, built-in variables, vector types, atomics, warps, mathematics.
 // Included before every CUDA source. What threads do together goes to functions named reactant.*, which later steps know.
 #pragma once
+#include "reactant_names_aside.h"
 #define __REACTANT__ 1
 
 #define __host__ __attribute__((host))
@@ -342,3 +343,4 @@ extern "C" int cudaConfigureCall(dim3, dim3, size_t = 0, struct CUstream_st * = 
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, struct CUstream_st * = 0);
 extern "C" int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
 #include "cuda_runtime.h"
+#include "reactant_names_back.h"

@@ -140,7 +140,7 @@ def of_atom(atom: Atom) -> Form:
 
 
 def combined(x: Form, y: Form, factor: int) -> Form:
-    """x + factor * y. A sum goes on where the longer of two ended, which is computed once for all that go on from it."""
+    """x + factor * y. A sum goes on where the longer of two ended: that is computed once for all that go on from it."""
     if factor == 1 and len(x.terms) < len(y.terms):
         x, y = y, x
     if not y.terms:
