@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from reactant.ir.context import building
 from reactant.kernels.chosen_stores import choose_stores, join_guards
 from reactant.kernels.counted import count_loops
+from reactant.kernels.exits import leave_at_the_end
 from reactant.kernels.guards import normalise_guards
 from reactant.kernels.indices import require_in_bounds
 from reactant.kernels.ingest import ingest
@@ -30,7 +31,7 @@ def _structured(module: ir.Module) -> ir.Module:
 
 
 def _counted(module: ir.Module) -> ir.Module:
-    return tidy(choose_stores(tidy(join_guards(normalise_guards(tidy(count_loops(module)))))))
+    return tidy(choose_stores(tidy(join_guards(normalise_guards(tidy(count_loops(leave_at_the_end(module))))))))
 
 
 STAGES: dict[str, Callable] = {

@@ -16,7 +16,7 @@ from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.accumulating import Updates, finish, only_zero, updated_memories, updates_of
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import Condition, at_least
-from reactant.kernels.lockstep.context import Context
+from reactant.kernels.lockstep.context import Context, zero_outside
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
 from reactant.kernels.lockstep.gathering import (
     NotAtOnce,
@@ -288,7 +288,8 @@ def _where_it_turns(part: Lanes, kind: str, context: Context, inner: Context, re
     """Nothing, for lanes that have left the loop."""
     domain = {**inner.domain, **part.domain}
     outside = [a for a in context.domain if inner.domain[a] != context.domain[a]]
-    if inner.mask != context.mask.at_domain(inner.domain):
+    if inner.mask != context.mask.at_domain(inner.domain) and not (
+            kind == "add" and zero_outside(part, inner, context)):
         nothing = number(identity(kind, part.dtype), part.dtype)
         part = select(condition_lanes(inner.mask, inner.domain), part, nothing, domain)
     if outside or (record.axis not in part.axes and inner.domain[record.axis].count > 1):

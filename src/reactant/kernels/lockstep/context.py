@@ -1,10 +1,9 @@
 """Which lanes do something."""
 from __future__ import annotations
 
-from reactant.kernels.lockstep.conditions import TRUE, Condition
-from reactant.kernels.lockstep.forms import (
-    Domain,
-)
+from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, terms_of
+from reactant.kernels.lockstep.forms import Domain
+from reactant.kernels.lockstep.lanes import Lanes
 from reactant.records import dataclass
 
 
@@ -15,3 +14,15 @@ class Context:
     domain: Domain
     mask: Condition = TRUE
     certain: bool = True
+
+
+def zero_outside(x: Lanes, arm: Context, context: Context) -> bool:
+    """Whether x is zero anyway for the lanes of a context that are not in a part of it, within the part's domain: they
+    read beyond an array, both factors of a product do."""
+    if x.product is not None:
+        return all(zero_outside(factor, arm, context) for factor in x.product)
+    if not x.zero_unless:
+        return False
+    here = set(terms_of(context.mask.at_domain(arm.domain)))
+    return all(isinstance(part, Compare) and part.kind == "GE" and part.form in x.zero_unless
+               for part in terms_of(arm.mask) if part not in here)

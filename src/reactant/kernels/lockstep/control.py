@@ -12,8 +12,8 @@ from reactant.ir import ops
 from reactant.kernels.barriers import has_barrier
 from reactant.kernels.lockstep.arithmetic import chosen
 from reactant.kernels.lockstep.combining import identity
-from reactant.kernels.lockstep.conditions import Compare, Condition, both, terms_of
-from reactant.kernels.lockstep.context import Context
+from reactant.kernels.lockstep.conditions import Compare, Condition, both
+from reactant.kernels.lockstep.context import Context, zero_outside
 from reactant.kernels.lockstep.forms import Axis, Domain, Form
 from reactant.kernels.lockstep.lanes import Lanes, broadcast, condition_lanes, laid_over, live, relative, select
 from reactant.kernels.lockstep.memory import Memory
@@ -123,11 +123,7 @@ def _zero_elsewhere(arm: Context, context: Context, x: Lanes, y: Lanes) -> bool:
 
 def _zero_anyway(arm: Context, context: Context, x: Lanes, y: Lanes) -> bool:
     """The same, within the domain of the branch."""
-    if not x.zero_unless:
-        return False
-    here = set(terms_of(context.mask.at_domain(arm.domain)))
-    if not all(isinstance(part, Compare) and part.kind == "GE" and part.form in x.zero_unless
-               for part in terms_of(arm.mask) if part not in here):
+    if not zero_outside(x, arm, context):
         return False
     known = ops.constant_value(y.value)
     return known is not None and not known.view(f"int{8 * known.dtype.itemsize}").any()
