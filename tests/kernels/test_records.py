@@ -176,3 +176,89 @@ def test_what_structured_arrays_cannot_do():
         module.pick[1, 32](p, v, p["x"], 3)
     with pytest.raises((reactant.UnsupportedError, TypeError), match="same array|not contiguous"):
         overlapping(p, np.zeros(20, "i4"))
+
+
+BODY = np.dtype([("pos", "f4", (3,)), ("vel", "f4", (3,)), ("turn", "f4", (2, 2)), ("mass", "f8"), ("alive", "?")],
+                align=True)
+BODIES = r"""
+struct Body { float pos[3], vel[3], turn[2][2]; double mass; bool alive; };
+extern "C" __global__ void move(Body *b, float dt, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && b[i].alive) for (int d = 0; d < 3; d++) b[i].pos[d] += dt * b[i].vel[d];
+}
+extern "C" __global__ void turned(Body *b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float v[2] = {0, 0};
+    for (int r = 0; r < 2; r++) for (int c = 0; c < 2; c++) v[r] += b[i].turn[r][c] * b[i].vel[c];
+    for (int d = 2; d > 0; d--) b[i].vel[d - 1] = v[d - 1];
+    b[i].alive = v[0] > 0;
+}
+extern "C" __global__ void a_thread_each(Body *b, float by) { b[blockIdx.x].pos[threadIdx.x] *= by; }
+extern "C" __global__ void all_at_once(Body *b, int m) { float *x = b[0].pos; for (int k = 0; k < m; k++) x[k] += 1; }
+"""
+
+
+def _bodies():
+    r, b = np.random.default_rng(3), np.zeros(21, BODY)
+    for name in ("pos", "vel", "turn"):
+        b[name] = r.standard_normal(b[name].shape)
+    b["alive"] = np.arange(21) % 3 > 0
+    return b
+
+
+def _moved(launch, b):
+    launch("move", (2, 16), 0.5, 21)
+    b["pos"] += 0.5 * b["vel"] * b["alive"][:, None]
+
+
+def _turned(launch, b):
+    launch("turned", (2, 16), 21)
+    b["vel"][:, :2] = np.einsum("nrc,nc->nr", b["turn"], b["vel"][:, :2])
+    b["alive"] = b["vel"][:, 0] > 0
+
+
+def _scaled(launch, b):
+    launch("a_thread_each", (21, 3), 2.0)
+    b["pos"] *= 2
+
+
+def _beyond(launch, b):
+    launch("all_at_once", (1, 1), 10)                  # over the end of a member: rows of bits
+    for name in ("pos", "vel", "turn"):
+        b[name][0] += 1
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+@pytest.mark.parametrize("of,most", [(_moved, 15), (_turned, 25), (_scaled, 5), (_beyond, None)])
+def test_members_that_are_arrays_are_indexed_by_counters(of, most, way):
+    kernels = reactant.cuda.load(BODIES, lower=way)
+    got, wanted = _bodies(), _bodies()
+    names = []
+
+    def launch(name, sizes, *more):
+        names.append((name, sizes, more))
+    of(launch, wanted)
+    (name, sizes, more), = names
+
+    def program(b):
+        kernels[name][sizes](b, *more)
+        return b
+    program = reactant.jit(program)
+    if way == "tensor" and most:
+        assert sum(program.lower(got).operations().values()) <= most
+    program(got)
+    for field in BODY.names:
+        np.testing.assert_allclose(got[field], wanted[field], rtol=1e-6)
+
+
+def test_a_member_that_is_an_array_beside_a_truth_has_a_gradient():
+    kernels, bodies = reactant.cuda.load(BODIES), _bodies()
+
+    def loss(v, b):
+        b["vel"][:] = v
+        kernels.move[2, 16](b, 0.5, 21)
+        return np.sum(b["pos"] ** 2)
+    found = reactant.grad(loss)(bodies["vel"].copy(), bodies.copy())
+    expected = (bodies["pos"] + 0.5 * bodies["vel"]) * bodies["alive"][:, None]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -93,7 +93,7 @@ class Pointers(Builder):
                 number = next(iter(self.analysis.of[argument]))
                 base = self.bases[number]
                 if "reactant.fields" in given:
-                    self.members[number] = members = Members.of(base, given)
+                    self.members[number] = members = Members.of(base, given, old_blocks, self.values)
                     types += members.types
                     attributes += members.attributes
                     continue
