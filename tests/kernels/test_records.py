@@ -262,3 +262,22 @@ def test_a_member_that_is_an_array_beside_a_truth_has_a_gradient():
     found = reactant.grad(loss)(bodies["vel"].copy(), bodies.copy())
     expected = (bodies["pos"] + 0.5 * bodies["vel"]) * bodies["alive"][:, None]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("way", ["tensor", "native"])
+def test_one_struct_as_a_variable(way):
+    module = reactant.cuda.load("""
+    struct Params { float dt; int n; float k[2]; };
+    __constant__ Params P = {0.5f, 3, {1, 2}};
+    extern "C" __global__ void k(float *x) { x[threadIdx.x] += P.dt * P.n + P.k[threadIdx.x % 2]; }""", lower=way)
+
+    @reactant.jit
+    def program(x):
+        module.k[1, 4](x)
+        module.k[1, 4](x, P=other)
+    other = module.variables["P"].copy()
+    other["n"] = 5
+    x = np.zeros(4, np.float32)
+    program(x)
+    module.k[1, 4](x, P=other.reshape(1)[0])
+    np.testing.assert_array_equal(x, [1.5 + 2 * 2.5 + 3, 1.5 + 2 * 2.5 + 6] * 2)

@@ -160,7 +160,9 @@ class SourceKernel:
     def global_arguments(self, given: dict[str, object]) -> Iterator[object]:
         """The memories of the module's variables that the kernel refers to; `given` replaces some."""
         for variable in self.variables:
-            yield given[variable.name] if variable.name in given else self.module.value(variable)
+            value: Any = given[variable.name] if variable.name in given else self.module.value(variable)
+            one = getattr(value, "shape", None) == () and getattr(value, "dtype", np.dtype("V0")).names
+            yield (np.asarray(value) if isinstance(value, np.void) else value).reshape(1) if one else value
 
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call; returns the module. Raises `KernelArgumentError`."""
