@@ -269,3 +269,49 @@ extern "C" __global__ void k(const double *x, double *o, int n) {{
     np.testing.assert_array_equal(o, [best.reduce(x[64 * i:64 * i + 64]) for i in range(3)])
     operations = reactant.jit(lambda x, o: k(x, o, 150)).lower(x, o).operations()
     assert operations["stablehlo.reduce"] == 2 and operations["stablehlo.select"] < 4
+
+
+SUMS_OF_PRODUCTS = r"""
+extern "C" __global__ void complex_(const float2 *a, const float2 *b, float2 *c, int n) {
+    int i = blockIdx.y * 8 + threadIdx.y, j = blockIdx.x * 8 + threadIdx.x;
+    if (i >= n || j >= n) return;
+    float2 s = make_float2(0, 0);
+    for (int k = 0; k < n; k++) {
+        float2 x = a[i * n + k], y = b[k * n + j];
+        s.x += x.x * y.x - x.y * y.y;
+        s.y += x.x * y.y + x.y * y.x;
+    }
+    c[i * n + j] = s;
+}
+extern "C" __global__ void differences(const float2 *a, const float2 *b, float2 *c, int n) {
+    int i = blockIdx.y * 8 + threadIdx.y, j = blockIdx.x * 8 + threadIdx.x;
+    if (i >= n || j >= n) return;
+    float s = 0;
+    for (int k = 0; k < n; k++) {
+        float2 x = a[i * n + k];
+        s += x.x * x.x - x.y * x.y;
+    }
+    c[i * n + j] = make_float2(s, b[0].x);
+}
+"""
+
+
+def test_sums_of_products_in_a_loop_are_contractions():
+    kernels = reactant.cuda.load(SUMS_OF_PRODUCTS, lower="tensor")
+    r = np.random.default_rng(3)
+    a, b = ((r.standard_normal((13, 13)) + 1j * r.standard_normal((13, 13))).astype(np.complex64) for _ in range(2))
+
+    def program(a, b, c):
+        kernels.complex_[(2, 2), (8, 8)](a, b, c, 13)
+        return c
+
+    def apart(a, b, c):
+        kernels.differences[(2, 2), (8, 8)](a, b, c, 13)
+        return c
+    c = np.zeros_like(a)
+    operations = reactant.jit(program).lower(a, b, c).operations()
+    assert operations["stablehlo.dot_general"] == 4 and "stablehlo.reduce" not in operations
+    np.testing.assert_allclose(reactant.jit(program)(a, b, c), a @ b, rtol=1e-5, atol=1e-5)
+    assert "stablehlo.dot_general" not in reactant.jit(apart).lower(a, b, c).operations()   # nothing would be saved
+    expected = (a.real.astype(float) ** 2 - a.imag.astype(float) ** 2).sum(1, keepdims=True) + 1j * b[0, 0].real
+    np.testing.assert_allclose(reactant.jit(apart)(a, b, c), np.broadcast_to(expected, a.shape), rtol=1e-4, atol=1e-5)

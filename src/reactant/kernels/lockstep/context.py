@@ -18,9 +18,11 @@ class Context:
 
 def zero_outside(x: Lanes, arm: Context, context: Context) -> bool:
     """Whether x is zero anyway for the lanes of a context that are not in a part of it, within the part's domain: they
-    read beyond an array, both factors of a product do."""
+    read beyond an array, both factors of a product and all products of a sum do."""
     if x.product is not None:
         return all(zero_outside(factor, arm, context) for factor in x.product)
+    if x.summands:
+        return all(zero_outside(product, arm, context) for product in x.summands)
     if not x.zero_unless:
         return False
     here = set(terms_of(context.mask.at_domain(arm.domain)))

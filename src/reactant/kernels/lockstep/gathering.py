@@ -18,7 +18,7 @@ from reactant.kernels.lockstep.conditions import Condition, Given
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.contractions import contracted
 from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, facts_of, is_static, range_of
-from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, select
+from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, negated, select
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Integer, Partial, Refused, Value, as_lanes
 from reactant.records import dataclass
@@ -61,7 +61,7 @@ def reduced(op: ir.Operation, part: Lanes, kind: str, context: Context, record: 
     if not along:
         return part
     if kind == "add":
-        found = contracted(part, along)
+        found = contracted(part, along) or _contracted_apart(part, along, context)
         if found is not None:
             return found
     elements = size([s.count for s in part.spans])
@@ -71,6 +71,19 @@ def reduced(op: ir.Operation, part: Lanes, kind: str, context: Context, record: 
     kept = [k for k in range(len(part.axes)) if k not in dims]
     value = combining.reduced(kind, part.value, dims)
     return Lanes(value, tuple(part.axes[k] for k in kept), tuple(part.spans[k] for k in kept))
+
+
+def _contracted_apart(part: Lanes, along: list[Axis], context: Context) -> Lanes | None:
+    """The sum of a sum of products, where each of them is a contraction that holds less than its products: else the
+    sums are as good as they stand, and differences of products are not taken apart."""
+    total: Lanes | None = None
+    for product in part.summands:
+        factors = product.product or ()
+        found = contracted(product, along)
+        if found is None or any(set(factor.axes) >= set(product.axes) for factor in factors):
+            return None
+        total = found if total is None else apply(ops.add, [total, found], {**context.domain, **found.domain})
+    return total
 
 
 def gathered(op: ir.Operation, operands: list[Value], context: Context) -> Value:
@@ -84,9 +97,9 @@ def gathered(op: ir.Operation, operands: list[Value], context: Context) -> Value
         found = apply(ops.multiply, factors, context.domain)
         return extended(operands[2], "add", Lanes(found.value, found.axes, found.spans, factors))  # type: ignore[arg-type]
     if name == "arith.subf" and isinstance(operands[0], Partial) and not isinstance(operands[1], Partial):
-        return extended(operands[0], "add", _negated(as_lanes(operands[1], context.domain), context))
+        return extended(operands[0], "add", negated(as_lanes(operands[1], context.domain), context.domain))
     if name == "arith.subi" and isinstance(operands[0], Partial) and not isinstance(operands[1], Partial):
-        return extended(operands[0], "add", _negated(as_lanes(operands[1], context.domain), context))
+        return extended(operands[0], "add", negated(as_lanes(operands[1], context.domain), context.domain))
     if name in KINDS and len(operands) == 2:
         x, y = operands
         if isinstance(y, Partial):
@@ -94,14 +107,6 @@ def gathered(op: ir.Operation, operands: list[Value], context: Context) -> Value
         if isinstance(x, Partial) and not isinstance(y, (Partial, Memory)):
             return extended(x, KINDS[name], as_lanes(y, context.domain))
     raise NotAtOnce(f"a turn of a loop needs what '{name}' makes of the turn before", op)
-
-
-def _negated(x: Lanes, context: Context) -> Lanes:
-    found = apply(ops.negate, [x], context.domain)
-    if x.product is None:
-        return found
-    left = apply(ops.negate, [x.product[0]], context.domain)
-    return Lanes(found.value, found.axes, found.spans, (left, x.product[1]))
 
 
 def extended(x: Partial, kind: str, part: Lanes) -> Partial:

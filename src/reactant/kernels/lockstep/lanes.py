@@ -6,6 +6,7 @@ spans for which the value was computed. Reading it in a smaller domain slices.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,7 +76,8 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """`value` over `spans` of `axes`. `product`: the factors it is the product of, for contractions. `zero_unless`:
+    """`value` over `spans` of `axes`. `product`: the factors it is the product of, for contractions; `summands`: the
+    products it is the sum of. `zero_unless`:
     where one of these forms is negative the value is zero (reads beyond an array). `view`: what of shared memory it is.
     `shuffled`: it is those lanes, exchanged. `tree`: where its axes are at their first place, it is a reduction.
     `origin`: where it was loaded. `parts`: of what, in which domains, it was put together. `taken`: a staging
@@ -92,6 +94,7 @@ class Lanes:
     origin: Origin | None = None
     parts: tuple[tuple[Domain, Lanes], ...] = ()
     taken: tuple[Tile, Staged, Form] | None = None
+    summands: tuple[Lanes, ...] = ()
 
     @property
     def dtype(self) -> np.dtype:
@@ -134,7 +137,7 @@ def fitted(x: Lanes, domain: Domain) -> Lanes:
     value = ops.reshape(value, [s.count for _, s in kept])
     product = None if x.product is None else (fitted(x.product[0], domain), fitted(x.product[1], domain))
     return Lanes(value, tuple(a for a, _ in kept), tuple(s for _, s in kept), product, x.zero_unless, origin=x.origin,
-                 taken=x.taken)
+                 taken=x.taken, summands=tuple(fitted(s, domain) for s in x.summands))
 
 
 def broadcast(x: Lanes, axes: Sequence[Axis], domain: Domain) -> ir.Value:
@@ -169,6 +172,23 @@ def apply(function: Callable[..., ir.Value], operands: Sequence[Lanes], domain: 
     axes = live((a for x in operands for a in x.axes), domain)
     value = function(*(broadcast(x, axes, domain) for x in operands))
     return Lanes(value, axes, tuple(domain[a] for a in axes))
+
+
+MOST_SUMMANDS = 16
+
+
+def summands_of(x: object) -> tuple[Lanes, ...]:
+    """The products that a value is the sum of."""
+    if not isinstance(x, Lanes):
+        return ()
+    return (x,) if x.product is not None else x.summands
+
+
+def negated(x: Lanes, domain: Domain) -> Lanes:
+    """-x; what it is the product or the sum of is kept."""
+    found = apply(ops.negate, [x], domain)
+    product = None if x.product is None else (apply(ops.negate, [x.product[0]], domain), x.product[1])
+    return replace(found, product=product, summands=tuple(negated(s, domain) for s in x.summands))
 
 
 # ---- forms and conditions as tensors -------------------------------------------------------------------------------

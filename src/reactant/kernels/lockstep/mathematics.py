@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,17 @@ from reactant.kernels.lockstep.arithmetic import FLOAT_DIRECTIONS, Handler, elem
 from reactant.kernels.lockstep.conditions import Condition, Known, both
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Domain
-from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, fitted, number, select
+from reactant.kernels.lockstep.lanes import (
+    MOST_SUMMANDS,
+    Lanes,
+    apply,
+    condition_lanes,
+    fitted,
+    negated,
+    number,
+    select,
+    summands_of,
+)
 from reactant.kernels.lockstep.trees import tree
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, dtype_of_type, integer_dtype, of_lanes, width_of
 
@@ -40,8 +51,25 @@ def _combining(build: Build, kind: str) -> Handler:
     def handler(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
         x, y = operands
         found = tree(kind, x, y, domain)
-        return found if found is not None else elementwise(build, op, operands, domain)
+        if found is not None:
+            return found
+        return _with_summands(elementwise(build, op, operands, domain), kind, x, y)
     return handler
+
+
+def _subtract(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
+    x, y = operands
+    found = elementwise(ops.subtract, op, operands, domain)
+    return _with_summands(found, "add", x, negated(y, domain)) if summands_of(x) and summands_of(y) else found
+
+
+def _with_summands(found: Value, kind: str, x: object, y: object) -> Value:
+    """A sum of products remembers them: each may be a contraction where a loop adds them up."""
+    parts = *summands_of(x), *summands_of(y)
+    if kind == "add" and isinstance(found, Lanes) and summands_of(x) and summands_of(y) \
+            and len(parts) <= MOST_SUMMANDS:
+        return replace(found, summands=parts)
+    return found
 
 
 # ---- pieces --------------------------------------------------------------------------------------------------------
@@ -177,7 +205,7 @@ def _carrying_add(op: ir.Operation, operands: list[Any], domain: Domain) -> tupl
 
 
 FLOATS: dict[str, Any] = {
-    "arith.addf": _combining(ops.add, "add"), "arith.subf": plain(ops.subtract), "arith.mulf": _multiply,
+    "arith.addf": _combining(ops.add, "add"), "arith.subf": _subtract, "arith.mulf": _multiply,
     "arith.divf": plain(ops.divide), "arith.remf": plain(ops.remainder), "arith.negf": plain(ops.negate),
     "arith.maximumf": _combining(ops.maximum, "maximum"), "arith.minimumf": _combining(ops.minimum, "minimum"),
     "arith.maxnumf": _combining(_ignoring_nan(ops.maximum), "maxnum"),
