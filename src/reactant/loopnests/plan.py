@@ -72,6 +72,8 @@ class Plan:
     kept: set[Node]
     steps: list[Step]
     reads_at_end: set[Node]
+    offsets: dict[Step, dict[Node, tuple[int, int] | None] | None] = field(default_factory=dict)
+    """What `tiles` has found out about steps: each begins chains of its own, and is looked at for all before it."""
 
 
 def read_from_updates(block: Block) -> None:

@@ -102,15 +102,15 @@ class TileNest(Nest):
         self.w.finish()
         return True
 
-    def offsets(self, made: set[Node]) -> dict[Node, tuple[int, int]] | None:
-        """How far from its own row the nest reads values of `made`, at least and at most; None where it cannot be told,
-        or where the nest is cut at run-time places."""
-        found: dict[Node, tuple[int, int]] = {}
+    def offsets(self) -> dict[Node, tuple[int, int] | None] | None:
+        """How far from its own row the nest reads each value in memory, at least and at most, or None where that cannot
+        be told; None for all where the nest is cut at run-time places."""
+        found: dict[Node, tuple[int, int] | None] = {}
         reads: list[tuple[Node, Any]] = []
         pieces = self.pieces()
         if any(p.low.terms or p.high.terms for p in pieces[0]):
             return None
-        self.e.on_read = lambda node, index: reads.append((node, index)) if node in made else None
+        self.e.on_read = lambda node, index: reads.append((node, index))
         try:
             for box in product(*pieces):
                 reads.clear()
@@ -123,9 +123,9 @@ class TileNest(Nest):
                     for node, index in reads:
                         far = (index[0] - names[0]).fixed if isinstance(index, tuple) and index else None
                         if far is None:
-                            return None
-                        low, high = found.get(node, (far, far))
-                        found[node] = (min(low, far), max(high, far))
+                            found[node] = None
+                        elif (known := found.get(node, (far, far))) is not None:
+                            found[node] = (min(known[0], far), max(known[1], far))
         finally:
             self.e.on_read = None
         return found
@@ -141,7 +141,7 @@ def chain_at(compiler: Compiler, plan: Plan, position: int) -> list[Link]:
         steps.append(step)
     if not compiler.parallel or len(steps) < 2 or _bytes(steps) < LEAST_BYTES:
         return []
-    links = _linked(compiler, steps)
+    links = _linked(compiler, plan, steps)
     inside = {root.node for link in links for root in link.step.roots}
     reads = {node for link in links for root in link.step.roots for node, _ in root.reads}
     if len(links) < 2 or not reads & inside:
@@ -178,7 +178,7 @@ def tile_rows(links: Sequence[Link]) -> int:
     return max(FEWEST, min(MOST, TILE_BYTES // row // 4 * 4))
 
 
-def _linked(compiler: Compiler, steps: Sequence[Step]) -> list[Link]:
+def _linked(compiler: Compiler, plan: Plan, steps: Sequence[Step]) -> list[Link]:
     """The first of some steps that can be in one chain, with the rows that each has to compute for the others."""
     w, e = compiler.w, compiler.e
     made: dict[Node, Link] = {}
@@ -188,19 +188,23 @@ def _linked(compiler: Compiler, steps: Sequence[Step]) -> list[Link]:
         with w.trial(), e.remembering():
             for step in steps:
                 targets = {r: Target([_stand_in(compiler, r.node)], shape=r.node.shape) for r in step.roots}
-                found = TileNest(compiler, step, targets).offsets(set(made))
-                if found is None:
+                if step not in plan.offsets:
+                    plan.offsets[step] = TileNest(compiler, step, targets).offsets()
+                if (found := plan.offsets[step]) is None:
+                    break
+                inside = {node: far for node, far in found.items() if node in made and far is not None}
+                if len(inside) < sum(node in made for node in found):
                     break
                 links.append(Link(step))
-                reads.append(found)
+                reads.append(inside)
                 for root, target in targets.items():
                     e.storage[root.node] = target.buffers[0]
                     made[root.node] = links[-1]
     finally:
         for node in made:
             del e.storage[node]
-    for link, found in zip(reversed(links), reversed(reads), strict=True):
-        for node, (low, high) in found.items():
+    for link, own in zip(reversed(links), reversed(reads), strict=True):
+        for node, (low, high) in own.items():
             made[node].before = max(made[node].before, link.before - low)
             made[node].after = max(made[node].after, link.after + high)
     return links
