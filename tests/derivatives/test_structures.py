@@ -170,7 +170,7 @@ def with_objects(x):
     whole = Part()
     whole.u, whole.sides, whole.inner = x.copy(), [x[0], x[1]], Part()
     whole.inner.total = np.sum(x)
-    for i in range(20):
+    for i in range(9):
         if whole.u[i % 3] > 1:
             whole.inner.total *= 0.9
             whole.u[0] -= 1
