@@ -13,6 +13,21 @@ MOST_MAPS = 20_000
 """Linux gives a process 65,530; every program has several, and JAX, which the tests compare with, keeps all of its."""
 
 
+def pytest_addoption(parser):
+    parser.addoption("--part", metavar="K/N", help="of the tests that are chosen every N-th, from the K-th on: the slow "
+                     "ones together take many hours")
+
+
+@pytest.hookimpl(trylast=True)      # after -m and -k
+def pytest_collection_modifyitems(config, items):
+    if part := config.getoption("--part"):
+        first, every = map(int, part.split("/"))
+        if not 1 <= first <= every:
+            raise pytest.UsageError(f"--part={part}: K/N with K from 1 to N")
+        config.hook.pytest_deselected(items=[item for k, item in enumerate(items) if k % every != first - 1])
+        items[:] = items[first - 1::every]
+
+
 @pytest.fixture(autouse=True, scope="module")
 def forgetting_programs():
     """Worker processes live as long as the whole suite."""
