@@ -292,3 +292,39 @@ extern "C" __global__ void k(const float *x, float *y, int n) {{
         found.append(y)
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("a,b,c", some([(10, 3, 13), (16, 2, 13)], [(10, 3, 16), (5, 4, 21), (17, 5, 9)]))
+def test_planes_of_odd_sizes_are_transposed(a, b, c):
+    source = """extern "C" __global__ void k(const float *x, float *y, int A, int B, int C) {
+        __shared__ float tile[8][9];
+        int b = blockIdx.z, c = blockIdx.x * 8 + threadIdx.x, a = blockIdx.y * 8 + threadIdx.y;
+        if (a < A && c < C) tile[threadIdx.y][threadIdx.x] = x[(a * B + b) * C + c];
+        __syncthreads();
+        a = blockIdx.y * 8 + threadIdx.x;
+        c = blockIdx.x * 8 + threadIdx.y;
+        if (a < A && c < C) y[(c * B + b) * A + a] = tile[threadIdx.x][threadIdx.y];
+    }"""
+    kernel = reactant.cuda.load(source, lower="tensor").k
+    x, y = np.random.default_rng(a).random((a, b, c)).astype(np.float32), np.zeros((c, b, a), np.float32)
+
+    def program(x, y):
+        kernel[(-(-c // 8), -(-a // 8), b), (8, 8)](x, y, a, b, c)
+        return y
+    program = reactant.jit(program)
+    assert list(program.lower(x, y).operations()) == ["stablehlo.transpose"]
+    np.testing.assert_array_equal(program(x, y), x.transpose(2, 1, 0))
+
+
+def test_of_several_guards_the_narrowest_counts():
+    source = """extern "C" __global__ void k(const float *x, float *y, int n, int m) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) if (i < m) y[i] = x[(i % 5) * 100 + 1];
+    }"""
+    kernel = reactant.cuda.load(source, lower="tensor").k
+    x = np.arange(500, dtype=np.float32)
+    for n, m in ((287, 288), (288, 287), (290, 280), (280, 290)):
+        y = np.zeros(288, np.float32)
+        kernel[3, 96](x, y, n, m)
+        i = np.arange(288)
+        np.testing.assert_array_equal(y, np.where(i < min(n, m), x[i % 5 * 100 + 1], 0))

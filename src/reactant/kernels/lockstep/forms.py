@@ -255,13 +255,29 @@ def bounds_of(form: Form, domain: Domain, facts: Facts) -> Range:
     bounds = range_of(form, domain)
     if bounds is None or not form.terms:
         return bounds
-    low, high = bounds
-    for fact in facts:
-        if (more := (fact - form).known) is not None:
-            low = max(low, -more)
-        elif (most := (fact + form).known) is not None:
-            high = min(high, most)
-    return low, high
+    return -_most(form.times(-1), -bounds[0], domain, facts), _most(form, bounds[1], domain, facts)
+
+
+def _most(form: Form, most: int, domain: Domain, facts: Facts) -> int:
+    """The most that a form is, which is at most `most`: adding what is not negative takes terms away. What each fact
+    says by itself is always seen, then what several say together, the best first."""
+    while True:
+        best: tuple[int, Form] | None = None
+        for fact in facts:
+            if not fact.terms:
+                continue
+            atom, c = fact.terms[0]
+            coefficient = form.coefficient(atom)
+            factor = -(coefficient // c)
+            if factor <= 0 or coefficient % c:
+                continue
+            larger = combined(form, fact, factor)
+            bounds = range_of(larger, domain)
+            if bounds is not None and bounds[1] < (most if best is None else best[0]):
+                best = bounds[1], larger
+        if best is None:
+            return most
+        most, form = best
 
 
 def assuming(form: Form, condition: Condition, holds: bool) -> Form:
