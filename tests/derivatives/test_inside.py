@@ -183,3 +183,20 @@ def test_a_constant_that_is_given_twice(chosen):
     np.testing.assert_allclose(found[0] if chosen == (0, 1) else found, 2.0 * X)
     with pytest.raises(reactant.UnsupportedError, match="also another of its arguments"):
         reactant.jit(lambda s: reactant.grad(lambda x, y: s * product(x, y, True), chosen)(X, X))(2.0)
+
+
+def listed(x):
+    state = {"x": x * 1.0, "of": [np.zeros(3), 0.0]}
+    for _k in range(5):
+        state["x"] = state["x"] * np.cos(state["of"][0]) + 0.1 * state["of"][1]
+        state["of"][0] = state["of"][0] + state["x"] ** 2
+        state["of"][1] += np.sum(state["x"])
+    return np.sum(state["x"] ** 2)
+
+
+def test_containers_in_containers_that_a_loop_changes_are_the_functions_own():
+    """What loops note of which list may be which other one outlived the function that made them, where its derivative
+    was taken inside another one: they counted as lists from outside."""
+    step = 1e-6
+    moved = [reactant.grad(listed)(X + h * X) for h in (step, -step)]
+    np.testing.assert_allclose(reactant.hvp(listed, (X,), (X,)), (moved[0] - moved[1]) / (2 * step), rtol=1e-6)

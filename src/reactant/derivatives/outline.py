@@ -174,11 +174,13 @@ class _Outlining:
         outer = [t.value() for t in self.active]
         scratch = branches.scratch_blocks(1)
         SESSION.differentiating += 1
+        links = list(trace.identities)
         try:
             block = scratch.regions[0].blocks.append(*(v.type for v in outer))
             branch = branches.run(block, self.body(list(block.arguments)), Variables((), (), ()), {})
             if branch.raised:
                 raise UnsupportedError(f"'{self.name}' always raises.")
+            trace.identities[:] = links             # what may be which inside is nobody's any more
             self.refuse_changed(branch)
             storages = []
             for written, value in branch.written.items():
