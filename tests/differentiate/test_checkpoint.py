@@ -104,3 +104,19 @@ def test_memory_grows_with_the_root_of_the_turns():
         lowered = reactant.grad(function, checkpoint="sqrt").lower(X)
         sizes.append(lowered.compile().memory_analysis().temp_size_in_bytes)
     assert sizes[1] < 2.2 * sizes[0] and sizes[2] < 2.2 * sizes[1]
+
+
+def eliminated(a, turns):
+    a = a.copy()
+    for k in range(turns):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        a[[k, p]] = a[[p, k]]
+        for i in range(k + 1, turns):
+            a[i] -= a[i, k] / a[k, k] * a[k]
+    return np.sum(a ** 2)
+
+
+def test_an_inner_loop_is_bounded_by_the_counter_of_one_that_becomes_two():
+    a = np.random.default_rng(0).standard_normal((6, 6)) + 3 * np.eye(6)
+    plain = reactant.grad(eliminated)(a, 6)
+    np.testing.assert_allclose(reactant.grad(eliminated, checkpoint=2)(a, 6), plain, rtol=1e-10)

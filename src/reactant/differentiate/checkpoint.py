@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import LOOP, block_ops, blocks_of
 from reactant.differentiate.caches import nbytes
-from reactant.differentiate.loops import AGAIN, LARGE, NUMBER, Carried
+from reactant.differentiate.loops import AGAIN, LARGE, MOST, NUMBER, Carried, bound_of
 from reactant.differentiate.replay import SLOTS
 from reactant.ir import modules, ops
 from reactant.ir.induction import Trips, trips
@@ -149,6 +149,11 @@ def restructure(function: ir.Operation, active: Callable[[ir.Operation], bool], 
     other; `measured`: bytes that a turn of each loop needs, by number (None: find out, with the policy for all)."""
     found: list[tuple[ir.Operation, int]] = []
     _collect(function.regions[0].blocks[0], 0, active, found)
+    for loop, depth in found:
+        if MOST in loop.attributes:                 # of an earlier derivative
+            del loop.attributes[MOST]
+        if depth and (bound := trips(loop)) is not None:
+            loop.attributes[MOST] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), bound.most)
     outermost = max(1, sum(depth == 0 for _, depth in found))
     for loop, depth in found:
         own = policy if measured is None or depth == 0 else Policy()
@@ -158,7 +163,7 @@ def restructure(function: ir.Operation, active: Callable[[ir.Operation], bool], 
         state = sum(nbytes(a) for a in carried.block.arguments if not carried.free(a))
         turn = (measured or {}).get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value), 0) \
             if NUMBER in loop.attributes else 0
-        chosen = plan(own, trips(loop), state, turn, own.budget // outermost if own is policy else own.budget)
+        chosen = plan(own, bound_of(loop), state, turn, own.budget // outermost if own is policy else own.budget)
         if chosen.every:
             _group(loop, chosen)
 
@@ -177,7 +182,7 @@ def _collect(block: ir.Block, depth: int, active: Callable[[ir.Operation], bool]
 def _group(loop: ir.Operation, chosen: Plan) -> None:
     """Make a loop one over groups of `every` turns. The loop over a group is run again by the reverse sweep."""
     condition, body = blocks_of(loop)
-    bound = trips(loop)
+    bound = bound_of(loop)
     plain, every = len(loop.operands), chosen.every
     whole = bound is not None and bound.exact and bound.most % every == 0
     integer = np.int64

@@ -11,7 +11,7 @@ from reactant.differentiate.activity import block_ops, blocks_of
 from reactant.differentiate.caches import DEAR, Cut, nbytes
 from reactant.differentiate.values import Aliases, Scope, behind
 from reactant.ir import modules, ops
-from reactant.ir.induction import Counter, counters
+from reactant.ir.induction import Counter, Trips, counters, trips
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
 from reactant.records import dataclass
 
@@ -19,8 +19,17 @@ AGAIN = "reactant.again"
 """Attribute of a loop that the reverse sweep runs again rather than keep what it left."""
 NUMBER = "reactant.number"
 """Attribute of a loop: which one of the function it is, or is made of."""
+MOST = "reactant.most"
+"""Attribute of a loop in a loop: its most turns, where these follow from the counter of a loop that becomes two."""
 LARGE = 1 << 28
 """Bytes up to which what an inner loop (or branch) leaves is kept for all turns of the outer one."""
+
+
+def bound_of(loop: ir.Operation) -> Trips | None:
+    """How often a loop turns, by itself or by what was known of it before loops were given another form."""
+    found = trips(loop)
+    return Trips(ir.IntegerAttr(loop.attributes[MOST]).value, False) if found is None and MOST in loop.attributes \
+        else found
 
 
 @dataclass
@@ -71,7 +80,7 @@ def extend(loop: ir.Operation, rows: int, kept: Sequence[Kept], aliases: Aliases
         buffers = [_empty(rows, k, inits) for k in kept]
         results = ops.while_([*inits, *own, *buffers], lambda *a: copied(condition, a[:plain], ())[1], step)
     made = results[0].owner.operation
-    for name in (AGAIN, NUMBER):
+    for name in (AGAIN, NUMBER, MOST):
         if name in loop.attributes:
             made.attributes[name] = loop.attributes[name]
     for old, new in zip(loop.results, results, strict=False):

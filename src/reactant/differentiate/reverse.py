@@ -22,7 +22,7 @@ from reactant.differentiate.declare import (
     zeros,
 )
 from reactant.differentiate.forward import finish, new_function
-from reactant.differentiate.loops import NUMBER, BranchScope, LoopScope, extend_branches
+from reactant.differentiate.loops import NUMBER, BranchScope, LoopScope, bound_of, extend_branches
 from reactant.differentiate.prepare import prepared
 from reactant.differentiate.replay import Replayed, slots_of
 from reactant.differentiate.requests import target_of
@@ -40,7 +40,7 @@ from reactant.differentiate.values import (
 )
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
-from reactant.ir.induction import Trips, trips
+from reactant.ir.induction import Trips
 from reactant.ir.types import shape_of, tensor_type
 
 
@@ -267,7 +267,7 @@ class Reverse:
         if slots:
             Replayed(self, op, scope, adjoint, slots).build()
             return
-        bound = trips(op)
+        bound = bound_of(op)
         assert bound is not None, "loops without a bound are restructured before the sweep"
         self._stored(op, scope, adjoint, bound)
 
