@@ -14,8 +14,8 @@ MOST_MAPS = 20_000
 
 
 def pytest_addoption(parser):
-    parser.addoption("--part", metavar="K/N", help="of the tests that are chosen every N-th, from the K-th on: the slow "
-                     "ones together take many hours")
+    parser.addoption("--part", metavar="K/N", help="of the tests that are chosen every N-th, from the K-th on: the "
+                     "slow ones together take many hours")
 
 
 @pytest.hookimpl(trylast=True)      # after -m and -k
