@@ -54,7 +54,9 @@ class Row(NamedTuple):
 
 MAX_WIDTH = 3
 
-WAITING = {"stablehlo.while": 0, "stablehlo.concatenate": 9}
+WIDE = 8
+"""Ops of more operands are not walked for each of these that changes."""
+WAITING = {"stablehlo.while": 0, "stablehlo.concatenate": WIDE + 1}
 """Ops that are looked at when nothing else is left, where they have so many operands: loops, whose rules are dear and
 ask what has become of the ops inside, and what is put together of so many parts that to look each time that one of
 them has changed would take quadratic time."""

@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.ir import modules
-from reactant.rewrite.compile import Content, Root, Row
+from reactant.rewrite.compile import WIDE, Content, Root, Row
 from reactant.rewrite.site import inside
 
 
@@ -34,9 +34,6 @@ def combines(op: ir.Operation) -> bool:
     """Whether the regions of an op are one op on two elements each: then there is nothing to rewrite in them."""
     return op.name in COMBINING and all(len(block.operations) == 2 for region in op.regions for block in region)
 
-
-WIDE = 8
-"""Ops of more operands are not walked for each of these that changes."""
 
 NEITHER: tuple[tuple[int, ...], tuple[int, ...]] = (), ()
 
