@@ -1,4 +1,5 @@
 """Cumulative ops along any dimension, against NumPy."""
+import jax
 import numpy as np
 import pytest
 
@@ -56,6 +57,17 @@ def test_other_windows_are_no_scans():
         module = build_module(lambda a: ops.reduce_window(a(9), 0, "add", (3,)), np.dtype("float64"))
         op = next(o.operation for o in module.body.operations[0].regions[0].blocks[0] if "window" in o.operation.name)
         assert not is_scan(op)
+
+
+@pytest.mark.parametrize("native", ["auto", "always"])
+def test_what_padding_is_made_of_counts(native):
+    """It was added once, not as often as there are places in front."""
+    x = np.random.default_rng(2).random((200, 30))
+    for init, body in ((1.0, jax.lax.add), (2.0, jax.lax.mul), (0.5, jax.lax.max), (0.0, jax.lax.add)):
+        def program(x, init=init, body=body):
+            return jax.lax.reduce_window(x, x.dtype.type(init), body, (200, 1), (1, 1), ((199, 0), (0, 0)))
+        with jax.enable_x64(True):
+            np.testing.assert_allclose(reactant.jit(program, frontend="jax", native=native)(x), jax.jit(program)(x))
 
 
 def test_cumulative_sum_of_many():

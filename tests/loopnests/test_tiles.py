@@ -148,8 +148,8 @@ def unrolled(h, u, steps):
 
 
 def test_each_nest_is_looked_at_once_for_all_chains(small, monkeypatch):
-    """Those behind the end of a chain that does not pay were looked at again for every nest before them: 46 s for the
-    gradient of three steps of shallow water on 512 x 512."""
+    """Those behind the end of a chain that does not pay were looked at again for every nest before them: under a
+    profiler 51 s for the gradient of three steps of shallow water on 512 x 512, now 12.5."""
     looked = []
 
     def offsets(nest, before=tiles.TileNest.offsets):

@@ -3,13 +3,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir.types import shape_of
+from reactant.ir import ops
+from reactant.ir.types import is_float, shape_of
 from reactant.loopnests.affine import Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
+from reactant.loopnests.nests import identity_of
 from reactant.loopnests.scatter import current
 
 if TYPE_CHECKING:
@@ -24,7 +27,22 @@ def is_scan(op: ir.Operation) -> bool:
         return False
     extents = shape_of(op.operands[0])
     window, padding, *steps = (attr.decode(op.attributes[n]) if n in op.attributes else None for n in _ATTRIBUTES)
-    return _scanned(extents, window, padding, *steps) is not None  # type: ignore[arg-type]
+    return _scanned(extents, window, padding, *steps) is not None and _begins_with_nothing(op)  # type: ignore[arg-type]
+
+
+def _begins_with_nothing(op: ir.Operation) -> bool:
+    """Whether what windows begin with, and padding is made of, may be combined once, not for each place in front: it
+    changes nothing, or only once. Of bodies of several ops that is believed of infinities alone."""
+    body = [child.operation.name.partition(".")[2] for child in op.regions[0].blocks[0]]
+    if len(body) == 2 and body[0] in ("maximum", "minimum", "and", "or"):
+        return True
+    start = ops.constant_value(op.operands[1])
+    if start is None or start.ndim:
+        return False
+    if len(body) > 2:
+        return is_float(start.dtype) and bool(np.isinf(start))
+    nothing = 1 if body[0] == "multiply" else identity_of(body[0], start.dtype)
+    return nothing is not None and bool(start == nothing)
 
 
 def _scanned(extents: tuple[int, ...], window: tuple[int, ...], padding: object,
