@@ -10,6 +10,9 @@ from jaxlib.mlir import ir
 from reactant.kernels.bases import bytes_of_type, constant_of
 
 PREDICATES = {name: number for number, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
+NAMES = {number: name for name, number in PREDICATES.items()}
+NEGATED = {"slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult", "ugt": "ule",
+           "ule": "ugt", "eq": "ne", "ne": "eq"}
 NARROW_SOURCES = frozenset(("gpu.thread_id", "gpu.block_id"))
 
 

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir.context import building
 from reactant.kernels.bases import constant_of
-from reactant.kernels.build import PREDICATES, Builder
+from reactant.kernels.build import NAMES, Builder
 from reactant.kernels.form import kernel_of
 from reactant.kernels.indices import Unknown, computed
 from reactant.kernels.rebuild import Rewriter
@@ -23,7 +23,6 @@ from reactant.records import dataclass
 
 FOLLOWED = 4096
 """Turns up to which a loop of constants is followed."""
-NAMES = {number: name for name, number in PREDICATES.items()}
 FLIPPED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "ult": "ugt", "ule": "uge", "ugt": "ult",
            "uge": "ule", "eq": "eq", "ne": "ne"}
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from reactant.kernels.bases import constant_of
-from reactant.kernels.build import PREDICATES
+from reactant.kernels.build import NAMES, NEGATED
 from reactant.kernels.rebuild import Edge, edges, terminator_of
 
 Bounds = tuple[int, int]
-NAMES = {number: name for name, number in PREDICATES.items()}
-NEGATED = {"slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult", "ugt": "ule",
-           "ule": "ugt", "eq": "ne", "ne": "eq"}
 DEPTH = 12
 """Operations of which one integer is made."""
 

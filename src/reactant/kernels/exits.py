@@ -12,15 +12,12 @@ from jaxlib.mlir import ir
 
 from reactant.ir.context import building
 from reactant.kernels.bases import constant_of
-from reactant.kernels.build import PREDICATES, Builder
+from reactant.kernels.build import NAMES, NEGATED, Builder
 from reactant.kernels.chosen_stores import INDICES
 from reactant.kernels.counted import outside
 from reactant.kernels.form import kernel_of
 from reactant.records import dataclass
 
-NAMES = {number: name for name, number in PREDICATES.items()}
-NEGATED = {"slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt", "ult": "uge", "uge": "ult", "ugt": "ule",
-           "ule": "ugt", "eq": "ne", "ne": "eq"}
 DEPTH = 8
 """Ops that are done before the branch, one on the other."""
 

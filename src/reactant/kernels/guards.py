@@ -14,11 +14,9 @@ from jaxlib.mlir import ir
 
 from reactant.ir.context import building
 from reactant.kernels.bases import constant_of
-from reactant.kernels.build import NARROW_SOURCES, PREDICATES, Builder
+from reactant.kernels.build import NAMES, NARROW_SOURCES, Builder
 from reactant.kernels.form import kernel_of
 from reactant.kernels.rebuild import Rewriter
-
-NAMES = {number: name for name, number in PREDICATES.items()}
 
 
 def normalise_guards(module: ir.Module) -> ir.Module:

@@ -8,13 +8,12 @@ from jaxlib.mlir import ir
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.kernels.bases import constant_of
-from reactant.kernels.build import PREDICATES, Builder
+from reactant.kernels.build import NAMES, Builder
 from reactant.kernels.form import kernel_of
 from reactant.kernels.rebuild import Rewriter
 
 WORD, WIDE = 64, 128
 MASK = (1 << WORD) - 1
-NAMES = {number: name for name, number in PREDICATES.items()}
 Pair = tuple[ir.Value, ir.Value]
 
 
