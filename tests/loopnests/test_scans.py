@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.loopnests.scans import is_scan
 from tests.loopnests.running import run
 from tests.loopnests.test_numbers import module_of
@@ -31,6 +31,18 @@ def test_cumulative_ops(body, shape, axis):
         wanted = np.stack([FUNCTIONS[body](line) for line in np.moveaxis(turned, axis, -1).reshape(-1, shape[axis])])
         wanted = np.moveaxis(wanted.reshape(np.moveaxis(x, axis, -1).shape), -1, axis)
         np.testing.assert_array_equal(found, np.flip(wanted, axis) if backwards else wanted)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_windows_wider_than_the_array(axis):
+    """What is left of a cumulative product where its last element is not needed, as in its gradient (400 x 500 along
+    columns: 46 ms by windows, 1.0 one element from the one before)."""
+    x = np.random.default_rng(0).normal(size=(5, 6))
+    sizes, far = (9, 1) if axis == 0 else (1, 9), [(8, 0) if d == axis else (0, 0) for d in range(2)]
+    module = module_of(lambda a: ops.reduce_window(a(5, 6), 1, "multiply", sizes, padding=far), "float64")
+    op = next(o for o in modules.walk(modules.function(module, "main")) if o.name == "stablehlo.reduce_window")
+    assert is_scan(op)
+    np.testing.assert_array_equal(run(module, [x])[0], np.cumprod(x, axis))
 
 
 @pytest.mark.parametrize("axis", [0, 1])

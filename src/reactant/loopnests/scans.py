@@ -52,14 +52,14 @@ def _scanned(extents: tuple[int, ...], window: tuple[int, ...], padding: object,
     if len(wide) != 1 or padding is None or any(s is not None and set(s) != {1} for s in steps):  # type: ignore
         return None
     d = wide[0]
-    if window[d] != extents[d]:
+    if window[d] < extents[d]:                      # a wider one sees more of the padding, which changes nothing
         return None
     rows = [(int(low), int(high)) for low, high in padding]  # type: ignore[attr-defined]
     if any(rows[k] != (0, 0) for k in range(len(rows)) if k != d):
         return None
-    if rows[d] == (extents[d] - 1, 0):
+    if rows[d] == (window[d] - 1, 0):
         return d, False
-    return (d, True) if rows[d] == (0, extents[d] - 1) else None
+    return (d, True) if rows[d] == (0, window[d] - 1) else None
 
 
 def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
