@@ -16,6 +16,7 @@ from reactant.frontends import rotations
 from reactant.frontends.aliases import (
     ChosenStorage,
     GuardedStorage,
+    MovedTogether,
     ViewStorage,
     as_storage,
     may_be_one,
@@ -270,9 +271,9 @@ class LoopArrays:
 
     def identical(self, first: str, second: str) -> bool:
         """Whether two variables are always bound to one and the same whole array made in the body."""
-        ends = {(id(t.storage), bool(t.steps), len(roots_of(t.storage))) for n in (first, second)
-                for t in self.end_tensors[n]}
-        return len(ends) == 1 and ends.pop()[1:] == (False, 1)
+        ends = {(id(t.storage), bool(t.steps), type(t.storage) is MovedTogether or len(roots_of(t.storage)) == 1)
+                for n in (first, second) for t in self.end_tensors[n]}
+        return len(ends) == 1 and ends.pop()[1:] == (False, True)
 
     def after(self, name: str, leaf: Tree, result: ir.Value) -> Tensor:
         """The array a variable was bound to by the last iteration: one from outside, one that some variable was bound

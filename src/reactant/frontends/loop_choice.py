@@ -333,7 +333,11 @@ class _Counted:
         for start, stop in zip(edges, edges[1:], strict=False):
             loop = self.loop()
             loop.start, loop.count = start, stop
-            loop.stage()
+            try:
+                loop.stage()
+            except NeedsPeeling as reason:
+                self.start = start
+                return self.peel(reason)
         return max(self.items.length, self.start)
 
     def peel(self, reason: NeedsPeeling) -> int | Tensor:

@@ -31,6 +31,7 @@ from reactant.frontends import (
     rotations,
     sized_arrays,
     source_map,
+    turn_sizes,
 )
 from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, may_be_written, reachable_storages
 from reactant.frontends.branches import Branch
@@ -57,6 +58,7 @@ from reactant.frontends.carried import (
 from reactant.frontends.growth import Growth
 from reactant.frontends.iteration import FAR
 from reactant.frontends.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
+from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
@@ -131,6 +133,7 @@ class Loop:
         self.fresh = loop_lists.fresh(self)             # begin a turn as an empty list that nobody else knows
         self.extents = sized_arrays.Extents()
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
+        self.irregular: set[str] = set()                # arrays that turns do not change alike (`turn_sizes`)
         self.awaited: set[str] = set()                  # are read before the first turn has bound them
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
@@ -278,6 +281,7 @@ class Loop:
         for flag in self.flags:
             self.variables.set(flag, False)
         self.extents.shared = []
+        turn_sizes.begin_turn(self)
         for name, carried in self.carried.items():
             carried.slots, carried.objects = [], []
             if name in self.unset:
@@ -324,7 +328,10 @@ class Loop:
         with self.growth.collecting():
             if self.counter is not None:
                 top = self.count - 1 if type(self.count) is int else FAR
-                self.body(python_number(self.counter.body, (self.start, max(top, self.start))))
+                turn = self.start, max(top, self.start)
+                with value_facts.between(self.counter.body, turn):
+                    self.body(python_number(self.counter.body, turn))
+                    turn_sizes.end_turn(self)
                 return ABSENT
             self.body(None)
             return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
@@ -381,7 +388,9 @@ class Loop:
 
     def carried_as(self, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
         """The tree to begin with, and its kinds, where what a variable is after a turn asks for another one."""
-        made, kinds = loop_optional.carried_as(self, name, entry, after, self.kinds[name])
+        made, kinds = turn_sizes.carried_as(self, name, entry, after)
+        if made is entry and not turn_sizes.follows(entry):
+            made, kinds = loop_optional.carried_as(self, name, entry, after, self.kinds[name])
         return (made, kinds) if made is not entry else loop_lists.as_rows(self, name, entry, after)
 
     def unbound_again(self, name: str, carried: Carried) -> bool:
@@ -509,6 +518,7 @@ class Loop:
             if slot in self.slots:
                 Storage.write(storage, slot.result)
         self.ran = self.has_run()
+        turn_sizes.finish(self)
         for rotation in self.arrays.rotations:
             rotation.finish(self)
         outside = loop_identity.outside(self) if self.surely_runs() and any(

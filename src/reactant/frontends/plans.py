@@ -316,7 +316,7 @@ def _is_maybe(tree: Tree) -> bool:
 
 NOUNS = {"list": "a list of {}", "tuple": "a tuple of {}", "dict": "a dict", "rows": "a list of run-time length",
          "slice": "a slice",
-         "sized": SIZED, "alternative": "one of {} texts, functions or other objects"}
+         "sized": SIZED, "following": SIZED, "alternative": "one of {} texts, functions or other objects"}
 
 
 def _noun(tree: Tree) -> str:

@@ -36,6 +36,8 @@ class SizedKey:
 
     def joint(self, a: Tree, b: Tree) -> tuple[Node, Node] | None:
         """Two trees, one of them such an array, as arrays with the same kinds of extents; None where they are none."""
+        if any(type(tree) is Node and not is_sized(tree) for tree in (a, b)):
+            return None
         keys = [tree.key.extents if type(tree) is Node else (None,) * len(self.extents) for tree in (a, b)]
         both = {frozenset(pair) - {None} for pair in zip(*keys, strict=True)}
         if any(len(kinds) > 1 for kinds in both):

@@ -157,7 +157,7 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
         return slice(children[0], children[1] if length is None else children[0] + length, step)
     if kind == "list":
         return children
-    if kind in ("rows", "sized"):
+    if kind in ("rows", "sized", "following"):
         return node.key.made(children)
     if kind == "tuple":
         return tuple(children) if cls is tuple else named_tuples.make(

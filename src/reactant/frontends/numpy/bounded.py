@@ -83,6 +83,23 @@ def minus(a: Number, b: Number) -> Number:
     return a if isinstance(b, int) and b == 0 else ops.subtract(as_number(a), as_number(b))
 
 
+def plus(a: Number, b: Number) -> Number:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return a if isinstance(b, int) and b == 0 else ops.add(as_number(a), as_number(b))
+
+
+def in_order(start: Number, stop: Number) -> bool:
+    """Whether a range is known not to end before it begins."""
+    if isinstance(start, int) and start == 0:
+        return True
+    known = value_facts.difference(stop, start)
+    if known is not None:
+        return known >= 0
+    ends = [(n, n) if isinstance(n, int) else value_facts.bounds(n) for n in (start, stop)]
+    return None not in ends and ends[0][1] <= ends[1][0]
+
+
 def same_extent(a: Extent, b: Extent) -> bool:
     """Surely the same positions of the frame."""
     if isinstance(a, Mask) or isinstance(b, Mask):

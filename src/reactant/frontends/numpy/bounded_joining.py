@@ -7,12 +7,24 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.bounded import ADVICE, Bounded, Extent, Mask, aligned, as_number, is_partial
+from reactant.frontends.numpy.bounded import (
+    ADVICE,
+    Bounded,
+    Extent,
+    Mask,
+    Number,
+    Range,
+    aligned,
+    as_number,
+    is_partial,
+    plus,
+)
 from reactant.frontends.numpy.bounded_functions import compact, on_bounded, require_vector
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.special import ends_of_steps
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.ir import ops
+from reactant.ir.types import Shape
 
 # ---- joining ---------------------------------------------------------------------------------------------------
 
@@ -33,11 +45,14 @@ def concatenate(arrays: object, /, axis: int | None = 0, out: Any = None, *, dty
         raise ValueError("all the input arrays must have the same number of dimensions, at least one")
     along = axis_in(axis, parts[0].ndim)
     parts = _with_common_extents(parts, along)
-    frames = [p.frame if is_partial(p) else p for p in parts]
+    frames = [p.frame for p in parts]
+    own = [p.extents[along] for p in parts]
     joined = np.concatenate(frames, axis=along, dtype=dtype, casting=casting)
-    extents = list(next(p for p in parts if is_partial(p)).extents)
-    extents[along] = _joined_extent([p.extents[along] if is_partial(p) else None for p in parts],
-                                    [f.shape[along] for f in frames])
+    extents = list(parts[0].extents)
+    if any(own) and not any(isinstance(extent, Mask) for extent in own):
+        joined, extents[along] = _one_behind_the_other(parts, along, joined.shape, joined.dtype)
+    else:
+        extents[along] = _joined_extent(own, [f.shape[along] for f in frames])
     result = Bounded(joined, extents)
     if out is None:
         return result
@@ -64,6 +79,20 @@ def _with_common_extents(parts: list[Any], along: int) -> list[Any]:
             raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
         moved.append(Bounded(Tensor.of_value(aligned(p, wanted, target)), wanted))
     return moved
+
+
+def _one_behind_the_other(parts: Sequence[Bounded], along: int, shape: Shape, dtype: np.dtype) -> tuple[Tensor, Range]:
+    """Ranges: each part is written where the one before it ends, over what does not count of that."""
+    end: Number = 0
+    joined = ops.constant(0, dtype, shape)
+    for p in parts:
+        extents = [Range(0, p.length(d)) if d == along else extent for d, extent in enumerate(p.extents)]
+        starts = [ops.constant(0, np.int64)] * len(shape)
+        starts[along] = as_number(end)
+        value = ops.convert(aligned(p, extents, p.frame.shape), dtype)
+        joined = ops.dynamic_update_slice(joined, value, starts)
+        end = plus(end, p.length(along))
+    return Tensor.of_value(joined), Range(0, end)
 
 
 def _joined_extent(extents: Sequence[Extent | None], sizes: Sequence[int]) -> Extent | None:
@@ -112,6 +141,33 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
         arr, values = (np.ravel(p if is_partial(p) else wrap(p)) for p in (arr, values))
         axis = 0
     return concatenate([arr, values], axis)
+
+
+@on_bounded(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """Without the element, or part, at a known position."""
+    if type(obj) is not int:
+        raise UnsupportedError("numpy.delete of an array of run-time size takes one known position. " + ADVICE)
+    a, along = (np.ravel(arr), 0) if axis is None else (arr, axis_in(axis, arr.ndim))
+    before = (slice(None),) * along
+    a[(*before, obj)]       # which has to be there
+    rest = [a[(*before, slice(obj + 1, None))]] if obj != -1 else []
+    return concatenate([a[(*before, slice(obj))], *rest], along)
+
+
+@on_bounded(np.pad)
+def pad(array: Bounded, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0) -> Bounded:
+    """With the same number at all ends."""
+    if mode != "constant" or np.ndim(constant_values) or any(isinstance(extent, Mask) for extent in array.extents):
+        raise UnsupportedError("numpy.pad of an array of run-time size takes mode='constant' and one number. " + ADVICE)
+    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    extents = [extent and Range(0, extent.length()) for extent in array.extents]
+    placed = Bounded(Tensor.of_value(aligned(array, extents, array.frame.shape)), extents)
+    outside = wrap(constant_values).astype(array.dtype)
+    filled = placed.filled(np.broadcast_to(outside, placed.frame.shape).value())
+    frame = np.pad(filled, widths, constant_values=outside)
+    return Bounded(frame, [extent and Range(0, plus(extent.stop, sum(width)))
+                           for extent, width in zip(extents, widths, strict=True)])
 
 
 @on_bounded(np.diff)

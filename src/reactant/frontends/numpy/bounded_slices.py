@@ -21,7 +21,9 @@ from reactant.frontends.numpy.bounded import (
     as_number,
     compressed,
     guarded_copy,
+    in_order,
     minus,
+    plus,
     require_equal,
 )
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
@@ -95,7 +97,7 @@ def _resolved(s: slice, n: int) -> Part:
     current_trace().bounded_elements = max(current_trace().bounded_elements, n)
     if step != 1:
         return _of_all(start, stop, n, step)
-    if not (start == 0 or (isinstance(stop, int) and stop == n)):
+    if not (in_order(start, stop) or (isinstance(stop, int) and stop == n)):
         stop = ops.maximum(as_number(stop), as_number(start))
     low, high = _reach(s, n)
     return Part(low, high - low, 1, Range(minus(start, low), minus(stop, low)))
@@ -132,10 +134,11 @@ def _after(bound: object, n: Number) -> Number:
 def _of_all(start: Number, stop: Number, n: int, step: int, offset: Number = 0) -> Part:
     """The elements as an extent of the whole dimension of `n`, turned around for negative steps; `start` and `stop`
     count from `offset`."""
-    low, high = as_number(_plus(start, offset)), as_number(_plus(stop, offset))
+    low, high = as_number(plus(start, offset)), as_number(plus(stop, offset))
     if step < 0:
         low, high = ops.subtract(as_number(n), high), ops.subtract(as_number(n), low)
-    high = ops.maximum(high, low)
+    if not in_order(start, stop):
+        high = ops.maximum(high, low)
     extent: Extent = Range(low, high)
     if abs(step) > 1:
         distance = ops.subtract(ops.iota((n,), np.int64, 0), ops.broadcast_in_dim(low, (n,), []))
@@ -175,10 +178,13 @@ def clipped(b: object, n: Number, default: Number) -> Number:
         value = b.value()
         low, high = b.interval or value_facts.bounds(value) or (None, None)
         value = ops.reshape(ops.convert(value, np.int64), ())
-    top = as_number(n)
+    top, least = as_number(n), n if isinstance(n, int) else (value_facts.bounds(n) or (0, 0))[0]
+    if low is not None and -least <= low <= high < 0:
+        return ops.add(value, top)
     if low is None or low < 0:
         value = ops.select(ops.compare(value, 0, "LT"), ops.maximum(ops.add(value, top), 0), value)
-    if high is None or not isinstance(n, int) or high > n:
+    room = None if high is not None and high <= least else value_facts.difference(top, value)
+    if (high is None or high > least) and (room is None or room < 0):
         value = ops.minimum(value, top)
     return value
 
@@ -295,15 +301,9 @@ def _narrowed(extent: Extent, s: slice, n: int) -> Part:
     start, stop = _from_low_to_high(s, length, step)
     if step != 1:
         return _of_all(start, stop, n, step, extent.start)
-    if not (isinstance(start, int) and start == 0):
+    if not in_order(start, stop):
         stop = ops.maximum(as_number(stop), as_number(start))
-    return Part(0, n, 1, Range(_plus(extent.start, start), ops.add(as_number(extent.start), as_number(stop))))
-
-
-def _plus(a: Number, b: Number) -> Number:
-    if isinstance(a, int) and isinstance(b, int):
-        return a + b
-    return a if isinstance(b, int) and b == 0 else ops.add(as_number(a), as_number(b))
+    return Part(0, n, 1, Range(plus(extent.start, start), ops.add(as_number(extent.start), as_number(stop))))
 
 
 def _position_in(i: object, extent: Extent | None, n: int, axis: int) -> Number:

@@ -268,6 +268,9 @@ def copy(a: object, order: str = "K", subok: bool = False) -> Tensor:
     return Tensor.of_value(a.value(), ARRAY, strides=strides)
 
 
+MOST_NUMBERS = 2**20
+"""What `np.arange` of run-time size may be known to have at most: all of them are computed."""
+
 _ARANGE = ("start", "stop", "step", "dtype")
 
 
@@ -298,17 +301,20 @@ def _arange_arguments(args: tuple, named: dict) -> tuple[tuple, object]:
 
 def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     """Whole numbers whose count only the run knows, where its bounds are known: those of a loop's index, say."""
-    from reactant.frontends.numpy.bounded import Bounded, Range  # arrays of run-time size are made of created ones
+    from reactant.frontends.numpy.bounded import Bounded, Range, in_order  # which are made of created arrays
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     ends = [_interval(start), _interval(stop)]
-    if type(step) is not int or step < 1 or None in ends or ends[1][1] - ends[0][0] > st.CONCRETE_ELEMENTS:
+    if type(step) is not int or step < 1 or None in ends or ends[1][1] - ends[0][0] > MOST_NUMBERS:
         raise ConcreteValueNeeded("np.arange", "Its bounds decide the size. Make the argument they are computed from "
                                                "static (static_argnames=...), or scale np.arange(n) instead.")
     count = max(-((ends[0][0] - ends[1][1]) // step), 0)
     first, last = (wrap(end).value() for end in (start, stop))
     first, last = (ops.convert(end, np.int64) for end in (first, last))
-    length = ops.maximum(ops.divide(ops.add(ops.subtract(last, first), step - 1), step), 0)
-    length = ops.select(ops.compare(last, first, "GT"), length, 0)
+    length = ops.subtract(last, first)
+    if step > 1:
+        length = ops.divide(ops.add(length, step - 1), step)
+    if not in_order(first, last):
+        length = ops.select(ops.compare(last, first, "GT"), ops.maximum(length, 0), 0)
     numbers = ops.add(ops.multiply(ops.iota((count,), np.int64, 0), step), ops.broadcast_in_dim(first, (count,), ()))
     made = ops.convert(numbers, np.int64 if dtype is None else np.dtype(dtype))
     return Bounded(Tensor.of_value(made), [Range(0, length)])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.implements import has_tensors, made_here
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.tensor import Tensor, wrap
@@ -21,7 +22,8 @@ def is_index_trick(container: object) -> bool:
 
 def get(container: Any, key: Any) -> Any:
     """`container[key]`: an array that the code may write into."""
-    if not has_tensors(key if type(key) is tuple else (key,), {}) and not _in_slices(key):
+    parts = key if type(key) is tuple else (key,)
+    if not has_tensors(parts, {}) and not _in_slices(key) and not any(map(is_partial, parts)):
         return made_here(container[key])
     return _grid(container, key) if isinstance(container, _GRID) else _joined(container, key)
 
@@ -64,8 +66,8 @@ def _joined(container: Any, key: Any) -> Any:
             made, rank = wrap(part), 0
             kinds.append(type(part))
         else:
-            made = wrap(part)
-            kinds.append(weak_type(made))
+            made = part if is_partial(part) else wrap(part)
+            kinds.append(made.dtype if is_partial(part) else weak_type(made))
             rank = made.ndim
         arrays.append(_raised(made, rank, max(least, 1), place if rank else -1))
     dtype = result_type(tuple(kinds))
@@ -77,7 +79,7 @@ def _raised(x: Tensor, rank: int, least: int, place: int) -> Tensor:
     new = least - rank
     if new <= 0:
         return x
-    wide = np.reshape(x, (1,) * new + x.shape)
+    wide = x[(None,) * new]
     if place == -1:
         return wide
     first = place if place >= 0 else place + new + 1

@@ -5,6 +5,9 @@ a scatter may meet an element twice, and whether two slices have one extent.
 """
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -18,10 +21,25 @@ _KEEP = {"stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim
 
 Interval = tuple[int, int]
 
+_COUNTERS: dict[ir.Value, Interval] = {}
+"""Of the arguments of blocks that are being traced (values are of one thread)."""
+
+
+@contextlib.contextmanager
+def between(counter: ir.Value, found: Interval) -> Iterator[None]:
+    """Meanwhile, an argument of a block is known to have these bounds."""
+    _COUNTERS[counter] = found
+    try:
+        yield
+    finally:
+        del _COUNTERS[counter]
+
 
 def bounds(value: ir.Value, depth: int = _DEPTH) -> Interval | None:
     """Inclusive bounds of the elements of an integer value, or None."""
-    if isinstance(value.owner, ir.Block) or depth == 0 or dtype_of(value).kind not in "iu":
+    if isinstance(value.owner, ir.Block):
+        return _COUNTERS.get(value)
+    if depth == 0 or dtype_of(value).kind not in "iu":
         return None
     op = value.owner
     name = op.name
@@ -239,7 +257,13 @@ def _collected(terms: list[tuple[ir.Value, int]]) -> list[tuple[ir.Value, int]]:
     return [(v, f) for v, f in merged if f]
 
 
+def distance(a: ir.Value | int, b: ir.Value | int) -> tuple[list[tuple[ir.Value, int]], int]:
+    """`a - b` as `linear` gives it."""
+    (p, c), (q, d) = linear(a), linear(b)
+    return _collected([*p, *((v, -f) for v, f in q)]), c - d
+
+
 def difference(a: ir.Value | int, b: ir.Value | int) -> int | None:
     """`a - b` where it is the same number whatever the run-time values are, else None."""
-    (p, c), (q, d) = linear(a), linear(b)
-    return None if _collected([*p, *((v, -f) for v, f in q)]) else c - d
+    terms, rest = distance(a, b)
+    return None if terms else rest
