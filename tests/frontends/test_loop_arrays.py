@@ -317,3 +317,37 @@ def fixed_point(before):
 def test_names_that_may_be_one_array_are_read_after_the_loop():
     agree(fixed_point, [(np.array([0.5, 0.7]),)])
     assert reactant.jit(fixed_point).lower(np.array([0.5, 0.7])).operations()["stablehlo.while"] == 1
+
+
+def bound_or_written_in_a_branch(a, b, s):
+    for i in range(len(a) - 1):
+        if a[i] > s:
+            b = a * 0.5
+        else:
+            b[0] = 0.5
+        b[i] = a[i]
+    return a, b
+
+
+def written_in_a_loop_of_a_branch(a, b, s):
+    for i in range(len(a) - 1):
+        if i > 4:
+            b = a * 0.5 + a[i:].sum()
+        else:
+            for j in range(3):
+                if b[j] > s:
+                    b[j] = 0.5
+        if b[i % 3] < s:
+            for j in range(3):
+                b[j] += a[i] * 0.5
+    return a, b
+
+
+@pytest.mark.parametrize("program", [bound_or_written_in_a_branch, written_in_a_loop_of_a_branch])
+def test_a_name_is_bound_anew_in_one_branch_and_its_array_written_in_the_other(program):
+    """Where a loop cannot carry that, it is no unbound variable that the run meets."""
+    a, b = np.sin(np.arange(9.0)), np.cos(np.arange(9.0))
+    for compiled in (reactant.jit(program), reactant.jit(program, unroll_limit=0)):
+        plain, ours = (a.copy(), b.copy()), (a.copy(), b.copy())
+        for found, wanted in zip((*compiled(*ours, 0.3), *ours), (*program(*plain, 0.3), *plain), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)

@@ -373,3 +373,30 @@ def test_what_a_loop_ends_with_is_not_copied_where_nobody_reads_it(monkeypatch):
     stores = written(module).text.count("memref.store")
     monkeypatch.setattr(Node, "is_read", True)
     assert stores < written(module).text.count("memref.store")
+
+
+def crossed_out(flags):
+    for i in range(2, 20):
+        if flags[i]:
+            flags[i * i::i] = False
+    return flags
+
+
+def crossed_out_twice(flags):
+    for i in range(2, 20):
+        if flags[i]:
+            if i > 3:
+                for j in range(i * i, len(flags), i):
+                    flags[j] = False
+            else:
+                flags[2 * i::i] = False
+    return flags
+
+
+@pytest.mark.parametrize("program", [crossed_out, crossed_out_twice])
+def test_loops_in_branches_write_in_place(program):
+    """No copy for a branch, and none that takes the array back."""
+    flags = np.ones(421, bool)
+    text = native_text(program, flags)
+    assert "%tmp" not in text and text.count("scf.for") <= 2        # what comes in, and what goes out
+    np.testing.assert_array_equal(reactant.jit(program, native="always")(flags.copy()), program(flags.copy()))

@@ -283,7 +283,8 @@ def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
 
 def _is_unbound(error: NameError, trace: Trace) -> bool:
     """Whether the error is about a variable that has no value on this path, which no loop around it may give it."""
-    return "cannot access" in str(error) and not any(loop.entries.get(error.name) is ABSENT for loop in trace.loops)
+    return "cannot access" in str(error) and not any(
+        error.name in loop.unset or loop.entries.get(error.name) is ABSENT for loop in trace.loops)
 
 
 class Meeting:

@@ -109,11 +109,11 @@ def ld(value: Any) -> Any:
         raise value.make_error()
     if kind is MaybeBound:
         name, trace = value.name, current_trace()
-        if value.value is ABSENT:
-            raise LateRead(name)
         for loop in trace.loops:
             if name in loop.unset:      # it may be bound from before the loop
                 raise loop.unset[name]
+        if value.value is ABSENT:
+            raise LateRead(name)
         (trace.check if trace.attempts else trace.record)(truth_of(capture(value.defined)), lambda: UnboundLocalError(
             unbound(name)))
         return value.value

@@ -145,12 +145,18 @@ class RangeItems(Items):
         self.length = _range_length(start, stop, step)
 
     def at(self, k: int | Tensor) -> Any:
-        value = k if type(self.step) is int and self.step == 1 else k * self.step
-        value = value if type(self.start) is int and self.start == 0 else self.start + value
         limits = self._limits()
-        if is_tensor(value) and limits is not None:
-            value = python_number(value.value(), _within(limits, value.interval))
-        return value
+        if limits is None or not is_tensor(k):
+            return self.start + k * self.step
+        start, index, step = (x.value() if is_tensor(x) else x for x in (self.start, k, self.step))
+        ends, interval = bounds(k), None
+        if ends is not None and type(start) is type(step) is int:
+            interval = min(at := [start + end * step for end in ends]), max(at)
+        if type(step) is not int or step != 1:      # whole numbers between the bounds: nothing to check
+            index = ops.multiply(index, step)
+        if type(start) is not int or start:
+            index = ops.add(index, start)
+        return python_number(index, _within(limits, interval))
 
     def _limits(self) -> tuple[int, int] | None:
         """Bounds that every element lies in; an element exists only while the loop runs."""

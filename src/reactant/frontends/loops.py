@@ -199,8 +199,9 @@ class Loop:
         try:
             branch = self.trace_body()
         except NameError as error:
-            if error.name in self.unset:
-                raise self.unset[error.name] from None
+            for loop in (self, *reversed(self.trace.loops)):
+                if error.name in loop.unset:
+                    raise loop.unset[error.name] from None
             if self.entries.get(error.name) is not ABSENT:
                 raise
             if self.waits and error.name not in self.awaited:

@@ -176,7 +176,8 @@ class Compiler(Counters):
         scalars = [r for r in node.results if not r.shape]
         places: dict[Node, Buffer] = {}
         for r in arrays:
-            places[r] = self._common_place(node, r, arrays, [*destinations.values(), *places.values()]) \
+            taken = [buffer for other, buffer in destinations.items() if other is not r]
+            places[r] = self._common_place(node, r, arrays, [*taken, *places.values()]) \
                 or self._target(r, Root(r, "map", r.shape), destinations)
         types = [t for r in scalars for t in self._types(r.dtype)]
         condition = self.e.at(node.operands[0], ())
@@ -204,6 +205,7 @@ class Compiler(Counters):
         for r, buffer in places.items():
             buffer.version += 1
             buffer.level = self.w.depth
+            buffer.home = self.frames[-1].block
             self.e.storage[r] = buffer
 
     def _common_place(self, node: Node, result: Node, arrays: Sequence[Node], taken: Sequence[Buffer]) -> Buffer | None:
@@ -221,13 +223,27 @@ class Compiler(Counters):
 
     def _handed_on(self, block: Block, result: Node) -> Buffer | None:
         """The buffer of an array from outside that a branch gives for a result, updates in place included."""
-        found = block.returned[result.index]
-        while found.block is block and found.kind == "dynamic_update_slice":
-            found = found.operands[0]
-        return self.e.storage.get(found) if found.block is not block else None
+        found = self._origin(block.returned[result.index], block)
+        return None if found is None else self.e.storage.get(found)
+
+    def _origin(self, found: Node, block: Block) -> Node | None:
+        """The array from outside of a block that a value in it is once updates, loops and branches have changed it."""
+        while found.block is not None and found.block.inside(block):
+            owner = found.operands[0] if found.kind == "result" else found
+            if owner.kind in ("dynamic_update_slice", "scatter"):
+                found = owner.operands[0]
+            elif owner.kind == "while":
+                found = owner.operands[found.index]
+            elif owner.kind in ("if", "case"):
+                origins = {self._origin(each.returned[found.index], block) for each in owner.blocks}
+                return origins.pop() if len(origins) == 1 else None
+            else:
+                return None
+        return found
 
     def _branch(self, block: Block, places: dict[Node, Buffer], scalars: Sequence[Node]) -> list[str]:
         self.w.open()
+        homes = [(buffer, buffer.home) for buffer in set(self.e.storage.values())]
         with self.e.remembering():
             wanted = {block.returned[r.index]: buffer for r, buffer in places.items()}
             frame = self.block(block, wanted)
@@ -245,6 +261,8 @@ class Compiler(Counters):
         lines = self.w.close()
         for buffer in self.e.storage.values():      # written here, read in another branch
             buffer.level = min(buffer.level, self.w.depth)
+        for buffer, home in homes:
+            buffer.home = home
         return lines
 
     # ---- numbers that are carried

@@ -57,8 +57,8 @@ def get(tensor: Tensor, key: object) -> Any:
             return scalar(result) if element else result
         items = expand(tensor, key)
         if has_run_time_bounds(items):
-            from reactant.frontends.numpy import bounded_slices
-            return bounded_slices.get(tensor, items)
+            from reactant.frontends.numpy import bounded_slices, run_time_steps
+            return (run_time_steps if run_time_steps.is_strided(items) else bounded_slices).get(tensor, items)
         if not is_basic(items):
             from reactant.frontends.numpy import advanced
             return advanced.get(tensor, items)
@@ -90,8 +90,8 @@ def put(tensor: Tensor, key: object, value: object) -> None:
             return store(_through(tensor, steps, strides), value)
         items = expand(tensor, key)
         if has_run_time_bounds(items):
-            from reactant.frontends.numpy import bounded_slices
-            bounded_slices.put(tensor, items, value)
+            from reactant.frontends.numpy import bounded_slices, run_time_steps
+            (run_time_steps if run_time_steps.is_strided(items) else bounded_slices).put(tensor, items, value)
         elif not is_basic(items):
             from reactant.frontends.numpy import advanced
             advanced.put(tensor, items, value)
