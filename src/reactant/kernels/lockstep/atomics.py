@@ -43,6 +43,7 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
     machine.settle_mask(context)
     form = machine.access(index, context)
     kind, value = _of_body(machine, op) if generic else (KINDS[int(attr.decode(op.attributes["kind"]))], op.operands[0])
+    bits = kind is not None and kind != "assign" and value.type != op.results[0].type   # type: ignore[union-attr]
     used = any(True for _ in op.results[0].uses)
     try:
         if kind is None:
@@ -50,9 +51,12 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
         assert value is not None
         lanes = machine.lanes(value, context)
         if not used and kind != "assign":
-            note_write(machine, memory, form, context, kind)
-            memory.combine(form, lanes, context, kind, identity(kind, lanes.dtype))
-            return of_lanes(lanes, op.results[0].type)          # nobody reads it
+            note_write(machine, memory, form, context, f"{kind} of bits" if bits else kind)
+            with memory.seen_as(lanes.dtype):
+                memory.combine(form, lanes, context, kind, identity(kind, lanes.dtype))
+            return lanes if bits else of_lanes(lanes, op.results[0].type)           # nobody reads it
+        if bits:
+            return _one_each(machine, op, memory, form, context)
         if injective(memory, form, context):
             return _one_each(machine, op, memory, form, context, kind, lanes)
         if machine.records:
@@ -70,6 +74,10 @@ def _of_body(machine: Machine, op: ir.Operation) -> tuple[str | None, ir.Value |
     (old,) = block.arguments
     if end.operands[0] in machine.values and not body:
         return "assign", end.operands[0]
+    if len(body) == 3 and body[0].name == body[2].name == "arith.bitcast" and body[0].operands[0] == old \
+            and body[2].operands[0] == body[1].results[0] and end.operands[0] == body[2].results[0] \
+            and body[0].results[0].type == body[1].results[0].type:     # numbers of another kind in the same bits
+        old, end, body = body[0].results[0], body[2], body[1:2]
     if len(body) == 1 and body[0].name in BODIES and end.operands[0] == body[0].results[0]:
         x, y = body[0].operands
         other = y if x == old else x if y == old else None

@@ -6,7 +6,8 @@ is stored depends on it. Loads are slices (gathers where the index is arithmetic
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import shape_of, size
+from reactant.ir.types import dtype_of, shape_of, size
 from reactant.kernels.lockstep.accesses import (
     Place,
     Plan,
@@ -316,6 +317,17 @@ class Memory:
     def store(self, form: Form, value: Lanes, context: Context) -> None:
         """Write; where several lanes write one place, one of them wins."""
         self._write(form, value, context, None, None)
+
+    @contextlib.contextmanager
+    def seen_as(self, dtype: np.dtype) -> Iterator[None]:
+        """Meanwhile, what it holds is numbers of another kind, of the same bits."""
+        own = dtype_of(self.value)
+        if own == dtype:
+            yield
+            return
+        self.value = ops.bitcast_convert(self.value, dtype)
+        yield
+        self.value = ops.bitcast_convert(self.value, own)
 
     def combine(self, form: Form, value: Lanes, context: Context, name: str, identity: object) -> None:
         """Combine what the lanes give into memory by an associative, commutative op of StableHLO."""
