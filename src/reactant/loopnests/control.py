@@ -13,7 +13,7 @@ from reactant.loopnests.affine import ZERO, linear
 from reactant.loopnests.buffers import Frame, NotCompiled
 from reactant.loopnests.counters import Counters, Slot, slots_of
 from reactant.loopnests.elements import Buffer
-from reactant.loopnests.graph import Block, Node
+from reactant.loopnests.graph import Block, Node, origin
 from reactant.loopnests.keeping import note_whole_updates, results_of
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
@@ -223,23 +223,8 @@ class Compiler(Counters):
 
     def _handed_on(self, block: Block, result: Node) -> Buffer | None:
         """The buffer of an array from outside that a branch gives for a result, updates in place included."""
-        found = self._origin(block.returned[result.index], block)
+        found = origin(block.returned[result.index], block)
         return None if found is None else self.e.storage.get(found)
-
-    def _origin(self, found: Node, block: Block) -> Node | None:
-        """The array from outside of a block that a value in it is once updates, loops and branches have changed it."""
-        while found.block is not None and found.block.inside(block):
-            owner = found.operands[0] if found.kind == "result" else found
-            if owner.kind in ("dynamic_update_slice", "scatter"):
-                found = owner.operands[0]
-            elif owner.kind == "while":
-                found = owner.operands[found.index]
-            elif owner.kind in ("if", "case"):
-                origins = {self._origin(each.returned[found.index], block) for each in owner.blocks}
-                return origins.pop() if len(origins) == 1 else None
-            else:
-                return None
-        return found
 
     def _branch(self, block: Block, places: dict[Node, Buffer], scalars: Sequence[Node]) -> list[str]:
         self.w.open()

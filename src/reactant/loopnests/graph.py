@@ -103,6 +103,22 @@ class Block:
         return False
 
 
+def origin(found: Node, block: Block) -> Node | None:
+    """The array from outside of a block that a value in it is once updates, loops and branches have changed it."""
+    while found.block is not None and found.block.inside(block):
+        owner = found.operands[0] if found.kind == "result" else found
+        if owner.kind in ("dynamic_update_slice", "scatter"):
+            found = owner.operands[0]
+        elif owner.kind == "while":
+            found = owner.operands[found.index]
+        elif owner.kind in ("if", "case"):
+            origins = {origin(each.returned[found.index], block) for each in owner.blocks}
+            return origins.pop() if len(origins) == 1 else None
+        else:
+            return None
+    return found
+
+
 def take_apart(block: Block) -> None:
     """Undo what refers to one another in a block that is done with: as cycles it would wait for the collector."""
     for node in list(block.walk()):
