@@ -59,6 +59,35 @@ def lists_of(x):
             sorted(x[x > 0])[0], sorted(x[x > 0], reverse=True)[-1], x[x > 0].__array__().sum(), x.__array__()[0])
 
 
+def test_elements_are_put_in_and_taken_out():
+    def inserted(x):
+        v = positive(x)
+        return (laid_out(np.insert(v, 0, 7.0)), laid_out(np.insert(v, 3, [1, 2])), laid_out(np.insert(v, 2, v[:2])),
+                laid_out(np.delete(v, 0)), laid_out(np.delete(v, -1)), laid_out(np.delete(v, -2)),
+                laid_out(np.delete(v, 3)), laid_out(np.pad(v[1:], (2, 1), constant_values=5)),
+                laid_out(np.pad(v[2:-1], 1)), laid_out(np.r_[v, 1.0, v[::-1]]), laid_out(np.r_[3:5, v[:-1]]))
+
+    def matrices(m, n):
+        a = m[:n, 1:]
+        out = np.zeros((9, 9))
+        padded = np.pad(a, ((1, 2), (0, 1)))
+        out[:n + 3, :4] = padded
+        out[:n - 1, 4:7] += np.delete(a, 1, axis=0)
+        return out, padded.sum()
+
+    check_table([(inserted, (X,)), (inserted, ((X * 9).astype(np.int32) + 3,))])
+    for n in (2, 4, 5):
+        for found, wanted in zip(reactant.jit(matrices, traced_argnames="n")(M, n), matrices(M, n), strict=True):
+            np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize("f", [
+    lambda v: np.insert(v, 30, 1.0), lambda v: np.delete(v, 30), lambda v: np.delete(v, -30)])
+def test_positions_that_are_not_there(f):
+    with pytest.raises(IndexError):
+        reactant.jit(lambda x: f(positive(x)).sum())(X)
+
+
 def test_lists_of_what_is_selected():
     check_table([lists_of], X)
 

@@ -23,6 +23,7 @@ from reactant.frontends.numpy.bounded_functions import compact, on_bounded, requ
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.special import ends_of_steps
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
 
@@ -153,6 +154,20 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     a[(*before, obj)]       # which has to be there
     rest = [a[(*before, slice(obj + 1, None))]] if obj != -1 else []
     return concatenate([a[(*before, slice(obj))], *rest], along)
+
+
+@on_bounded(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """With values before a known position, counted from the start, of a vector."""
+    a = np.ravel(arr) if axis is None else arr
+    if type(obj) is not int or obj < 0 or a.ndim != 1 or not is_partial(a):
+        raise UnsupportedError("numpy.insert of a vector of run-time size takes one known position that is not "
+                               "negative. " + ADVICE)
+    if obj:
+        current_trace().check(ops.compare(as_number(a.length()), obj, "GE"), lambda: IndexError(
+            f"index {obj} is out of bounds for an array of run-time size"))
+    new = np.ravel(values if is_partial(values) else wrap(values)).astype(a.dtype)
+    return concatenate([a[:obj], new, a[obj:]] if obj else [new, a])
 
 
 @on_bounded(np.pad)
