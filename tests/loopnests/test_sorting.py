@@ -57,7 +57,8 @@ def canonical(x):
 @pytest.mark.parametrize("kind", ["signed", "unsigned", "total", "canonical"])
 @pytest.mark.parametrize(("way", "shape"), [
     ("insertion", (3, 45, 2)), *((way, shape) for way in ("radix", "vector", "vector, carried")
-                                 for shape in ((3, 300, 2), (2, 300)))])
+                                 for shape in ((3, 300, 2), (2, 300))),
+    ("vector", (40, 13)), ("vector, carried", (7, 25, 3))])
 def test_every_dtype(kind, shape, way):
     """Rows sorted by the native function alone; three by two of them are sorted along the middle."""
     vector = way.startswith("vector")

@@ -9,9 +9,12 @@ from reactant.native import numpy_sorts
 
 @pytest.fixture
 def fresh():
-    numpy_sorts.addresses.cache_clear()
+    caches = numpy_sorts.addresses, numpy_sorts._speeds
+    for function in caches:
+        function.cache_clear()
     yield
-    numpy_sorts.addresses.cache_clear()
+    for function in caches:
+        function.cache_clear()
 
 
 @pytest.mark.parametrize("name", numpy_sorts.DTYPES)
@@ -29,10 +32,17 @@ def test_they_sort(name, length):
 
 
 def test_slow_ones_are_not_used(fresh, monkeypatch):
-    monkeypatch.setattr(numpy_sorts, "_NANOSECONDS", 0.0)
-    assert numpy_sorts.addresses() == {}
+    monkeypatch.setattr(numpy_sorts, "_TIMES", 1e9)
+    assert not any(numpy_sorts.fast(name, n) for name in numpy_sorts.DTYPES for n in (30, 30_000))
+
+
+def test_short_rows_and_long_ones_are_tried_apart(fresh, monkeypatch):
+    monkeypatch.setattr(numpy_sorts, "_is_vector_code", lambda rows: rows.shape[1] < 1000)
+    if numpy_sorts.addresses():
+        assert [numpy_sorts.fast("i64", n) for n in (30, 256, 257)] == [True, True, False]
+        assert [numpy_sorts.fast("i32", n) for n in (512, 513)] == [True, False]
 
 
 def test_other_versions_of_numpy_have_none(fresh, monkeypatch):
     monkeypatch.setattr(np, "__version__", "3.0.0")
-    assert numpy_sorts.addresses() == {}
+    assert numpy_sorts.addresses() == {} and not numpy_sorts.fast("i64", 30)

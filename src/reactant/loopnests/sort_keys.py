@@ -40,7 +40,7 @@ class Keys:
         self.read, self.needed, self.places = list(read), list(needed), set(places)
         self.items = [d.itemsize for d in dtypes]
         self.layout = FLOATS.get(dtypes[order.key].name, (0, 0))
-        self.small = self.length <= INSERTION
+        self.small = self.length <= INSERTION and not vector
         least = HALVES if not vector else VECTOR_HALVES[carried]
         self.halves = 2 if self.rows < 4 and self.length >= least else 1
         self.groups = 1 if self.halves > 1 else min(self.rows, GROUPS)

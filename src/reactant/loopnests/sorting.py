@@ -21,13 +21,15 @@ from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir.orders import order_of
 from reactant.ir.types import shape_and_dtype, size, tensor_type
-from reactant.loopnests.sort_keys import BITS, DIGIT, INSERTION
+from reactant.loopnests.sort_keys import BITS, DIGIT
 from reactant.loopnests.sort_rows import PART, Rows
 from reactant.loopnests.writer import parallel_end
 from reactant.native import numpy_sorts
 
 LEAST_ROW, LEAST_ELEMENTS = 8, 1 << 12
 """Elements of a row, and of all rows, from which this is faster than XLA's comparisons through a function pointer."""
+LEAST_VECTOR = 12
+"""Elements of a row from which NumPy's vector code is called."""
 MOST = (1 << 31) - 1
 
 
@@ -56,7 +58,7 @@ def replaced(op: ir.Operation) -> str:
     dtypes = [shape_and_dtype(v.type)[1] for v in op.operands]
     needed = [k for k, r in enumerate(op.results) if any(True for _ in r.uses)] or [order.key]
     places = {k for k in needed if _is_place(op.operands[k], dimension)}
-    vector = (shape[dimension] > INSERTION and dtypes[order.key].itemsize in (4, 8) and bool(numpy_sorts.addresses()))
+    vector = _by_vectors(shape[dimension], dtypes[order.key].itemsize, needed != [order.key])
     carried = order.kind == "canonical" and not vector or needed != [order.key]
     moved = [k for k in needed if k not in places and (k != order.key or carried)]
     read = list(dict.fromkeys([order.key, *moved]))
@@ -70,6 +72,12 @@ def replaced(op: ir.Operation) -> str:
     op.erase()
     way = "NumPy's vector code" if vector else "radix"
     return f"compiled natively: sort of {size(shape) // shape[dimension]} x {shape[dimension]} by {way}"
+
+
+def _by_vectors(length: int, item: int, packed: bool) -> bool:
+    """Whether NumPy's code sorts rows of such keys. packed: in numbers of 64 bits, with their places."""
+    name = "i64" if packed or item == 8 else "i32"
+    return length >= LEAST_VECTOR and item in (4, 8) and numpy_sorts.fast(name, length)
 
 
 def _dimension(op: ir.Operation) -> int:
