@@ -34,7 +34,9 @@ class JaxLowered(Lowered):
                  options: CompileOptions, settings: Settings, donated: tuple[int, ...], device: jax.Device | None,
                  static: tuple):
         super().__init__(name, Traced(imported.module, None), original, report, times, options, on_device=True)
-        self.imported, self.settings, self.donated, self.device = imported, settings, donated, device
+        self.imported, self.settings, self.donated = imported, settings, donated
+        self.place = imported.place if device is None else None     # arguments say it themselves
+        self.device = next(iter(self.place.device_set)) if self.place else device
         self.static = static        # of the call, as `argument_leaves` gives it
 
     def compile(self) -> JaxCompiled:
@@ -65,9 +67,12 @@ class JaxCompiled(Compiled):
         self._taken = _Convention(lowered)
         positional = len(lowered.imported.in_tree.children()[0].children()) \
             + sum(isinstance(place, int) for place, *_ in lowered.static)
+        told = lowered.settings.given(positional)
+        if lowered.place is not None:
+            told["out_shardings"] = lowered.place
         # Which leaves may be overwritten can be said to `jax.jit` only by argument.
         self.direct = None if not directly else executable.direct(
-            self._taken.leaves, self._taken.built, lowered.settings.signature, **lowered.settings.given(positional))
+            self._taken.leaves, self._taken.built, lowered.settings.signature, **told)
 
     def prepare(self, args: tuple, kwargs: dict) -> None:
         """Compile now what calls with such arguments run."""

@@ -293,6 +293,14 @@ np.testing.assert_allclose(z, y, rtol=1e-6)
 g = reactant.jit(jax.shard_map(lambda v: jax.lax.psum(v, "i"), mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P()))
 np.testing.assert_array_equal(g(np.arange(4.0)), [2, 4])
 assert "several devices" in g.reasons[0], g.reasons
+alone = jax.NamedSharding(jax.make_mesh((1,), ("i",), devices=[second], axis_types=mesh.axis_types), jax.P("i"))
+for there in (lambda v: jax.device_put(v + 1, alone), lambda v: jax.lax.with_sharding_constraint(v + 1, alone) * 2,
+              lambda v: jax.device_put(v + 1, jax.sharding.SingleDeviceSharding(second))):
+    theirs, placed = jax.jit(there)(np.arange(4.0)), reactant.jit(there)
+    assert placed(np.arange(4.0)).sharding == theirs.sharding and placed.reasons == []
+    for got in (placed(np.arange(4.0)), placed.lower(np.arange(4.0)).compile()(np.arange(4.0))):
+        assert (got.devices(), got.committed) == (theirs.devices(), theirs.committed) == ({second}, True)
+        np.testing.assert_array_equal(got, theirs)
 h = reactant.jit(jax.jit(lambda v: v + 1, out_shardings=rows))
 assert h(np.zeros(4)).sharding == rows and "out_shardings" in h.reasons[0]
 
@@ -396,11 +404,19 @@ def test_float0_is_left_to_jax():
 def test_shard_map_on_one_device():
     mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
     doubled = jax.shard_map(lambda x: lax.psum(x, "i") * 2, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P())
-    ours = reactant.jit(doubled)
-    np.testing.assert_array_equal(ours(X), 2 * X)
-    assert ours.reasons == []
-    constrained = reactant.jit(lambda x: lax.with_sharding_constraint(x + 1, jax.NamedSharding(mesh, jax.P("i"))) * 2)
-    np.testing.assert_allclose(constrained(X), 2 * X + 2, rtol=1e-6)
+    check(doubled, X)
+    check(lambda x: lax.with_sharding_constraint(x + 1, jax.NamedSharding(mesh, jax.P("i"))) * 2, X)
+    with jax.set_mesh(mesh):
+        def within(x):
+            return lax.with_sharding_constraint(x + 1, jax.P("i")) * 2
+        theirs, ours = jax.jit(within)(X), reactant.jit(within)(X)
+    assert (ours.sharding, ours.committed) == (theirs.sharding, theirs.committed)
+    check(lambda x: jax.device_put(x + 1, jax.devices()[0]) * 2, X)
+
+
+def test_memory_asked_for_is_left_to_jax():
+    check(lambda x: jax.device_put(x + 1, jax.memory.Space.Host), X, reason="in which memory")
+    check(lambda x: jax.device_put(x + 1, jax.memory.Space.Device) * 2, X)
 
 
 def test_errors_of_the_function_are_jaxs():
@@ -635,6 +651,7 @@ def warns(x):
     (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
     (jnp.sin, True), (printing, True), (jax.nn.relu, True), (np.sin, False), (lambda x: x + 1, False), (abs, False),
     (lambda x: jax.lax.sin(x), True), (lambda x: jax.devices() and x, False), (warns, False),
+    (lambda x: jax.freeze(jax.new_ref(x)), True),
     (functools.partial(jnp.sin), True)])
 def test_recognition(function, expected):
     assert jax_recognition.is_jax_function(function) is expected

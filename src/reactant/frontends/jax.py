@@ -46,6 +46,8 @@ class Imported:
     """What the function uses that JAX is tracing outside of it: the first arguments of the module."""
     callbacks: tuple[Callable, ...] = ()
     """What the module's calls of Python run; each call has the number of its own."""
+    place: jax.sharding.Sharding | None = None
+    """Where results are bound to lie, by arguments or by the function (`device_put`, a mesh of one device)."""
 
 
 def importer(jitted: Any, settings: Settings) -> Any:
@@ -85,15 +87,30 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     with theirs.context:
         theirs.operation.write_bytecode(buffer)
     code = buffer.getvalue()
+    if b"mhlo.memory_kind" in code or b"annotate_device_placement" in code:
+        raise CannotImport("the program says in which memory arrays lie")
     module = modules.parse(code)
     shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
-    called = lowered._lowering.compile_args.get("host_callbacks") or ()         # private: what jax hands to XLA
+    internals = lowered._lowering                                       # private: what jax hands to XLA
+    called = internals.compile_args.get("host_callbacks") or ()
     _refuse(module, shardings or b"custom_call" in code, callbacks and bool(called))
     if shardings:
         _drop_shardings(module)
     return Imported(module, inputs, outputs, traced.in_tree, jax.tree_util.tree_structure(traced.out_info),
                     tuple(getattr(traced, "_consts", ())),              # private: they are arguments of the module
-                    tuple(_in_these_settings(each) for each in called))
+                    tuple(_in_these_settings(each) for each in called), _place(internals))
+
+
+def _place(lowering: Any) -> jax.sharding.Sharding | None:
+    """Where results lie that are bound to a device, by the function or by its arguments. A mesh around the call is
+    around ours, too."""
+    if not lowering.compile_args.get("committed") or not jax.sharding.get_abstract_mesh().empty:
+        return None
+    for sharding in lowering.compile_args.get("intermediate_shardings") or ():
+        if isinstance(sharding, jax.sharding.NamedSharding):
+            return jax.sharding.NamedSharding(sharding.mesh, jax.sharding.PartitionSpec())
+    (device,) = lowering._device_list
+    return jax.sharding.SingleDeviceSharding(device)
 
 
 def _in_these_settings(callback: Callable) -> Callable:

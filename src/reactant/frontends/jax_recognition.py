@@ -29,7 +29,9 @@ PjitFunction: type = type(jax.jit(lambda: None))
 COMPUTES = frozenset({"numpy", "lax", "nn", "random", "scipy", "image", "ops", "experimental", "jit", "vmap", "grad",
                       "value_and_grad", "jvp", "vjp", "jacfwd", "jacrev", "jacobian", "hessian", "linearize",
                       "checkpoint", "remat", "pmap", "shard_map", "custom_jvp", "custom_vjp", "pure_callback",
-                      "device_put", "linear_transpose", "debug", "named_scope", "named_call", "closure_convert"})
+                      "device_put", "linear_transpose", "debug", "named_scope", "named_call", "closure_convert",
+                      "custom_gradient", "custom_batching", "custom_derivatives", "new_ref", "empty_ref", "freeze",
+                      "ref", "ffi", "reshard", "smap", "fwd_and_bwd", "ensure_compile_time_eval"})
 """Attributes of `jax` that say that the function computes with it; `jax.Array` or `jax.devices` do not."""
 
 TRANSFORMS = frozenset({"grad", "value_and_grad", "jvp", "vjp", "linearize", "jacobian", "hessian", "hvp", "vmap"})
