@@ -63,6 +63,14 @@ def test_jax_functions_are_exported_and_loaded():
     np.testing.assert_allclose(loaded(np.asarray(x)), np.sin(np.arange(4.0)) @ np.arange(4.0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("function", [jax.scipy.special.erfinv, jax.scipy.special.gammaln, jax.scipy.special.i1e,
+                                      jnp.sinh, lambda x: jax.lax.top_k(x, 2)[1]])
+def test_operations_that_stablehlo_does_not_have(function):
+    x = np.linspace(0.2, 0.9, 12, dtype=np.float32).reshape(3, 4)
+    loaded = reactant.load(reactant.export(function, x).stablehlo())
+    np.testing.assert_allclose(loaded(x), function(x), rtol=1e-5)
+
+
 def test_jax_export():
     exported = reactant.export(smooth, X, 0.25).jax(platforms=("cpu", "cuda"))
     assert exported.platforms == ("cpu", "cuda")

@@ -49,8 +49,9 @@ def artifact(module: ir.Module, version: str | None = None) -> bytes:
     target = stablehlo.get_minimum_version() if version is None else version
     with building():
         try:
-            # a clone: what is serialized is made VHLO in place
-            return stablehlo.serialize_portable_artifact(modules.clone(module), target)
+            written = modules.clone(module)     # what is serialized is made VHLO in place
+            modules.run_passes(written, "func.func(chlo-legalize-to-stablehlo)")    # VHLO has no CHLO
+            return stablehlo.serialize_portable_artifact(written, target)
         except (ir.MLIRError, ValueError) as error:
             raise ReactantError(f"The program cannot be written for StableHLO {target}: {error}") from None
 
