@@ -155,6 +155,15 @@ def test_there_is_nothing_to_run(tmp_path, capsys, flag):
     assert "no function @main" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("flag", ["--bisect", "--reduce"])
+def test_a_program_that_xla_refuses(tmp_path, capsys, flag):
+    path = tmp_path / "nobody.mlir"
+    path.write_text("func.func @main(%a: tensor<2xf64>) -> tensor<2xf64> {\n%0 = stablehlo.custom_call @nobody(%a) "
+                    ": (tensor<2xf64>) -> tensor<2xf64>\nreturn %0 : tensor<2xf64>\n}")
+    assert main(["opt", str(path), flag]) == 2
+    assert capsys.readouterr().err.startswith("reactant opt: error: XLA cannot run the program: NOT_FOUND")
+
+
 def test_unknown_rules_left_out(file, capsys):
     assert main(["opt", file, "--without", "aritmetic"]) == 2
     assert "unknown rule 'aritmetic'; did you mean arithmetic" in capsys.readouterr().err

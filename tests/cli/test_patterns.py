@@ -39,6 +39,13 @@ def test_table(capsys):
     assert "negate_of_negate" in printed and "transpose_of_transpose" not in printed
 
 
+def test_names_stand_in_one_piece(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["patterns"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f" {rule.name} " in printed for rules in patterns.catalogue().values() for rule in rules)
+
+
 def test_condition_names_what_a_rule_asks_for():
     rules = [rule for family in patterns.catalogue().values() for rule in family]
     for rule in rules:

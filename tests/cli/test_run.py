@@ -58,6 +58,9 @@ def test_every_kind_of_random_input(monkeypatch, capsys, type_):
     ("func.func @main(%a: tensor<2xf64>) -> tensor<3xf64> { return %a : tensor<2xf64> }", "is not a valid module: "),
     ("func.func @other() { return }", "cannot run '-': "),
     (identity("tensor<?xf64>"), "only tensors of static shape can be run"),
+    (identity("tensor<2xf64>").replace("{ return %a", '{ %0 = "stablehlo.custom_call"(%a) {call_target_name = "no"} '
+                                       ': (tensor<2xf64>) -> tensor<2xf64> return %0'),
+     "XLA cannot run the program: NOT_FOUND: No registered implementation"),
 ])
 def test_modules_that_cannot_be_run(monkeypatch, capsys, text, message):
     monkeypatch.setattr("sys.stdin", io.StringIO(text))

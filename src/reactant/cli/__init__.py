@@ -28,6 +28,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _of_xla(error: RuntimeError) -> bool:
+    """Whether the compiler refuses a program, or a program fails while it runs."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(error, jax.errors.JaxRuntimeError)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own); returns the exit status."""
     options = _parser().parse_args(arguments)
@@ -37,6 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except (UsageError, ReactantError) as error:
         print(f"reactant {options.command}: error: {error}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        if not _of_xla(error):
+            raise
+        print(f"reactant {options.command}: error: XLA cannot run the program: {str(error).splitlines()[0]}",
+              file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends

@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
     table = Table(title=_size(families))
     for heading in ("family", "rule", "equation", "condition"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading == "rule")     # names are looked for with grep
     for family, rules in families.items():
         for rule in rules:
             table.add_row(family, rule.name, Text(_equation(rule)), condition(rule))
