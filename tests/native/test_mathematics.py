@@ -182,6 +182,13 @@ def test_loops_with_functions_are_vector_code(name, kind):
     assert re.search(rf"store <(\d+) x {number}>", loop), "the loop is not vectorised"
 
 
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "expm1", "log1p"])
+def test_floats_are_computed_in_floats(name):
+    """Twice as many at a time as doubles."""
+    made = elementwise(f"%r = math.{name} %x0 : f32", ["f32"], "f32", 4096)
+    assert "double" not in made.as_llvm(optimized=True)
+
+
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 def test_numbers_that_underflow_cost_no_more(kind):
     """Masked entries of a softmax are exp(-inf): the routine multiplies no numbers that leave the range."""

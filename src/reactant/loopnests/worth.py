@@ -11,7 +11,7 @@ ns an element, XLA's and ours, one core, 131072 elements:
 
 | | exp | log | tanh | sin, cos | logistic | log1p | expm1 | tan | cbrt | power | atan2 | softmax of rows of 256 |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|
-| float32 | 0.3 0.2 | 0.5 0.3 | 0.3 0.9 | 4 1 | 0.4 0.2 | 0.6 1.0 | 0.6 0.6 | 8 1 | 10 3 | 3 2.5 | 9 1.3 | 0.4 0.5 |
+| float32 | 0.3 0.2 | 0.5 0.3 | 0.3 0.5 | 4 1 | 0.4 0.2 | 0.6 0.4 | 0.6 0.3 | 8 1 | 10 3 | 3 2.5 | 9 1.3 | 0.4 0.5 |
 | float64 | 0.5 0.5 | 4.3 0.9 | 0.4 0.7 | 8 1 | 1.2 0.6 | 3.4 0.8 | 1.0 0.5 | 8 1 | 11 3 | 8 3.6 | 10 1.1 | 0.8 0.8 |
 
 A group that is fed by a product which stays with XLA has to win more: XLA makes its reductions, and what is between,
@@ -52,10 +52,9 @@ AS_DEAR_FOR_US = {4: {"stablehlo." + n for n in ("exponential", "tanh", "log", "
                                                  "logistic")},
                   8: {"stablehlo.exponential", "stablehlo.tanh"}}
 """By bytes of a number: ops that XLA has as fast, or faster."""
-SLOWER_BY_US = {4: {"stablehlo.tanh", "stablehlo.log_plus_one", "stablehlo.exponential_minus_one"},
-                8: {"stablehlo.tanh"}}
-GAINS = {4: {"exponential": 0.1, "log": 0.2, "tanh": -0.6, "logistic": 0.2, "log_plus_one": -0.4,
-             "exponential_minus_one": 0.0, "power": 0.5},
+SLOWER_BY_US = {4: {"stablehlo.tanh"}, 8: {"stablehlo.tanh"}}
+GAINS = {4: {"exponential": 0.1, "log": 0.2, "tanh": -0.2, "logistic": 0.2, "log_plus_one": 0.2,
+             "exponential_minus_one": 0.3, "power": 0.5},
          8: {"exponential": 0.0, "tanh": -0.3, "exponential_minus_one": 0.5, "logistic": 0.6}}
 """By bytes of a number: ns an element that we are faster by, or slower; of what is not here, `MUCH`."""
 MUCH = 3.0

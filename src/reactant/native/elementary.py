@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reactant.native.reals import INFINITY, NAN, PURE, Bits, Real, routine
+from reactant.native.reals import INFINITY, NAN, PURE, Bits, Real, Truth, routine
 
 # -- powers of two, without conversions between floats and 64-bit integers (which AVX2 lacks)
 
@@ -111,18 +111,20 @@ def exp2(x: Real) -> Real:
 @routine("expm1")
 def expm1(x: Real) -> Real:
     """2**n (e**r - 1) + (2**n - 1)."""
-    if not x.double:
-        return expm1(x.wide()).narrow()
-    inside = x.most(-50.0).least(709.9)      # beyond, 2**(n - 1) would be infinite
-    high, low, n = _reduced(inside)
-    tail = (high * high).fma(high.polynomial(_EXP["double"]), low)
+    most = 709.9 if x.double else 88.75     # beyond, 2**(n - 1) would be infinite
+    high, low, n = _reduced(x.most(-50.0).least(most))
+    tail = (high * high).fma(high.polynomial(_EXP[x.scalar]), low)
     half = power_of_two(n - 1)              # 2**1024 is no double
     base = half - 0.5
     first = half.fma(high, base)
     error = half.fma(high, base - first)
     value = (first + half.fma(tail, error)) * 2.0
-    small = x.abs().test("olt", 1e-300)
-    return x.choose(small | x.test("uno", x), value)
+    return x.choose(_is_tiny(x) | x.test("uno", x), value)
+
+
+def _is_tiny(x: Real) -> Truth:
+    """Whether x is so small that what is computed of it may underflow, or is -0.0."""
+    return x.abs().test("olt", 1e-300 if x.double else 1e-35)
 
 
 # -- logarithms
@@ -207,30 +209,40 @@ def log10(x: Real) -> Real:
 @routine("log1p")
 def log1p(x: Real) -> Real:
     """ln(1 + x): the sum's rounding error, divided by the sum, is added to its logarithm."""
-    if not x.double:
-        return log1p(x.wide()).narrow()
     u = x + 1.0
     lost = (x - (u - 1.0)).choose(x.abs().test("olt", 1.0), 1.0 - (u - x))
     correction = lost / u
     m, k = _split(u)
     f, half, rest = _log_parts(m)
     number = from_integer(k)
-    low = number.fma(LN2_SHORT[1], correction)
-    value = number.fma(LN2_SHORT[0], f - (half - (rest + low)))
+    first, second = LN2_SHORT if x.double else LN2["float"]
+    low = number.fma(second, correction)
+    value = number.fma(first, f - (half - (rest + low)))
     value = _log_ends(u, value)
-    return x.choose(x.abs().test("olt", 1e-300) | x.test("oeq", INFINITY) | x.test("uno", x), value)
+    return x.choose(_is_tiny(x) | x.test("oeq", INFINITY) | x.test("uno", x), value)
 
 
 # -- hyperbolic functions
 
+_TANH = (0.8, (-0.3333333093597993, 0.133330626594649, -0.05391799249436128, 0.021521355168383226,
+               -0.0077344632290186534, 0.001762877249781982))
+"""(tanh(x)/x - 1) / x**2 as a polynomial of x**2, up to this x."""
+
+
 @routine("tanh")
 def tanh(x: Real) -> Real:
-    """e / (e + 2) for e = expm1(2|x|)."""
-    if not x.double:
-        return tanh(x.wide()).narrow()
+    """e / (e + 2) for e = expm1(2|x|); in float, whose rounding is felt, 1 - 2 / (e**2|x| + 1) and a polynomial."""
     size = x.abs()
-    e = expm1((size + size).least(80.0))
-    return x.choose(x.test("uno", x), (e / (e + 2.0)).copysign(x))
+    if x.double:
+        e = expm1((size + size).least(80.0))
+        value = e / (e + 2.0)
+    else:
+        high, low, n = _reduced((size + size).least(20.0))
+        e = ((high * high).fma(high.polynomial(_EXP["float"]), low) + high + 1.0) * power_of_two(n)
+        square = size * size
+        small = (size * square).fma(square.polynomial(_TANH[1]), size)
+        value = small.choose(size.test("olt", _TANH[0]), 1.0 - 2.0 / (e + 1.0))
+    return x.choose(x.test("uno", x), value.copysign(x))
 
 
 @routine("sinh")
