@@ -279,6 +279,21 @@ func.func @main(%a: tensor<6x5x8xf32>, %b: tensor<6x5x8xf32>, %c: tensor<6x5x8xf
 """  # noqa: E501
 
 
+def shuffled(x):
+    n, m = x.shape[0] // 4, x.shape[1]
+    return jnp.sin(x.reshape(2, n, 2, m).transpose(1, 0, 3, 2)).reshape(2 * n, 2 * m) + jnp.arange(2.0 * m)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: jnp.kron(x[:6, :5], x), lambda x: jnp.exp(jnp.kron(x[:3, :5], x)) + jnp.arange(5.0 * x.shape[1]),
+    shuffled, lambda x: jnp.stack([x, x * x], -1).reshape(x.shape[0], -1) * jnp.arange(2.0 * x.shape[1])])
+def test_dimensions_made_of_several_are_found_without_divisions(function):
+    x = np.random.default_rng(4).standard_normal((120, 35)).astype(np.float32)
+    text = native_text(function, x)
+    assert "divui" not in text and "remui" not in text
+    np.testing.assert_allclose(reactant.jit(function)(x), jax.jit(function)(x), rtol=1e-5, atol=1e-6)
+
+
 def test_pieces_are_not_read_before_their_first_element():
     """What is read of a piece where an earlier one is meant is not used, but has to be there."""
     with building():

@@ -138,11 +138,9 @@ class Nest:
     # ---- pieces
 
     def index_of(self, root: Root, index: tuple[Affine, ...]) -> Any:
-        """The nest's index as one of a root's shape."""
-        shape = root.shape
-        if shape == self.shape:
-            return index
-        return Flat(linear(index, self.shape))
+        """The nest's index as one of what a root computes."""
+        shape = root.node.shape if root.kind == "map" else root.shape
+        return index if shape == self.shape else Flat(linear(index, self.shape))
 
     def pieces(self) -> list[list[Piece]]:
         """How each dimension is cut."""

@@ -324,7 +324,22 @@ class Planner:
             elif node.kind == "dynamic_update_slice" and is_root(node):
                 yield self._probed(Root(node, "update", node.operands[1].shape))
             elif node in self.kept:
-                yield self._probed(Root(node, "map", node.shape))
+                yield self._probed(Root(node, "map", self._walked(node)))
+
+    def _walked(self, node: Node) -> Shape:
+        """The shape that the loops which make a value run over: that of what is reshaped to it, where each of its
+        dimensions is made of several (Kronecker products, repeated elements): otherwise each element is found by
+        divisions (112 x 112 of 12 x 12 by 9 x 9: 50 us, 10)."""
+        found, stack, seen = node.shape, [node], set()
+        while stack:
+            each = stack.pop()
+            seen.add(each)
+            if each.kind == "reshape" and not self.is_kept(each.operands[0]) \
+                    and _refines(each.operands[0].shape, found):
+                found = each.operands[0].shape
+            if each.kind == "reshape" or each.kind in ELEMENTWISE:
+                stack += [o for o in each.operands if o.size == node.size and o not in seen and not self.is_kept(o)]
+        return found
 
     def _op(self, node: Node) -> Root:
         """An op with regions reads what they capture."""
@@ -372,8 +387,8 @@ class Planner:
         if root.kind == "scalar":
             elements.compute(node, (ZERO,) * len(node.shape))
         elif root.kind == "map":
-            elements.compute(node, index)
-            root.place = linear(index, node.shape)
+            root.place = linear(index, root.shape)
+            elements.compute(node, index if root.shape == node.shape else Flat(root.place))
         elif root.kind == "reduce":
             count = len(results_of(node))
             for operand in node.operands[:count]:
@@ -433,6 +448,20 @@ class Planner:
         if size(step.shape) != size(root.shape) or not size(root.shape):
             return False
         return root.flat or all(r.flat for r in step.roots)
+
+
+def _refines(fine: Shape, coarse: Shape) -> bool:
+    """Whether each dimension of a shape is one or several neighbouring ones of another, which has more."""
+    rest = [n for n in fine if n != 1]
+    few = [n for n in coarse if n != 1]
+    if len(rest) <= len(few):
+        return False
+    for extent in few:
+        while extent > 1 and rest and extent % rest[0] == 0:
+            extent //= rest.pop(0)
+        if extent != 1:
+            return False
+    return not rest
 
 
 def here(shape: Shape) -> tuple[Affine, ...]:
