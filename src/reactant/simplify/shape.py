@@ -320,6 +320,33 @@ def pointwise_of_splat_and_broadcast(c, x, d, t, result_shape):
     return ops.broadcast_in_dim(t.build((ops.constant(c, c.dtype, shape_of(x)), x), shape_of(x)), result_shape, d)
 
 
+def _repeats(v: ir.Value) -> ir.Value:
+    """(3, 2) -> (6, 2), each row twice."""
+    return ops.reshape(ops.broadcast_in_dim(v, (3, 2, 2), (0, 2)), (6, 2))
+
+
+REPEATED = match.reshape(named("b", match.broadcast_in_dim(x, broadcast_dimensions=d)))
+
+
+@rewrite(one_of(UNARY, REPEATED, template="t"), example=lambda a: ops.negate(_repeats(a(3, 2))),
+         counter=lambda a: ops.negate(ops.reshape(ops.broadcast_in_dim(a(2, 3), (3, 2), (1, 0)), (6,))))
+def unary_of_repeated(b, x, d, t, result_shape):
+    """f(reshape(broadcast_in_dim(x, d))) = reshape(broadcast_in_dim(f(x), d))"""
+    if size(shape_of(x)) >= size(result_shape):
+        return None
+    return ops.reshape(ops.broadcast_in_dim(t.build((x,), shape_of(x)), shape_of(b), d), result_shape)
+
+
+@rewrite(one_of(BINARY, REPEATED, c, template="t"), example=lambda a: ops.subtract(_repeats(v := a(3, 2)),
+                                                                                   ops.splat(3, _repeats(v))))
+def pointwise_of_repeated_and_splat(b, x, d, c, t, result_shape):
+    """f(reshape(broadcast_in_dim(x, d)), c) = reshape(broadcast_in_dim(f(x, c), d))"""
+    if size(shape_of(x)) >= size(result_shape):
+        return None
+    less = t.build((x, ops.constant(c, c.dtype, shape_of(x))), shape_of(x))
+    return ops.reshape(ops.broadcast_in_dim(less, shape_of(b), d), result_shape)
+
+
 # ---- broadcast_in_dim ----------------------------------------------------------------------------------------------
 
 @rewrite(match.broadcast_in_dim(x, broadcast_dimensions=d),
