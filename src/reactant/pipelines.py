@@ -96,7 +96,8 @@ SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion"
                      "toeplitz", "loop_branches", "loop_borders", "products", "bands", "blocks", "control_flow",
                      "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
-                    late=("loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"), once=True)
+                    late=("loop_rows", "loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"),
+                    once=True)
 
 IMPORTED = Fixpoint(SIMPLIFY.families)
 """For what comes into many programs, and several times into one. Loops as wholes wait for what is around them."""
