@@ -104,6 +104,14 @@ def test_comparisons_and_selection(dtype):
     compare(build, dtype, [x, y], names=[*DIRECTIONS, "select"])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_inverse_functions(dtype):
+    x = np.unique(values_of(dtype)[0])
+    names = [f"chlo.{name}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")]
+    compare(lambda a: [ops.create(n, [v.type], [v]).result for v in [a(x.size)] for n in names], dtype, [x],
+            exact=False, names=names)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_unary_ops(dtype):
     x, _ = values_of(dtype)

@@ -57,6 +57,8 @@ TABLE = {
     "associative scan": (lambda x: jax.lax.associative_scan(jnp.multiply, x), (of(512, 64),), True),
     # alone
     "tanh": (jnp.tanh, (of(N, N),), False),
+    "arcsine": (jnp.arcsin, (of(N, N),), True),
+    "area hyperbolic cosine": (jnp.arccosh, (of(N, N),), False),
     "exponential": (jnp.exp, (of(N, N),), True),
     "softmax of few": (jax.nn.softmax, (of(N, N // 2),), True),
     "softmax of many": (jax.nn.softmax, (of(4 * N, 2 * N),), False),
