@@ -106,3 +106,31 @@ def test_products_in_another_order_keep_what_is_not_finite(name, bad):
         found = np.asarray(compiled(x, y, u))
     assert rule in fired and "chain_from_the_right" not in fired
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+COMPLEX = {
+    "both": (lambda x, y: x @ y, 4), "hermitian": (lambda x, y: x @ x.conj().T, 4),
+    "real left": (lambda x, y: x.real @ y, 2), "real right": (lambda x, y: x @ y.imag.astype(y.dtype), 2),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+@pytest.mark.parametrize("bad", [None, np.inf, np.nan, 3e200])
+def test_products_of_complex_matrices_are_of_real_ones_where_they_are_finite(name, bad):
+    function, products = COMPLEX[name]
+    x, y = (GROUND.normal(size=shape) + 1j * GROUND.normal(size=shape) for shape in ((150, 90), (90, 140)))
+    if bad is not None:
+        x[2, 3], y[17, 90] = bad, bad * 1j
+        x[5, 17] = bad - bad * 1j
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(function)(x, y))
+        compiled = reactant.jit(function, frontend="jax", target="cpu")
+        found, text = np.asarray(compiled(x, y)), compiled.lower(x, y).as_text()
+    assert text.count("stablehlo.dot_general") == products + 1      # the one is for what is not finite
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shapes", [((64, 64), (64, 64)), ((2000, 700), (700,)), ((4, 128, 128), (4, 128, 128))])
+def test_other_complex_products_stay(shapes):
+    x, y = (np.ones(shape, np.complex64) for shape in shapes)
+    assert reactant.jit(jnp.matmul, target="cpu").lower(x, y).operations()["stablehlo.dot_general"] == 1

@@ -73,6 +73,8 @@ class Costs:
     other_order: int
     """Products of numbers in a product of matrices from which another order of a chain avoids it. The result is looked
     at: where it is not finite, the products are made as they were written."""
+    complex_product: int
+    """Products of numbers in a product of complex matrices from which it is four of real ones; 0 for never."""
     toeplitz_as_convolution: int
     """Least side of a Toeplitz matrix whose product with a vector becomes a convolution; 0 for never."""
     sort_network: int
@@ -108,6 +110,7 @@ CPU = Costs(
                                      # 4: 1.1x, 16: 1.9x, 512: 2.0x; gradients of weights, (800, 32)' (800, 256): 2.5x
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
     other_order=1 << 20,             # benchmarks/corpus.py, chain_times_vector: 15x; not measured lower
+    complex_product=1 << 20,         # c64, c128: 64^3: 1.1x, 1.2x; 128^3: 1.7x, 1.6x; 512^3: 1.4x, 1.7x
     toeplitz_as_convolution=512,     # gather and product over convolution: 256: 0.8x, 1024: 2.0x, 2048: 3.0x
     sort_network=12,                 # 20,000 rows of f64, 4: 3.2x, 8: 3.7x, 12: 1.9x, 16: 2.5x, their medians 1.3x;
                                      # with places 4: 19x, 8: 4.5x, 12: 4.0x; in loops 4: 5.7x, 8: 12x, 20: 14x
@@ -142,6 +145,7 @@ GPU = Costs(
     transposed_factor=0,             # cuBLAS takes either
     scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
     other_order=1 << 32,             # a branch is read by the host: 10 us, in which 67 Tflop/s do 2^28 products
+    complex_product=0,               # the library has them
     toeplitz_as_convolution=0,       # not measured
     sort_network=0,                  # not measured
     banded_solve=0,                  # the routine is LAPACK's, on a CPU
@@ -175,6 +179,7 @@ TPU = Costs(
     transposed_factor=0,             # the compiler chooses layouts
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
     other_order=1 << 34,             # not measured
+    complex_product=0,               # the library has them
     toeplitz_as_convolution=0,       # not measured
     sort_network=0,                  # not measured
     banded_solve=0,                  # the routine is LAPACK's, on a CPU

@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import Site, defined_in, one_of, rewrite, variables
+from reactant.ir.types import dtype_of, real_dtype, shape_of, size
+from reactant.rewrite import Site, defined_in, one_of, producer, rewrite, variables
+from reactant.rewrite.pattern import Template
+from reactant.simplify.soundness import finite
 from reactant.simplify.target_costs import costs
 
 x, y, d, t = variables("x y d t")
@@ -34,6 +37,61 @@ def contracted_in_order(x, y, d, t, result_shape):
     first, second = zip(*pairs, strict=True)
     numbers = attr.dot_dimension_numbers(d.batching_dims, (first, second))
     return t.build((x, y), result_shape, dot_dimension_numbers=numbers)
+
+
+def _complex(left: tuple[int, ...], right: tuple[int, ...], own: int, other: int):
+    return lambda a: ops.dot_general(a(*left), a(*right), contracting_dims=((own,), (other,)))
+
+
+LEAST_SIDE = 32
+"""Rows and columns of a product of complex matrices from which it is worth four."""
+Parts: TypeAlias = tuple[ir.Value, ir.Value | None]
+"""The real and the imaginary part of a complex value; None where it is made of real numbers."""
+
+
+@rewrite(PRODUCT, dtypes="complex", changes="rounding",
+         example=(_complex((32, 2), (2, 33), 1, 0), _complex((2, 32), (33, 2), 0, 1),
+                  lambda a: ops.dot_general(a(32, 2), ops.convert(a(2, 33, dtype="float32"), a.dtype),
+                                            contracting_dims=((1,), (0,)))),
+         counter=(_complex((32, 2), (2, 31), 1, 0), _complex((400, 4), (4,), 1, 0)))
+def complex_product_is_real_ones(x, y, d, t, result_shape, result_dtype):
+    """(a + ib) (c + id) = (ac - bd) + i (ad + bc), of matrices, if that is finite: XLA's fast code is for real ones"""
+    table = costs()
+    if table is None or not table.complex_product or len(result_shape) != 2 or min(result_shape) < LEAST_SIDE \
+            or any(map(len, d.batching_dims)) or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype \
+            or (made := producer(x)) is not None and made.name == "stablehlo.optimization_barrier":
+        return None
+    contracted = [shape_of(x)[k] for k in d.contracting_dims[0]]
+    if size(result_shape) * size(contracted) < table.complex_product:
+        return None
+    real, imaginary = _product_of_parts(t, _parts(x), _parts(y), result_shape)
+    found = ops.complex(real, imaginary)
+    return ops.if_(finite(real, imaginary), lambda: [found],
+                   lambda: [t.build((ops.optimization_barrier(x)[0], y), result_shape)], [found.type])[0]
+
+
+def _product_of_parts(t: Template, x: Parts, y: Parts, shape: tuple[int, ...]) -> tuple[ir.Value, ir.Value]:
+    (a, b), (c, d) = x, y
+    real = _real_product(t, a, c, shape)
+    if b is not None and d is not None:
+        real = ops.subtract(real, _real_product(t, b, d, shape))
+    mixed = [_real_product(t, left, right, shape) for left, right in ((a, d), (b, c))
+             if left is not None and right is not None]
+    if not mixed:
+        return real, ops.constant(0, dtype_of(real), shape)
+    return real, mixed[0] if len(mixed) == 1 else ops.add(*mixed)
+
+
+def _parts(value: ir.Value) -> Parts:
+    made, part = producer(value), real_dtype(dtype_of(value))
+    if made is not None and made.name == "stablehlo.convert" and dtype_of(made.operands[0]).kind != "c":
+        return ops.convert(made.operands[0], part), None
+    return ops.real(value), ops.imag(value)
+
+
+def _real_product(template: Template, x: ir.Value, y: ir.Value, shape: tuple[int, ...]) -> ir.Value:
+    attributes = {key: template.op.attributes[key] for key in template.op.attributes}
+    return ops.create(template.name, [ops.tensor_type(shape, dtype_of(x))], [x, y], attributes).result
 
 
 WORTH = 1 << 15
