@@ -1,7 +1,7 @@
 """if and case: known branches are inlined, results that need no branch leave it, cheap branches become selects."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 import numpy as np
@@ -137,9 +137,21 @@ def _any_value(like: ir.Value) -> ir.Value:
     return ops.splat(0, like)
 
 
+_SORT = f"""%a = "stablehlo.sort"(%x) ({{
+  ^bb0(%u: tensor<f32>, %v: tensor<f32>):
+    %w = stablehlo.add %u, %v : tensor<f32>
+    %o = stablehlo.compare LT, %w, %v, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %o : tensor<i1>
+}}) {{dimension = 0 : i64}} : ({ONE}) -> {ONE}
+stablehlo.return %a : {ONE}
+"""
+
+
 @rewrite("stablehlo.if", example=(
-    example_of(ONE, if_of(_NEGATE, _NEGATE.replace("%a", "%b")) + _RETURN),),
-         counter=example_of(ONE, if_of(_NEGATE, _ADD) + _RETURN))
+    example_of(ONE, if_of(_NEGATE, _NEGATE.replace("%a", "%b")) + _RETURN),
+    example_of(ONE, if_of(_SORT, _SORT) + _RETURN)),
+         counter=(example_of(ONE, if_of(_NEGATE, _ADD) + _RETURN),
+                  example_of(ONE, if_of(_SORT, _SORT.replace("%w, %v", "%v, %w")) + _RETURN)))
 def if_of_equal_branches(site: Site):
     """if p then a else a = a"""
     if len(site.body(0)) > 50 or not equal_regions(site.op.regions[0], site.op.regions[1]):
@@ -147,17 +159,18 @@ def if_of_equal_branches(site: Site):
     return site.inline(0, [])
 
 
-def equal_regions(left: ir.Region, right: ir.Region) -> bool:
+def equal_regions(left: ir.Region, right: ir.Region, known: Mapping[ir.Value, ir.Value] | None = None) -> bool:
     """Whether two regions of single blocks hold the same ops on the same values; where constants stand does not
-    matter."""
-    mapping = dict(zip(left.blocks[0].arguments, right.blocks[0].arguments, strict=False))
+    matter. known: which values around the regions stand for each other."""
+    mapping = {**(known or {}), **dict(zip(left.blocks[0].arguments, right.blocks[0].arguments, strict=False))}
     for x, y in zip_longest(_working(left), _working(right)):
-        if x is None or y is None or x.name != y.name or len(x.regions) or len(y.regions):
+        if x is None or y is None or x.name != y.name or len(x.regions) != len(y.regions):
             return False
         if len(x.operands) != len(y.operands) or not all(
                 mapping.get(v, v) == w or same_constant(v, w) for v, w in zip(x.operands, y.operands, strict=True)):
             return False
-        if not _same_attributes(x, y) or [r.type for r in x.results] != [r.type for r in y.results]:
+        if not _same_attributes(x, y) or [r.type for r in x.results] != [r.type for r in y.results] \
+                or not all(equal_regions(a, b, mapping) for a, b in zip(x.regions, y.regions, strict=True)):
             return False
         mapping.update(zip(x.results, y.results, strict=True))
     return True
