@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import reactant
 from reactant.runtime.jax_internals import X64, synchronous_cpu
 
 
@@ -28,3 +29,16 @@ def test_the_synchronous_client_is_one_and_not_jaxs():
     assert synchronous_cpu().client is not jax.devices("cpu")[0].client
     assert synchronous_cpu() not in jax.devices()
     assert jnp.zeros(3).devices() == {jax.devices()[0]}
+
+
+def test_arrays_that_jax_has_taken_in_32_bits():
+    """jax takes an array for what it made of it with 64 bits off, as long as that is in use."""
+    x, device = np.array([0.3, 0.7, 1.1]), jax.device_put(np.float32(2.0))
+    _, pull = jax.vjp(lambda x: x * x, x)
+    np.testing.assert_array_equal(reactant.jit(lambda x: x * 2)(x), x * 2)
+    np.testing.assert_array_equal(reactant.jit(lambda x, y: x * y)(x, device), x * 2)
+    doubled = reactant.jit(lambda x: x * 2)
+    for _ in range(2):
+        jax.vmap(lambda s: doubled(x) * s)(jnp.ones(3))
+        jax.grad(lambda s: jnp.sum(doubled(x) * s))(1.0)
+    np.testing.assert_allclose(pull(x)[0], 2 * x * x, rtol=1e-6)

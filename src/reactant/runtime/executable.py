@@ -24,7 +24,14 @@ from reactant.runtime.devices import default_device
 from reactant.runtime.direct import Direct
 from reactant.runtime.facts import BIG, facts_of
 from reactant.runtime.forms import Forms
-from reactant.runtime.jax_internals import X64, restore_x64, swap_x64, synchronous_cpu
+from reactant.runtime.jax_internals import (
+    NO_TRANSFORMATION,
+    X64,
+    restore_x64,
+    swap_x64,
+    synchronous_cpu,
+    transformation,
+)
 from reactant.runtime.pool import POOL, SCRATCH
 from reactant.runtime.program import Array, Body, Program, Variant, body_of, fitted, run_module
 
@@ -136,7 +143,7 @@ class Executable:
 
     def _run_copying(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         run = self._run_small
-        if run is None:
+        if run is None or transformation.value is not NO_TRANSFORMATION:
             run = self._program(False).run
         before = swap_x64(True)
         try:
@@ -170,8 +177,8 @@ class Executable:
         read in place, so the call finishes first.
         """
         run = self._run_device
-        if run is None:
-            run = self._run_device = self._program(True).run
+        if run is None or transformation.value is not NO_TRANSFORMATION:
+            run = self._program(True).run
         before = swap_x64(True)
         try:
             try:
@@ -184,6 +191,8 @@ class Executable:
                 results = self._elsewhere(arguments)
         finally:
             restore_x64(before)
+        if self._run_device is None:
+            self._run_device = self._program(True).shortest()
         for argument in arguments:
             if type(argument) is not jax.Array and isinstance(argument, np.ndarray):
                 jax.block_until_ready(results)

@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import jaxlib
+import numpy as np
 from jax._src import api as _api  # private: what is to be done after calls
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
@@ -48,6 +49,12 @@ def call_of(compiled: Any) -> Callable[..., list[Any]]:
     """The call of a `jax.stages.Compiled` that has been called before."""
     found: Callable[..., list[Any]] | None = getattr(compiled, "_call", None)
     return compiled.__call__ if found is None else found
+
+
+def apart(array: Any) -> Any:
+    """The same memory as another object, where jax's Python takes it in 64 bits: as long as something of jax's uses an
+    array that it took in 32, it takes that array for what it made of it."""
+    return array.view() if type(array) is np.ndarray else array
 
 
 class X64:

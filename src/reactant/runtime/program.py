@@ -27,7 +27,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 from reactant.ir import context, modules, types
 from reactant.records import dataclass
 from reactant.runtime import exact_divisions, heap, lent, reshaped_updates
-from reactant.runtime.jax_internals import X64, Primitive, call_of
+from reactant.runtime.jax_internals import X64, Primitive, apart, call_of
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""
@@ -143,7 +143,7 @@ def _abstract(*_: Any, body: Body) -> list[Any]:
 
 def fitted(arguments: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:
     """Python numbers and NumPy arrays, which are 64-bit whatever jax takes them for, in the dtypes of `arrays`."""
-    return [argument if isinstance(argument, jax.Array) else np.asarray(argument, array.dtype)
+    return [argument if isinstance(argument, jax.Array) else apart(np.asarray(argument, array.dtype))
             for argument, array in zip(arguments, arrays, strict=True)]
 
 
@@ -281,13 +281,17 @@ class Program:
             lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
             self.compiled = lowered.compile(compiler_options=dict(options) or None)
-        self.run = heap.keeping(self.compiled.__call__, temporaries(self.compiled))
+        self._run = heap.keeping(self.compiled.__call__, temporaries(self.compiled))
         self.variant = variant
         self.seconds = time.perf_counter() - begun
 
+    def run(self, *parameters: Any) -> list[Any]:
+        """Run; the first time, or while jax is tracing, through jax's Python."""
+        return self._run(*map(apart, parameters))
+
     def shortest(self) -> Callable[..., list[Any]]:
-        """`run` of a program that has run before, a call of Python's shorter."""
-        return call_of(self.compiled) if self.run == self.compiled.__call__ else self.run
+        """`run` of a program that has run before, without Python in between."""
+        return call_of(self.compiled) if self._run == self.compiled.__call__ else self._run
 
 
 def temporaries(compiled: Any) -> int:
