@@ -180,6 +180,16 @@ REFUSED = [
         np.sin, vjp=lambda a, y, g: g)(x)))(X), "returns a tuple of 1 cotangents"),
     (lambda: reactant.grad(lambda x: np.sum(reactant.custom_derivative(
         lambda y: np.sin(y), vjp=lambda a, y, g: (g[:2],))(x)))(X), "has shape"),
+    (lambda: reactant.grad(lambda x: np.sum(reactant.custom_derivative(
+        lambda y: np.sin(y), vjp=lambda a, y, g: ((g, g),))(x)))(X), "gives 2 cotangents for argument 0, which has 1"),
+    (lambda: reactant.grad(lambda x: np.sum(reactant.custom_derivative(
+        lambda y: np.sin(y), jvp=lambda a, t: (a[0][:2], t[0]))(x)))(X), r"output of the jvp rule.* has shape \(2,\)"),
+    (lambda: reactant.grad(lambda x: np.sum(reactant.custom_derivative(
+        lambda y, *, k: y * k, vjp=lambda a, y, g: (g,))(x, k=2.0)))(X), "is given 'k' by name alone"),
+    (lambda: jax.grad(lambda x: jnp.sum(reactant.custom_derivative(
+        lambda y: y * x, vjp=lambda a, y, g: (g,))(x)))(X), "uses a traced array from outside"),
+    (lambda: jax.jvp(reactant.custom_derivative(
+        lambda y: jnp.sin(y), vjp=lambda a, y, g: (g,)), (X,), (X,)), "reverse mode only"),
 ]
 
 
@@ -188,6 +198,95 @@ def test_refused(number):
     run, words = REFUSED[number]
     with pytest.raises(reactant.ReactantError, match=words):
         run()
+
+
+def test_directions_of_real_numbers_are_real():
+    bent = reactant.custom_derivative(lambda y: np.sin(y), jvp=lambda a, t: (np.sin(a[0]), 1j * t[0]))
+    for run in (lambda: reactant.jvp(bent, (X,), (X,)), lambda: reactant.jvp(np.sin, (X,), (1j * X,)),
+                lambda: reactant.linearize(np.sin, X)[1](1j * X)):
+        with pytest.raises(TypeError, match="is complex, "):
+            run()
+
+
+def test_rules_get_arguments_that_are_left_out():
+    power = reactant.custom_derivative(lambda x, p=2.0: x ** p, vjp=lambda a, y, g: (5 * g * a[1], None))
+    np.testing.assert_array_equal(reactant.grad(lambda x: np.sum(power(x)))(X), np.full(3, 10.0))
+    np.testing.assert_array_equal(reactant.grad(lambda x: np.sum(power(p=3.0, x=x)))(X), np.full(3, 15.0))
+
+
+def test_what_rules_print_and_check():
+    """A rule is traced after the program: it prints nothing, and what it checks makes the derivative no number."""
+    def rule(arguments, outputs, cotangents):
+        x, k = arguments
+        print(x)
+        return cotangents * x[k[0]], None
+
+    picked = reactant.custom_derivative(lambda x, k: x * 2, vjp=rule)
+    pushed = reactant.custom_derivative(lambda x, k: x * 2, jvp=lambda a, t: (pushed(*a), t[0] * a[0][a[1][0]]))
+    for function in (picked, pushed):
+        gradient = reactant.grad(lambda x, k, f=function: np.sum(f(x, k)))
+        np.testing.assert_array_equal(gradient(X, np.array([1])), np.full(3, X[1]))
+        assert np.isnan(gradient(X, np.array([3]))).all()
+
+
+# ---- in what JAX traces --------------------------------------------------------------------------------------------
+
+def jvp_of(lib):
+    return lambda arguments, tangents: (lib.sin(arguments[0]), 5 * tangents[0] * lib.cos(arguments[0]))
+
+
+def vjp_of(lib):
+    return lambda arguments, outputs, cotangents: (7 * cotangents * lib.cos(arguments[0]),)
+
+
+@pytest.mark.parametrize("taken", [jax, reactant], ids=["jax", "reactant"])
+@pytest.mark.parametrize("lib", [jnp, np], ids=["jnp", "np"])
+@pytest.mark.parametrize("rules", ["jvp", "vjp", "both"])
+def test_rules_of_ours_in_jax_functions(rules, lib, taken):
+    given = {"jvp": {"jvp": jvp_of(lib)}, "vjp": {"vjp": vjp_of(lib)}, "both": {"jvp": jvp_of(lib), "vjp": vjp_of(lib)}}
+    f = reactant.custom_derivative(lambda x: lib.sin(x), **given[rules])
+    factor, x = 5 if rules == "jvp" else 7, jnp.asarray(X)
+    losses = [lambda x: jnp.sum(f(x) * 2), lambda x: jnp.sum(jax.vmap(f)(x)) * 2,
+              lambda x: jnp.sum(jax.lax.scan(lambda c, _: (f(c), None), x, None, length=1)[0]) * 2,
+              lambda x: jax.lax.cond(x[0] > 0, lambda x: jnp.sum(f(x)) * 2, jnp.sum, x)]
+    for loss in losses:
+        np.testing.assert_allclose(taken.grad(loss)(x), 2 * factor * np.cos(X), rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(jax.vmap(taken.grad(lambda x: f(x) * 1.0)))(x), factor * np.cos(X), rtol=1e-5)
+    twice = taken.grad(lambda x: jnp.sum(taken.grad(losses[0])(x)))
+    np.testing.assert_allclose(twice(x), -2 * factor * np.sin(X), rtol=1e-5)
+    if rules != "vjp":
+        np.testing.assert_allclose(taken.jvp(losses[0], (x,), (x,))[1], 10 * np.sum(X * np.cos(X)), rtol=1e-5)
+
+
+def test_structures_in_jax_functions():
+    scaled = reactant.custom_derivative(
+        lambda p, n, mode="plain": {"y": p["a"] * n, "n": n, "order": p["order"] * 2},
+        vjp=lambda a, y, g: ({"a": 2 * g["y"] * a[1], "b": None, "order": None}, None, None))
+    for taken in (jax, reactant):
+        found = taken.grad(lambda x: jnp.sum(scaled({"b": x, "a": x, "order": jnp.arange(3)}, 3)["y"]))(X)
+        np.testing.assert_array_equal(found, np.full(3, 6.0))
+
+
+def test_gradients_stop_in_jax_functions():
+    for taken in (jax, reactant):
+        found = taken.grad(lambda x: jnp.sum(reactant.stop_gradient({"x": x})["x"] * x))(X)
+        np.testing.assert_allclose(found, X, rtol=1e-6)
+
+
+@pytest.mark.parametrize("mark", [reactant.checkpoint, jax.checkpoint])
+def test_checkpoints_in_jax_functions(mark):
+    weights = jnp.asarray(np.random.default_rng(0).standard_normal((20, 8, 8)))
+
+    def loss(inner):
+        return lambda x: jnp.sum(jax.lax.scan(lambda x, w: (inner(x, w), None), x, weights)[0] ** 2)
+
+    def layer(x, w):
+        return jnp.cos(jnp.sin(jnp.tanh(x @ w) @ w) @ w) + x
+    x = jnp.ones((100, 8))
+    some, none = reactant.grad(loss(layer)), reactant.grad(loss(mark(layer)))
+    np.testing.assert_allclose(some(x), none(x), rtol=1e-3, atol=1e-4)
+    sizes = [g.lower(x).compile().memory_analysis().temp_size_in_bytes for g in (some, none)]
+    assert sizes[1] < 0.6 * sizes[0]
 
 
 def test_marked_functions_of_constants():

@@ -10,8 +10,9 @@ Complex numbers: tangents are complex; gradients pair with them as Re(sum(g * t)
 function of z = x + iy is df/dx - i df/dy (jax's convention); a holomorphic function has its complex derivative.
 """
 from reactant.derivatives.checking import DerivativeCheck, check_derivatives
+from reactant.derivatives.custom import CustomDerivative, custom_derivative
 from reactant.derivatives.gradients import Derivative, grad, value_and_grad
-from reactant.derivatives.marks import CustomDerivative, checkpoint, checkpointed, custom_derivative, stop_gradient
+from reactant.derivatives.marks import checkpoint, checkpointed, stop_gradient
 from reactant.derivatives.matrices import hessian, jacobian
 from reactant.derivatives.products import hvp, jvp, linearize, vjp
 

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reactant import signature as sig
+from reactant.derivatives.answers import require_real
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
 from reactant.jax_functions import JaxJitted
@@ -90,22 +91,25 @@ class InLeaves:
             result, aux = result
         return [jnp.asarray(x) for x in leaves_of(result) if as_floating(x)], (result, aux)
 
-    def fitting(self, tree: Any, like: Any, what: str, other: str) -> list[Any]:
-        """The leaves of a tree for the float ones of another, checked; zeros for None."""
+    def fitting(self, tree: Any, like: Any, what: str, other: str, *, pairs: bool = False) -> list[Any]:
+        """The leaves of a tree for the float ones of another, checked; zeros for None. pairs: cotangents."""
         wanted, given = leaves_of(like), leaves_of(tree, like)
         if len(wanted) != len(given):
             raise ReactantError(f"{what} has {len(given)} leaves, {other} {len(wanted)}.")
-        return [_fitting(g, x, what, other) for g, x in zip(given, wanted, strict=True) if as_floating(x)]
+        return [fitting(g, x, what, other, pairs=pairs) for g, x in zip(given, wanted, strict=True) if as_floating(x)]
 
 
 KEEP = object()
 """For `InLeaves.arranged`: parts that cannot vary stay what they are."""
 
 
-def _fitting(given: Any, like: Any, what: str, other: str) -> Any:
+def fitting(given: Any, like: Any, what: str, other: str, *, pairs: bool = False) -> Any:
+    """A direction of the shape and dtype of an array; zeros for None. pairs: it is a cotangent."""
     like = jax.typeof(jnp.asarray(like))
     if given is None:
         return jnp.zeros(like.shape, like.dtype)
+    if not pairs:
+        require_real(given, like.dtype, what, other)
     if np.shape(given) != like.shape:
         raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {like.shape}.")
     given = jnp.asarray(given)
@@ -168,7 +172,7 @@ def later(function: Any, primals: tuple, kwargs: dict, numbers: Sequence[int], m
     outputs = whole[0]
 
     def pull(given: Any) -> tuple:
-        leaves = inside.fitting(given, outputs, "A cotangent", "its output")
+        leaves = inside.fitting(given, outputs, "A cotangent", "its output", pairs=True)
         return tuple(inside.arranged(apply(leaves)[0]).values())
 
     def push(given: Sequence[Any]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
+from reactant.derivatives.answers import require_real
 from reactant.derivatives.entry import argument, require_floats
 from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.outline import Outlined, Slot, as_floating, as_tensor, filled, leaves_of, outline
@@ -49,9 +50,12 @@ def directions(args: tuple, numbers: Sequence[int], tangents: Sequence[Any]) -> 
     return found
 
 
-def value_like(given: Any, like_: ir.Value, what: str, other: str) -> ir.Value:
-    """A leaf the user gave, of the shape and dtype of a value."""
+def value_like(given: Any, like_: ir.Value, what: str, other: str, *, pairs: bool = False) -> ir.Value:
+    """A leaf the user gave, of the shape and dtype of a value. pairs: a cotangent, of which the real part is all that
+    counts where it pairs with real numbers."""
     shape, dtype = shape_and_dtype(like_.type)
+    if not pairs:
+        require_real(given, dtype, what, other)
     tensor = given if type(given) is Tensor else None
     value = tensor.value() if tensor is not None else None
     if np.shape(given) != shape:
@@ -95,7 +99,7 @@ def _cotangents(made: Outlined, varying: Sequence[int], given: Any) -> list[ir.V
             continue
         shape, dtype = shape_and_dtype(made.types[slot.index])
         zero = ops.constant(0, dtype, shape)
-        value = zero if g is None else value_like(g, zero, "A cotangent", "its output")
+        value = zero if g is None else value_like(g, zero, "A cotangent", "its output", pairs=True)
         found[slot.index] = value if slot.index not in found else ops.add(found[slot.index], value)
     return [found[i] for i in varying]
 

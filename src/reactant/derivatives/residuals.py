@@ -17,6 +17,7 @@ from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered, Times
 from reactant.compiled_numpy import lower
 from reactant.derivatives import by_jax
+from reactant.derivatives.answers import require_real
 from reactant.derivatives.by_jax import TakenByJax
 from reactant.derivatives.entry import EXTRA, base_of, compiled, compiled_once, is_compiled, name_of
 from reactant.derivatives.gradients import gradients_like
@@ -153,6 +154,8 @@ def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> 
     what, other = ("A cotangent", "its output") if mode == "reverse" else ("A tangent", "the argument")
     if given is None:
         return np.zeros(shape, dtype)
+    if mode == "forward":
+        require_real(given, dtype, what, other)
     if np.shape(given) != shape:
         raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {shape}.")
     if isinstance(given, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):

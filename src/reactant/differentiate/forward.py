@@ -132,8 +132,7 @@ class Forward:
         """By the user's rule for tangents."""
         rule = requests.rule_of_custom(op)
         if rule.tangents is None:
-            raise NotDifferentiable(f"'{rule.name}' has a derivative rule for reverse mode only (vjp), and its "
-                                    f"tangents are wanted. {rule.advice}{line_of(op)}")
+            raise NotDifferentiable(f"{rule.no_tangents}{line_of(op)}")
         inputs = [self.primal.get(x, x) for x in op.operands]
         if rule.results is None:
             modules.clone_with(op, self.primal)

@@ -100,10 +100,11 @@ def private_function(module: ir.Module | ir.Operation, inputs: Sequence[ir.Type]
 
 def _emit(target: str, callee: str | None, operands: Sequence[ir.Value], results: Sequence[ir.Type],
           config: dict[str, ir.Attribute]) -> list[ir.Value]:
-    return ops.custom_call(target, operands, results, attributes=_attributes(callee, config))
+    return ops.custom_call(target, operands, results, attributes=attributes_of(callee, config))
 
 
-def _attributes(callee: str | None, config: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
+def attributes_of(callee: str | None, config: dict[str, ir.Attribute]) -> dict[str, ir.Attribute]:
+    """Those of a custom call that names a function; the call target apart."""
     attributes = {"api_version": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
                   "backend_config": ir.DictAttr.get(config)}
     if callee is not None:
@@ -164,6 +165,12 @@ class CustomRule:
     number: int | None = None
     """Of it among `CUSTOM_RULES`."""
 
+    @property
+    def no_tangents(self) -> str:
+        """What is said where there is a rule for cotangents only."""
+        return (f"'{self.name}' has a derivative rule for reverse mode only (vjp), and its tangents are wanted. "
+                f"{self.advice}")
+
     def where(self, operands: Sequence[ir.Value], active: Collection[ir.Value]) -> CustomRule:
         """The rule for cotangents where those of the operands vary that are active."""
         if self.of_varied is None:
@@ -186,7 +193,7 @@ def custom_attributes(rule: CustomRule, callee: str) -> dict[str, ir.Attribute]:
     if number is None:
         number = rule.number = len(CUSTOM_RULES)
         CUSTOM_RULES[number] = rule
-    return _attributes(callee, {"rule": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)})
+    return attributes_of(callee, {"rule": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)})
 
 
 def rule_of_custom(op: ir.Operation) -> CustomRule:

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src.ad_checkpoint import remat_p  # private: the primitive of jax.checkpoint
 from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
@@ -48,8 +49,8 @@ def keep_call(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[
     compute = jax_mlir.lower_fun(jaxpr_as_fun(parameters["call_jaxpr"]), multiple_results=True)
     if not is_the_users(parameters):
         return compute(context, *operands)
-    rule = _rule(context.primitive, parameters, [_struct(aval) for aval in context.avals_in])
-    return _marked(context, operands, rule, lambda arguments: compute(context, *arguments))
+    rule = _rule(context.primitive, parameters, [struct(aval) for aval in context.avals_in])
+    return as_mark(context, operands, rule, lambda arguments: compute(context, *arguments))
 
 
 def keep_iteration(primitive: Any) -> Callable:
@@ -58,8 +59,8 @@ def keep_iteration(primitive: Any) -> Callable:
     compute = jax_mlir._lowerings[primitive].rule                   # private: how jax lowers it
 
     def keep(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[ir.Value]:
-        rule = _rule(_Iterated(primitive), parameters, [_struct(aval) for aval in context.avals_in])
-        return _marked(context, operands, rule, lambda arguments: compute(context, *arguments, **parameters))
+        rule = _rule(_Iterated(primitive), parameters, [struct(aval) for aval in context.avals_in])
+        return as_mark(context, operands, rule, lambda arguments: compute(context, *arguments, **parameters))
     return keep
 
 
@@ -77,9 +78,15 @@ class _Iterated:
         return parameters
 
 
-def _marked(context: Any, operands: Sequence[ir.Value], rule: requests.CustomRule,
+def keep_checkpoint(context: Any, *operands: ir.Value, differentiated: bool, **parameters: Any) -> Sequence[ir.Value]:
+    """The lowering of a call of what `jax.checkpoint` gives: a mark, but for one that JAX has differentiated."""
+    compute = functools.partial(jax_mlir._lowerings[remat_p].rule, context, differentiated=differentiated, **parameters)
+    return compute(*operands) if differentiated else as_mark(context, operands, None, lambda given: compute(*given))
+
+
+def as_mark(context: Any, operands: Sequence[ir.Value], rule: requests.CustomRule | None,
             compute: Callable[[Sequence[ir.Value]], Sequence[Any]]) -> Sequence[ir.Value]:
-    """A call that is marked with a rule, of a function with what it computes."""
+    """A call of a function with what it computes, marked with a rule, or to be computed again (None)."""
     name = requests.fresh("jax_custom")
     types = [value.type for value in operands]
     with ir.InsertionPoint(context.module_context.module.body):
@@ -92,12 +99,15 @@ def _marked(context: Any, operands: Sequence[ir.Value], rule: requests.CustomRul
         ir.Operation.create("func.return", [], results)
     given = [value.type for value in results]
     function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, given))
-    call = ir.Operation.create("stablehlo.custom_call", given, list(operands), {
-        "call_target_name": ir.StringAttr.get(requests.CUSTOM), **requests.custom_attributes(rule, name)})
+    target, attributes = (requests.CHECKPOINT, requests.attributes_of(name, {})) if rule is None else \
+        (requests.CUSTOM, requests.custom_attributes(rule, name))
+    call = ir.Operation.create("stablehlo.custom_call", given, list(operands),
+                               {"call_target_name": ir.StringAttr.get(target), **attributes})
     return list(call.results)
 
 
-def _struct(aval: Any) -> jax.ShapeDtypeStruct:
+def struct(aval: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of an abstract array."""
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
 
 
@@ -111,7 +121,7 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
     if varied is None:
         outside = parameters.get("num_consts", 0) if primitive.name == "custom_vjp_call" else 0
         varied = frozenset(range(outside, len(inputs)))
-    chosen = sorted(n for n in varied if _inexact(inputs[n]))
+    chosen = sorted(n for n in varied if inexact(inputs[n]))
 
     def applied(*arrays: Any) -> Any:
         return primitive.bind(*arrays, **primitive.get_bind_params(parameters))   # private: as jax evaluates it
@@ -127,28 +137,28 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
 
     def tangents(*given: Any) -> list[Any]:
         directions = iter(given[len(inputs):])
-        moved = [next(directions) if _inexact(each) else _nothing(each) for each in inputs]
+        moved = [next(directions) if inexact(each) else nothing(each) for each in inputs]
         results, found = jax.jvp(applied, given[:len(inputs)], tuple(moved))
-        return [t for r, t in zip(results, found, strict=True) if _inexact(r)]
+        return [t for r, t in zip(results, found, strict=True) if inexact(r)]
 
     def cotangents(*given: Any) -> list[Any]:
         results, pull = pulled_back(given)
         pulled = iter(given[len(inputs) + len(results):])
-        found = dict(zip(chosen, pull([next(pulled) if _inexact(r) else _nothing(r) for r in results]), strict=True))
-        return [found.get(n, jnp.zeros(x.shape, x.dtype)) for n, x in enumerate(inputs) if _inexact(x)]
+        found = dict(zip(chosen, pull([next(pulled) if inexact(r) else nothing(r) for r in results]), strict=True))
+        return [found.get(n, jnp.zeros(x.shape, x.dtype)) for n, x in enumerate(inputs) if inexact(x)]
 
     def results(*given: Any) -> Sequence[Any]:
         if primitive.name == "custom_vjp_call":
             return pulled_back(given)[0]
-        return jax.jvp(applied, given, tuple(jnp.zeros_like(x) if _inexact(x) else _nothing(x) for x in given))[0]
+        return jax.jvp(applied, given, tuple(jnp.zeros_like(x) if inexact(x) else nothing(x) for x in given))[0]
 
     def module(function: Callable, *more: str) -> Callable[[], ir.Module]:
         @functools.cache
         def make() -> ir.Module:
             with jax.enable_x64(x64):
-                outputs = [_struct(each) for each in jax.eval_shape(applied, *inputs)] if "outputs" in more else []
-                directions = [each for each in (outputs or inputs) if _inexact(each)] if "directions" in more else []
-                return _lowered(name, function, [*inputs, *outputs, *directions])
+                outputs = [struct(each) for each in jax.eval_shape(applied, *inputs)] if "outputs" in more else []
+                directions = [each for each in (outputs or inputs) if inexact(each)] if "directions" in more else []
+                return lowered(name, function, [*inputs, *outputs, *directions])
         return make
 
     if primitive.name == "custom_jvp_call":
@@ -160,7 +170,7 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
                                functools.cache(lambda only: _rule(primitive, parameters, inputs, only)))
 
 
-def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct]) -> ir.Module:
+def lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct]) -> ir.Module:
     """The module of a rule, with a function beside `main` for each mark in it."""
     from reactant.frontends.jax import CannotImport, NotImported, lower_call  # which lowers the calls that come here
     try:
@@ -180,10 +190,11 @@ def _lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruc
     return module
 
 
-def _inexact(array: Any) -> bool:
+def inexact(array: Any) -> bool:
+    """Whether an array can vary."""
     return bool(jnp.issubdtype(array.dtype, jnp.inexact))
 
 
-def _nothing(array: Any) -> np.ndarray:
+def nothing(array: Any) -> np.ndarray:
     """The tangent of integers."""
     return np.zeros(array.shape, jax.dtypes.float0)

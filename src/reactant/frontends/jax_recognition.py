@@ -71,7 +71,8 @@ def kind_of(function: Any) -> str:
             inner = behind(helper)
             if of_jax(inner):
                 return JAX
-            if isinstance(inner, FunctionType) and inner not in looked_at and len(looked_at) < MOST_FUNCTIONS:
+            if isinstance(inner, FunctionType) and inner not in looked_at and len(looked_at) < MOST_FUNCTIONS \
+                    and _package(inner) != "reactant":          # ours take either
                 looked_at.add(inner)
                 waiting.append(inner)
     return JAX if any(_is_jax_library(each) for each in {_package(function), *_packages_used(first)}) else UNKNOWN

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jax._src.ad_checkpoint import remat_p  # private: the primitive of jax.checkpoint
 from jax._src.ad_util import stop_gradient_p  # private: the primitive of jax.lax.stop_gradient
 from jax._src.interpreters import mlir as jax_mlir  # private: lowering with a rule of ours, and the rule's helpers
 from jax._src.lax import special  # private: its primitives
 from jaxlib.mlir import ir
 
 from reactant.differentiate.requests import STOP
-from reactant.frontends.jax_custom import LIBRARY, PRIMITIVES, is_the_users, keep_call, keep_iteration
+from reactant.frontends.jax_custom import LIBRARY, PRIMITIVES, is_the_users, keep_call, keep_checkpoint, keep_iteration
+from reactant.frontends.jax_marked import keep_marked, marked_call
 from reactant.runtime.program import lower_to_differentiate, lower_to_simplify, run_module
 
 
@@ -34,8 +36,11 @@ def lowering_parameters(jaxpr: Any) -> Any:
     rule says what the derivative is (`custom_linear_solve`), which differentiating the lowered program amounts to. The
     latter must not be marked; raises `MixedMarks` where the function has both, because lowering cannot tell them apart.
     """
-    overrides = [(run_module, lower_to_differentiate), *((each, keep_call) for each in _with_rules(jaxpr)),
-                 *((each, keep_iteration(each)) for each in ITERATED)]
+    rules = _with_rules(jaxpr)
+    overrides = [(run_module, lower_to_differentiate), (marked_call, keep_marked),
+                 *((each, keep_call) for each in rules), *((each, keep_iteration(each)) for each in ITERATED)]
+    if not rules:       # derivatives of derivatives find the forward pass of a rule in plain sight only
+        overrides.append((remat_p, keep_checkpoint))
     callers = set(_callers(jaxpr))
     said = any(not file.startswith(LIBRARY) or file.endswith(_MARKED) for file in callers)
     derived = any(file.startswith(LIBRARY) and not file.endswith((*_HARMLESS, *_MARKED)) for file in callers)
