@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import NotDifferentiable
 
 X = np.linspace(-0.9, 1.3, 6)
 
@@ -66,14 +65,12 @@ def test_a_rule_that_is_wrong_in_the_eighth_digit_is_found():
     assert "DIFFER" in str(found) and "complex step" in str(found)
 
 
-def test_forward_mode_needs_a_jvp_rule():
-    @reactant.custom_derivative
-    def twice(x):
-        return 2 * x
-
-    twice.vjp(lambda arguments, outputs, cotangents: (3 * cotangents,))
-    with pytest.raises(NotDifferentiable):
-        reactant.check_derivatives(lambda x: twice(x), X)
+@pytest.mark.parametrize("factor", [2, 3])
+def test_rules_for_reverse_mode_alone_are_compared_with_differences(factor):
+    twice = reactant.custom_derivative(lambda x: 2 * x, vjp=lambda a, y, g: (factor * g,))
+    found = reactant.check_derivatives(lambda x: twice(x) * x, X)
+    assert bool(found) == (factor == 2) and found.forward_error is None
+    assert "reverse against differences" in str(found)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])

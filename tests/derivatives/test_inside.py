@@ -133,6 +133,8 @@ REFUSED = [
     (lambda: reactant.jit(lambda n: reactant.grad(lambda y: y * 2.0)(n), traced_argnames="n")(3), TypeError, "int64"),
     (lambda: reactant.grad(cubes, 0, argnames="y"), TypeError, "argnums or argnames"),
     (lambda: reactant.grad(cubes, argnames="z")(X), reactant.ReactantError, "without an argument 'z'"),
+    (lambda: reactant.grad(cubes, (0, -1))(X), reactant.ReactantError, "has an argument twice"),
+    (lambda: reactant.grad(cubes, "x")(X), TypeError, "named by argnames"),
     (lambda: reactant.grad(3), TypeError, "of a function"),
     (lambda: reactant.vjp(cubes, X)[1](np.ones(2)), reactant.ReactantError, "A cotangent has shape"),
     (lambda: reactant.linearize(cubes, X)[1](X, X), reactant.ReactantError, "takes 1 tangents, not 2"),

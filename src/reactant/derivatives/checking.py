@@ -14,6 +14,7 @@ from reactant.derivatives.entry import EXTRA, compiled, name_of
 from reactant.derivatives.linear import prepared, primal_of
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.derivatives.products import jvp, vjp
+from reactant.errors import NotDifferentiable
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.records import dataclass
 
@@ -23,23 +24,25 @@ EXACT = 1e-4
 
 @dataclass
 class DerivativeCheck:
-    """What `check_derivatives` found; true when both modes agree with differences and with each other."""
+    """What `check_derivatives` found; true when both modes agree with differences and with each other. Without a
+    forward mode (`forward_error` None), `reverse_error` is that of reverse mode against differences."""
 
     name: str
-    forward_error: float
+    forward_error: float | None
     reverse_error: float
     tolerance: float
     complex_step_error: float | None = None
 
     def __bool__(self) -> bool:
         exact = self.complex_step_error is None or self.complex_step_error <= EXACT * self.tolerance
-        return exact and max(self.forward_error, self.reverse_error) <= self.tolerance
+        return exact and max(self.forward_error or 0.0, self.reverse_error) <= self.tolerance
 
     def __str__(self) -> str:
         verdict = "agree" if self else "DIFFER"
         step = "" if self.complex_step_error is None else f", complex step {self.complex_step_error:.2g}"
-        return (f"{self.name}: derivatives {verdict}: forward against differences {self.forward_error:.2g}, reverse "
-                f"against forward {self.reverse_error:.2g}{step} (relative; tolerance {self.tolerance:.2g})")
+        found = f"reverse against differences {self.reverse_error:.2g}" if self.forward_error is None else \
+            f"forward against differences {self.forward_error:.2g}, reverse against forward {self.reverse_error:.2g}"
+        return f"{self.name}: derivatives {verdict}: {found}{step} (relative; tolerance {self.tolerance:.2g})"
 
     __repr__ = __str__
 
@@ -54,36 +57,54 @@ def check_derivatives(function: Callable, *args: Any, argnums: Sequence[int] | N
 
     Where the program does with float64 only what is analytic, or analytic on either side of a comparison, forward mode
     is also compared with the complex step, Im f(x + i h t) / h, which is exact to rounding: to 1e-4 of `tolerance`.
+
+    Where a `custom_derivative` has a `vjp` rule alone there is no forward mode, and reverse mode is compared with
+    differences.
     """
     rng = np.random.default_rng(seed)
     numbers = tuple(range(len(args)) if argnums is None else argnums)
     tangents: list[Any] = [None] * len(args)
     for n in numbers:
         tangents[n] = sig.map_tree(args[n], lambda leaf: _varied_leaf(leaf, rng))
-    results, moved = jvp(function, args, tangents, **kwargs)
+    outputs, pull = vjp(function, *args, argnums=numbers, **kwargs)
+    results, moved = _forward(function, args, tangents, kwargs) or (outputs, None)
     precision = _precision([results, *(x for x, t in zip(args, tangents, strict=True) if t is not None)])
     step = precision ** (1 / 3) if step is None else step
     tolerance = max(1e-5, 0.2 * precision ** (1 / 3)) if tolerance is None else tolerance
-    outputs, pull = vjp(function, *args, argnums=numbers, **kwargs)
     ends = []
     for sign in (1, -1):
         shifted = [x if t is None else _moved(x, t, sign * step) for x, t in zip(args, tangents, strict=True)]
         ends.append(vjp(function, *shifted, argnums=numbers, **kwargs)[0])
-    error, scale, varying = 0.0, 1e-300, []
     cotangents = sig.map_tree(results, lambda leaf: _random(rng, leaf))
-    for t, a, b in zip(*map(leaves_of, (moved, *ends)), strict=True):
-        if a is not None and np.asarray(a).dtype.kind in "fc":
-            difference = (np.asarray(a) - np.asarray(b)) / (2 * step)
-            error = max(error, _largest(difference - np.asarray(t)))
-            scale = max(scale, _largest(difference))
-            varying.append(np.asarray(t))
-    found = _paired(cotangents, moved)
     back = _paired(pull(cotangents), [tangents[n] for n in numbers])
+    differences = [_difference(a, b, step) for a, b in zip(*map(leaves_of, ends), strict=True)]
+    there = [d for d in differences if d is not None]
+    scale = max(1.0, *map(_largest, there))
+    if moved is None:
+        return DerivativeCheck(name_of(function), None, abs(back - _paired(cotangents, differences)) / scale, tolerance)
+    varying = [np.asarray(t) for t, d in zip(leaves_of(moved), differences, strict=True) if d is not None]
+    error = max((_largest(d - t) for t, d in zip(varying, there, strict=True)), default=0.0)
+    found = _paired(cotangents, moved)
     by_step = _by_complex_step(function, args, tangents, kwargs)
     exact = None if by_step is None else \
-        max(map(_largest, map(np.subtract, varying, by_step)), default=0.0) / max(scale, 1.0)
-    return DerivativeCheck(name_of(function), error / max(scale, 1.0), abs(back - found) / max(abs(found), 1.0),
+        max(map(_largest, map(np.subtract, varying, by_step)), default=0.0) / scale
+    return DerivativeCheck(name_of(function), error / scale, abs(back - found) / max(abs(found), 1.0),
                            tolerance, exact)
+
+
+def _forward(function: Any, args: tuple, tangents: Sequence[Any], kwargs: dict) -> tuple | None:
+    """Results and their tangents; None where a rule of the user's is for reverse mode only."""
+    try:
+        return jvp(function, args, tangents, **kwargs)
+    except NotDifferentiable:
+        return None
+
+
+def _difference(after: Any, before: Any, step: float) -> np.ndarray | None:
+    """The central difference of one output; None where it does not vary."""
+    if after is None or np.asarray(after).dtype.kind not in "fc":
+        return None
+    return (np.asarray(after) - np.asarray(before)) / (2 * step)
 
 
 def _by_complex_step(function: Any, args: tuple, tangents: Sequence[Any], kwargs: dict) -> list[Any] | None:

@@ -27,11 +27,11 @@ def is_traced(tree: Any) -> bool:
     return any(isinstance(x, jax.core.Tracer) for x in leaves_of(tree))
 
 
-def stopped(tree: Any) -> Any:
-    """The tree, what JAX traces in it as constants to derivatives."""
-    if not is_traced(tree):
-        return tree
-    return sig.map_tree(tree, lambda x: jax.lax.stop_gradient(x) if isinstance(x, jax.core.Tracer) else x)
+def stopped(leaf: Any) -> Any:
+    """What JAX traces as a constant to derivatives; a copy of an array of NumPy's."""
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
+        return leaf.copy()
+    return jax.lax.stop_gradient(leaf) if isinstance(leaf, jax.core.Tracer) else leaf
 
 
 def in_jax(function: Callable) -> Callable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import operator
 import weakref
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -238,11 +239,22 @@ def as_jax(result: Any) -> Any:
 
 def numbers_of(argnums: int | Iterable[int], args: Sequence[Any]) -> tuple[int, ...]:
     """Positions counted from the front. Raises where there is no such argument."""
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    try:
+        numbers = tuple(map(operator.index, argnums if isinstance(argnums, Iterable) else (argnums,)))
+    except TypeError:
+        raise TypeError(f"argnums={argnums!r} is no position of an argument, nor a sequence of such. Arguments are "
+                        f"named by argnames.") from None
     for n in numbers:
         if not -len(args) <= n < len(args):
             raise ReactantError(f"argnums={n}, but the function was called with {len(args)} positional arguments.")
-    return tuple(n % len(args) for n in numbers)
+    numbers = tuple(n % len(args) for n in numbers)
+    _refuse_repeated(numbers, f"argnums={argnums}")
+    return numbers
+
+
+def _refuse_repeated(chosen: Sequence[Any], what: str) -> None:
+    if len(set(chosen)) < len(chosen):
+        raise ReactantError(f"{what} has an argument twice.")
 
 
 def named_arguments(function: Any, names: Iterable[str], args: tuple, kwargs: dict) -> list[int | str]:
@@ -259,6 +271,7 @@ def named_arguments(function: Any, names: Iterable[str], args: tuple, kwargs: di
             found.append(order.index(name))
         else:
             raise ReactantError(f"argnames: '{name_of(function)}' was called without an argument {name!r}.")
+    _refuse_repeated(found, f"argnames={tuple(names)}")
     return found
 
 
@@ -277,7 +290,7 @@ def chosen_arguments(function: Any, argnums: int | Iterable[int], argnames: str 
 
 def as_chosen(argnums: int | Iterable[int], argnames: str | Iterable[str] | None, found: Sequence[Any]) -> Any:
     """What was found for each chosen argument, as the user chose them: one alone, a tuple, or a dict by name."""
-    if isinstance(argnames, str) or argnames is None and isinstance(argnums, int):
+    if isinstance(argnames, str) or argnames is None and not isinstance(argnums, Iterable):
         return found[0]
     return tuple(found) if argnames is None else dict(zip(argnames, found, strict=True))
 

@@ -17,12 +17,13 @@ from reactant.session import is_tracing
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x` (an array, a number or a structure of them) as a constant to derivatives."""
+    """`x` (an array, a number or a structure of them) as a constant to derivatives; arrays are copies, lest what is
+    written into one be constant in the other."""
     def leaf(value: Any) -> Any:
         if type(value) is Tensor and value.dtype.kind in "fcV":
             return Tensor.of_value(requests.stop_gradient(value.value()), value.kind)
         return value
-    return sig.map_tree(x, leaf) if is_tracing() else custom_in_jax.stopped(x)
+    return sig.map_tree(x, leaf if is_tracing() else custom_in_jax.stopped)
 
 
 def checkpoint(function: Callable) -> Callable:
@@ -54,6 +55,8 @@ def checkpointed(iterable: Iterable, checkpoint: str | int | None = None, *, eve
     """
     if checkpoint is None and every is None and memory_budget is None:
         checkpoint = "sqrt"
+    if checkpoint is not None and every is not None:
+        raise TypeError("checkpointed takes a checkpoint or every, not both.")
     policy = Policy.of(every if checkpoint is None else checkpoint, memory_budget)
     if not is_tracing():
         return iterable

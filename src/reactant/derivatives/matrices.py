@@ -17,6 +17,7 @@ from reactant.derivatives.sparse_matrices import SparseJacobian
 from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
+from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, size
 from reactant.like_functions import remembering_how
@@ -45,7 +46,8 @@ class Jacobian(DerivativeFunction):
         varying = _outputs(made, self.holomorphic)
         inputs = [shape_and_dtype(t.value().type) for t in made.active]
         outputs = [shape_and_dtype(made.types[i]) for i in varying]
-        forward = self.mode == "forward" or self.mode == "auto" and _total(inputs) <= _total(outputs)
+        forward = self.mode == "forward" or self.mode == "auto" and _total(inputs) <= _total(outputs) \
+            and not requests.reverse_only(current_trace().module.operation, made.callee)
         results, blocks = _blocks(made, varying, inputs, outputs, forward)
 
         def row(index: int) -> Any:

@@ -1,7 +1,7 @@
 """`jvp`, `vjp`, `linearize` and `hvp`: products with Jacobians and Hessians."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from reactant import signature as sig
@@ -64,7 +64,7 @@ def vjp(function: Callable, *primals: Any, argnums: int | Sequence[int] | None =
     numbers = tuple(range(len(primals))) if argnums is None else numbers_of(argnums, primals)
 
     def told(found: tuple) -> Any:
-        return found[0] if isinstance(argnums, int) else found
+        return found if argnums is None or isinstance(argnums, Iterable) else found[0]
 
     if is_tracing():
         outputs, pull, _ = linear_traced(function, primals, kwargs, numbers, has_aux)

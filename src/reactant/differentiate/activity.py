@@ -8,13 +8,13 @@ No rule can follow them, so they are active: the `bitcast_convert` on the way ra
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import CONSTANT, differentiable
 from reactant.differentiate.requests import STOP, target_of
-from reactant.ir import modules
+from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of
 
 BRANCHES = ("stablehlo.if", "stablehlo.case")
@@ -30,6 +30,21 @@ def block_ops(block: ir.Block) -> tuple[list[ir.Operation], list[ir.Value]]:
 
 def blocks_of(op: ir.Operation) -> list[ir.Block]:
     return [region.blocks[0] for region in op.regions]
+
+
+_ADDITIVE = {f"stablehlo.{n}" for n in ("add", "subtract", "negate", "convert", "complex", "real", "imag",
+                                         "reduce_precision", "select")}
+_BILINEAR = {f"stablehlo.{n}" for n in ("multiply", "dot_general", "convolution")}
+
+
+def is_bent(op: ir.Operation, varied: Container[ir.Value]) -> bool:
+    """Whether an op is not linear in the operands that vary, as far as can be told from it alone."""
+    which = [x in varied for x in op.operands]
+    if op.name in _BILINEAR:
+        return all(which)
+    if op.name == "stablehlo.divide":
+        return which[1]
+    return op.name in ops.ELEMENTWISE - _ADDITIVE and any(which)
 
 
 def active_values(block: ir.Block, arguments: Iterable[ir.Value], results: Iterable[ir.Value]) -> set[ir.Value]:

@@ -398,6 +398,21 @@ def mark_taken(function: ir.Operation, active: set[ir.Value]) -> None:
             op.attributes[_TAKEN] = ir.DenseI64ArrayAttr.get([n for n, x in enumerate(op.operands) if x in active])
 
 
+def reverse_only(op: ir.Operation, name: str) -> bool:
+    """Whether what the function `name` of the module around `op` runs has a rule for cotangents alone."""
+    waiting, seen = [name], {name}
+    while waiting:
+        for each in modules.walk(function_named(op, waiting.pop())):
+            if target_of(each) == CUSTOM and rule_of_custom(each).tangents is None:
+                return True
+            called = each.attributes["called_computations"] if "called_computations" in each.attributes else \
+                [each.attributes["callee"]] if "callee" in each.attributes else []
+            found = {ir.FlatSymbolRefAttr(attribute).value for attribute in called} - seen
+            seen |= found
+            waiting += found
+    return False
+
+
 def replace_taken(module: ir.Module) -> None:
     """Put what their rules say of the results in the place of the calls noted by `mark_taken`."""
     for op in [op for op in modules.walk(module) if _TAKEN in op.attributes]:

@@ -1,7 +1,7 @@
 """Reverse mode: a module that computes results and, from their cotangents, those of the arguments."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import masks, requests
-from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
+from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured, is_bent
 from reactant.differentiate.adjoints import Adjoints
 from reactant.differentiate.checkpoint import Policy, has_budget, number_loops, restructure
 from reactant.differentiate.declare import (
@@ -17,6 +17,7 @@ from reactant.differentiate.declare import (
     Contribution,
     Rule,
     differentiable,
+    line_of,
     rule_of,
     transposing,
     zeros,
@@ -38,6 +39,7 @@ from reactant.differentiate.values import (
     replace,
     stand_in,
 )
+from reactant.errors import NotDifferentiable
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.induction import Trips
@@ -215,19 +217,11 @@ class Reverse:
             given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
             found = requests.spliced_here(rule.cotangents(), [*call.operands, *call.results, *given])
         else:
-            assert rule.tangents is not None
-            module = rule.tangents()
-
-            def forward(call: Call, tangents: Sequence[ir.Value | None]) -> list[ir.Value | None]:
-                directions = [zeros(x) if t is None else t for x, t in zip(call.inputs, tangents, strict=True)
-                              if differentiable(x)]
-                moved = iter(requests.spliced_here(module, [*call.operands, *directions]))
-                return [next(moved) if differentiable(r) else None for r in op.results]
-
-            cotangents = [adjoint.get(r) for r in op.results]
-            wanted = [x in self.active for x in op.operands]
-            swept = _transposed(Rule(rule.name, forward), call, cotangents, wanted)
-            found = [g for x, g in zip(op.operands, swept, strict=True) if differentiable(x)]
+            given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
+            varied = [x for x in varied if x in self.active]
+            directions = [zeros(x) for x in op.operands if differentiable(x)]
+            swept = requests.spliced_here(_transpose(rule, op, self.active), [*call.operands, *directions, *given])
+            found = swept[len(swept) - len(varied):]
         for operand, g in zip(varied, found, strict=True):
             self.add(adjoint, operand, g)
 
@@ -314,6 +308,24 @@ class Reverse:
             with ir.InsertionPoint(early):
                 turns = ops.convert(scope.value(extended.count), np.int64)
             replace(early, turns)
+
+
+def _transpose(rule: requests.CustomRule, op: ir.Operation, active: Collection[ir.Value]) -> ir.Module:
+    """The module of cotangents of the active operands of a call, from the user's rule for tangents: as that is linear,
+    its derivative at whatever tangents."""
+    assert rule.tangents is not None
+    module = rule.tangents()
+    block = modules.function(module).regions[0].blocks[0]
+    returned = block_ops(block)[1]
+    count = len(op.operands)
+    places = [count + n for n, x in enumerate(filter(differentiable, op.operands)) if x in active]
+    varied = active_values(block, [block.arguments[n] for n in places], returned)
+    for each in modules.walk(module):
+        if is_bent(each, varied):
+            raise NotDifferentiable(f"The jvp rule of '{rule.name}' is not linear in the tangents (it has a "
+                                    f"{each.name.partition('.')[2]} of them), so it has no transpose. Give "
+                                    f"custom_derivative a vjp rule as well.{line_of(each)}")
+    return vjp(module, places, range(len(returned)))
 
 
 def _transposed(rule: Rule, call: Call, cotangents: Sequence[ir.Value | None],
