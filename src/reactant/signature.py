@@ -126,6 +126,9 @@ class Flattener:
                 raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be compiled.")
             layout = None if x.flags.c_contiguous else x.strides
             return ("array", x.shape, x.dtype, layout, x.flags.writeable)
+        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.extended):
+            raise UnsupportedError(f"A NumPy function cannot take an array of dtype {x.dtype}. Pass "
+                                   f"jax.random.key_data(key), or compile with frontend=\"jax\".")
         return ("device", tuple(x.shape), np.dtype(x.dtype), type(x) is DeviceArray)
 
     def _container(self, x: Any, trace_numbers: bool) -> Any:

@@ -779,6 +779,44 @@ def test_callbacks_in_numpy_code_raise():
         reactant.jit(lambda x: returning_key(np.sin(x)), frontend="numpy")(X)
 
 
+def walk(x, most):
+    """Random steps until they are far enough, by keys of the old kind."""
+    key, total, least = jax.random.PRNGKey(0), x * 0, jnp.ones(3)
+    while total.sum() < most:
+        key, other = jax.random.split(key)
+        step = jnp.abs(jax.random.normal(other, x.shape))
+        total, least = total + np.asarray(step, x.dtype), jnp.minimum(least, step)
+    return total, key, least
+
+
+def test_arrays_that_jax_makes_of_what_is_known_go_through_loops_and_branches():
+    x = np.ones(3, np.float32)
+    for expected, got in zip(walk(x, 7.0), reactant.jit(walk, frontend="numpy")(x, 7.0), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+    def either(x):
+        y = jnp.ones(3) if x.sum() > 0 else jax.nn.relu(x)
+        return np.asarray(y) + x
+    for sign in (1, -1):
+        np.testing.assert_array_equal(reactant.jit(either, frontend="numpy")(sign * x), either(sign * x))
+
+
+def test_keys_of_a_type_of_their_own_in_numpy_code_raise():
+    def keyed(x, key):
+        return x + np.asarray(jax.random.normal(key, x.shape))
+    with pytest.raises(reactant.UnsupportedError, match="cannot take an array of dtype key<fry>. Pass jax.random.key_"):
+        reactant.jit(keyed, frontend="numpy")(X, jax.random.key(0))
+
+    def carried(x):
+        key = jax.random.key(0)
+        while x.sum() < 5:
+            key, other = jax.random.split(key)
+            x = x + np.abs(np.asarray(jax.random.normal(other, (3,))))
+        return x
+    with pytest.raises(reactant.ReactantError, match="a jax.random.key .carry jax.random.key_data"):
+        reactant.jit(carried, frontend="numpy")(np.ones(3, np.float32))
+
+
 def test_no_warning_is_given():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -27,6 +27,7 @@ from reactant.frontends.state import (
     Mismatch,
     Node,
     Tree,
+    is_jax_array,
     joined,
     kind_of,
     rebuilt,
@@ -330,6 +331,8 @@ def _noun(tree: Tree) -> str:
     value = _object(tree)
     if getattr(type(value), "partial", False):
         return SIZED
+    if is_jax_array(value):
+        return "a jax.random.key (carry jax.random.key_data(key), and make the key of it where it is used)"
     return "None" if value is None else f"{value!r}" if isinstance(value, (str, int)) else \
         f"an object of type {type(value).__name__}"
 

@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import jax
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -139,8 +140,8 @@ def _is_record(value: Any) -> bool:
     if cls is types.SimpleNamespace:
         return True
     return hasattr(value, "__dict__") and cls.__flags__ & (1 << 9) != 0 and not isinstance(value, (
-        type, *SIMPLE, Unusable, BaseException, Iterator)) and (dataclasses.is_dataclass(value) or cls.__new__
-                                                                 is object.__new__)
+        type, *SIMPLE, Unusable, BaseException, Iterator, jax.Array)) and (
+            dataclasses.is_dataclass(value) or cls.__new__ is object.__new__)
 
 
 def rebuilt(node: Node, children: list[Any]) -> Any:
@@ -284,9 +285,14 @@ def kind_of(leaf: Tree) -> Kind | None:
         return Kind(PYTHON, PYTHON_DTYPES[type(value)], (), (int(value),) * 2 if type(value) in (bool, int) else None)
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return Kind(SCALAR, value.dtype, (), (int(value),) * 2 if value.dtype.kind in "iu" else None)
-    if type(value) is np.ndarray and value.dtype.kind in "biufc":
+    if (type(value) is np.ndarray or is_jax_array(value)) and getattr(value.dtype, "kind", "key") in "biufc":
         return Kind(ARRAY, value.dtype, value.shape)
     return None
+
+
+def is_jax_array(value: Any) -> bool:
+    """Whether a value is what a JAX function has made of values that are known."""
+    return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
 
 
 def is_rows(kind: Kind | None) -> bool:
@@ -327,7 +333,7 @@ def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
         return _rows_value(leaf, kind)
     if type(leaf) is Held:
         return ops.convert(leaf.value, kind.dtype)
-    value = leaf.value
+    value = np.asarray(leaf.value) if is_jax_array(leaf.value) else leaf.value
     if type(value) is np.ndarray:
         repeats = value.size and not any(value.strides)
         return ops.constant(value.flat[0], kind.dtype, kind.shape) if repeats else current_trace().capture(value)
