@@ -125,3 +125,19 @@ def test_turns_go_inside_only_where_that_is_right():
     assert eight is not None and all(f" to {eight[1]} " in line for line in inner.splitlines() if "scf.for" in line)
     kept = native_text(from_other_rows, random(400, 90))
     assert "scf.for" in kept[kept.rindex("^bb0"):] or "scf.parallel" in kept[kept.rindex("^bb0"):]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("last, written_out", [(1, False), (3, True), (4, True), (7, True), (8, False), (40, False)])
+def test_vectors_go_over_rows_where_these_are_short(last, written_out, dtype):
+    """A strip of three elements is no vector, and its turns wait for each other."""
+    def turns(a):
+        c = np.zeros_like(a[:, 0])
+        for _ in range(300):
+            c = np.exp(-c * c) + a[:, 0]
+        return c
+    a = (random(60, 2, last) * 0.1).astype(dtype)
+    text = native_text(turns, a)
+    assert (f"native.unroll = {last}" in text) == written_out
+    assert ("memref.alloca" in text) == (last > 8)
+    np.testing.assert_allclose(reactant.jit(turns)(a), turns(a), rtol=1e-4 if dtype == np.float32 else 1e-12)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 LEAST = 16
 """Elements from which strips are worth while."""
+SHORT = 8
+"""Elements of a last dimension of which a strip is no vector, or only one: its turns wait for each other (100 turns of
+exp(-c c) + a[:, 0] on 5,000 x 4: 11.7 ms, 1.7 turn by turn; XLA 0.9)."""
 STRIP_BYTES = 24 * 1024
 """Memory of one strip's state."""
 ACTIVE_STRIP = 32
@@ -110,6 +113,8 @@ def recognised(compiler: Compiler, node: Node, slots: Sequence[Slot]) -> Strips 
                 mask = candidate
                 break
     shape = arrays[0].init.shape
+    if mask is None and not checked.flat and shape[-1] <= SHORT and size(shape) >= 4 * SHORT:
+        return None
     return Strips(arrays, scalars, shape, checked.flat, mask, test if isinstance(test, Node) else None,
                   any(n.kind == "gather" for n in body.nodes))
 
