@@ -63,11 +63,13 @@ def mark(module: ir.Module | ir.Operation) -> None:
                 put_barrier(last, [value, s, r, root], {EVEN_FUNCTION: ir.UnitAttr.get()})
     for op in [op for op in modules.walk(module) if EVEN_FUNCTION in op.attributes]:       # all marks are there now
         cone = _function(op.operands[0], op.operands[3])
-        assert cone is not None
-        values = [*op.operands, *cone.parameters]
-        with op.location, ir.InsertionPoint(op):
-            made = ops.create(op.name, [v.type for v in values], values, {EVEN_FUNCTION: ir.UnitAttr.get()})
-        for old, new in zip(op.results, made.results, strict=False):
+        results = list(op.operands)         # as it was, where other marks make it too long
+        if cone is not None:
+            values = [*op.operands, *cone.parameters]
+            with op.location, ir.InsertionPoint(op):
+                made = ops.create(op.name, [v.type for v in values], values, {EVEN_FUNCTION: ir.UnitAttr.get()})
+            results = list(made.results)
+        for old, new in zip(op.results, results, strict=False):
             old.replace_all_uses_with(new)
         op.erase()
 

@@ -56,6 +56,18 @@ def test_python_functions_of_scipy_are_followed():
           np.array([[0.1, 2.0], [-3.0, 4.0]]), rtol=1e-12)
 
 
+def test_second_derivatives_of_long_even_functions():
+    x = np.array([-2.5, -0.6, 0.0, 0.2, 2.2])
+    first = 1 - 2 * x * scipy.special.dawsn(x)
+    along = np.ones(5)
+
+    def slope(x):
+        return reactant.jvp(lambda x: scipy.special.dawsn(x), (x,), (along,))[1]
+    np.testing.assert_allclose(slope(x), first, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(reactant.jvp(slope, (x,), (along,))[1], -2 * scipy.special.dawsn(x) - 2 * x * first,
+                               rtol=1e-11, atol=1e-15)
+
+
 def test_derivatives_pass_through():
     x = np.array([0.3, 1.7])
     slope = reactant.grad(lambda x: scipy.special.erf(x).sum())(x)
