@@ -105,7 +105,7 @@ def test_forward_mode_of_complex_products_and_loops():
 
 def test_recomputed_turns_have_the_gradients_of_kept_ones():
     x = jnp.asarray(X)
-    np.testing.assert_allclose(reactant.grad(recomputed)(x), reactant.grad(recurrence)(x), rtol=5e-6)      # ten turns in 32 bits
+    np.testing.assert_allclose(reactant.grad(recomputed)(x), reactant.grad(recurrence)(x), rtol=5e-6)    # in 32 bits
 
 
 def test_gradients_of_batches_and_of_gradients():
