@@ -9,7 +9,7 @@ from reactant.native import numpy_sorts
 
 @pytest.fixture
 def fresh():
-    caches = numpy_sorts.addresses, numpy_sorts._speeds
+    caches = numpy_sorts.addresses, numpy_sorts._is_fast
     for function in caches:
         function.cache_clear()
     yield

@@ -213,11 +213,10 @@ class Reverse:
         rule = requests.rule_of_custom(op).where(op.operands, self.active)
         call = Call(op, Values(op.operands, scope), Values(op.results, scope))
         varied = [x for x in op.operands if differentiable(x)]
+        given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
         if rule.cotangents is not None:
-            given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
             found = requests.spliced_here(rule.cotangents(), [*call.operands, *call.results, *given])
         else:
-            given = [adjoint[r] if r in adjoint else zeros(r) for r in op.results if differentiable(r)]
             varied = [x for x in varied if x in self.active]
             directions = [zeros(x) for x in op.operands if differentiable(x)]
             swept = requests.spliced_here(_transpose(rule, op, self.active), [*call.operands, *directions, *given])

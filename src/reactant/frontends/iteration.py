@@ -149,9 +149,10 @@ class RangeItems(Items):
         if limits is None or not is_tensor(k):
             return self.start + k * self.step
         start, index, step = (x.value() if is_tensor(x) else x for x in (self.start, k, self.step))
-        ends, interval = bounds(k), None
-        if ends is not None and type(start) is type(step) is int:
-            interval = min(at := [start + end * step for end in ends]), max(at)
+        turns, interval = bounds(k), None
+        if turns is not None and type(start) is type(step) is int:
+            ends = [start + turn * step for turn in turns]
+            interval = min(ends), max(ends)
         if type(step) is not int or step != 1:      # whole numbers between the bounds: nothing to check
             index = ops.multiply(index, step)
         if type(start) is not int or start:

@@ -147,8 +147,10 @@ def follows(tree: Tree) -> bool:
 
 def begin_turn(loop: Loop) -> None:
     """Sizes are those at the start of the turn that is traced."""
+    behind = None
     for _, size in following(loop):
-        size.turns[0] = ops.subtract(loop.counter.body, loop.start)     # type: ignore[union-attr]
+        behind = ops.subtract(loop.counter.body, loop.start) if behind is None else behind  # type: ignore[union-attr]
+        size.turns[0] = behind
 
 
 def end_turn(loop: Loop) -> None:

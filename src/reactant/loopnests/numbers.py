@@ -37,15 +37,15 @@ FLOAT_UNARY = {"exponential": "math.exp", "exponential_minus_one": "math.expm1",
                "tanh": "math.tanh", "sqrt": "math.sqrt", "cbrt": "math.cbrt", "floor": "math.floor",
                "ceil": "math.ceil", "round_nearest_afz": "math.round", "round_nearest_even": "math.roundeven",
                "abs": "math.absf", "negate": "arith.negf"}
-FLOAT_UNARY |= {f"chlo.{name}": f"math.{name}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
+INVERSE = {f"chlo.{name}": f"math.{name}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")}
+FLOAT_UNARY |= INVERSE
 FLOAT_BINARY = {"add": "arith.addf", "subtract": "arith.subf", "multiply": "arith.mulf", "divide": "arith.divf",
                 "remainder": "arith.remf", "power": "math.powf", "atan2": "math.atan2"}
 INTEGER_BINARY = {"add": "arith.addi", "subtract": "arith.subi", "multiply": "arith.muli", "and": "arith.andi",
                   "or": "arith.ori", "xor": "arith.xori"}
 FOLDED = {"arith.addf": operator.add, "arith.subf": operator.sub, "arith.mulf": operator.mul}
 EXPENSE = {**dict.fromkeys(("exponential", "exponential_minus_one", "log", "log_plus_one", "sine", "cosine", "tan",
-                            "tanh", "cbrt", "power", "atan2", "logistic", "chlo.asin", "chlo.acos", "chlo.atan",
-                            "chlo.asinh", "chlo.acosh", "chlo.atanh"), 20),
+                            "tanh", "cbrt", "power", "atan2", "logistic", *INVERSE), 20),
            **dict.fromkeys(("divide", "sqrt", "rsqrt", "remainder"), 6), "convert": 1, "select": 1, "compare": 1}
 """What an op costs in units of an addition."""
 

@@ -32,8 +32,7 @@ vector code, a sort has to be in them."""
 
 def fast(name: str, length: int) -> bool:
     """Whether vector code sorts rows of so many elements of a type."""
-    short, long = _speeds(name)
-    return short if length <= SHORT[name] else long
+    return _is_fast(name, length <= SHORT[name])
 
 
 @cache
@@ -69,12 +68,9 @@ def _sorts(address: int, dtype: np.dtype) -> bool:
 
 
 @cache
-def _speeds(name: str) -> tuple[bool, bool]:
-    """Whether short rows, and long ones, are sorted by vector code."""
-    if not addresses():
-        return False, False
-    numbers = _numbers(DTYPES[name])
-    return _is_vector_code(numbers.reshape(-1, _SHORT_ROW)), _is_vector_code(numbers.reshape(1, -1))
+def _is_fast(name: str, short: bool) -> bool:
+    """Whether short rows, or long ones, are sorted by vector code."""
+    return bool(addresses()) and _is_vector_code(_numbers(DTYPES[name]).reshape(-1, _SHORT_ROW if short else _TRIAL))
 
 
 def _is_vector_code(rows: np.ndarray) -> bool:

@@ -26,40 +26,58 @@ READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 
 def place_of(turns: Turns, index: int) -> tuple[Window, list[ir.Operation], list[ir.Operation]] | None:
     """The one window of carried array `index` that the turns read and write, its reads and its writes."""
-    condition, block = (region.blocks[0] for region in turns.loop.regions)
-    terminator = block.operations[-1].operation
-    argument, value = block.arguments[index], terminator.operands[index]
-    writes: list[ir.Operation] = []
-    while value != argument:
-        made = creation.made(value, UPDATE)
-        if made is None:
-            return None
-        writes.append(made.operation)
-        value = made.operands[0]
-    if not writes or users(condition.arguments[index]):
+    writes = writes_of(turns.loop, index)
+    if writes is None:
         return None
-    windows = [_window_written(turns, writes[0])]
+    windows = [window_written(turns, writes[0])]
     if any(start is None or start.step for start in windows[0].starts):
         return None
-    windows += [_window_written(turns, write) for write in writes[1:]]
-    reads: list[ir.Operation] = []
-    allowed = {write.results[0] for write in writes}
-    for version in (argument, *allowed):
-        for use in uses(version):
-            op = use.owner.operation
-            if op == terminator and use.operand_number == index or len(op.results) == 1 and op.results[0] in allowed \
-                    and use.operand_number == 0:
-                continue
-            if op.name != READ or op.block != terminator.block or use.operand_number:
-                return None
-            reads.append(op)
-            windows.append(read_window(turns, op))
+    reads = reads_of(turns.loop, index, writes)
+    if reads is None:
+        return None
+    windows += [window_written(turns, write) for write in writes[1:]]
+    windows += [read_window(turns, op) for op in reads]
+    argument = turns.loop.regions[BODY].blocks[0].arguments[index]
     same = all(equal_starts(windows[0], other) for other in windows[1:])
     smaller = 2 * size(windows[0].sizes) <= size(shape_of(argument))
     return (windows[0], reads, writes) if same and smaller else None
 
 
-def _window_written(turns: Turns, update: ir.Operation) -> Window:
+def writes_of(loop: ir.Operation, index: int) -> list[ir.Operation] | None:
+    """The updates that make what a turn leaves of carried array `index`, the last one first. None where there is none,
+    where it is made otherwise, or where the condition reads the array."""
+    condition, block = (region.blocks[0] for region in loop.regions)
+    argument, value = block.arguments[index], block.operations[-1].operation.operands[index]
+    found: list[ir.Operation] = []
+    while value != argument:
+        made = creation.made(value, UPDATE)
+        if made is None:
+            return None
+        found.append(made.operation)
+        value = made.operands[0]
+    return None if not found or users(condition.arguments[index]) else found
+
+
+def reads_of(loop: ir.Operation, index: int, writes: list[ir.Operation]) -> list[ir.Operation] | None:
+    """The slices that the body takes of carried array `index` before and after its writes; None where something else
+    uses it."""
+    block = loop.regions[BODY].blocks[0]
+    terminator = block.operations[-1].operation
+    found: list[ir.Operation] = []
+    made = {write.results[0] for write in writes}
+    for version in (block.arguments[index], *made):
+        for use in uses(version):
+            op = use.owner.operation
+            if op == terminator and use.operand_number == index or len(op.results) == 1 and op.results[0] in made \
+                    and use.operand_number == 0:
+                continue
+            if op.name != READ or op.block != block or use.operand_number:
+                return None
+            found.append(op)
+    return found
+
+
+def window_written(turns: Turns, update: ir.Operation) -> Window:
     array, content, *starts = update.operands
     return window_of(turns, array, starts, shape_of(content))
 
@@ -153,7 +171,7 @@ def _writes_are_not_read(turns: Turns, index: int, count: int) -> bool:
              if not (use.owner.operation == (writes[-1] if writes else terminator) and use.operand_number == 0)]
     if not writes or any(op.name not in (READ, "stablehlo.slice") or op.block != block for op in reads):
         return False
-    written = [_window_written(turns, write) for write in writes]
+    written = [window_written(turns, write) for write in writes]
     return all(apart(w, read_window(turns, op), count, EARLIER) for w in written for op in reads)
 
 

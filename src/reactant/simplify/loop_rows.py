@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from jaxlib.mlir import ir
 
-from reactant.batching.accesses import OTHER, Affine, Turns, Window, affine_starts, apart, read_window, window_of
+from reactant.batching.accesses import OTHER, Affine, Turns, Window, affine_starts, apart, read_window
 from reactant.batching.analysis import block_ops
 from reactant.batching.raising import Plan
 from reactant.batching.roles import Recurrent, Shifted
@@ -28,12 +28,11 @@ from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.records import dataclass
 from reactant.rewrite import Site, inside, pure, rewrite, users
-from reactant.rewrite.site import uses
 from reactant.simplify.loop_maps import TURN_ELEMENTS
+from reactant.simplify.loop_places import READ, UPDATE, reads_of, window_written, writes_of
 from reactant.simplify.loops import BODY, CONDITION
 from reactant.simplify.target_costs import costs
 
-READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 DEAR = {f"stablehlo.{name}" for name in (
     "exponential", "exponential_minus_one", "log", "log_plus_one", "tanh", "logistic", "sine", "cosine", "tan", "power",
     "sqrt", "rsqrt", "cbrt", "atan2", "divide", "remainder")}
@@ -57,30 +56,13 @@ class Row:
 def row_of(turns: Turns, index: int) -> Row | None:
     """The region of carried array `index` within which its turns write, and read it: one place of some dimensions, all
     of the others."""
-    block = turns.loop.regions[BODY].blocks[0]
-    terminator = block.operations[-1].operation
-    argument, value = block.arguments[index], terminator.operands[index]
-    writes: list[ir.Operation] = []
-    while value != argument:
-        made = creation.made(value, UPDATE)
-        if made is None:
-            return None
-        writes.append(made.operation)
-        value = made.operands[0]
-    if not writes or users(turns.loop.regions[CONDITION].blocks[0].arguments[index]):
+    writes = writes_of(turns.loop, index)
+    reads = None if writes is None else reads_of(turns.loop, index, writes)
+    if writes is None or reads is None:
         return None
-    windows = [window_of(turns, w.operands[0], list(w.operands)[2:], shape_of(w.operands[1])) for w in writes]
-    accesses = {write.results[0] for write in writes}
-    for version in (argument, *(write.results[0] for write in writes)):
-        for use in uses(version):
-            op = use.owner.operation
-            if use.operand_number == index and op == terminator or use.operand_number == 0 and op in writes:
-                continue
-            if op.name != READ or op.block != block or use.operand_number:
-                return None
-            windows.append(read_window(turns, op))
-            accesses.add(op.results[0])
-    return _common(index, windows, shape_of(argument), frozenset(accesses))
+    windows = [*(window_written(turns, op) for op in writes), *(read_window(turns, op) for op in reads)]
+    shape = shape_of(turns.loop.results[index])
+    return _common(index, windows, shape, frozenset(op.results[0] for op in (*writes, *reads)))
 
 
 def _common(index: int, windows: Sequence[Window], whole: tuple[int, ...], accesses: frozenset[ir.Value]) -> Row | None:
@@ -146,7 +128,7 @@ def _writes_between(argument: ir.Value, value: ir.Value, turns: Turns, region: W
         made = creation.made(value, UPDATE)
         if made is None or users(value) != 1:
             return None
-        window = window_of(turns, made.operands[0], list(made.operands)[2:], shape_of(made.operands[1]))
+        window = window_written(turns, made.operation)
         if any(window.starts[d] != region.starts[d] or window.sizes[d] != region.sizes[d] for d in fixed):
             return None
         found.insert(0, made.operation)

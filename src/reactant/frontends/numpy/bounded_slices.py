@@ -158,11 +158,16 @@ def _bounds_of(b: object, n: int, default: int) -> tuple[int, int]:
     """Inclusive bounds of a slice bound after clipping to 0..n."""
     if b is None:
         return default, default
-    known = (b, b) if type(b) is not Tensor else b.interval or value_facts.bounds(b.value())
+    known = (b, b) if type(b) is not Tensor else known_bounds(b)
     if known is None or known[0] < 0 <= known[1]:
         return 0, n
     low, high = (max(k + n, 0) if k < 0 else min(k, n) for k in known)
     return int(low), int(high)
+
+
+def known_bounds(number: Tensor) -> tuple[int, int] | None:
+    """Inclusive bounds of a run-time integer."""
+    return number.interval or value_facts.bounds(number.value())
 
 
 def clipped(b: object, n: Number, default: Number) -> Number:
@@ -176,7 +181,7 @@ def clipped(b: object, n: Number, default: Number) -> Number:
         low, high, value = b, b, ops.constant(b, np.int64)
     else:
         value = b.value()
-        low, high = b.interval or value_facts.bounds(value) or (None, None)
+        low, high = known_bounds(b) or (None, None)
         value = ops.reshape(ops.convert(value, np.int64), ())
     top, least = as_number(n), n if isinstance(n, int) else (value_facts.bounds(n) or (0, 0))[0]
     if low is not None and -least <= low <= high < 0:

@@ -12,9 +12,8 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.bounded import Bounded, Number, Range, as_number, guarded_copy, is_partial, minus, plus
-from reactant.frontends.numpy.bounded_slices import clipped
+from reactant.frontends.numpy.bounded_slices import clipped, known_bounds
 from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.ir import ops
@@ -38,13 +37,17 @@ class Strided:
 
 def is_strided(items: list) -> bool:
     """Whether the step of a slice among them is a run-time number."""
-    return any(isinstance(i, slice) and type(i.step) is Tensor for i in items)
+    return any(map(_has_run_time_step, items))
+
+
+def _has_run_time_step(item: object) -> bool:
+    return isinstance(item, slice) and type(item.step) is Tensor
 
 
 def _found(tensor: Tensor, items: list) -> Strided:
-    at, *others = [n for n, i in enumerate(items) if isinstance(i, slice) and type(i.step) is Tensor]
+    at, *others = [n for n, i in enumerate(items) if _has_run_time_step(i)]
     part: slice = items[at]
-    known = part.step.interval or value_facts.bounds(part.step.value())
+    known = known_bounds(part.step)
     if others or known is None or known[0] < 1:
         raise ConcreteValueNeeded("The step of a slice")    # so that a loop over known indices is unrolled
     whole = tensor[tuple(slice(None) if n == at else i for n, i in enumerate(items))]
