@@ -198,6 +198,12 @@ def added(into: Block, kind: str, operands: Sequence[Node], shape: Shape, dtype:
     return node
 
 
+LONGEST_SUM, LEAST_ROWS, IN_REGISTERS = 48, 8, 512
+"""Terms of a sum to which a @ b.T is slower than a @ b (ns a product of 20 x K by K x K, float32: K = 16 0.33 and 0.07,
+32 0.07 and 0.04, 64 alike), the rows from which b is turned for that, and the bytes of b to which LLVM keeps all of it
+at hand (100 x 8 by 8 x J, float64: J = 8 0.9 us and 1.1 turned, 16 3.9 and 2.1, 64 15 and 4.1)."""
+
+
 def big_factor(shapes: Sequence[Shape], contracted: Sequence[Shape], batch: Sequence[Shape]) -> int | None:
     """Which factor of a product, a matrix with few rows or columns, or some vectors, times a big matrix, is big. It is
     read once, as it lies in memory: element by element along its last dimension."""
@@ -206,6 +212,30 @@ def big_factor(shapes: Sequence[Shape], contracted: Sequence[Shape], batch: Sequ
     length = shapes[0][contracted[0][0]]
     own = [size(s) // max(length, 1) for s in shapes]
     return own.index(max(own)) if 1 < min(own) <= FEW and length >= LONG and max(own) >= LONG else None
+
+
+def _columns_apart(factors: Sequence[Node], batch: Sequence[Shape], contracted: Sequence[Shape],
+                   into: Block) -> tuple[Node, Sequence[Shape], list[Shape]]:
+    """The right factor of a product of short rows by rows, a @ b.T, turned, since sums that are short are no vectors,
+    with the dimensions of both."""
+    left, right = factors
+    last = len(right.shape) - 1
+    own = [d for d in range(len(right.shape)) if d not in (*batch[1], *contracted[1])]
+    depth = size([right.shape[d] for d in contracted[1]])
+    rows = left.size // max(size([left.shape[d] for d in (*batch[0], *contracted[0])]), 1)
+    if last not in contracted[1] or not own or right.shape[own[-1]] < LEAST_ROWS \
+            or depth > LONGEST_SUM or rows < LEAST_ROWS or right.nbytes <= IN_REGISTERS:
+        return right, batch, list(contracted)
+    order = (*(d for d in range(last + 1) if d != own[-1]), own[-1])
+    block, position = into, len(into.nodes)
+    while block is not right.block and block.owner is not None and block.owner.block is not None:   # not in each turn
+        position = block.owner.block.nodes.index(block.owner)
+        block = block.owner.block
+    turned = added(block, "transpose", [right], tuple(right.shape[d] for d in order), right.dtype, permutation=order,
+                   kept=True)
+    block.nodes.insert(position, block.nodes.pop())
+    return turned, (batch[0], tuple(map(order.index, batch[1]))), \
+        [contracted[0], tuple(map(order.index, contracted[1]))]
 
 
 def product(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -> Node:
@@ -220,6 +250,8 @@ def product(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -> Node:
         factors[1 - big] = added(into, "transpose", [small], small.shape[::-1], small.dtype, permutation=(1, 0),
                                  kept=True)
         contracted[1 - big] = (1,)
+    elif big is None:
+        factors[1], batch, contracted = _columns_apart(factors, batch, contracted, into)
     free = [[d for d in range(len(f.shape)) if d not in (*batch[k], *contracted[k])] for k, f in enumerate(factors)]
     # every index of the range: its dimension in each factor, None where it has none
     batches, sums = list(zip(*batch, strict=True)), list(zip(*contracted, strict=True))

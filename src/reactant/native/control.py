@@ -9,6 +9,7 @@ from reactant.errors import UnsupportedError
 from reactant.native import layout, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
+from reactant.native.roots import note_exchange
 
 Edge = tuple[str, int, tuple[str, ...]]
 """Label it leaves from, block it goes to, operands it hands over."""
@@ -291,6 +292,8 @@ def emit_while(f: Function, op: ir.Operation) -> None:
     f.start(head)
     phis = Phis(f, list(before.arguments))
     phis.add(first, flat(f, list(op.operands)))
+    if not f.groups:
+        note_exchange(f, op, phis.names, phis.edges[0][1])
     f.next_turn(op)
     condition = f.emit_block(before)
     handed = flat(f, list(condition.operands)[1:])

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
-from reactant.native import layout, widths
+from reactant.native import layout, roots, widths
 from reactant.native.sections import Section, sections
 from reactant.records import dataclass
 
@@ -137,6 +137,8 @@ class Function:
         self.values: dict[ir.Value, tuple[str, ...]] = {}
         self.roots: dict[str, str] = {}
         """Pointer -> the pointer to the whole object it was derived from, where nothing else points to that object."""
+        self.exchanges: dict[str, roots.Exchange] = {}
+        """Of such pointers, those that change places in a loop."""
         self.entry: list[str] = []
         self.body: list[str] = []
         self.cleanup: list[str] = []
@@ -355,9 +357,10 @@ def hand_over(f: Function, inside: Function, values: Sequence[ir.Value]) -> tupl
     """Define values of a function in one that it calls: the parameters of that one, and (type, operand) of what it is
     called with."""
     operands, types = flat(f, values), flat_types(values)
-    roots = [f.roots.get(o) for o in operands]
+    objects = [f.roots.get(o) if t == "ptr" else None for t, o in zip(types, operands, strict=True)]
+    pointers = [i for i, t in enumerate(types) if t == "ptr" and operands[i][0] == "%"]
     # a pointer from anywhere (out of an `if`, say) may point into any object
-    known = all(r is not None for r, t, o in zip(roots, types, operands, strict=True) if t == "ptr" and o[0] == "%")
+    known = all(objects[i] is not None for i in pointers)
     parameters: list[str] = []
     handed: list[tuple[str, str]] = []
     names: list[str] = []
@@ -365,7 +368,7 @@ def hand_over(f: Function, inside: Function, values: Sequence[ir.Value]) -> tupl
         if operand[0] != "%":
             names.append(operand)
             continue
-        alone = known and roots[i] is not None and roots.count(roots[i]) == 1
+        alone = known and i in pointers and not any(roots.meet(f, objects[i], objects[k]) for k in pointers if k != i)
         names.append(f"%c{i}")
         if alone:
             inside.roots[names[-1]] = names[-1]

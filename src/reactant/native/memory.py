@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes
-from reactant.native import layout, widths
+from reactant.native import layout, roots, widths
 from reactant.native.arithmetic import extreme_number, narrowed, widened
 from reactant.native.emission import Function, emits, quoted
 
@@ -81,7 +81,7 @@ def _reads_back(f: Function, since: int) -> bool:
     for stores, root, _ in f.accesses[since:]:
         if stores:
             stored.add(root)
-        elif root in stored or "" in stored or (stored and not root):
+        elif any(roots.meet(f, root, other) for other in stored):
             return True
     return False
 
