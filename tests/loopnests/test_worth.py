@@ -171,3 +171,29 @@ def test_a_block_of_which_nothing_may_pay_has_no_group_that_pays():
             granted += pays
             assert not pays or worth.may_pay(group)
     assert 30 < granted < 270
+
+
+def kept_states(w, x):
+    """All states of a network in a loop that stays with XLA, for its product."""
+    def step(h, row):
+        h = jnp.sin(h @ w + row)
+        return h, h
+    return jax.lax.scan(step, jnp.zeros((2000, len(w)), w.dtype), x)[1]
+
+
+def test_what_a_loop_keeps_is_not_copied_for_a_call():
+    lowered = reactant.jit(kept_states, frontend="jax").lower(of(128, 128), of(5, 2000, 128))
+    with building():
+        counts = modules.counts(lowered.native_module(lowered.device))
+    assert counts["stablehlo.custom_call"] == counts["stablehlo.dynamic_update_slice"] == 1
+
+
+@pytest.mark.parametrize("updated, in_place", [(10, True), (300, True), (1200, False)])
+def test_updates_in_place(updated, in_place):
+    """Of an argument of a block, unless most of it changes, or it is small."""
+    with building():
+        module = build_module(lambda a: ops.dynamic_update_slice(
+            a(2000, 3), a(updated, 3), [ops.constant(0, np.int64)] * 2), np.dtype("float32"))
+        update = next(op.operation for op in modules.function(module).regions[0].blocks[0]
+                      if op.operation.name == "stablehlo.dynamic_update_slice")
+        assert worth.is_in_place(update) is in_place

@@ -164,3 +164,17 @@ def test_recompute_or_keep(monkeypatch, terms, computed, kept):
         monkeypatch.undo()
         target_costs.forget()
     assert ("stablehlo.reduce" in lowered.operations()) == kept
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_slices_of_what_several_reductions_read(whole):
+    """The sum is made of slices, unless it is read as a whole, too."""
+    def build(a):
+        s = ops.add(ops.broadcast_in_dim(a(300, 4), (300, 4, 8), (0, 1)),
+                    ops.broadcast_in_dim(a(4, 8), (300, 4, 8), (1, 2)))
+        most = ops.reduce(s, -np.inf, (1,), "maximum")
+        least = ops.reduce(ops.abs(s), np.inf, (1,), "minimum")
+        return [most, least, ops.reverse(s, (0,))] if whole else [most, least]
+    counts = same(build, passes="target")
+    assert "stablehlo.reduce" not in counts
+    assert (counts["stablehlo.add"] == 1) is whole

@@ -103,7 +103,8 @@ class Stage:
                 if op.name in HOLDERS and not compiles(op):
                     self._inside(op, in_loop)
             return
-        possible = [compiles(op) for op in own]
+        in_place = in_loop and self.mode != "always"
+        possible = [compiles(op) and not (in_place and worth.is_in_place(op)) for op in own]
         for op, fine in zip(own, possible, strict=True):
             if not fine and op.name in HOLDERS:
                 self._inside(op, in_loop)
