@@ -454,19 +454,30 @@ def concatenate_of_repetitions(xs, d, result_shape):
     return ops.broadcast_in_dim(made.operands[0], result_shape, made["broadcast_dimensions"])
 
 
+def _untransposed(x, order):
+    """What a transpose makes x of, where that is known, or only dimensions of one element move; else None."""
+    made = producer(x)
+    if made is not None and made.name == "stablehlo.transpose" and made["permutation"] == order:
+        return made.operands[0]
+    places = [p for p, n in zip(order, shape_of(x), strict=True) if n != 1]
+    if places != sorted(places):
+        return None
+    return ops.reshape(x, [n for _, n in sorted(zip(order, shape_of(x), strict=True))])
+
+
 @rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.transpose",),
-         example=lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), ops.transpose(a(4, 3), (1, 0))], 1),
-         counter=lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), a(3, 4)], 1))
+         example=(lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), ops.transpose(a(4, 3), (1, 0))], 1),
+                  lambda a: ops.concatenate([a(2, 3, 1), ops.transpose(a(4, 2, 3), (1, 2, 0))], 2)),
+         counter=(lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), a(3, 4)], 1),
+                  lambda a: ops.concatenate([a(2, 1), ops.transpose(a(2, 3), (0, 1))], 1)))
 def concatenate_of_transposes(xs, d):
-    """concatenate(transpose(x), transpose(y)) = transpose(concatenate(x, y))"""
-    made = [producer(v) for v in xs]
-    if any(m is None or m.name != "stablehlo.transpose" for m in made) or len(xs) < 2:
+    """concatenate(transpose(x), transpose(y)) = transpose(concatenate(x, y)), where one may be a reshape"""
+    made = next((m for v in xs if (m := producer(v)) is not None and m.name == "stablehlo.transpose"), None)
+    if made is None or len(xs) < 2:
         return None
-    orders = {m["permutation"] for m in made}
-    if len(orders) != 1:
-        return None
-    order = orders.pop()
-    return ops.transpose(ops.concatenate([m.operands[0] for m in made], order[d]), order)
+    order = made["permutation"]
+    parts = [_untransposed(v, order) for v in xs]
+    return None if any(v is None for v in parts) else ops.transpose(ops.concatenate(parts, order[d]), order)
 
 
 @rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.reverse",),

@@ -1,8 +1,8 @@
 """A counted loop as one more axis of the lanes: all its turns at once.
 
-Its carried values must be reductions (then a sum of products is a contraction), counters, or not depend on earlier
-turns; its turns must not meet in memory, except that each may have its own copy of what it writes before it reads (the
-tiles of a blocked algorithm).
+Its carried values must be reductions (then a sum of products is a contraction), counters, what the turn before made
+without them (`shifted`), or not depend on earlier turns; its turns must not meet in memory, except that each may have
+its own copy of what it writes before it reads (the tiles of a blocked algorithm).
 """
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from reactant.kernels.lockstep.gathering import (
 )
 from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, number, select
 from reactant.kernels.lockstep.memory import Memory, repeated
+from reactant.kernels.lockstep.shifted import Carried, Shifts
 from reactant.kernels.lockstep.values import (
     Integer,
     Partial,
@@ -52,13 +53,20 @@ def all_turns_at_once(machine: Machine, op: ir.Operation, context: Context, lowe
     updated = updated_memories(machine, op)
     scratch = {memory for memory in written_memories(machine, op)
                if memory.private and memory not in updated and updates_of(machine, memory) is None}
-    if scratch:
-        before = snapshot(machine)
+    before, bounds = snapshot(machine), (lower, upper, stride)
+
+    def attempt(own: set[Memory]) -> list[Value]:
         try:
-            return _all_turns(machine, op, context, lower, upper, stride, inits, scratch, updated)
+            return _all_turns(machine, op, context, bounds, inits, own, updated)
+        except Outermost:
+            restore(machine, before)
+            return _all_turns(machine, op, context, bounds, inits, own, updated, outermost=True)
+    if scratch:
+        try:
+            return attempt(scratch)
         except Refused:
             restore(machine, before)
-    return _all_turns(machine, op, context, lower, upper, stride, inits, set(), updated)
+    return attempt(set())
 
 
 Snapshot = tuple[list[tuple[Memory, tuple]], list[tuple[Record, tuple]]]
@@ -81,8 +89,14 @@ def restore(machine: Machine, before: Snapshot) -> None:
         record.take_back(noted)
 
 
-def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,
-               inits: list[Value], scratch: set[Memory], updated: set[Memory]) -> list[Value]:
+class Outermost(Exception):
+    """The turns write planes of an array: they are to be the first dimension, not the last."""
+
+
+def _all_turns(machine: Machine, op: ir.Operation, context: Context, limits: tuple[Form, Form, int],
+               inits: list[Value], scratch: set[Memory], updated: set[Memory],
+               outermost: bool = False) -> list[Value]:
+    lower, upper, stride = limits
     bounds = range_of(upper - lower, context.domain)
     if bounds is None or not is_static(lower) or not is_static(upper):
         raise NotAtOnce("its number of turns is not known", op)
@@ -99,7 +113,8 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
             return _as_larger_grid(machine, op, context, lower, *merged)
         except (Refused, KeyError):
             restore(machine, before)
-    axis = Axis(f"turn{len(machine_records(machine))}", most, (9 + len(machine_records(machine)), machine.fresh()))
+    depth = len(machine_records(machine))
+    axis = Axis(f"turn{depth}", most, (depth - 9 if outermost else depth + 9, machine.fresh()))
     domain = {**context.domain, axis: Span(0, most)}
     variable = lower + of_atom(axis).times(stride)
     inner = machine.narrowed(Context(domain, context.mask, context.certain), at_least(upper, variable.plus(1)))
@@ -115,7 +130,7 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
         record.updates[memory] = Updates(ir.InsertionPoint.current.block, len(machine.records) + 1)
     machine_records(machine).append(record)
     try:
-        results = _run(machine, op, context, inner, record, variable, inits, uneven)
+        results = _run(machine, op, context, inner, record, (variable, stride), inits, uneven)
     finally:
         machine_records(machine).remove(record)
     if record.overlapping:
@@ -125,8 +140,21 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, lower: Form
             raise NotAtOnce(f"its turns meet in {memory.name}", op)
         if memory in record.own:
             _keep_last(memory, axis, uneven, op)
+    if not outermost and _writes_planes(record):
+        raise Outermost
     finish(machine, record, op)
     return results
+
+
+def _writes_planes(record: Record) -> bool:
+    """Whether turns are further apart than all lanes in what they write."""
+    found = [access.form for memory, accesses in record.accesses.items() if not memory.private
+             for access in accesses if access.writes]
+    for form in found:
+        steps = {t: abs(c) for t, c in form.terms if isinstance(t, Axis)}
+        if len(steps) < 2 or max(steps, key=steps.__getitem__) is not record.axis:
+            return False
+    return bool(found)
 
 
 def _grid_stride(context: Context, lower: Form, upper: Form, stride: int) -> tuple[set[Axis], int] | None:
@@ -207,9 +235,9 @@ def _in_larger_grid(machine: Machine, op: ir.Operation, context: Context, lower:
     return []
 
 
-def _run(machine: Machine, op: ir.Operation, context: Context, inner: Context, record: Record, variable: Form,
-         inits: list[Value], uneven: bool) -> list[Value]:
-    block = op.regions[0].blocks[0]
+def _run(machine: Machine, op: ir.Operation, context: Context, inner: Context, record: Record,
+         counter: tuple[Form, int], inits: list[Value], uneven: bool) -> list[Value]:
+    (variable, stride), block = counter, op.regions[0].blocks[0]
     arguments, end = list(block.arguments), list(block.operations)[-1]
     turn = of_atom(record.axis)
     machine.values[arguments[0]] = Integer(variable, 64)
@@ -220,9 +248,12 @@ def _run(machine: Machine, op: ir.Operation, context: Context, inner: Context, r
             machine.values[argument] = Integer(init.form + turn.times(step), init.width, init.exact)
         else:
             machine.values[argument] = Partial(argument)
-    passed = machine.block_of(block, inner)
+    carried = {argument: Carried(init, passed, step if isinstance(init, Integer) else None)
+               for argument, init, passed, step in zip(arguments[1:], inits, end.operands, steps, strict=True)}
+    machine.values.update(Shifts(machine, op, record, variable, stride, carried).known(inner))
+    found = machine.block_of(block, inner)
     results: list[Value] = []
-    for argument, init, step, value, result in zip(arguments[1:], inits, steps, passed, op.results, strict=True):
+    for argument, init, step, value, result in zip(arguments[1:], inits, steps, found, op.results, strict=True):
         if step is not None and isinstance(init, Integer):
             if uneven:
                 raise NotAtOnce("a counter of a loop that lanes leave at different times", op)
