@@ -99,9 +99,10 @@ LEAST_LAUNCHED = 4
 """Of these, from which small ops in a loop are worth a call,"""
 MOST_SMALL = 1024
 """and the elements to which an op is small: what is updated is copied for the call."""
-UPDATES, LEAST_KEPT = {"stablehlo.dynamic_update_slice": 1, "stablehlo.scatter": 2}, 4
+UPDATES = {"stablehlo.dynamic_update_slice": (1, 4), "stablehlo.scatter": (2, 64)}
 """The operand with which an op changes an array, and how many times smaller it is than an array that is not worth being
-copied for a call (LSTM of 2000 x 24, 30 turns that keep their states: 294 us a turn, 135 without the copy)."""
+copied for a call (LSTM of 2000 x 24, 30 turns that keep their states: 294 us a turn, 135 without the copy). XLA takes as
+long for an update that it scatters as for copying dozens of elements."""
 LEAST_KERNELS = 6
 """Outside of loops: kernels of XLA's from which a group is worth a call whatever its size,"""
 KERNEL, CALL = 300, 1000
@@ -208,9 +209,9 @@ def is_in_place(op: ir.Operation) -> bool:
     place, a call would copy the array."""
     if op.name not in UPDATES:
         return False
-    array, changed = op.operands[0], op.operands[UPDATES[op.name]]
+    (position, times), array = UPDATES[op.name], op.operands[0]
     return isinstance(array.owner, ir.Block) and len(op.results) == 1 \
-        and MOST_SMALL < size(shape_of(array)) >= LEAST_KEPT * size(shape_of(changed))
+        and MOST_SMALL < size(shape_of(array)) >= times * size(shape_of(op.operands[position]))
 
 
 def _repeats(ops: Sequence[ir.Operation]) -> bool:
