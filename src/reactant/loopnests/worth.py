@@ -101,8 +101,8 @@ MOST_SMALL = 1024
 """and the elements to which an op is small: what is updated is copied for the call."""
 UPDATES = {"stablehlo.dynamic_update_slice": (1, 4), "stablehlo.scatter": (2, 64)}
 """The operand with which an op changes an array, and how many times smaller it is than an array that is not worth being
-copied for a call (LSTM of 2000 x 24, 30 turns that keep their states: 294 us a turn, 135 without the copy). XLA takes as
-long for an update that it scatters as for copying dozens of elements."""
+copied for a call (LSTM of 2000 x 24, 30 turns that keep their states: 294 us a turn, 135 without the copy). XLA takes
+as long for an update that it scatters as for copying dozens of elements."""
 LEAST_KERNELS = 6
 """Outside of loops: kernels of XLA's from which a group is worth a call whatever its size,"""
 KERNEL, CALL = 300, 1000
