@@ -250,18 +250,29 @@ def _and(op: ir.Operation, operands: list[Any], domain: Domain) -> Value:
         return Integer(_modulo(x.form, mask + 1, domain), x.width)
     if mask is not None and mask < 0 and (-mask & (-mask - 1)) == 0 and x.sure(domain):      # clears low bits
         return Integer(floor_division(x.form, -mask, domain).times(-mask), x.width)
-    if mask is not None and mask > 0 and x.sure(domain) and mask.bit_count() <= 3:
+    if mask is not None and mask > 0 and x.sure(domain) and len(_runs(mask)) <= 3:
         return Integer(_bits(x.form, mask, domain), x.width)
     return elementwise(ops.and_, op, operands, domain, None if mask is None or mask < 0 else (0, mask))
+
+
+def _runs(mask: int) -> list[tuple[int, int]]:
+    """The runs of ones in a mask, each as (lowest bit, the bit above it)."""
+    found, low = [], 0
+    while mask >> low:
+        low += (mask >> low & -(mask >> low)).bit_length() - 1
+        ones = mask >> low
+        high = low + (~ones & ones + 1).bit_length() - 1
+        found.append((low, high))
+        low = high
+    return found
 
 
 def _bits(form: Form, mask: int, domain: Domain) -> Form:
     """form & mask."""
     total = Form()
-    for k in range(mask.bit_length()):
-        if mask >> k & 1:
-            total = total + (floor_division(form, 1 << k, domain)
-                             - floor_division(form, 2 << k, domain).times(2)).times(1 << k)
+    for low, high in _runs(mask):
+        total = total + (floor_division(form, 1 << low, domain)
+                         - floor_division(form, 1 << high, domain).times(1 << high - low)).times(1 << low)
     return total
 
 

@@ -195,8 +195,9 @@ def is_affine(form: Form) -> bool:
 def range_of(form: Form, domain: Domain) -> Range:
     low = high = form.constant
     while len(form.terms) > 1:
-        rest = next((r for atom, c in form.terms if isinstance(atom, Division)
-                     and (r := remainder_in(form, atom, c)) is not None), None)
+        divided = [(atom, c) for atom, c in form.terms if isinstance(atom, Division)]
+        divided.sort(key=lambda term: -len(term[0].form.terms))         # a remainder of remainders is one
+        rest = next((r for term in divided if (r := remainder_in(form, *term)) is not None), None)
         if rest is None:
             break
         form, (least, most) = rest
