@@ -72,8 +72,7 @@ class Shifts:
     def _made_of(self, value: ir.Value) -> tuple[list[ir.Operation], list[ir.Value]] | None:
         """The ops of a turn that make a value, in order, and the carried values they need; None where they do more than
         compute, and read what the loop does not write."""
-        block, needed, leaves = self.op.regions[0].blocks[0], {value}, []
-        found = []
+        block, needed, found = self.op.regions[0].blocks[0], {value}, []
         for op in reversed([each.operation for each in block.operations]):
             if not any(result in needed for result in op.results):
                 continue
@@ -82,10 +81,7 @@ class Shifts:
                 return None
             found.append(op)
             needed.update(operand for each in every for operand in each.operands)
-        for argument in self.carried:
-            if argument in needed:
-                leaves.append(argument)
-        return found[::-1], leaves
+        return found[::-1], [argument for argument in self.carried if argument in needed]
 
     def _only_computes(self, op: ir.Operation) -> bool:
         if op.name == "memref.load":
