@@ -51,7 +51,7 @@ class Jitted(LikeFunction):
         self._late: Callable[[Jitted, tuple, dict], Jitted | None] | None = None
         """Before anything is compiled: whether functions defined since `jit`, or the arguments, show a JAX function."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             from reactant.frontends import calls
             return calls.call(self.function, *args, **kwargs)      # part of the program being traced
@@ -98,7 +98,7 @@ class Jitted(LikeFunction):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
         if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
@@ -185,14 +185,14 @@ class BoundJitted(Jitted):
         """The arguments of `base` for a call."""
         return (*self.brought, *args), {**self._named_too, **kwargs}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return super().__call__(*args, **kwargs)
         if (found := self._by_jax(args, kwargs)) is not None:
             return found(*args, **kwargs)
         return self.base(*self.brought, *args, **{**self._named_too, **kwargs})
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         args, kwargs = self.arguments(args, kwargs)
@@ -339,11 +339,11 @@ def as_jitted(function: Callable, **options: Any) -> Jitted:
     return jit(function, **options)
 
 
-def code_hlo(function: Callable, *args: Any, optimize: bool = True, **kwargs: Any) -> str:
+def code_hlo(function: Callable, /, *args: Any, optimize: bool = True, **kwargs: Any) -> str:
     """The StableHLO text of `function` for these arguments, after (or before) our passes."""
     return as_jitted(function).lower(*args, **kwargs).as_text(optimized=optimize)
 
 
-def code_xla(function: Callable, *args: Any, **kwargs: Any) -> str:
+def code_xla(function: Callable, /, *args: Any, **kwargs: Any) -> str:
     """XLA's HLO of `function` for these arguments, after XLA's optimisations."""
     return as_jitted(function).lower(*args, **kwargs).compile().as_text()

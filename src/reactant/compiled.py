@@ -158,7 +158,7 @@ class Compiled:
 
     # -- calling it
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run with arguments of the signature it was lowered for."""
         flat = sig.Flattener()
         for a in args:

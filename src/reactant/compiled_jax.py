@@ -81,7 +81,7 @@ class JaxCompiled(Compiled):
         else:
             self.direct.compile(args, kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run with arguments of the signature it was lowered for, static ones included."""
         leaves, tree, _ = argument_leaves(self.lowered.settings, args, kwargs)
         if tree != self.lowered.imported.in_tree:
@@ -144,7 +144,7 @@ class LeftToJax(JaxCompiled):
         if lowered is not None:
             self.lowered, self.executable = lowered, lowered.by_jax
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What `jax.jit` gives."""
         return self.jitted(*args, **kwargs)
 

@@ -38,7 +38,7 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
                    on_device=sig.has_device_array((positional, keyword)))
 
 
-def _entered(function: Callable, *args: Any, **kwargs: Any) -> Any:
+def _entered(function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     before = outer_state.state_of(function)
     result = calls.enter(function, *args, **kwargs)
     outer_state.check(before)

@@ -148,7 +148,7 @@ class Export:
             target.write_bytes(self.stablehlo())
 
 
-def export(function: Callable, *args: Any, **kwargs: Any) -> Export:
+def export(function: Callable, /, *args: Any, **kwargs: Any) -> Export:
     """The optimised program of `function(*args, **kwargs)`, to be written as StableHLO text, a portable artifact, a
     `jax.export` artifact or a SavedModel. `function`: a NumPy or JAX function, or a `reactant.jit` of one.
     Arrays that the function closes over become constants. Raises `UnsupportedError` for a program that calls code

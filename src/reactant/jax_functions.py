@@ -41,7 +41,7 @@ class JaxJitted(Jitted):
         self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
         self._shortcut = Shortcut()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The shortest way comes first, and written out: jax.jit's own call of a small function takes 3 us.
         shortcut = self._shortcut
         direct = shortcut.direct
@@ -83,7 +83,7 @@ class JaxJitted(Jitted):
             self._shortcut.offer(entry.direct)
         return entry.run(leaves, args, kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> JaxLowered:
+    def lower(self, /, *args: Any, **kwargs: Any) -> JaxLowered:
         """The program for these arguments (or `jax.ShapeDtypeStruct`s), before XLA."""
         with collecting_later():
             from reactant import compiled_jax
@@ -95,12 +95,12 @@ class JaxJitted(Jitted):
         except CannotImport as refused:
             return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
 
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+    def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results, as `jax.ShapeDtypeStruct`s; nothing is computed."""
         args, kwargs = _plain((args, kwargs))
         return self.jitted.eval_shape(*args, **kwargs)
 
-    def trace(self, *args: Any, **kwargs: Any) -> Any:
+    def trace(self, /, *args: Any, **kwargs: Any) -> Any:
         """JAX's own stage before lowering (`jaxpr`, `out_info`), as `jax.jit(function).trace` gives it."""
         args, kwargs = _plain((args, kwargs))
         return self.jitted.trace(*args, **kwargs)

@@ -65,7 +65,7 @@ class _Mapping:
     out_axes: Axes
     axis_size: int | None
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """The mapped function, in a trace."""
         from reactant.frontends.source_map import location
         axes = self.in_axes
@@ -99,10 +99,10 @@ class Mapped(LikeFunction):
         mapped.__name__ = f"{self.__name__}_batched"
         self.jitted = Jitted(mapped, options, (), ())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.mapping.call(*args, **kwargs) if is_tracing() else self.jitted(*args, **kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
         return self.jitted.lower(*args, **kwargs)
 

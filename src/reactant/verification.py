@@ -45,7 +45,7 @@ class Verification:
     __repr__ = __str__
 
 
-def verify(function: Callable, *args: Any, rtol: float = 1e-9, atol: float = 0.0, **kwargs: Any) -> Verification:
+def verify(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 0.0, **kwargs: Any) -> Verification:
     """Run `function` plainly and compiled on copies of the arguments and compare everything the caller can see:
     results, contents of arguments, and the exception if one is raised.
 

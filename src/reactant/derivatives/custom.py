@@ -47,7 +47,7 @@ class CustomDerivative:
         self.cotangent_rule = rule
         return rule
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         by_jax = not is_tracing() and custom_in_jax.is_traced((args, kwargs))
         if not is_tracing() and not by_jax:
             return self.function(*args, **kwargs)

@@ -77,7 +77,7 @@ class Sharing(Jitted):
             raise refused
         return TakenByJax(self.taken, key, self.__name__, self.options, EXTRA, refused.reason)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments; where JAX takes the derivative, a program of their leaves."""
         try:
             return super().lower(*args, **kwargs)
@@ -99,7 +99,7 @@ class DerivativeFunction(LikeFunction, ABC):
         return compiled(self.differentiated, lambda args, kwargs, _: same.traced(args, kwargs), self.__name__,
                         taken=lambda args, kwargs, _: same.by_jax(args, kwargs))
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
+    def lower(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, as `Jitted.lower` gives it."""
         return self.jitted.lower(*args, **kwargs)
 
@@ -119,7 +119,7 @@ class OfJax(Sharing):
         super().__init__(*given)
         self.shortcut = Guarded()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         with contextlib.suppress(Miss):
             return self.shortcut.call(args, kwargs)
         return as_jax(super().__call__(*args, **kwargs))
@@ -142,7 +142,7 @@ class Retraced(Sharing):
     """A function that is traced at every call: what it reads from outside may have changed. The program is compiled
     once. What only JAX can differentiate is not compiled as a whole."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         key, leaves = self._sign(args, kwargs)
         try:
             made = compiled_once(self._lower(key, keep=False))

@@ -49,7 +49,7 @@ class Derivative(DerivativeFunction):
         with contextlib.suppress(TypeError, ValueError):
             self.__signature__ = inspect.signature(function)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return self.traced(args, kwargs)
         jitted = self.jitted

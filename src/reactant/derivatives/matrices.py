@@ -36,7 +36,7 @@ class Jacobian(DerivativeFunction):
         self.__name__ = f"jacobian_{name_of(function)}"
         self.__doc__ = f"Jacobian of {name_of(function)}."
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.traced(args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)
 
     def traced(self, args: tuple, kwargs: dict) -> Any:

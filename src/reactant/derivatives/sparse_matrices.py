@@ -88,7 +88,7 @@ class SparseJacobian(LikeFunction):
         self.__doc__ = f"Sparse Jacobian of {name_of(function)}."
         self._known: dict[Any, Compression] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             raise UnsupportedError("The structure of a sparse Jacobian is found before a program is compiled, and its "
                                    "result is not an array. Call it outside of compiled functions.")
@@ -109,7 +109,7 @@ class SparseJacobian(LikeFunction):
                                   shape=made.pattern.shape)
         return matrix.toarray().reshape(*made.shape, *np.shape(args[self.argnums])) if self.dense else matrix
 
-    def compression(self, *args: Any, **kwargs: Any) -> Compression:
+    def compression(self, /, *args: Any, **kwargs: Any) -> Compression:
         """How the matrix is found for these arguments; made once for each signature and each content of the integer
         arguments."""
         key, leaves = self._primal._sign(args, kwargs)

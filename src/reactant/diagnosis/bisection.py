@@ -48,7 +48,7 @@ class Bisection:
     __repr__ = __str__
 
 
-def bisect(function: Callable, *args: Any, rtol: float = 1e-9, atol: float = 0.0, **kwargs: Any) -> Bisection:
+def bisect(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 0.0, **kwargs: Any) -> Bisection:
     """Find the rewrite which makes the compiled `function(*args, **kwargs)` differ from its traced program by more than
     the tolerances (as in `reactant.verify`; `rtol` is raised to 8 units in the last place of smaller dtypes).
 

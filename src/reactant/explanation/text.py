@@ -137,7 +137,7 @@ def account(lowered: Lowered, times: Times) -> Explanation:
                        times, getattr(lowered, "reason", ""), tuple(lowered.notes))
 
 
-def explain(function: Any, *args: Any, **kwargs: Any) -> Explanation:
+def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     """What compiling `function` for these arguments does: per source line the operations it became, the rules that
     fired and how often, the chain of rewrites from each operation to what became of it, operations, flops and bytes
     before and after our passes, and where compile time went.

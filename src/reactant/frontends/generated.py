@@ -255,6 +255,16 @@ def _folding(fold: Callable[..., Any], known: Callable) -> Callable:
     return applied
 
 
+def _summing(fold: Callable[..., Any], known: Callable) -> Callable:
+    folding = _folding(fold, known)
+
+    def applied(items: Any, /, *start: Any, **keywords: Any) -> Any:
+        if is_tensor(items) and items.ndim and is_tracing() and not keywords:
+            items = Generated(items, lambda x: x, None)         # in order, as Python adds: a loop where they are many
+        return folding(items, *start, **keywords)
+    return applied
+
+
 def _listing(known: Callable) -> Callable:
     def applied(*arguments: Any, **keywords: Any) -> Any:
         if arguments and is_partial(arguments[0]) and arguments[0].ndim == 1:
@@ -358,7 +368,7 @@ def install() -> None:
             True, lambda a, b: to_python(np.logical_and(a, b))),
     }
     for function, fold in folds.items():
-        known[function] = _folding(fold, known.get(function, function))
+        known[function] = (_summing if function is sum else _folding)(fold, known.get(function, function))
     known[sorted] = _sorting(known[sorted])
     for function in (list, tuple, deque, sorted, min, max):
         known[function] = _listing(known.get(function, function))

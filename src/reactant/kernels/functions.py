@@ -17,15 +17,15 @@ class Function:
         self.__name__ = way_in.name
         self._launch = Launchable(way_in, lower, check)[1, 1]
 
-    def __call__(self, *arguments: Any, **variables: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **variables: Any) -> Any:
         """Run; gives what the function returns. `variables` replace the module's global variables of these names."""
         return self._launch(*arguments, **variables)
 
-    def record(self, *arguments: Any, **variables: Any) -> KernelRecord:
+    def record(self, /, *arguments: Any, **variables: Any) -> KernelRecord:
         """What the later steps get for these arguments."""
         return self._launch.record(*arguments, **variables)
 
-    def explain(self, *arguments: Any, **variables: Any) -> str:
+    def explain(self, /, *arguments: Any, **variables: Any) -> str:
         """Whether the call is a tensor program or native code, and why."""
         return self._launch.explain(*arguments, **variables)
 

@@ -103,19 +103,19 @@ class Configured:
     def __init__(self, way_in: WayIn, launch: Launch):
         self.way_in, self.launch = way_in, launch
 
-    def __call__(self, *arguments: Any, **variables: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **variables: Any) -> Any:
         """Launch. `variables` replace the module's global variables of these names (CUDA C++)."""
         arguments = self.with_variables(arguments, variables)
         if is_tracing():
             return launch_in_trace(self.way_in, self.launch, arguments)
         return STANDALONE[0](self.way_in, self.launch, arguments)
 
-    def record(self, *arguments: Any, **variables: Any) -> KernelRecord:
+    def record(self, /, *arguments: Any, **variables: Any) -> KernelRecord:
         """What the later steps get for these arguments (see `reactant.kernels.record`)."""
         from reactant.kernels import inspection
         return inspection.record_of(self.way_in, self.launch, self.with_variables(arguments, variables))
 
-    def explain(self, *arguments: Any, **variables: Any) -> str:
+    def explain(self, /, *arguments: Any, **variables: Any) -> str:
         """Whether the launch is a tensor program or native code, and why."""
         from reactant.kernels import inspection
         return inspection.lowering_of(self.way_in, self.launch, self.with_variables(arguments, variables)).explained()

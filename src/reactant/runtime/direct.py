@@ -82,7 +82,7 @@ class Direct:
         self.seconds = time.perf_counter() - begun
         return self.compiled
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result = self.run(*args, **kwargs)
         if self.reads_numpy or np.ndarray in map(type, args):
             jax.block_until_ready(result)

@@ -56,6 +56,8 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
         except TypeError as error:
             raise UnsupportedError(f"{_name(function)} of an array of run-time size: {error}. " + ADVICE) from None
         return ours(*args, **kwargs)
+    if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
+        return args[0].astype(function)
     if function in ELEMENTWISE:
         out = kwargs.pop("out", None)
         return _finished(elementwise(lambda *parts: function(*parts, **kwargs), args), out)

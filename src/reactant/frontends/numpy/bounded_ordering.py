@@ -92,8 +92,10 @@ def argsort(a: Any, axis: Any = -1, kind: object = None, order: object = None, *
 
 @on_bounded(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: object = None) -> Any:
-    if is_partial(v) or sorter is not None:
-        raise UnsupportedError("np.searchsorted for an array of run-time size, or through a sorter. " + ADVICE)
+    if is_partial(v):
+        return Bounded(np.searchsorted(a, v.frame, side, sorter), v.extents)
+    if sorter is not None:
+        raise UnsupportedError("np.searchsorted in an array of run-time size through a sorter. " + ADVICE)
     require_vector(a, "searchsorted")
     found = np.searchsorted(_ends_last(a, 0).frame, v, side)
     return np.minimum(found, Tensor.of_value(as_number(a.length(0)), SCALAR))

@@ -124,7 +124,7 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
             return Tensor.of_value(found if dtype is None else cast(found, dtype))
     if dtype is not None:
         check_dtype(np.dtype(dtype))
-    rows = [r if type(r) is Tensor or not isinstance(r, (list, tuple, range)) else array_of(r) for r in nested]
+    rows = [_row(r, dtype) for r in nested]
     if dtype is None:
         dtype = result_type(tuple(wrap(r).dtype for r in rows))     # numbers count as int64 and float64 here
     shapes = {np.shape(r) if type(r) is not Tensor else r.shape for r in rows}
@@ -134,6 +134,13 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
     parts = [as_value(r, np.dtype(dtype)) for r in rows]
     shape = shapes.pop()
     return Tensor.of_value(ops.concatenate([ops.reshape(p, (1, *shape)) for p in parts], 0))
+
+
+def _row(x: Any, dtype: Any) -> Any:
+    """A part of a nested sequence; None is NaN where floats are asked for, False where booleans are."""
+    if x is None and dtype is not None:
+        return np.asarray(None, dtype)
+    return x if type(x) is Tensor or not isinstance(x, (list, tuple, range)) else array_of(x, dtype)
 
 
 def _rows_of_one(nested: Any) -> ir.Value | None:
@@ -230,6 +237,8 @@ def as_tensor(x: object, dtype: object = None) -> Tensor:
     """`np.asarray`: tensors as they are unless the dtype changes."""
     if isinstance(x, (list, tuple, range)) and type(x) is not Tensor:
         return array_of(x, dtype)
+    if x is None and dtype is not None:
+        return array_of([None], dtype)[0]
     made = wrap(x)
     if made.kind != ARRAY:
         made = _as_array(made)

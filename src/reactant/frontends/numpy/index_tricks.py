@@ -62,7 +62,7 @@ def _joined(container: Any, key: Any) -> Any:
             made = _range(part)
             kinds.append(made.dtype)
             rank = 1
-        elif isinstance(part, (bool, int, float, complex)) and type(part) is not Tensor:
+        elif type(part) in (bool, int, float, complex):  # numbers of NumPy are not weak
             made, rank = wrap(part), 0
             kinds.append(type(part))
         else:

@@ -113,9 +113,9 @@ def _equal(items: Any, sought: Any) -> Any:
     if whole is not None and _is_number(sought):
         return whole == sought
     each = [True if item is sought else ag__.Eq(item, sought) for item in items]
-    if any(np.ndim(e) for e in each):
+    if any(np.size(e) != 1 for e in each):
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
-    return np.stack([wrap(e) for e in each])
+    return np.stack([np.reshape(wrap(e), ()) for e in each])
 
 
 def _counted(column: Any, largest: bool) -> Any:

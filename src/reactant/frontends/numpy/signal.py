@@ -8,8 +8,19 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.errors import UnsupportedError
 from reactant.frontends.calls import following
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.bounded import (
+    ADVICE,
+    Bounded,
+    Number,
+    as_number,
+    is_partial,
+    minus,
+    require_equal,
+)
+from reactant.frontends.numpy.bounded_functions import compact, on_bounded
 from reactant.frontends.numpy.contraction import dot as dot_value
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.elementwise import is_finite, is_nan
@@ -18,6 +29,7 @@ from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast, weak_type
+from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
@@ -42,9 +54,35 @@ def interp(x: object, xp: object, fp: object, left: object = None, right: object
     xs, fs, points = xs.astype(np.float64), fs.astype(dtype), points.astype(np.float64)
     if period is not None:
         points, xs, fs, left, right = _periodic(points, xs, fs, period)
-    low = wrap(fs[0] if left is None else left).astype(dtype)
-    high = wrap(fs[-1] if right is None else right).astype(dtype)
-    return _interpolated(points, xs, fs, low, high)
+    return _interpolated(points, xs, fs, left, right, xs.size)
+
+
+@on_bounded(np.interp)
+def interp_bounded(x: Any, xp: Any, fp: Any, left: object = None, right: object = None, period: object = None) -> Any:
+    """Sample points, or places, whose number is known only at run time."""
+    if period is not None:
+        raise UnsupportedError(f"np.interp with a period on arrays of run-time size is not supported. {ADVICE}")
+    if is_partial(x):
+        return Bounded(np.interp(x.frame, xp, fp, left, right), x.extents)
+    xs, fs = (compact(a) if is_partial(a) else as_tensor(a) for a in (xp, fp))
+    if xs.ndim != 1 or fs.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    lengths = [a.length(0) if is_partial(a) else a.size for a in (xs, fs)]
+    require_equal(*lengths, "fp and xp are not of the same length.")
+    count = as_number(lengths[0])
+    current_trace().check(ops.compare(count, 0, "GT"), lambda: ValueError("array of sample points is empty"))
+    n = max(a.frame.size if is_partial(a) else a.size for a in (xs, fs))
+    if not n:
+        raise ValueError("array of sample points is empty")
+    dtype = np.dtype(np.complex128 if fs.dtype.kind == "c" else np.float64)
+    xs, fs = _behind(xs.astype(np.float64), n, np.nan), _behind(fs.astype(dtype), n, 0)
+    return _interpolated(wrap(x).astype(np.float64), xs, fs, left, right, count)
+
+
+def _behind(a: Any, n: int, fill: float) -> Tensor:
+    """The elements of a vector, with `fill` behind them up to `n`."""
+    front = a.filled(fill) if is_partial(a) else a
+    return np.pad(front, (0, n - front.size), constant_values=fill) if front.size < n else front
 
 
 def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: object) -> tuple:
@@ -58,21 +96,26 @@ def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: object) -> tuple:
             None, None)
 
 
-def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, low: Tensor, high: Tensor) -> Tensor:
+def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, left: Any, right: Any, count: Number) -> Tensor:
+    """At `points`, between the first `count` of the sample points; NaN stands behind them."""
     n, shape = xs.size, points.shape
-    x = points.value()
-    found = st.broadcast(wrap(fs[-1]).value(), shape)
+    x, last = points.value(), minus(count, 1)
+    end = last if isinstance(last, int) else Tensor.of_value(last, SCALAR)
+    ends = (xs[0], xs[end], fs[0] if left is None else left, fs[end] if right is None else right, fs[end])
+    x_first, x_last, low, high, f_last = (st.broadcast(wrap(v).value(), shape) for v in ends)
+    low, high = cast(low, fs.dtype), cast(high, fs.dtype)
+    found, several = f_last, ops.compare(as_number(count), 1, "GT")
     if n > 1:
         # how many sample points are <= x, minus one: the segment
         segment = ops.subtract(np.searchsorted(xs, points.ravel(), side="right").value(), 1)
-        found = _on_line(x, *_ends(xs.value(), fs.value(), ops.reshape(ops.clamp(0, segment, n - 2), shape)))
-    x_first, x_last = (st.broadcast(wrap(v).value(), shape) for v in (xs[0], xs[-1]))
-    found = ops.select(ops.compare(x, x_first, "LT"), st.broadcast(low.value(), shape), found)
-    found = ops.select(ops.compare(x, x_last, "GT"), st.broadcast(high.value(), shape), found)
-    if n == 1:
-        return Tensor.of_value(found, "array" if shape else SCALAR)      # NumPy does not look for NaN here
-    nan = ops.complex(x, ops.splat(0, x)) if dtype_of(found).kind == "c" else x
-    return Tensor.of_value(ops.select(is_nan(x), nan, found), "array" if shape else SCALAR)
+        segment = ops.clamp(0, segment, ops.clamp(0, as_number(minus(last, 1)), n - 2))
+        line = _on_line(x, *_ends(xs.value(), fs.value(), ops.reshape(segment, shape)))
+        found = ops.select(st.broadcast(several, shape), line, found)
+    found = ops.select(ops.compare(x, x_first, "LT"), low, found)
+    found = ops.select(ops.compare(x, x_last, "GT"), high, found)
+    nan = ops.complex(x, ops.splat(0, x)) if fs.dtype.kind == "c" else x
+    looked_for = ops.and_(is_nan(x), st.broadcast(several, shape))      # not by NumPy between one point and itself
+    return Tensor.of_value(ops.select(looked_for, nan, found), "array" if shape else SCALAR)
 
 
 def _ends(xs: ir.Value, fs: ir.Value, segment: ir.Value) -> list[ir.Value]:
