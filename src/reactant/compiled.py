@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant import jax_derivatives, pipelines
 from reactant import signature as sig
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.numpy.promotion import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
 from reactant.ir.context import building
@@ -24,7 +24,7 @@ from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.simplify import target
-from reactant.traced import Known, OfArgument, Result, Traced
+from reactant.traced import Known, Maybe, OfArgument, Result, Traced
 
 
 @dataclass
@@ -240,6 +240,11 @@ class Compiled:
                 return seen_through(leaves[leaf.number], leaf.steps)
             if isinstance(leaf, sig.Same):
                 return sig.follow(roots, leaf.path)
+            if isinstance(leaf, Maybe):
+                if isinstance(results[leaf.defined], jax.core.Tracer):
+                    raise UnsupportedError(f"'{self.lowered.name}' returns None on some paths, which the run decides, "
+                                           "inside a JAX program. Return a number that says so beside the value.", "")
+                return sig.map_tree(leaf.value, resolve) if results[leaf.defined] else None
             value = leaf.value if isinstance(leaf, Known) else leaf
             return made.setdefault(id(leaf), value.copy()) if isinstance(value, np.ndarray) else value
         result = sig.map_tree(self._traced.result, resolve)

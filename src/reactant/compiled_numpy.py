@@ -28,6 +28,8 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
             traced = trace(functools.partial(_entered, function), positional, keyword, options)
         except Exception as error:
             source_map.annotate(error)
+            if isinstance(error, RecursionError):
+                raise source_map.endless(error) from None
             raise
         times.trace = time.perf_counter() - start
         original = modules.bytecode(traced.module) if keep_original else None

@@ -248,10 +248,13 @@ class _Call:
         """The value of a leaf of the result for one element; None for what is no number."""
         from reactant.frontends.alternatives import Alternative
         from reactant.frontends.numpy.tensor import Tensor
+        from reactant.frontends.optional import MaybeNone
         from reactant.ir import ops
         if type(leaf) is Alternative:
             raise self.fail("The function returns one of several texts or other objects. Return a number that says "
                             "which.")
+        if type(leaf) is MaybeNone:
+            raise self.fail("The function returns None for some elements. Return a number that says so, e.g. np.nan.")
         if type(leaf) is Tensor:
             return leaf.value()
         if getattr(type(leaf), "partial", False):

@@ -39,12 +39,20 @@ class Known:
     value: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """A leaf that is None unless result `defined` of the program is true."""
+
+    defined: int
+    value: Any                          # tree like that of the whole result
+
+
 @dataclass
 class Traced:
     """What one trace made."""
 
     module: ir.Module
-    result: Any                                              # tree of Result / OfArgument / Known / sig.Same
+    result: Any                                              # tree of Result / OfArgument / Known / Maybe / sig.Same
     written: dict[int, int] = field(default_factory=dict)    # argument leaf -> result index of its new content
     updates: list[tuple[tuple, Any]] = field(default_factory=list)   # (path of container, tree of its new contents)
     written_copies: set[int] = field(default_factory=set)    # argument leaves of which a copy has been written

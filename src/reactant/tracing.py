@@ -17,13 +17,13 @@ from reactant.frontends import scipy, source_map
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.trace import Trace, frames, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.traced import Known, OfArgument, Result, Traced
+from reactant.traced import Known, Maybe, OfArgument, Result, Traced
 
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
@@ -116,10 +116,8 @@ class _Collector:
                                    "call; of a list, what is computed from it, or an array made before the loop and a "
                                    "count.", source_map.made_at(leaf.sizes()))
         if type(leaf) is MaybeNone:
-            value = leaf.known(lambda: UnsupportedError(
-                "The compiled function returns None here, and a value on other paths: which one is known only at run "
-                "time. Return a number that says so, e.g. np.nan or -1, or a flag beside the value."))
-            return sig.map_tree(value, lambda part: self._leaf(part, counts), {})
+            defined = self.add(ops.reshape(wrap(leaf.defined).value(), ()))
+            return Maybe(defined, sig.map_tree(leaf.value, lambda part: self._leaf(part, counts), {}))
         if type(leaf) is Alternative:
             return Result(self.add(leaf.number.value()), tuple(self.session.alternatives))
         if type(leaf) is str and TRACED_TEXT in leaf:

@@ -169,11 +169,6 @@ def returned_types_differ(x):
     return x[0]
 
 
-def returns_on_some_paths(x):
-    if x[0] > 0:
-        return x
-
-
 def new_attribute_in_loop(x):
     s = State(x)
     k = 0
@@ -297,7 +292,6 @@ REFUSED = {
     dtypes_differ: r"a float64 array of shape \(3,\) and a int32 array of shape \(3,\)",
     number_or_text: "The two sides of an expression that is decided at run time differ: 'up' and a Python int",
     returned_types_differ: r"The returned value has no single type .* array of shape \(3,\) and a float64 scalar",
-    returns_on_some_paths: "returns a value on some paths and nothing on others",
     new_attribute_in_loop: "changes an object of type State in a way that a loop cannot carry",
     shape_changes_in_loop: r"'y' changes its type in a loop .* shape \(3,\) and a float64 array of shape \(6,\)",
     refusal_below_any_handler: "the size of the result depends on run-time values",

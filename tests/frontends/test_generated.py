@@ -41,6 +41,11 @@ def rows(x):
     return sum(row * 2 for row in table), sum(np.abs(row).max() for row in table)
 
 
+def arrays_themselves(x):
+    return (sum(x), sum(x, 1.5), sum(x > 0), sum(x[:0]), sum((x * 3).astype(np.int32)), sum(x + 1j), all(x), any(x),
+            all(x > -99), any(x > 99), any(x[:0]), all(x[:0]), sum(np.outer(x, x)[:, 0]))
+
+
 def known_things(x):
     words = ["a", "bb", "ccc"]
     return sum(len(w) for w in words) * x, any(w == "bb" for w in words), sum(k for k in range(100)) + x[0]
@@ -53,7 +58,8 @@ def shadowed(x):
     return sum(v * 2 for v in x)
 
 
-@pytest.mark.parametrize("program", [levinson, pairs, positive, decisions, rows, known_things, shadowed])
+@pytest.mark.parametrize("program", [levinson, pairs, positive, decisions, rows, arrays_themselves, known_things,
+                                     shadowed])
 @pytest.mark.parametrize("length", [1, 3, 40])
 def test_folds_agree_with_python(program, length):
     x = np.random.default_rng(length).standard_normal(length)
@@ -61,7 +67,7 @@ def test_folds_agree_with_python(program, length):
     agree(program, [(x,)])
 
 
-@pytest.mark.parametrize("program", [levinson, pairs, positive, decisions, rows])
+@pytest.mark.parametrize("program", [levinson, pairs, positive, decisions, rows, arrays_themselves])
 def test_long_folds_are_loops(program):
     x = np.random.default_rng(0).standard_normal(300)
     x[0] = 400.0
@@ -245,3 +251,9 @@ def test_how_many_are_taken_must_be_known():
 
     with pytest.raises(reactant.ConcreteValueNeeded, match="^The predicate of takewhile"):
         reactant.jit(taken)(np.ones(3))
+
+
+def test_all_and_any_of_rows_are_ambiguous():
+    for fold in (all, any):
+        with pytest.raises(ValueError, match="truth value of an array with more than one element is ambiguous"):
+            reactant.jit(lambda m, fold=fold: fold(m))(np.ones((3, 2)))

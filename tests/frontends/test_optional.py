@@ -1,8 +1,10 @@
 """Variables that are None on some paths: `is None` is decided at run time, and readers check that there is a value."""
+import jax
 import numpy as np
 import pytest
 
 import reactant
+from tests.frontends.agreement import agree
 
 X = np.sin(np.arange(9.0) * 3) * 2
 
@@ -142,20 +144,143 @@ def test_as_numpy(function):
             np.testing.assert_allclose(theirs, mine, rtol=1e-12)
 
 
-def test_none_is_no_result():
-    def positive(x):
-        return x if x > 0 else None
-    compiled = reactant.jit(positive)
-    assert compiled(2.0) == 2.0
-    with pytest.raises(reactant.UnsupportedError, match="returns None here"):
-        compiled(-2.0)
+def sign_or_none(x):
+    return x if x > 0 else None
+
+
+def found_above(x, limit):
+    for k, v in enumerate(x):
+        if v > limit:
+            return k, v
+
+
+def nothing_or_tree(x):
+    if x.sum() > 5:
+        return None
+    return x * 2, {"sum": x.sum(), "known": 3}
+
+
+def written_or_none(x, kept):
+    kept["first"] = None
+    if x[0] > 0.5:
+        kept["first"] = x[:2].copy()
+    return x if x[0] > 0 else None, x
+
+
+def through_a_helper(x, limit):
+    found = found_above(x, limit)
+    if found is None:
+        return -1.0
+    return found[1] * 2
+
+
+def used_as_it_is(x, limit):
+    k, v = found_above(x, limit)
+    return k * v
+
+
+def test_none_or_a_value_is_a_result():
+    agree(sign_or_none, [(2.0,), (-2.0,)])
+    agree(found_above, [(X, 1.0), (X, 5.0), (X, -5.0)])
+    agree(nothing_or_tree, [(X,), (X + 1,)])
+    agree(written_or_none, [(X, {}), (X + 1, {}), (-X - 1, {"first": 1})])
+    agree(through_a_helper, [(X, 1.0), (X, 5.0)])
+    assert reactant.jit(sign_or_none)(reactant.array(-2.0)) is None
+
+
+def test_none_used_as_a_value_fails_when_it_runs():
+    compiled = reactant.jit(used_as_it_is)
+    assert compiled(X, 1.0) == used_as_it_is(X, 1.0)
+    with pytest.raises(TypeError):
+        compiled(X, 5.0)
+
+
+def test_none_in_derivatives_batches_and_jax():
+    assert reactant.grad(sign_or_none)(2.0) == 1.0
+    with pytest.raises(TypeError, match="'sign_or_none' returned None"):
+        reactant.grad(sign_or_none)(-2.0)
+    with pytest.raises(ValueError, match="returns None for some elements"):
+        reactant.vmap(sign_or_none)(np.ones(3))
+    with pytest.raises(reactant.UnsupportedError, match="returns None on some paths"):
+        jax.jit(reactant.jit(sign_or_none))(2.0)
+
+
+def truths(x, y):
+    best = None
+    if x[0] > 0:
+        best = x[0] - 1
+    either, both = best or y, best and y
+    return 1 if best else 2, not best, either + 0.0, -1.0 if both is None else both + 0.0
 
 
 def test_truth_of_what_may_be_none():
-    def f(x):
-        best = None
-        if x[0] > 0:
-            best = x[0]
-        return 1 if best else 2
-    with pytest.raises(reactant.ControlFlowError, match="ask `is None`"):
-        reactant.jit(f)(X)
+    agree(truths, [(np.array([v]), y) for v in (-1.0, 1.0, 3.0) for y in (0.0, 2.0)])
+
+
+def read_by_later_iterations(A, b):
+    x, r, before, p = np.zeros_like(b), b.copy(), None, None
+    for k in range(400):
+        if np.linalg.norm(r) < 1e-10:
+            return x, k
+        now = r @ r
+        if k > 0:
+            p *= now / before
+            p += r
+        else:
+            p = r.copy()
+        q = A @ p
+        step = now / (p @ q)
+        x += step * p
+        r -= step * q
+        before = now
+    return x, -1
+
+
+def in_a_while(x):
+    before, k, total = None, 0, 0.0
+    while k < x[0]:
+        if k > 0:
+            total += before * 2
+        before = x[1] + k
+        k += 1
+    return total
+
+
+def test_none_that_the_first_iteration_does_not_read():
+    A = np.random.default_rng(0).random((6, 6))
+    A = A @ A.T + np.eye(6)
+    x, k = reactant.jit(read_by_later_iterations)(A, np.arange(6.0))
+    plain, turns = read_by_later_iterations(A, np.arange(6.0))
+    np.testing.assert_allclose(x, plain, rtol=1e-9)
+    assert k == turns
+    assert reactant.code_hlo(read_by_later_iterations, A, np.arange(6.0), optimize=False).count("stablehlo.while") == 1
+    agree(in_a_while, [(np.array([4.0, 2.0]),), (np.array([0.0, 2.0]),), (np.array([1.0, 2.0]),)])
+
+
+def used_in_a_branch(x):
+    nothing = None
+    if x > 0:
+        x = x + nothing
+    return x
+
+
+def test_none_used_in_a_branch_fails_when_it_is_taken():
+    agree(used_in_a_branch, [(-1.0,)])
+    with pytest.raises(TypeError, match="'NoneType'"):
+        reactant.jit(used_in_a_branch)(1.0)
+
+
+def counted_by_none(x, n):
+    count = None
+    if x[0] > 0:
+        count = n[0]
+    total = 0.0
+    for k in range(count):
+        total += x[k]
+    return total
+
+
+def test_range_of_what_may_be_none():
+    assert reactant.jit(counted_by_none)(np.arange(1.0, 5), np.array([3])) == 6.0
+    with pytest.raises(TypeError):
+        reactant.jit(counted_by_none)(np.arange(-1.0, 5), np.array([3]))

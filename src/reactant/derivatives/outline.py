@@ -26,6 +26,7 @@ from reactant.frontends.branches import Branch
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
+from reactant.frontends.optional import MaybeNone
 from reactant.frontends.plans import Keep, unify
 from reactant.frontends.state import Variables
 from reactant.frontends.trace import current_trace
@@ -307,6 +308,9 @@ class _Outlining:
         if getattr(type(leaf), "partial", False):
             raise UnsupportedError(f"'{self.name}' returns an array whose size depends on run-time values, and a "
                                    f"derivative is being taken. Return it at full size, e.g. np.where(mask, x, 0).")
+        if type(leaf) is MaybeNone:
+            return sig.map_tree(leaf.known(lambda: TypeError(
+                f"'{self.name}' returned None, and a derivative or batch is made of it")), self.leaf)
         if type(leaf) is Alternative:
             raise UnsupportedError(f"'{self.name}' returns one of several texts or other objects, and a derivative or "
                                    "batch is made of it. Return a number that says which.")

@@ -257,8 +257,8 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
 
 
 def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
-    """A branch in which NumPy raises (an index out of range, shapes that do not fit, `more`) fails only when it is
-    taken."""
+    """A branch in which NumPy raises (an index out of range, shapes that do not fit, `more`), or that uses None as a
+    value, which may be what a loop has not yet given one, fails only when it is taken."""
     def side() -> Any:
         try:
             return function()
@@ -266,9 +266,12 @@ def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
             raise
         except Interrupted:
             return UNSET
-        except (IndexError, ValueError, ArithmeticError, NameError, *more) as error:
+        except (IndexError, ValueError, ArithmeticError, NameError, TypeError, AttributeError, *more) as error:
             kind, arguments = type(error), error.args
             trace = current_trace()
+            if isinstance(error, (TypeError, AttributeError)) and "NoneType" not in str(error) \
+                    and not isinstance(error, more):
+                raise
             if isinstance(error, NameError):
                 if not (type(error) is LateRead or _is_unbound(error, trace)):
                     raise

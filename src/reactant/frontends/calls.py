@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
-from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends import operators
 from reactant.frontends.conversion import convert, is_converted, is_user_file
 from reactant.frontends.jax_recognition import computes_with_jax, of_jax
@@ -135,11 +135,11 @@ def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
             raise ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
                                       "Call it outside of the compiled function, or write it with NumPy.") from error
         raise
-    except (TypeError, ValueError, AttributeError, BufferError, RuntimeError, SystemError) as error:
+    except Exception as error:
         for argument in arguments:
             if hasattr(type(argument), "given_to"):     # what stands for a list
                 raise argument.given_to(_full_name(function)) from error
-        ours = isinstance(error, ReactantError) or not ag__.involves_tracing(arguments, keywords)
+        ours = type(error).__module__.startswith("reactant.") or not ag__.involves_tracing(arguments, keywords)
         if ours or not _is_library(function):
             raise
         raise UnsupportedError(
@@ -175,7 +175,7 @@ def takes_anything(function: Any) -> bool:
     """Whether what stands for other objects can be given to it: its code, or that of its class, is converted."""
     inner = function.__func__ if type(function) is MethodType else function
     if isinstance(inner, type):
-        return convertible(inner.__init__) or convertible(inner.__new__)
+        return inner.__init__ is dict.__init__ or convertible(inner.__init__) or convertible(inner.__new__)
     return type(inner) is functools.partial or convertible(inner)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError, ReactantError
+from reactant.errors import ReactantError
 from reactant.frontends import (
     array_lists,
     attempts,
@@ -50,7 +50,7 @@ from reactant.frontends.growing import Deeper
 from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
-from reactant.frontends.optional import is_none, known_index
+from reactant.frontends.optional import MaybeNone, is_none, known_index
 from reactant.frontends.state import ABSENT, MaybeBound, capture
 from reactant.frontends.trace import Trace, current_trace, is_tracing
 from reactant.ir import ops
@@ -126,8 +126,8 @@ def result(returned: Any, value: Any) -> Any:
     if value is UNSET or value is None:
         return None
     if is_traced(returned):
-        raise ControlFlowError("This function returns a value on some paths and nothing on others, and which one is "
-                               "taken is known only at run time. Return a value on every path.")
+        return MaybeNone(and_(returned, lambda: value.defined), value.value) if type(value) is MaybeNone else \
+            MaybeNone(returned, value)
     return value if returned else None
 
 

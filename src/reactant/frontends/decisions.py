@@ -33,7 +33,10 @@ def is_traced(value: Any) -> bool:
 
 
 def asked(value: Any) -> Any:
-    """What decides in a test: of lists that are no lists while tracing, whether there is something in them."""
+    """What decides in a test: of lists that are no lists while tracing, whether there is something in them; of what
+    may be None, whether it is there and true."""
+    if type(value) is MaybeNone:
+        return and_(value.defined, lambda: condition(value.value))
     return value.has_elements() if type(value) in (RunTimeList, Grower, Alternative) else value
 
 
@@ -91,6 +94,10 @@ def or_(first: Any, *others: Callable[[], Any]) -> Any:
 def _until(decisive: bool, first: Any, *others: Callable[[], Any]) -> Any:
     """The first operand whose truth is `decisive`, or the last one."""
     for position, other in enumerate(others):
+        if type(first) is MaybeNone:
+            test = asked(first)
+            known, rest = first.value if decisive else first, _Noted(decisive, (other, *others[position + 1:]))
+            return if_exp(test, *((lambda: known, rest) if decisive else (rest, lambda: known)))  # noqa: B023
         if is_traced(first):
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
             sides = (lambda: known, rest) if decisive else (rest, lambda: known)  # noqa: B023

@@ -22,6 +22,7 @@ from reactant.frontends.numpy.promotion import python_type
 from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.operators import ag__
+from reactant.frontends.optional import known
 from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
@@ -364,7 +365,7 @@ def _traced(*values: Any) -> bool:
 
 @replace(builtins.range)
 def _range(*arguments: Any) -> Any:
-    arguments = tuple(operator.index(a) if is_tensor(a) and a.is_concrete() else a for a in arguments)
+    arguments = tuple(operator.index(a) if is_tensor(a) and a.is_concrete() else a for a in map(known, arguments))
     if not _traced(*arguments) or not 1 <= len(arguments) <= 3:
         return range(*arguments)
     for a in arguments:

@@ -147,7 +147,8 @@ class LoopArrays:
                     for o, kind, slot in zip(c.objects, c.kinds, c.slots, strict=False)
                     if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(o, slot)}
         seen = sorted({other for name in self.starts.values() for other in self.origins(name)[0]
-                       if self.entry_storages(other) & changed or name in in_place and not self.is_owned(other)})
+                       if self.entry_storages(other) & changed or name in in_place and not self.is_owned(other)}
+                      - {VALUE})        # where the function has returned before, the loop does not run
         self.rotations = rotations.find(self, seen) if seen else []
         if seen and not self.rotations:
             if self.made_run_time_values(seen):

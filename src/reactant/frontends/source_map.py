@@ -8,6 +8,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
+from reactant.errors import UnsupportedError
 from reactant.frontends.conversion import has_jumps, is_user_file, reason_unconverted
 from reactant.ir.context import context
 
@@ -112,6 +114,26 @@ def frame_of(traceback: TracebackType | None) -> UserFrame | None:
             found = _described(traceback.tb_frame.f_code, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
+
+
+def endless(error: RecursionError) -> UnsupportedError:
+    """What a recursion without end is to the user, with a line of the function that calls itself."""
+    counts: Counter[UserFrame] = Counter()
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_user_file(code.co_filename):
+            counts[_described(code, traceback.tb_lineno)] += 1
+        traceback = traceback.tb_next
+    if not counts:
+        return UnsupportedError(f"Recursion without end while tracing ({error}).")
+    calling = {f: n for f, n in counts.items() if f"{f.function.rpartition('.')[2]}(" in f.text} or counts
+    frame = max(calling, key=calling.__getitem__)
+    return UnsupportedError(
+        f"'{frame.function}' calls itself without end while it is traced: both sides of an `if` that the run decides "
+        "are traced, so how deep it goes must not depend on run-time values. Write a loop, or make the argument that "
+        "decides static (static_argnames=...).",
+        f"\n  at {frame.filename}:{frame.line}, in {frame.function}\n    {frame.text}")
 
 
 def annotate(error: BaseException) -> None:

@@ -431,3 +431,19 @@ def test_slices_of_what_a_mask_selects_are_copies_that_are_not_written_unseen():
     for program in (write_to_the_slice, write_beside_the_slice):
         with pytest.raises(ControlFlowError, match="is a copy in compiled code"):
             reactant.jit(program)(x)
+
+
+def test_places_and_repetitions():
+    check_table([
+        lambda x, n: np.nonzero(x[x > 0] > 0.5)[0].sum(), lambda x, n: np.flatnonzero(x[n:] > 0).sum(),
+        lambda x, n: x[:n].nonzero()[0].sum(), lambda x, n: np.argwhere(x[x > 0] > 0.5).sum(axis=0),
+        lambda x, n: [p.sum() for p in np.nonzero(np.outer(x, x)[n:][:, x > 0] > 0)],
+        lambda x, n: np.flatnonzero(np.outer(x, x)[n:][:, x > 0] > 0).sum(),
+        lambda x, n: np.cumsum(np.repeat(x[x > 0], 3)).sum(), lambda x, n: np.cumsum(np.repeat(x[1:n], 2)).sum(),
+        lambda x, n: np.cumsum(x[n:].repeat(2)).sum(), lambda x, n: np.repeat(x[:n], 0).sum(),
+        lambda x, n: np.repeat(np.outer(x, x)[n:], 2, axis=0).sum(axis=0),
+        lambda x, n: np.cumsum(np.repeat(np.outer(x, x)[:, n:], 2)).sum(),
+        lambda x, n: x[:n].clip(0).sum() + x[n:].clip(max=0.5).sum(), lambda x, n: np.float32(x[:n]).sum()],
+        np.sin(np.arange(9.0) * 2), np.int64(4))
+    with pytest.raises(UnsupportedError, match="np.repeat by counts of the run"):
+        reactant.jit(lambda x, k: np.repeat(x[x > 0], k).sum())(X, np.arange(3))

@@ -49,6 +49,13 @@ def test_arrays_of_objects_are_refused_as_such():
         reactant.jit(lambda x: np.array([x[0], x[1, :2]], dtype=object).sum())(X)
 
 
+def test_none_among_floats_is_nan():
+    check_table([lambda x: np.asarray(None, float) + x, lambda x: np.array([x[0, 0], None, 2], np.float32),
+                 lambda x: np.array([[x[0, 0], None], [1, 2]], dtype=float), lambda x: np.array([None, x[0, 0]], bool),
+                 lambda x: np.array([None, x[0, 0]], complex), lambda x: np.array([[1, x[1, 0]], [0.7, 2]], int),
+                 lambda x: np.array([None, x[0, 0]], int)], X)
+
+
 def test_made_arrays_are_written():
     def work(x):
         a, b, c, d = np.zeros(3), np.zeros_like(x), np.arange(300), np.array([1., 2.])

@@ -15,6 +15,7 @@ TABLE = [
     lambda m, v: np.r_["0,2", m, v], lambda m, v: np.r_["-1,2", m, m], lambda m, v: np.r_["0,3,1", v, v],
     lambda m, v: np.r_["1,3,0", v, v], lambda m, v: np.c_[1:4, v], lambda m, v: np.c_[m, m], lambda m, v: np.r_[m, m],
     lambda m, v: np.r_[v[0], v[1]], lambda m, v: np.r_[0, np.cumsum(v)], lambda m, v: np.r_[True, v[1:] > v[:-1]],
+    lambda m, v: np.r_[np.float64(1), v], lambda m, v: np.r_[v, np.float32(2), np.int8(3)],
     lambda m, v: np.r_[v], lambda m, v: np.c_[v], lambda m, v: np.c_[v[0], 3], lambda m, v: np.r_[-v[0]:v[1]:4j],
     lambda m, v: np.mgrid[-v[0]:v[0]:5j, 0:1:3j], lambda m, v: np.ogrid[0:v[1]:2j, 0:3],
     lambda m, v: np.mgrid[0:v[1]:2j]]

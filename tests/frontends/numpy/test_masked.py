@@ -182,3 +182,18 @@ def test_a_0d_mask_selects_all_or_nothing(x, c):
         check(_read_under_a_flag, x, c)
     if x.ndim == 2:
         check(_flags_beside_others, np.arange(12.0).reshape(4, 3), c)
+
+
+def test_masks_on_known_arrays_in_any_layout():
+    def picked(x):
+        known = np.arange(20.0).reshape(4, 5)
+        wide = np.broadcast_to(np.arange(5.0), (4, 5))
+        return known.T[x.T > 0].sum(), wide[x > 0].sum(), known[:, ::2][x[:, ::2] > 0].sum()
+
+    def written(x):
+        known = np.arange(20.0).reshape(4, 5).T
+        known[x.T > 0] = -1.0
+        known.flat[3] = x[0, 0]
+        return known
+    check_table([picked, written, lambda x: x.clip(0) + x.clip(max=0.5) + x.clip(None, 0.3) + x.clip(-0.1, 0.1)],
+                np.sin(np.arange(20.0)).reshape(4, 5))

@@ -26,6 +26,23 @@ def test_interp():
         POINTS, XS, YS)
 
 
+def test_interp_between_points_that_a_mask_selects():
+    def filled(x):
+        gone = np.isnan(x)
+        x[gone] = np.interp(np.flatnonzero(gone), np.flatnonzero(~gone), x[~gone])
+        return x
+    table = [lambda p, x, y, m: np.interp(p, x[m], y[m]), lambda p, x, y, m: np.interp(p, x[m], y[m], left=-5, right=9),
+             lambda p, x, y, m: np.interp(p, x[m], y[m] + 1j), lambda p, x, y, m: np.interp(p, x[m], x[:m.sum()]),
+             lambda p, x, y, m: np.interp(p, x[m], x[:2]), lambda p, x, y, m: np.interp(0.5, x[m], y[m]),
+             lambda p, x, y, m: np.interp(x[m], x, y).sum(), lambda p, x, y, m: np.searchsorted(x, y[m]).sum()]
+    for mask in (XS > XS[1], XS == XS[3], XS < XS[0], XS > -9):
+        check_table(table, POINTS, XS, YS, mask)
+    gaps = np.array([np.nan, 1, np.nan, np.nan, 4, 5, np.nan])
+    check_table([filled], gaps)
+    check_table([filled], gaps * 0 + np.nan)
+    check_table([filled], np.where(np.arange(7) == 2, 3.0, np.nan))
+
+
 def test_gradient():
     check_table([
         lambda a, x: np.gradient(a), lambda a, x: np.gradient(a, 2.), lambda a, x: np.gradient(a, 1., 3.),

@@ -34,5 +34,14 @@ def test_it_is_a_read_only_view():
     def write(x):
         windows(x, 3)[0] = 1.0
     check(write, X)
-    with pytest.raises(reactant.errors.UnsupportedError, match="windows overlap"):
-        reactant.jit(lambda x: windows(x, 3, writeable=True))(X)
+
+
+def test_writeable_windows_are_copies_that_nobody_writes_unseen():
+    check(lambda x: windows(x, 3, writeable=True).sum(axis=-1), X)
+
+    def write(x):
+        view = windows(x, 3, writeable=True)
+        view[0, 0] = 1.0
+        return x + 0
+    with pytest.raises(reactant.ReactantError, match="is a copy in compiled code"):
+        reactant.jit(write)(X)

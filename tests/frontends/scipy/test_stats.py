@@ -76,3 +76,19 @@ def test_a_distribution_of_the_user():
             return x ** 2
     ramp = Ramp(a=0, b=1, name="ramp")
     check(lambda x: (ramp.pdf(x), ramp.cdf(x, 0.1, 2.0), ramp.logpdf(x / 40)), X, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+def test_ranks(method):
+    x = np.round(np.random.default_rng(0).normal(size=(3, 12)), 1)
+    check(lambda x: stats._stats_py._rankdata(x, method), x)
+    check(lambda x: stats._stats_py._rankdata(x[:, :1], method), x)
+    check(lambda x: stats._stats_py._rankdata(x.T, method, return_ties=method != "ordinal"), x)
+    if method == "average":     # of the others it depends on the run whether they are integers
+        check(lambda x: (stats.rankdata(x), stats.rankdata(x, axis=1)), x)
+
+
+def test_tests_of_ranks():
+    x, y = np.random.default_rng(1).normal(size=(2, 20))
+    check(lambda x, y: (*stats.spearmanr(x, np.round(y, 1)), *stats.friedmanchisquare(x, y, x + y), *stats.mood(x, y)),
+          x, y, rtol=1e-10)

@@ -336,14 +336,17 @@ class Bounded:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        if name == "clip":
+            return lambda min=None, max=None, out=None: np.clip(self, min, max, out)
         if name in _METHODS:
             function = getattr(np, name)
             return lambda *args, **kwargs: function(self, *args, **kwargs)
         raise _unsupported(name)
 
 
-_METHODS = {"all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod", "cumsum", "dot", "max",
-            "mean", "min", "prod", "round", "searchsorted", "squeeze", "std", "sum", "trace", "var"}
+_METHODS = {"all", "any", "argmax", "argmin", "argsort", "conj", "conjugate", "cumprod", "cumsum", "dot", "max",
+            "mean", "min", "nonzero", "prod", "repeat", "round", "searchsorted", "squeeze", "std", "sum", "trace",
+            "var"}
 
 
 def _unsupported(name: str) -> UnsupportedError:

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.bounded import Bounded, as_number, is_partial
-from reactant.frontends.numpy.bounded_functions import common_extents, framed, on_bounded
+from reactant.frontends.numpy.bounded import Bounded, Mask, Range, as_number, is_partial
+from reactant.frontends.numpy.bounded_functions import common_extents, compact, flattened, framed, on_bounded
+from reactant.frontends.numpy.creation import COPY_MODES
 from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import wrap
+from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
@@ -17,7 +18,7 @@ from reactant.ir import ops
 @on_bounded(np.asarray, np.asanyarray, np.ascontiguousarray)
 def asarray(a: Any, dtype: Any = None, order: object = None, *, device: object = None, copy: bool | None = None) -> Any:
     kind = a.dtype if dtype is None else np.dtype(dtype)
-    return a.astype(kind) if copy or kind != a.dtype else a
+    return a.astype(kind) if COPY_MODES.get(copy, copy) or kind != a.dtype else a
 
 
 @on_bounded(np.array)
@@ -87,3 +88,39 @@ def atleast_2d(*arrays: Any) -> Any:
 @on_bounded(np.swapaxes)
 def swapaxes(a: Bounded, axis1: int, axis2: int) -> Bounded:
     return a.swapaxes(axis_in(axis1, a.ndim), axis_in(axis2, a.ndim))
+
+
+@on_bounded(np.nonzero)
+def nonzero(a: Bounded) -> tuple:
+    """Places among the elements that there are."""
+    for d in range(a.ndim):
+        a = compact(a, d)
+    return np.nonzero(a.filled(0))
+
+
+@on_bounded(np.flatnonzero)
+def flatnonzero(a: Bounded) -> Any:
+    return nonzero(flattened(a))[0]
+
+
+@on_bounded(np.argwhere)
+def argwhere(a: Bounded) -> Any:
+    for d in range(a.ndim):
+        a = compact(a, d)
+    return np.argwhere(a.filled(0))
+
+
+@on_bounded(np.repeat)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Bounded:
+    """Each element as often as one known number says."""
+    if not is_partial(a) or type(repeats) is not int or repeats < 0:
+        raise UnsupportedError("np.repeat by counts of the run: they decide the size of the result. Give one number "
+                               "that is known while tracing.")
+    a, d = (flattened(a), 0) if axis is None else (a, axis_in(axis, a.ndim))
+    extents, extent = list(a.extents), a.extents[d]
+    if type(extent) is Range:
+        ends = [n * repeats if isinstance(n, int) else ops.multiply(n, repeats) for n in (extent.start, extent.stop)]
+        extents[d] = Range(*ends)
+    elif extent is not None:
+        extents[d] = Mask(np.repeat(Tensor.of_value(extent.value), repeats).value())
+    return Bounded(np.repeat(Tensor.of_value(a.value()), repeats, axis=d), extents)

@@ -202,14 +202,14 @@ def _minimum_rank(made: Tensor, ndmin: int) -> Tensor:
 
 def _nothing_yet(nested: object, dtype: object) -> np.ndarray | None:
     """NumPy's own array where every element is None: it stands in an attribute until a value takes its place."""
-    return np.array(nested) if dtype is None and nested is not None and _only_none(nested) else None
+    return np.array(nested) if dtype is None and _only_none(nested) else None
 
 
 def _only_none(nested: object) -> bool:
     return nested is None or isinstance(nested, (list, tuple)) and len(nested) > 0 and all(map(_only_none, nested))
 
 
-_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
 """What `np.asarray(copy=...)` of older NumPy and array-API wrappers hand down."""
 
 
@@ -219,7 +219,7 @@ def array(object: object, dtype: object = None, copy: bool | None = True, order:
     if (nothing := _nothing_yet(object, dtype)) is not None:
         return nothing
     made = as_tensor(object, dtype)
-    copy = _COPY_MODES.get(copy, copy)
+    copy = COPY_MODES.get(copy, copy)
     rearranged = (order == "F" and not made.flags.f_contiguous) or (order == "C" and not made.flags.c_contiguous)
     if rearranged and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -246,7 +246,9 @@ def as_tensor(x: object, dtype: object = None) -> Tensor:
 
 
 @implements(np.asarray, np.asanyarray, creation=True, aliases=True)
-def asarray(a: object, dtype: object = None, order: object = None) -> Tensor:
+def asarray(a: object, dtype: object = None, order: object = None) -> Any:
+    if (nothing := _nothing_yet(a, dtype)) is not None:
+        return nothing
     made = as_tensor(a, dtype)
     if order == "C":
         return ascontiguousarray(made)

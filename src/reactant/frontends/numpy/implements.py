@@ -111,6 +111,8 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     with source_map.location():
         if function in REFUSED_ALWAYS:
             raise UnsupportedError(REFUSED[function])
+        if args and type(args[0]) is np.ndarray and args[0].dtype == object and not has_tensors(args, kwargs):
+            return function(*args, **kwargs)        # None, which stands in for an array to come
         known = not (args and type(args[0]) is Tensor and not args[0].is_concrete())
         if known and function not in NOT_FOLDED and kwargs.get("out") is None and (
                 found := list(tensors(args, kwargs))) and all(t.is_concrete() for t in found):

@@ -375,7 +375,7 @@ class FlatIterator:
     def __setitem__(self, key: object, value: object) -> None:
         strides = st.reshaped_strides(self.base.shape, self.base.strides_, (self.base.size,))
         shape = (self.base.size,)
-        flat = self.base.view(st.ReshapeStep(shape, strides or (1,)))   # writes go through in any layout
+        flat = self.base.view(st.GatheredStep(shape, (1,)) if strides is None else st.ReshapeStep(shape, strides))
         if isinstance(key, slice):
             count = len(range(*key.indices(self.base.size)))
             source = np.ravel(wrap(value))

@@ -111,7 +111,8 @@ def over(view: Tensor, mask: Tensor, position: int, to_front: bool) -> Bounded:
     shape = (*lead, mask.size, *rest)
     if mask.ndim != 1:
         strides = st.reshaped_strides(view.shape, view.strides_, shape)
-        view = view.view(st.ReshapeStep(shape, strides or st.row_major_strides(shape)))    # only written through
+        view = view.view(st.GatheredStep(shape, st.row_major_strides(shape)) if strides is None else
+                         st.ReshapeStep(shape, strides))
     extents: list[Extent | None] = [None] * len(shape)
     extents[position] = Mask(ops.reshape(mask.value(), (mask.size,)))
     if to_front and position:

@@ -489,6 +489,9 @@ def _fold_truth(original: Callable, combine: np.ufunc) -> None:
         items = list(items)
         if not any(type(i) is Tensor for i in items):
             return original(items)
+        if any(type(i) is Tensor and i.size > 1 for i in items):
+            raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or "
+                             "a.all()")
         result: Any = original is all
         for item in items:
             result = combine(result, item)

@@ -245,6 +245,8 @@ class Step:
     writable = True
     keeps = True
     """Whether a write leaves elements of the parent as they are; else it does without the parent's value."""
+    numpy_has_it = True
+    """Whether it is a view that NumPy has of a known array, too."""
 
     def read(self, parent: ir.Value) -> ir.Value:
         raise NotImplementedError
@@ -358,6 +360,7 @@ class DynamicSliceStep(Step):
 
     starts: tuple[object, ...]
     shape: Shape
+    numpy_has_it = False
 
     def _starts(self) -> list[ir.Value]:
         return [ops.constant(s, np.int64) if isinstance(s, int) else s for s in self.starts]
@@ -420,6 +423,13 @@ def _reshaped(value: ir.Value, shape: Shape) -> ir.Value:
     if type(made) is stablehlo.ReshapeOp and shape_of(before := made.operands[0]) == shape:
         return before
     return ops.reshape(value, shape)
+
+
+@dataclass(frozen=True)
+class GatheredStep(ReshapeStep):
+    """A shape over elements that lie in any order in memory: to read and write through, where NumPy would copy."""
+
+    numpy_has_it = False
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class Tensor(Sized):
     def is_concrete(self) -> bool:
         """Whether the content is known while tracing."""
         return self.storage.data is not None and not (
-            self.steps and any(isinstance(s, st.DynamicSliceStep) for s in self.steps))
+            self.steps and any(not s.numpy_has_it for s in self.steps))
 
     def changes_now(self) -> bool:
         """Whether the content is known, and a write may change it while tracing (then call `changed`)."""
@@ -457,10 +457,18 @@ def _method(function: Callable) -> Callable:
     return call
 
 
-for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "cumprod",
+for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "cumprod",
               "cumsum", "diagonal", "max", "mean", "min", "nonzero", "prod", "put", "ravel", "repeat", "round",
               "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"):
     setattr(Tensor, _name, _method(getattr(np, _name)))
+
+
+def _clip(self: Tensor, min: object = None, max: object = None, out: object = None, **kwargs: object) -> Any:  # noqa: A002
+    """As `numpy.ndarray.clip`: a bound that is not given does not hold."""
+    return implements.dispatched(np.clip, (self, min, max, out), kwargs)
+
+
+Tensor.clip = _clip     # type: ignore[attr-defined]
 
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:

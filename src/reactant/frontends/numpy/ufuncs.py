@@ -23,7 +23,7 @@ from reactant.ir.types import Shape, dtype_of, shape_of
 from reactant.records import dataclass
 
 _NUMBERS = (bool, int, float, complex)
-_OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple)
+_OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple, range)
 
 
 def is_operand(x: object) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.bounded import guarded_copy
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.ir import ops
@@ -53,13 +53,11 @@ class WindowStep(st.Step):
 @implements(np.lib.stride_tricks.sliding_window_view, aliases=True)
 def sliding_window_view(x: object, window_shape: Any, axis: Any = None, *, subok: bool = False,
                         writeable: bool = False) -> Tensor:
-    a = wrap(x)
+    """Windows that may be written into are copies, which may not while the array is in use."""
+    a = whole = wrap(x)
     window = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     if any(w < 0 for w in window):
         raise ValueError("`window_shape` cannot contain negative values")
-    if writeable:
-        raise UnsupportedError("sliding_window_view(writeable=True) is not supported in compiled code: windows "
-                               "overlap. Write through slices of the array.")
     if axis is None:
         axes = list(range(a.ndim))
         if len(window) != a.ndim:
@@ -76,4 +74,4 @@ def sliding_window_view(x: object, window_shape: Any, axis: Any = None, *, subok
             raise ValueError("window shape cannot be larger than input array shape")
         count = a.shape[d] - int(w) + 1
         a = a.view(WindowStep(d, int(w), (*a.shape[:d], count, *a.shape[d + 1:], int(w))))
-    return a
+    return guarded_copy(a, whole) if writeable else a

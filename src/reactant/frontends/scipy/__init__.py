@@ -20,7 +20,8 @@ _TABLES = {"scipy.fft": "transforms.FUNCTIONS", "scipy.ndimage._nd_image": "filt
            "scipy.linalg": "linalg.FUNCTIONS", "scipy.signal": "signal.FUNCTIONS",
            "scipy.spatial._distance_pybind": "distances.FUNCTIONS",
            "scipy.spatial._distance_wrap": "distances.WRAPPED",
-           "scipy.stats._distn_infrastructure": "stats.FUNCTIONS", "scipy.special._logsumexp": "special.LOGARITHMS",
+           "scipy.stats._distn_infrastructure": "stats.FUNCTIONS", "scipy.stats._stats_py": "stats.RANKS",
+           "scipy.special._logsumexp": "special.LOGARITHMS",
            "scipy._lib._util": "stats.ELEMENTWISE", "scipy._lib.array_api_extra._lib._funcs": "stats.ELEMENTWISE"}
 """Of SciPy's modules: the table of a module here, which is loaded when that one is there."""
 _registered: set[str] = set()

@@ -118,6 +118,27 @@ def _lazyselect(condlist: Any, choicelist: Any, arrays: Any, default: Any = 0) -
     return found
 
 
+def _rankdata(x: Any, method: str, return_ties: bool = False, xp: object = None) -> Any:
+    """Ranks along the last axis by the places where runs of equal elements begin and end; SciPy picks those places
+    with masks, so arrays of run-time size."""
+    x = wrap(x)
+    n, dtype = x.shape[-1], np.dtype(np.float64 if method == "average" else np.int64)
+    order = np.argsort(x, axis=-1, stable=True)
+    place = np.broadcast_to(np.arange(n), x.shape)
+    ordered = np.take_along_axis(x, order, axis=-1)
+    apart, edge = ordered[..., 1:] != ordered[..., :-1], np.ones((*x.shape[:-1], 1), bool)
+    begins, ends = np.concatenate([edge, apart], axis=-1), np.concatenate([apart, edge], axis=-1)
+    start = np.maximum.accumulate(np.where(begins, place, 0), axis=-1)
+    stop = np.minimum.accumulate(np.where(ends, place, n)[..., ::-1], axis=-1)[..., ::-1]
+    found = {"ordinal": place + 1, "min": start + 1, "max": stop + 1, "average": (start + stop) / 2 + 1,
+             "dense": np.cumsum(begins, axis=-1)}[method].astype(dtype)
+    ranks = np.zeros_like(order, dtype)
+    np.put_along_axis(ranks, order, found, axis=-1)
+    ties = np.where(begins, stop - start + 1, 0).astype(np.float64)
+    return (ranks, ties) if return_ties and method != "ordinal" else ranks
+
+
+RANKS: dict[str, Callable] = {"_rankdata": _rankdata}
 ELEMENTWISE: dict[str, Callable] = {f.__name__: f for f in (apply_where, _lazywhere, _lazyselect)}
 """SciPy's helpers that call a function with the elements that a mask picks."""
 
@@ -136,4 +157,4 @@ FUNCTIONS: dict[str, Callable] = {
     **{f"rv_continuous.{n}": _quantile(n) for n in ("ppf", "isf")},
 }
 
-__all__ = ["ELEMENTWISE", "FUNCTIONS"]
+__all__ = ["ELEMENTWISE", "FUNCTIONS", "RANKS"]
