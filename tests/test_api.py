@@ -469,3 +469,23 @@ def test_numpy_state_is_left_alone():
     before = (np.geterr(), np.get_printoptions())
     reactant.jit(axpy)(1.0, np.ones(3), np.ones(3))
     assert (np.geterr(), np.get_printoptions()) == before
+
+
+def with_names(x, *, function=1.0, self=2.0, args=3.0, options=4.0, arguments=5.0):
+    def inside(y, *, function, self):
+        return y * function + self
+    return np.sum(inside(x, function=function, self=self)) * args + options - arguments
+
+
+def test_keywords_of_any_name():
+    x, names = np.arange(3.0), {"function": 1.5, "self": 2.5, "args": 0.5, "options": 1.0, "arguments": 7.0}
+    plain = with_names(x, **names)
+    assert reactant.jit(with_names)(x, **names) == plain
+    assert reactant.verify(with_names, x, **names)
+    assert "multiply" in reactant.code_hlo(with_names, x, **names)
+    assert reactant.code_xla(with_names, x, **names) and str(reactant.explain(with_names, x, **names))
+    assert reactant.checkpoint(with_names)(x, **names) == plain
+    np.testing.assert_array_equal(reactant.grad(with_names)(x, **names), [0.75] * 3)
+    np.testing.assert_array_equal(reactant.jacobian(with_names)(x, **names), [0.75] * 3)
+    rows = reactant.vmap(with_names)(x[None], **{name: np.array([value]) for name, value in names.items()})
+    np.testing.assert_array_equal(rows, [plain])

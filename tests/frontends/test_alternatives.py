@@ -169,6 +169,20 @@ def test_refusals(program, words):
     assert MODE == {"name": "start"}
 
 
+class Answer(dict):
+    """A dict with a name of its own, as SciPy's OptimizeResult."""
+
+
+def kept_in_dicts(x):
+    message = "many" if x.sum() > 10 else "few"
+    answer, plain = Answer(message=message, value=x * 2), dict(message=message)
+    return answer["message"], answer["value"], plain["message"], len(answer), plain
+
+
+def test_dicts_hold_them():
+    agree(kept_in_dicts, ALL)
+
+
 def test_batches_and_derivatives():
     def chosen(x):
         return (np.sin if x.sum() > 1 else np.cos)(x).sum()

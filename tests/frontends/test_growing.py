@@ -395,3 +395,28 @@ def test_lists_of_other_elements_are_not_joined():
         reactant.jit(lambda x: sum([i for i in range(len(x)) if x[i] > 0] + [1.5]))(np.array([1.0, -1.0]))
     with pytest.raises(TypeError, match="can only concatenate list"):
         reactant.jit(lambda x: sum([i for i in range(len(x)) if x[i] > 0] + (1,)))(np.array([1.0, -1.0]))
+
+
+def nested_elements(x):
+    kept = []
+    for v in x:
+        if v > 0:
+            kept.append([[v, v * 2, 1.0], [-v, 0.0, v]])
+    whole = np.array(kept)
+    return whole.sum(axis=0), whole[:, 0, :].sum(axis=0), whole[:, 1, 2].sum(), whole.mean(axis=(0, 2))
+
+
+def taken_from_a_nested_list(edges):
+    left, ends = edges.tolist(), np.zeros(len(edges))
+    count, end = 0, np.array(left[0][1])
+    while len(left) > 0:
+        nearest = np.linalg.norm(np.array(left)[:, 0, :] - end, axis=1).argmin()
+        end = np.array(left.pop(nearest)[1])
+        ends[count] = end.sum()
+        count += 1
+    return ends
+
+
+def test_elements_of_elements_are_dimensions():
+    check(nested_elements, X)
+    check(taken_from_a_nested_list, np.random.default_rng(0).random((5, 2, 3)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import reactant
 from reactant.frontends.loops import Loop
 from tests.frontends.agreement import DOWN, UP, State, agree, traced_counts
 
@@ -391,6 +392,16 @@ def recursion(n):
         return half * half * (base if exponent % 2 else 1)
 
     return power(n * 1.0, 9)
+
+
+def endless(n):
+    return 1 if n <= 1 else n * endless(n - 1)
+
+
+def test_recursion_that_the_run_ends_is_refused():
+    with pytest.raises(reactant.UnsupportedError, match="'endless' calls itself without end while it is traced(.|\n)*"
+                                                        "endless\\(n - 1\\)"):
+        reactant.jit(endless)(np.int64(4))
 
 
 LOOPS = [for_traced, for_traced_bounds, for_last_index, for_first_assigned, break_continue_else, return_from_loop,

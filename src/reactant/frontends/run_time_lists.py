@@ -152,8 +152,15 @@ class RunTimeList(Changes):
         """What `np.array` makes of it."""
         if any(kind is None for kind in self.kinds):
             raise UnsupportedError("An array of elements that are not numbers.")
-        columns = [self.column(k) for k in range(len(self.kinds))]
-        frame = columns[0] if type(self.tree) in (Held, Known) else np.stack(columns, axis=1)
+        columns = iter([self.column(k) for k in range(len(self.kinds))])
+
+        def made(tree: Tree) -> Tensor:
+            if type(tree) in (Held, Known):
+                return next(columns)
+            if not isinstance(tree, Node) or tree.kind not in ("list", "tuple"):
+                raise UnsupportedError("An array of elements that are not numbers.")
+            return np.stack([made(child) for child in tree.children], axis=1)
+        frame = made(self.tree)
         total = self.length()
         extent = Range(0, bounded.as_number(total if type(total) is int else total.value()))
         return Bounded(frame, [extent, *[None] * (frame.ndim - 1)])

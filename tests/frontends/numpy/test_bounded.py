@@ -439,6 +439,8 @@ def test_places_and_repetitions():
         lambda x, n: x[:n].nonzero()[0].sum(), lambda x, n: np.argwhere(x[x > 0] > 0.5).sum(axis=0),
         lambda x, n: [p.sum() for p in np.nonzero(np.outer(x, x)[n:][:, x > 0] > 0)],
         lambda x, n: np.flatnonzero(np.outer(x, x)[n:][:, x > 0] > 0).sum(),
+        lambda x, n: x[np.where(np.diff(np.flatnonzero(x > 0)) > 1)[0]].sum(),
+        lambda x, n: np.where(x[:n] > 0)[0].sum(), lambda x, n: np.where(x[:n] > 0, x[:n], 7).sum(),
         lambda x, n: np.cumsum(np.repeat(x[x > 0], 3)).sum(), lambda x, n: np.cumsum(np.repeat(x[1:n], 2)).sum(),
         lambda x, n: np.cumsum(x[n:].repeat(2)).sum(), lambda x, n: np.repeat(x[:n], 0).sum(),
         lambda x, n: np.repeat(np.outer(x, x)[n:], 2, axis=0).sum(axis=0),

@@ -74,3 +74,19 @@ def test_extremes_of_many_numbers_are_the_first_best_ones(x):
 def test_keys_that_are_no_numbers_are_never_the_best_but_where_they_are_first():
     for x in (NOT_NUMBERS, np.roll(NOT_NUMBERS, 4)):
         check(lambda x: (min(range(len(x)), key=lambda k: x[k]), max(range(len(x)), key=lambda k: x[k])), x)
+
+
+def popped(x, i):
+    numbers, rows, pairs = list(x), [x, x * 2, x + 1], [(v, k, [v * 2, 1.0]) for k, v in enumerate(x)]
+    whole, row, (a, b, (c, _)) = numbers.pop(i), rows.pop(i), pairs.pop(i)
+    return whole, np.array(numbers), row, rows[0] + rows[1], a, b, c, pairs[0][2][0], len(pairs)
+
+
+@pytest.mark.parametrize("place", [0, 2, -1, -3, 3, -4, 99])
+def test_pop_at_a_place_of_the_run(place):
+    check(popped, np.arange(3.0), np.int64(place))
+
+
+def test_index_of_an_array_of_one_element():
+    check(lambda x: [1.0, x[0], x[1]].index(x[:1]), np.arange(3.0) + 5)
+    check(lambda x: [1.0, x[0], x[1]].index(x[:2]), np.arange(3.0) + 5)

@@ -72,7 +72,7 @@ def _name(function: Callable) -> str:
 
 # ---- elementwise -----------------------------------------------------------------------------------------------
 
-ELEMENTWISE = {np.where, np.clip, np.round, np.around, np.real, np.imag, np.isclose, np.nan_to_num, np.angle,
+ELEMENTWISE = {np.clip, np.round, np.around, np.real, np.imag, np.isclose, np.nan_to_num, np.angle,
                np.fix, np.copy, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.i0, np.sinc, np.isreal,
                np.iscomplex, np.isneginf, np.isposinf}
 """Functions that act element by element on their positional arguments."""

@@ -7,7 +7,14 @@ import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.bounded import Bounded, Mask, Range, as_number, is_partial
-from reactant.frontends.numpy.bounded_functions import common_extents, compact, flattened, framed, on_bounded
+from reactant.frontends.numpy.bounded_functions import (
+    common_extents,
+    compact,
+    elementwise,
+    flattened,
+    framed,
+    on_bounded,
+)
 from reactant.frontends.numpy.creation import COPY_MODES
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import Tensor, wrap
@@ -96,6 +103,11 @@ def nonzero(a: Bounded) -> tuple:
     for d in range(a.ndim):
         a = compact(a, d)
     return np.nonzero(a.filled(0))
+
+
+@on_bounded(np.where)
+def where(condition: Any, *choices: Any) -> Any:
+    return elementwise(np.where, (condition, *choices)) if choices else nonzero(condition)
 
 
 @on_bounded(np.flatnonzero)

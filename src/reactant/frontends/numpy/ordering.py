@@ -104,7 +104,19 @@ def remove(items: list, sought: Any) -> None:
     items[:] = _taken(items, kept + (kept >= np.argmax(equal)))
 
 
-FINDING = {"index": place_of, "count": count_of, "remove": remove}
+def pop(items: list, place: Any) -> Any:
+    """`items.pop(place)`. Raises `IndexError` when run where there is no such place."""
+    if type(place) is not Tensor or place.size != 1 or place.dtype.kind not in "iub":
+        return items.pop(place)
+    place, n = np.reshape(place, ()).astype(np.int64), len(items)
+    current_trace().check(np.logical_and(place >= -n, place < n).value(), lambda: IndexError("pop index out of range"))
+    place = np.where(place < 0, place + n, place)
+    found, kept = _taken(items, place[None])[0], np.arange(n - 1)
+    items[:] = _taken(items, kept + (kept >= place)) if n > 1 else []
+    return found
+
+
+FINDING = {"index": place_of, "count": count_of, "remove": remove, "pop": pop}
 
 
 def _equal(items: Any, sought: Any) -> Any:
