@@ -3,6 +3,7 @@ import copy
 import json
 
 import compile_time
+import docstrings
 import import_time
 import numpy as np
 import pytest
@@ -104,3 +105,49 @@ def test_compile_time_programs_are_large_and_agree(agree):
 def test_the_rewriter_beside_that_of_mlir():
     row = rewrite_speed.mlir_at_rest(2)
     assert len(row) == 2 and min(row.values()) > 0
+
+
+EXAMPLES = '''
+import numpy as np
+
+SCALE = 1.0
+
+
+def doubled(x):
+    """
+    >>> doubled(np.arange(3.0))
+    array([0., 2., 4.])
+    """
+    x *= 2
+    return x
+
+
+def selected(x):
+    """
+    >>> selected(np.array([1.0, -1.0]))
+    array([1.])
+    """
+    return x[x > 0]
+
+
+def scaled(x):
+    """
+    >>> import examples_of_a_package
+    >>> examples_of_a_package.SCALE = 5.0
+    >>> scaled(np.ones(2))
+    array([5., 5.])
+    >>> examples_of_a_package.SCALE = 1.0
+    """
+    return x * SCALE
+'''
+
+
+def test_examples_of_docstrings(tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples_of_a_package.py").write_text(EXAMPLES)
+    monkeypatch.syspath_prepend(tmp_path)
+    rows = docstrings.main(["examples_of_a_package", "--all"])
+    assert [(row["call"].rpartition(".")[2], row["verdict"]) for row in rows] == [
+        ("doubled", "alike"), ("scaled", "differs"), ("selected", "refused")]
+    shown = capsys.readouterr().out
+    assert "differs: examples_of_a_package.scaled" in shown and "refused: examples_of_a_package.selected" in shown
+    assert [row["verdict"] for row in docstrings.main(["examples_of_a_package", "--only", "doubled"])] == ["alike"]

@@ -180,10 +180,13 @@ class LoopArrays:
 
     def is_owned(self, name: str) -> bool:
         """Whether nothing else refers to the arrays that a variable, list, dict or object has before the loop."""
-        loop = self.loop
+        loop, entry = self.loop, self.loop.entries[name]
+        arrays = [leaf.tensor.storage for leaf in by_value(entry, loop.carried[name])
+                  if type(leaf) is Held and leaf.tensor.kind == ARRAY]
+        if arrays and loop.stand_ins.issuperset(arrays):
+            return True
         if name in loop.variables.containers and name not in loop.owned:
             copies = own_copies(loop)
-            entry = loop.entries[name]
             loop.owned[name] = all([
                 is_held_once(leaf.tensor, copies) for leaf in by_value(entry, loop.carried[name])
                 if type(leaf) is Held and leaf.tensor.kind == ARRAY]) and all([

@@ -90,4 +90,6 @@ def nothing_like(loop: Loop, tree: Tree) -> Tree:
     if kind is None:
         return tree
     with ir.InsertionPoint(loop.outer):
-        return capture(Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind))
+        made = Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind)
+    loop.stand_ins.add(made.storage)
+    return capture(made)

@@ -131,6 +131,7 @@ class Loop:
         self.later: dict[str, Plan] = {}                # what else containers may be, from the second turn on
         self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
         self.fresh = loop_lists.fresh(self)             # begin a turn as an empty list that nobody else knows
+        self.stand_ins: set[Storage] = set()            # arrays in the place of None, which nothing else refers to
         self.extents = sized_arrays.Extents()
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
         self.irregular: set[str] = set()                # arrays that turns do not change alike (`turn_sizes`)
