@@ -80,7 +80,8 @@ ELEMENTWISE = {np.clip, np.round, np.around, np.real, np.imag, np.isclose, np.na
 
 def elementwise(function: Callable, operands: Sequence) -> Bounded:
     """`function` of the frames, after operands have been moved to one extent."""
-    parts = [x if is_partial(x) or x is None else wrap(x) if not isinstance(x, (bool, int, float, complex)) else x for x in operands]
+    parts = [x if is_partial(x) or x is None or isinstance(x, (bool, int, float, complex)) else wrap(x)
+             for x in operands]
     arrays = [p for p in parts if is_partial(p) or type(p) is Tensor]
     rank = max(a.ndim for a in arrays)
     extents, shape = common_extents(arrays, rank)
