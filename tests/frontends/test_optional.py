@@ -257,17 +257,21 @@ def test_none_that_the_first_iteration_does_not_read():
     agree(in_a_while, [(np.array([4.0, 2.0]),), (np.array([0.0, 2.0]),), (np.array([1.0, 2.0]),)])
 
 
-def used_in_a_branch(x):
-    nothing = None
-    if x > 0:
-        x = x + nothing
-    return x
+USES = [lambda x, n: x + n, lambda x, n: -n * x, lambda x, n: n.sum() * x, lambda x, n: n[0] * x, lambda x, n: n(x),
+        lambda x, n: x < n, lambda x, n: [x for _ in n][0]]
 
 
-def test_none_used_in_a_branch_fails_when_it_is_taken():
-    agree(used_in_a_branch, [(-1.0,)])
-    with pytest.raises(TypeError, match="'NoneType'"):
-        reactant.jit(used_in_a_branch)(1.0)
+@pytest.mark.parametrize("use", USES)
+def test_none_used_in_a_branch_fails_when_it_is_taken(use):
+    def used_in_a_branch(x):
+        nothing = None
+        if x > 0:
+            x = use(x, nothing)
+        return x
+    compiled = reactant.jit(used_in_a_branch)
+    assert compiled(-1.0) == -1.0
+    with pytest.raises((TypeError, AttributeError), match="'NoneType'"):
+        compiled(1.0)
 
 
 def counted_by_none(x, n):

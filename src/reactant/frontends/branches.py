@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -28,6 +29,7 @@ from reactant.frontends.aliases import (
 )
 from reactant.frontends.branch_arrays import BranchArrays, Maker
 from reactant.frontends.carried import BranchChangesList, LateRead, needs_grower, unbound
+from reactant.frontends.conversion import is_user_file
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
@@ -269,8 +271,8 @@ def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
         except (IndexError, ValueError, ArithmeticError, NameError, TypeError, AttributeError, *more) as error:
             kind, arguments = type(error), error.args
             trace = current_trace()
-            if isinstance(error, (TypeError, AttributeError)) and "NoneType" not in str(error) \
-                    and not isinstance(error, more):
+            if isinstance(error, (TypeError, AttributeError)) and not isinstance(error, more) \
+                    and not _is_about_none(error):
                 raise
             if isinstance(error, NameError):
                 if not (type(error) is LateRead or _is_unbound(error, trace)):
@@ -282,6 +284,15 @@ def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
             trace.record(ops.constant(False), lambda: kind(*arguments))
             raise StagedRaise from None
     return side
+
+
+def _is_about_none(error: Exception) -> bool:
+    """Whether the user's code has used None as a value, and not ours."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    place = "" if traceback is None else traceback.tb_frame.f_code.co_filename
+    return "NoneType" in str(error) and (is_user_file(place) or Path(place).parent == Path(__file__).parent)
 
 
 def _is_unbound(error: NameError, trace: Trace) -> bool:
