@@ -229,29 +229,31 @@ class Compiled:
         if self._recipe is not None:
             return self._recipe(results)
         roots = (args, kwargs)
-        made: dict[int, Any] = {}
-
-        def resolve(leaf: Any) -> Any:
-            if isinstance(leaf, Result):
-                if leaf.layout is not None:
-                    results[leaf.index] = arranged(results[leaf.index], leaf.layout)
-                return _leaf(seen_through(results[leaf.index], leaf.steps), leaf.kind)
-            if isinstance(leaf, OfArgument):
-                return seen_through(leaves[leaf.number], leaf.steps)
-            if isinstance(leaf, sig.Same):
-                return sig.follow(roots, leaf.path)
-            if isinstance(leaf, Maybe):
-                if isinstance(results[leaf.defined], jax.core.Tracer):
-                    raise UnsupportedError(f"'{self.lowered.name}' returns None on some paths, which the run decides, "
-                                           "inside a JAX program. Return a number that says so beside the value.", "")
-                return sig.map_tree(leaf.value, resolve) if results[leaf.defined] else None
-            value = leaf.value if isinstance(leaf, Known) else leaf
-            return made.setdefault(id(leaf), value.copy()) if isinstance(value, np.ndarray) else value
+        resolve = functools.partial(self._resolved, results, leaves, roots, {})
         result = sig.map_tree(self._traced.result, resolve)
         updates = [(sig.follow(roots, path), sig.map_tree(new, resolve)) for path, new in self._traced.updates]
         for container, new in updates:
             sig.refill(container, new)
         return result
+
+    def _resolved(self, results: list, leaves: list, roots: tuple, made: dict[int, Any], leaf: Any) -> Any:
+        """What a leaf of the recipe is in this call."""
+        if isinstance(leaf, Result):
+            if leaf.layout is not None:
+                results[leaf.index] = arranged(results[leaf.index], leaf.layout)
+            return _leaf(seen_through(results[leaf.index], leaf.steps), leaf.kind)
+        if isinstance(leaf, OfArgument):
+            return seen_through(leaves[leaf.number], leaf.steps)
+        if isinstance(leaf, sig.Same):
+            return sig.follow(roots, leaf.path)
+        if isinstance(leaf, Maybe):
+            if isinstance(results[leaf.defined], jax.core.Tracer):
+                raise UnsupportedError(f"'{self.lowered.name}' returns None on some paths, which the run decides, "
+                                       "inside a JAX program. Return a number that says so beside the value.", "")
+            return sig.map_tree(leaf.value, functools.partial(self._resolved, results, leaves, roots, made)) \
+                if results[leaf.defined] else None
+        value = leaf.value if isinstance(leaf, Known) else leaf
+        return made.setdefault(id(leaf), value.copy()) if isinstance(value, np.ndarray) else value
 
 
 def _leaf(array: Any, kind: str | tuple[Any, ...]) -> Any:

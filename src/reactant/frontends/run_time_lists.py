@@ -58,6 +58,15 @@ _ADVICE = ("How long this list is depends on run-time values. Make an array of i
            "elements, sums; or store into an array that is made before the loop and count: out[count] = x; count += 1.")
 
 
+def _stacked(tree: Tree, columns: Iterator[Tensor]) -> Tensor:
+    """One array of the parts of all elements: lists in an element are dimensions behind that of the elements."""
+    if type(tree) in (Held, Known):
+        return next(columns)
+    if type(tree) is not Node or tree.kind not in ("list", "tuple"):
+        raise UnsupportedError("An array of elements that are not numbers.")
+    return np.stack([_stacked(child, columns) for child in tree.children], axis=1)
+
+
 class RunTimeList(Changes):
     """A list with a run-time length: `prefix` are the elements from before the loop."""
 
@@ -152,15 +161,7 @@ class RunTimeList(Changes):
         """What `np.array` makes of it."""
         if any(kind is None for kind in self.kinds):
             raise UnsupportedError("An array of elements that are not numbers.")
-        columns = iter([self.column(k) for k in range(len(self.kinds))])
-
-        def made(tree: Tree) -> Tensor:
-            if type(tree) in (Held, Known):
-                return next(columns)
-            if not isinstance(tree, Node) or tree.kind not in ("list", "tuple"):
-                raise UnsupportedError("An array of elements that are not numbers.")
-            return np.stack([made(child) for child in tree.children], axis=1)
-        frame = made(self.tree)
+        frame = _stacked(self.tree, iter([self.column(k) for k in range(len(self.kinds))]))
         total = self.length()
         extent = Range(0, bounded.as_number(total if type(total) is int else total.value()))
         return Bounded(frame, [extent, *[None] * (frame.ndim - 1)])
