@@ -26,7 +26,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, modules, types
 from reactant.records import dataclass
-from reactant.runtime import exact_divisions, heap, lent, reshaped_updates
+from reactant.runtime import computed_once, exact_divisions, heap, lent, reshaped_updates
 from reactant.runtime.jax_internals import X64, Primitive, apart, call_of
 
 ALIGNMENT = 64
@@ -122,6 +122,8 @@ def _for_xla(module: ir.Module) -> bytes:
         made = reshaped_updates.separated(made)
     if exact_divisions.CONCERNED in content:
         made = exact_divisions.kept(made)
+    if computed_once.CONCERNED in content:
+        made = computed_once.kept(made)
     return content if made is module else modules.bytecode(made)
 
 
