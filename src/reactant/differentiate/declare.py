@@ -198,11 +198,14 @@ def times(factor: Any, g: ir.Value, strong: bool = False) -> ir.Value | None:
     return product
 
 
-def pulled(factor: Any, g: ir.Value, strong: bool = False, steep: bool = False) -> ir.Value | None:
-    """factor * g of a cotangent; `strong`: where nothing was chosen (see `masks`) it is zero, also times an infinite
-    factor; `steep`: only where a choice says so, no test of values."""
+def pulled(factor: Any, g: ir.Value, strong: bool = False) -> ir.Value | None:
+    """factor * g of a cotangent, and zero where nothing was chosen (see `masks`), also times what is infinite or no
+    number; `strong`: values are tested, too, where no choice can be read off the program."""
     product = times(factor, g)
-    return kept_zero(g, product, exact=not strong) if (strong or steep) and product is not None else product
+    if product is None or isinstance(factor, (int, float)):
+        return product
+    known = ops.constant_value(factor)
+    return product if known is not None and np.isfinite(known).all() else kept_zero(g, product, exact=not strong)
 
 
 STRONG = "reactant.strong"
@@ -237,12 +240,11 @@ def total(g: ir.Value, shape: Sequence[int] = ()) -> ir.Value:
 # ---- the forms -----------------------------------------------------------------------------------------------------
 
 def elementwise(name: str, *partials: Callable[..., Any] | None,
-                singular: bool | Callable[[Call], bool] = False, steep: bool = False) -> None:
+                singular: bool | Callable[[Call], bool] = False) -> None:
     """Partials by operand, each of (result, *operands): a value, a number, or None for "constant in this operand".
 
     singular: a partial can be infinite or NaN at finite arguments (log at 0), always or in calls of which that holds.
     There a zero tangent, or a cotangent of what was not chosen, times it is zero: what `where` masks out stays out.
-    steep: it often is infinite where `where` masks it out (exp of large numbers).
     """
     def strong(call: Call) -> bool:
         return singular(call) if callable(singular) else singular
@@ -256,7 +258,7 @@ def elementwise(name: str, *partials: Callable[..., Any] | None,
 
     def reverse(call: Call, cotangents: Sequence[ir.Value | None], wanted: Sequence[bool]) -> list[Contribution]:
         g = cotangents[0]
-        return [pulled(_evaluated(partial, call), g, strong(call), steep)
+        return [pulled(_evaluated(partial, call), g, strong(call))
                 if want and partial is not None and g is not None else None
                 for partial, want in zip(partials, wanted, strict=True)]
 

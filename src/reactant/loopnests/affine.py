@@ -69,8 +69,18 @@ class Facts:
     """Ranges of symbols (both ends included), and bounds that are expressions of other symbols."""
 
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
-    lower: dict[str, Affine] = field(default_factory=dict)
-    upper: dict[str, Affine] = field(default_factory=dict)
+    lower: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
+    upper: dict[str, tuple[Affine, ...]] = field(default_factory=dict)
+
+    def copy(self) -> Facts:
+        """The same, to be added to."""
+        return Facts(dict(self.ranges), dict(self.lower), dict(self.upper))
+
+    def know(self, name: str, least: Affine | None = None, most: Affine | None = None) -> None:
+        """A symbol is at least, or at most, what an expression is."""
+        for expression, known in ((least, self.lower), (most, self.upper)):
+            if expression is not None and expression not in known.get(name, ()):
+                known[name] = (*known.get(name, ()), expression)
 
     def range(self, expression: Affine) -> tuple[int, int]:
         """Least and greatest value."""
@@ -86,9 +96,8 @@ class Facts:
         if self.range(expression)[0] >= bound:
             return True
         for name, factor in expression.terms:
-            known = self.lower.get(name) if factor > 0 else self.upper.get(name)
-            if known is not None and abs(factor) == 1 and \
-                    self.range(expression.without(name) + known.times(factor))[0] >= bound:
+            if abs(factor) == 1 and any(self.range(expression.without(name) + known.times(factor))[0] >= bound
+                                        for known in (self.lower if factor > 0 else self.upper).get(name, ())):
                 return True
         return False
 

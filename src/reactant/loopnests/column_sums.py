@@ -193,7 +193,7 @@ class ColumnSums:
             # a counter of groups: the facts about single rows hold for the last row of the group too
             self.w.facts.ranges[counter] = (piece.range[0], max(piece.range[1] - together + 1, piece.range[0]))
             if piece.known_high is not None:
-                self.w.facts.upper[counter] = piece.known_high + (1 - together)
+                self.w.facts.know(counter, most=piece.known_high + (1 - together))
         with self.e.remembering():
             self._inside(d, [row + k for k in range(together)], index, pieces)
         self.w.finish()

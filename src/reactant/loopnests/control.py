@@ -162,8 +162,9 @@ class Compiler(Counters):
         from reactant.loopnests.scatter import emit_scatter
         operand = node.operands[0]
         buffer = self.e.storage.get(operand)
-        if buffer is None or not self.may_overwrite(buffer) or buffer in [
-                self.e.storage.get(o) for o in node.operands[1:]]:
+        frame = self.frames[-1]
+        read = {self.e.storage.get(n) for n, _ in frame.plan.steps[frame.position].roots[0].reads if n is not operand}
+        if buffer is None or not self.may_overwrite(buffer) or buffer in read:
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             self.copy(operand, buffer)
         emit_scatter(self, node, buffer)

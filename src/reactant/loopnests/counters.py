@@ -127,7 +127,4 @@ class Counters(Buffers):
         name = place.terms[0][0]
         limit, beyond = self.limits[slot.argument]
         low, high = (self.e.at(n, ()).affine for n in (slot.init, limit))
-        if low is not None:
-            self.w.facts.lower[name] = low
-        if high is not None:
-            self.w.facts.upper[name] = high + beyond
+        self.w.facts.know(name, low, high + beyond if high is not None else None)

@@ -17,6 +17,7 @@ from reactant.loopnests.affine import ZERO, Affine, linear, number, split, strid
 from reactant.loopnests.graph import Block, Node, decoded
 from reactant.loopnests.numbers import BOOL, ELEMENTWISE, INDEX, Arithmetic, Number
 from reactant.loopnests.writer import memory_type
+from reactant.loopnests.zeros import Zeros
 from reactant.records import dataclass
 
 
@@ -87,6 +88,7 @@ class Elements:
         self.on_load: Callable[[Buffer, Affine], None] | None = None
         self.memo: list[dict[tuple[Node, Any], Number]] = [{}]
         self.loaded: dict[str, tuple[Buffer, Affine, int]] = {}
+        self.zeros = Zeros()
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
@@ -195,7 +197,10 @@ class Elements:
         """An element from memory."""
         if self.on_read is not None:
             self.on_read(node, index)
-        return self.load(self.storage[node], self.place(index, node.shape), node.dtype)
+        made = self.load(self.storage[node], self.place(index, node.shape), node.dtype)
+        if node.dtype.kind in "fc" and self.zeros.unsigned(node):
+            self.a.unsigned.update(part.name or "" for part in made.parts or (made,))
+        return made
 
     def load(self, buffer: Buffer, place: Affine, dtype: np.dtype) -> Number:
         """A number from a buffer."""

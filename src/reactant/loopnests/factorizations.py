@@ -212,7 +212,7 @@ class Local:
 
     def get(self, k: Affine, lane: Affine) -> Number:
         """A number as it is now."""
-        return current(self.owner.c, self.buffer, self._place(k, lane))
+        return current(self.owner.c.e, self.buffer, self._place(k, lane))
 
     def put(self, value: Number, k: Affine, lane: Affine) -> None:
         """Write one."""

@@ -9,6 +9,7 @@ from reactant.loopnests.control import Compiler
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.extremes import without_nan
 from reactant.loopnests.graph import Block, Node
+from reactant.loopnests.last_writes import without_last_writes
 from reactant.loopnests.numbers import INDEX
 from reactant.records import dataclass
 
@@ -33,6 +34,7 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     before them. Raises `NotCompiled`.
     """
     without_nan(block)
+    without_last_writes(block)
     compiler = Compiler()
     compiler.parallel = parallel
     try:

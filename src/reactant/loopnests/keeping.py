@@ -108,6 +108,30 @@ def _cut(ways: set[Any]) -> bool:
     return any(step in ("pad", "concatenate") for way in ways if isinstance(way, tuple) for step in way)
 
 
+def _ascending(broadcast: Node) -> bool:
+    """Whether a broadcast leaves dimensions in their order."""
+    dimensions = list(decoded(broadcast, "broadcast_dimensions"))
+    return dimensions == sorted(dimensions)
+
+
+def _leaves_out(given: Node, scatter: Node) -> bool:
+    """Whether a mask chooses which updates of a scatter go anywhere, or what of them is something: its loops are those
+    of the mask then. What is computed there may not read what is scattered into."""
+    while given.kind == "reshape":
+        given = given.operands[0]
+    if given.kind != "select" or given.operands[1].splat is None and given.operands[2].splat is None:
+        return False
+    stack, seen = [given], set()
+    while stack:
+        node = stack.pop()
+        if node is scatter.operands[0]:
+            return False
+        if node not in seen and node.block is scatter.block and not is_root(node):
+            seen.add(node)
+            stack += node.operands
+    return True
+
+
 class Keeping:
     """Decides which values of a block are kept in memory."""
 
@@ -199,6 +223,10 @@ class Keeping:
         if user.block is not self.block:
             return {None} if not cheap or not user.block else {"inside"}
         if user.kind in OPS:
+            if user.kind == "scatter" and node in user.operands[1:] and _leaves_out(node, user):
+                return {"op"}
+            if user.kind == "reduce_window" and node is user.operands[0]:       # goes through it once
+                return {None} if expense[node] >= DEAR else {"op"}
             return {None} if user.kind in ("sort", "scatter") or not cheap else {"op"}
         if user.kind == "gather" and node is user.operands[0] and not cheap:
             return {None}
@@ -242,6 +270,8 @@ class Keeping:
         if user.kind not in MOVES and user.kind != "reduce" or user.kind == "reshape" \
                 or user.kind == "gather" and node is not user.operands[0]:
             return ()   # the same place in memory; a gather needs its indices where its result is
+        if user.kind == "broadcast_in_dim" and node.size == user.size and _ascending(user):
+            return ()
         if user.kind == "broadcast_in_dim" and expense[node] > 3 and node.size * 4 <= user.size \
                 and (not node.shape or self._along(node, user)) or user.kind == "broadcast_in_dim" \
                 and (node.size * 2 <= user.size and self._is_slow_outside(node, user, expense)

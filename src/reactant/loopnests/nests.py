@@ -33,7 +33,9 @@ CHUNK = 1 << 13
 """Elements that a chunk of a whole reduction has at least."""
 MOST_CHUNKS = 16
 MOST_PIECES = 12
-"""Pieces that a loop is split into at most."""
+"""Pieces that a loop is split into at most,"""
+MOST_MOVING = 3
+"""and how many of its places are known at run time only."""
 REASSOCIATED = " fastmath<reassoc>"
 
 
@@ -116,12 +118,14 @@ class Nest:
         self.e, self.w, self.a = elements, elements.w, elements.a
         self.scratch, self.parallel = scratch, parallel
         self.roots, self.targets = list(roots), targets
-        self.flat = all(r.flat for r in roots)
+        self.flat = bool(roots) and all(r.flat for r in roots)
         self.shape = (size(shape),) if self.flat else tuple(shape)
         self.sums = [self._sum(r) for r in roots if r.kind == "reduce"]
         self.together: list[tuple[Affine, ...]] | None = None
         """The outer indices that are written at once (`row_sums`)."""
-        self.work = size(shape) * sum(r.expense + 1 for r in roots)
+        self.work: float = size(shape) * sum(r.expense + 1 for r in roots)
+        self.cut_inside: set[int] = set()
+        """Dimensions that are cut at other places for each index of those before them."""
 
     def _sum(self, root: Root) -> Sum:
         rank = len(self.shape)
@@ -147,19 +151,20 @@ class Nest:
         shape = root.node.shape if root.kind == "map" else root.shape
         return index if shape == self.shape else Flat(linear(index, self.shape))
 
-    def pieces(self) -> list[list[Piece]]:
-        """How each dimension is cut."""
+    def pieces(self, outer: tuple[Affine, ...] = ()) -> list[list[Piece]]:
+        """How each dimension is cut, from the first one on whose counter is not among `outer`."""
+        first = len(outer)
         cuts: list[dict[Affine, None]] = [{} for _ in self.shape]
         for _ in range(3):
-            found = self._breaks([self._cut(d, cuts[d]) for d in range(len(self.shape))])
+            found = self._breaks(outer, [self._cut(d, cuts[d]) for d in range(first, len(self.shape))])
             before = [len(c) for c in cuts]
             for d, places in found.items():
                 cuts[d].update(dict.fromkeys(places))
             if before == [len(c) for c in cuts]:
                 break
-        return [self._cut(d, c) for d, c in enumerate(cuts)]
+        return [self._cut(d, c) if d >= first else [] for d, c in enumerate(cuts)]
 
-    def _breaks(self, pieces: list[list[Piece]]) -> dict[int, list[Affine]]:
+    def _breaks(self, outer: tuple[Affine, ...], pieces: list[list[Piece]]) -> dict[int, list[Affine]]:
         """Where comparisons of indices change, found by writing every box of pieces on trial."""
         found: dict[int, list[Affine]] = {}
         if math.prod(len(p) for p in pieces) > 64:
@@ -168,19 +173,19 @@ class Nest:
         for box in product(*pieces):
             self.a.breaks = {}
             with self.w.trial(), self.e.remembering():
-                names = []
+                names = list(outer)
                 for piece in box:
                     self.w.open()
                     names.append(self._counter(piece))
-                dimension_of = {n.terms[0][0]: d for d, n in enumerate(names) if n.terms}
+                dimension_of = {n.terms[0][0]: d for d, n in enumerate(names) if n.terms and d >= len(outer)}
                 self._values(tuple(names))
-                for difference in self.a.breaks:
-                    where = self._solved(difference, dimension_of)
-                    if where is not None:
-                        found.setdefault(where[0], []).append(where[1])
+                places = [where for difference in self.a.breaks
+                          if (where := self._solved(difference, dimension_of)) is not None]
+            for d, place in places:
+                if (known := self.w.here(place)) is not None:
+                    found.setdefault(d, []).append(known)
         self.a.breaks = breaks
-        return {d: [p for p in places if all(name in self.w.level for name, _ in p.terms)]
-                for d, places in found.items()}
+        return found
 
     def _solved(self, difference: Affine, dimension_of: dict[str, int]) -> tuple[int, Affine] | None:
         """The dimension and the place from where on difference >= 0 changes."""
@@ -189,8 +194,12 @@ class Nest:
             return None
         d, name, factor = max(own)
         rest = difference.without(name)
-        if any(s in dimension_of for s, _ in rest.terms) or any(self.w.level[s] >= self.w.depth - len(dimension_of) + 1
-                                                                for s, _ in rest.terms):
+        inside = self.w.depth - len(dimension_of) + 1
+        if any(s in dimension_of for s, _ in rest.terms):
+            return None
+        if any(self.w.level[s] >= inside for s, _ in rest.terms):
+            if d and all(self.w.level[s] < self.w.level[name] for s, _ in rest.terms):
+                self.cut_inside.add(d)
             return None
         if abs(factor) == 1:
             return (d, rest.times(-1)) if factor == 1 else (d, rest + 1)
@@ -204,13 +213,21 @@ class Nest:
         if len(fixed) >= MOST_PIECES:
             fixed = []
         ends = [0, *fixed, extent]
-        moving = sorted((c for c in cuts if c.terms), key=lambda c: c.constant)
-        if moving and any(c.terms != moving[0].terms for c in moving) or len(moving) > 3:
-            moving = [c for c in moving if c.terms == moving[0].terms][:3]
+        moving = self._in_order([c for c in cuts if c.terms])
         pieces: list[Piece] = []
         for low, high in zip(ends[:-1], ends[1:], strict=True):
             pieces += self._cut_by(moving, low, high)
         return pieces
+
+    def _in_order(self, places: list[Affine]) -> list[Affine]:
+        """Run-time places to cut at, each at most the next: those of which that is certain, `MOST_MOVING` at most."""
+        made: list[Affine] = []
+        for place in places:
+            after = [self.w.facts.at_least(place - each) for each in made]
+            at = after.index(False) if False in after else len(made)
+            if len(made) < MOST_MOVING and all(self.w.facts.at_least(each - place) for each in made[at:]):
+                made.insert(at, place)
+        return made
 
     def _cut_by(self, moving: list[Affine], low: int, high: int) -> list[Piece]:
         """One fixed part, cut at places known at run time."""
@@ -238,14 +255,7 @@ class Nest:
         """The counter of a piece's loop, in the innermost scope, with what is known of it."""
         if name is None and piece.range[0] == piece.range[1] and not piece.low.terms and not piece.high.terms:
             return number(piece.range[0])
-        name = self.w.define(name or self.w.fresh("i"))
-        facts = self.w.facts
-        facts.ranges[name] = piece.range
-        if piece.known_low is not None:
-            facts.lower[name] = piece.known_low
-        if piece.known_high is not None:
-            facts.upper[name] = piece.known_high
-        return symbol(name)
+        return self.counter_at(piece, self.w.define(name or self.w.fresh("i")))
 
     # ---- values
 
@@ -258,13 +268,21 @@ class Nest:
             if root.kind == "map":
                 value = self.e.compute(node, here)
                 self.e.bind(node, here, value)
-                made.append((root, [value]))
+                if not self.unneeded(root, here):
+                    made.append((root, [value]))
             elif root.kind == "update":
                 made.append((root, [self.e.at(node.operands[1], here)]))
             else:
                 count = len(results_of(node))
                 made.append((root, [self.e.at(o, here) for o in node.operands[:count]]))
         return made
+
+    def unneeded(self, root: Root, index: Any) -> bool:
+        """Whether nobody needs a value's element."""
+        mask, shape = root.needed, root.node.shape
+        if mask is None:
+            return False
+        return self.e.at(mask, index if mask.shape == shape else Flat(self.e.place(index, shape))).value is False
 
     def _place(self, root: Root, index: tuple[Affine, ...]) -> Affine:
         target = self.targets[root]
@@ -278,6 +296,8 @@ class Nest:
     def emit(self) -> dict[Node, list[Number]]:
         """Write the nest; the results of whole reductions come back as numbers."""
         pieces = self.pieces()
+        if self.cut_inside:     # into windows, which are taken to lie side by side: segments of what they are cut from
+            self.work /= math.prod(self.shape[:min(self.cut_inside)])
         whole: dict[Node, list[Number]] = {}
         for s in self.sums:
             node = s.root.node
@@ -332,6 +352,8 @@ class Nest:
         """Write the loops from dimension d on; what is carried through them goes in and comes out."""
         if d == len(self.shape):
             return self.body(index, accumulators)
+        if d in self.cut_inside:
+            pieces = self.pieces(index)
         if not d and column_sums.applies(self):
             column_sums.ColumnSums(self, pieces).emit()
             return accumulators
@@ -442,19 +464,16 @@ class Nest:
         return all(n == 1 for n in self.shape[d + 1:]) and not any(s.through_memory for s in self.sums)
 
     def counter_at(self, piece: Piece, name: str) -> Affine:
-        facts = self.w.facts
-        facts.ranges[name] = piece.range
-        if piece.known_low is not None:
-            facts.lower[name] = piece.known_low
-        if piece.known_high is not None:
-            facts.upper[name] = piece.known_high
+        self.w.facts.ranges[name] = piece.range
+        self.w.facts.know(name, piece.known_low, piece.known_high)
         return symbol(name)
 
     def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
         """Whether everything in a piece would be stored where it is already."""
         if any(s.inner > d and not s.through_memory for s in self.sums):    # what they came to is stored inside
             return False
-        if not all(r.kind in ("map", "update") and self._may_be_there(r) or r in self._neutral for r in self.roots):
+        if not all(r.kind in ("map", "update") and (r.needed is not None or self._may_be_there(r))
+                   or r in self._neutral for r in self.roots):
             return False
         for box in product(*pieces[d + 1:]):
             with self.w.trial(), self.e.remembering():

@@ -57,6 +57,10 @@ COMPLEX = {"add", "subtract", "multiply", "negate", "real", "imag", "complex", "
 ELEMENTWISE = FLOAT_ONLY | ANY_REAL | COMPLEX
 
 
+_TURNED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
+_OPPOSITE = {"LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}
+
+
 class Arithmetic:
     """Applies ops to `Number`s, writing what is left of them. `breaks` collects expressions d whose sign, d >= 0 or
     not, would have decided something."""
@@ -64,6 +68,10 @@ class Arithmetic:
     def __init__(self, writer: Writer) -> None:
         self.w = writer
         self.breaks: dict[Affine, None] = {}
+        self.tests: dict[str, tuple[str, Number, Number]] = {}
+        """What comparisons of integers compare, by their names."""
+        self.unsigned: set[str] = set()
+        """Names of numbers that are not -0.0."""
 
     # ---- in and out
 
@@ -122,8 +130,20 @@ class Arithmetic:
             with np.errstate(all="ignore"):
                 left, right = (dtype.type(o.value) for o in operands)
                 return self.constant(FOLDED[name](left, right), dtype)
+        if name == "arith.addf" and (same := self._plus_nothing(*operands)) is not None:
+            return same
         names = [self.name(o) for o in operands]
-        return Number(dtype, self.w.pure(f"{name} {', '.join(names)}{flags} : {type_of(dtype)}", names))
+        made = self.w.pure(f"{name} {', '.join(names)}{flags} : {type_of(dtype)}", names)
+        if name == "arith.addf" and not self.unsigned.isdisjoint(names):
+            self.unsigned.add(made)
+        return Number(dtype, made)
+
+    def _plus_nothing(self, x: Number, y: Number) -> Number | None:
+        """A float to which a zero is added that does not change it."""
+        for number_, zero in ((x, y), (y, x)):
+            if zero.value == 0 and (math.copysign(1.0, zero.value) < 0 or number_.name in self.unsigned):
+                return number_
+        return None
 
     def truth(self, text: str, operands: Sequence[Number], dtype: np.dtype) -> Number:
         """A comparison."""
@@ -308,15 +328,15 @@ class Arithmetic:
 
     def _bounded(self, made: Number, kind: str, x: Number, y: Number) -> Number:
         """A maximum or minimum of integers as an index expression of known range, where the range is useful."""
-        ranges = [self.w.facts.range(n.affine) if n.affine is not None else None for n in (x, y)]
-        limits = np.iinfo(made.dtype)
-        lows = [r[0] if r else max(limits.min, -INFINITE) for r in ranges]
-        highs = [r[1] if r else min(limits.max, INFINITE) for r in ranges]
+        lows, highs = zip(*map(self._range, (x, y)), strict=True)
         pick: Callable[..., int] = max if kind == "maximum" else min
         low, high = pick(lows), pick(highs)
         place = self.as_index(made)
         name = place.terms[0][0]
         self.w.facts.ranges[name] = (low, high)
+        for n in (x, y):
+            if n.affine is not None and n.affine.terms:
+                self.w.facts.know(name, *((n.affine, None) if kind == "maximum" else (None, n.affine)))
         return Number(made.dtype, made.name, affine=place)
 
     _ORDERED = {"LT": "olt", "LE": "ole", "GT": "ogt", "GE": "oge", "EQ": "oeq", "NE": "une"}
@@ -341,7 +361,10 @@ class Arithmetic:
                 return self.constant(decided, BOOL)
         letter = "s" if kind == "i" else "u"
         word = direction.lower() if direction in ("EQ", "NE") else letter + direction.lower()
-        return self.truth(f"arith.cmpi {word}", (x, y), x.dtype)
+        made = self.truth(f"arith.cmpi {word}", (x, y), x.dtype)
+        if made.name is not None and kind != "b":
+            self.tests[made.name] = direction, x, y
+        return made
 
     def _compared(self, direction: str, difference: Affine) -> bool | None:
         """Whether `difference` compares so with zero."""
@@ -369,12 +392,42 @@ class Arithmetic:
             return condition if yes.value else self._boolean("not", (condition,))
         names = [self.name(n) for n in (condition, yes, no)]
         made = Number(yes.dtype, self.w.pure(f"arith.select {', '.join(names)} : {type_of(yes.dtype)}", names))
-        if yes.affine is not None and no.affine is not None:
-            first, second = self.w.facts.range(yes.affine), self.w.facts.range(no.affine)
+        test = self.tests.get(condition.name or "")
+        if yes.affine is not None and no.affine is not None or test is not None and made.dtype.kind in "iu":
+            first, second = (self._range_where(n, test, k) for n, k in ((yes, True), (no, False)))
+            low, high = min(first[0], second[0]), max(first[1], second[1])
+            if yes.affine is None or no.affine is None:
+                if low <= -INFINITE and high >= INFINITE:
+                    return made
             place = self.as_index(made)
-            self.w.facts.ranges[place.terms[0][0]] = (min(first[0], second[0]), max(first[1], second[1]))
+            self.w.facts.ranges[place.terms[0][0]] = low, high
             return Number(made.dtype, made.name, affine=place)
         return made
+
+    def _range(self, n: Number) -> tuple[int, int]:
+        """What is known of an integer."""
+        if n.affine is not None:
+            return self.w.facts.range(n.affine)
+        limits = np.iinfo(n.dtype)
+        return max(limits.min, -INFINITE), min(limits.max, INFINITE)
+
+    def _range_where(self, n: Number, test: tuple[str, Number, Number] | None, holds: bool) -> tuple[int, int]:
+        """What is known of an integer where a comparison holds, or does not: that of an index with zero, before the
+        extent is added."""
+        low, high = self._range(n)
+        if test is None:
+            return low, high
+        direction, x, y = test
+        if n == y:
+            x, y, direction = y, x, _TURNED.get(direction, direction)
+        if n != x or direction not in _TURNED:
+            return low, high
+        if not holds:
+            direction = _OPPOSITE[direction]
+        least, most = self._range(y)
+        if direction in ("LT", "LE"):
+            return low, min(high, most - (direction == "LT" and most < INFINITE))
+        return max(low, least + (direction == "GT" and least > -INFINITE)), high
 
     # ---- conversions
 

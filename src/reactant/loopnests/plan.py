@@ -13,6 +13,7 @@ import numpy as np
 
 from reactant.ir.types import size
 from reactant.loopnests.affine import ZERO, Affine, Facts, linear, symbol
+from reactant.loopnests.demand import note_needed
 from reactant.loopnests.elements import Elements, Flat, reduces_inline
 from reactant.loopnests.graph import Block, Node, Shape, decoded
 from reactant.loopnests.keeping import MOVES, OPS, WHOLE, Keeping, is_root, is_scalar_step, results_of
@@ -43,6 +44,10 @@ class Root:
     place: Affine | None = None
     starts: tuple[Affine, ...] | None = None
     expense: float = 1.0
+    bounds: frozenset[str] = frozenset()
+    """Symbols of run-time places at which its loops are cut."""
+    needed: Node | None = None
+    """A mask of a kept value: where it is false, nobody needs the element (`demand`)."""
 
     @property
     def reduced(self) -> tuple[int, ...]:
@@ -162,6 +167,8 @@ class Planner:
         self.kept = self.keeping.decide()
         self.numbers = numbers_between(block)
         self.order = {n: k for k, n in enumerate(block.nodes)}
+        self.elements: dict[tuple[Node, Any], str] = {}
+        """Names of elements that are read."""
         self._roots: dict[Node, bool] = {}
         self._behind: dict[Node, set[Node]] = {}
         """What `_reached` found, as long as `kept` stays as it is."""
@@ -199,6 +206,7 @@ class Planner:
                 self._move_before(value, before)
             self.kept |= set(early)
             self._behind.clear()
+        note_needed(self, made)
         return made
 
     def _read_too_late(self, update: Root, later: Iterable[Root]) -> Iterable[Node]:
@@ -238,7 +246,7 @@ class Planner:
                 yield each
             elif before is not node and self.order[each] < self.order[before] and each.size <= array.size \
                     and (not parts or parts.isdisjoint(self._reached(each))):
-                if array in self._reads_of([each]):
+                if array in self.reads_of([each]):
                     yield each
             else:
                 stack.extend(each.operands)
@@ -291,9 +299,9 @@ class Planner:
                     steps[place].shape = root.shape
             for each in results_of(root.node):
                 made_in[each] = place
-        return Plan(self.block, self.kept, steps, self._reads_of(self.block.returned))
+        return Plan(self.block, self.kept, steps, self.reads_of(self.block.returned))
 
-    def _reads_of(self, nodes: Iterable[Node]) -> set[Node]:
+    def reads_of(self, nodes: Iterable[Node]) -> set[Node]:
         """The kept values that computing some others reads."""
         found: set[Node] = set()
         stack, seen = list(nodes), set()
@@ -346,7 +354,7 @@ class Planner:
         root = Root(node, "op", ())
         inputs = [o for o in Keeping._inputs(node) if o.block is None or o.block is self.block
                   or not any(o.block.inside(b) for b in node.blocks)]
-        for each in self._reads_of(inputs):
+        for each in self.reads_of(inputs):
             root.reads.append((each, None))
         root.expense = 1e4
         return root
@@ -361,7 +369,7 @@ class Planner:
 
         def read(node: Node, index: Any) -> Number:
             seen.setdefault((node, index))
-            return self.unknown(node, writer, arithmetic)
+            return self.unknown(node, index, writer, arithmetic)
         elements.kept = self.is_kept
         elements.read = read  # type: ignore[method-assign]
         node = root.node
@@ -378,8 +386,9 @@ class Planner:
             self._compute(root, elements, index)
         root.reads = list(seen)
         if root.kind == "update":       # what the window leaves of the array
-            root.reads += [(each, None) for each in self._in_order(self._reads_of(node.operands[:1]))]
+            root.reads += [(each, None) for each in self._in_order(self.reads_of(node.operands[:1]))]
         root.expense = max(1.0, self.keeping.expense.get(node, 1.0))
+        root.bounds = _bounds(arithmetic.breaks, {f"%d{k}" for k in range(len(root.shape))})
         return root
 
     def _compute(self, root: Root, elements: Elements, index: tuple[Affine, ...]) -> None:
@@ -402,13 +411,13 @@ class Planner:
             root.place = linear(tuple(i + s for i, s in zip(index, starts, strict=True)), node.shape)
             root.starts = tuple(starts)
 
-    def unknown(self, node: Node, writer: Writer, arithmetic: Arithmetic) -> Number:
-        """A number about which only its range is known."""
+    def unknown(self, node: Node, index: Any, writer: Writer, arithmetic: Arithmetic) -> Number:
+        """A number about which only its range is known: always the same for one element."""
         if node.dtype.kind == "c":
             part = np.dtype(f"f{node.dtype.itemsize // 2}")
             real, imaginary = (Number(part, writer.define(writer.fresh("u"), 0)) for _ in (0, 1))
             return arithmetic.pair(real, imaginary, node.dtype)
-        name = f"%n{id(node)}" if not node.shape else writer.fresh("u")
+        name = f"%n{id(node)}" if not node.shape else self.elements.setdefault((node, index), writer.fresh("u"))
         if name not in writer.level:
             writer.define(name, 0)
         known = self.range_of(node) if not node.shape and node.dtype.kind in "iu" else None
@@ -437,7 +446,7 @@ class Planner:
                 earliest = max(earliest, made_in[operand] + 1)
         for place in range(len(steps) - 1, earliest - 1, -1):
             step = steps[place]
-            if step.kind == "nest" and self._matches(root, step):
+            if step.kind == "nest" and self._matches(root, step) and _cut_alike(root, step):
                 return place
         return None
 
@@ -448,6 +457,19 @@ class Planner:
         if size(step.shape) != size(root.shape) or not size(root.shape):
             return False
         return root.flat or all(r.flat for r in step.roots)
+
+
+def _bounds(breaks: Iterable[Affine], counters: set[str]) -> frozenset[str]:
+    """The symbols of places where comparisons of a counter with a run-time number change."""
+    return frozenset(name for each in breaks if any(n in counters for n, _ in each.terms)
+                     for name, _ in each.terms if name not in counters)
+
+
+def _cut_alike(root: Root, step: Step) -> bool:
+    """Whether a root's loops are cut at run-time places that those of a nest are cut at, or the other way round: two
+    windows of an array have a nest each."""
+    own, others = root.bounds, frozenset().union(*(r.bounds for r in step.roots))
+    return own <= others or others <= own
 
 
 def _refines(fine: Shape, coarse: Shape) -> bool:

@@ -54,7 +54,7 @@ def applies(nest: Nest, d: int, columns: int = 1) -> bool:
     of rows and some columns, which the next dimension counts."""
     sums, inner = nest.sums, d + 1 + (columns > 1)
     if not sums or len(sums) != len(nest.roots) or inner >= len(nest.shape) or nest.shape[d] < TOGETHER \
-            or size(nest.shape[inner:]) < LEAST_TERMS:
+            or size(nest.shape[inner:]) < LEAST_TERMS or nest.cut_inside:
         return False
     totals = sum(2 if t.kind == "c" else 1 for s in sums for t in s.dtypes)
     return (totals * TOGETHER * columns <= (MOST_TOTALS if columns == 1 else MOST_IN_TILES)
@@ -90,10 +90,7 @@ def write(nest: Nest, d: int, piece: Piece, index: tuple[Affine, ...], pieces: l
            f"scf.for {counter} = {low} to {high} step {step} {{", (counter,))
     # a counter of groups: the facts about single rows hold for the last row of the group too
     w.facts.ranges[counter] = (piece.range[0], max(piece.range[1] - TOGETHER + 1, piece.range[0]))
-    if piece.known_low is not None:
-        w.facts.lower[counter] = piece.known_low
-    if piece.known_high is not None:
-        w.facts.upper[counter] = piece.known_high + (1 - TOGETHER)
+    w.facts.know(counter, piece.known_low, None if piece.known_high is None else piece.known_high + (1 - TOGETHER))
     row, columns = symbol(counter), columns_together(nest, d)
     with nest.e.remembering():
         if columns:

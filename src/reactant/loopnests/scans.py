@@ -1,22 +1,25 @@
 """Cumulative sums and their like: windows that reach back to the beginning, each result from the one before."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.types import is_float, shape_of
+from reactant.ir.types import is_float, shape_of, size
 from reactant.loopnests.affine import Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
-from reactant.loopnests.nests import identity_of
+from reactant.loopnests.nests import PARALLEL_WORK, Nest, Piece, identity_of, monoid
+from reactant.loopnests.numbers import Number
 from reactant.loopnests.scatter import current
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler
+    from reactant.loopnests.plan import Root
 
 _ATTRIBUTES = ("window_dimensions", "padding", "window_strides", "base_dilations", "window_dilations")
 
@@ -64,12 +67,81 @@ def _scanned(extents: tuple[int, ...], window: tuple[int, ...], padding: object,
 
 def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
     """Write the loops of a cumulative op; the result goes to `buffer`."""
-    w, e = compiler.w, compiler.e
-    operand, init = node.operands
+    w, e, operand = compiler.w, compiler.e, node.operands[0]
     window, padding, *steps = (decoded(node, n) for n in _ATTRIBUTES)
     found = _scanned(operand.shape, window, padding, *steps)
     assert found is not None
     d, backwards = found
+    if size(node.shape[d + 1:]) == 1:
+        with e.remembering():
+            Scan(compiler, node, buffer, d, backwards).emit()
+    else:
+        _in_rows(compiler, node, buffer, d, backwards)
+    buffer.version += 1
+    buffer.level = w.depth
+
+
+class Scan(Nest):
+    """A scan along the last dimension, carried in registers. It passes over what changes nothing and nobody needs."""
+
+    def __init__(self, compiler: Compiler, node: Node, buffer: Buffer, along: int, backwards: bool) -> None:
+        super().__init__(compiler.e, node.shape, [], {}, compiler.scratch, compiler.parallel)
+        frame = compiler.frames[-1]
+        self.root = frame.plan.steps[frame.position].roots[0]
+        self.node, self.buffer, self.along, self.backwards = node, buffer, along, backwards
+        self.work = float(node.size * (1 + self.root.expense))
+        start, kind = node.operands[1].splat, monoid(node)
+        self.nothing = None
+        if kind is not None and start is not None and node.dtype.kind != "c" \
+                and not (kind == "add" and math.copysign(1.0, start) < 0):
+            self.nothing = identity_of(kind, node.dtype)
+
+    def emit(self) -> dict[Node, list[Number]]:
+        self._dimension(0, (), self.pieces(), {}, self.parallel and self.work >= PARALLEL_WORK)
+        return {}
+
+    def _dimension(self, d: int, index: tuple[Affine, ...], pieces: list[list[Piece]],
+                   accumulators: dict[Any, list[Number]], parallel: bool) -> dict[Any, list[Number]]:
+        if d != self.along:
+            return super()._dimension(d, index, pieces, accumulators, parallel)
+        super()._dimension(d, index, pieces, {self.root: [self.e.at(self.node.operands[1], ())]}, False)
+        return accumulators
+
+    def _at(self, index: tuple[Affine, ...]) -> tuple[Affine, ...]:
+        if not self.backwards:
+            return index
+        return tuple(number(self.shape[d] - 1) - i if d == self.along else i for d, i in enumerate(index))
+
+    def _values(self, index: tuple[Affine, ...]) -> list[tuple[Root, list[Number]]]:
+        at = self._at(index)
+        return [] if self.unneeded(self.root, at) else [(self.root, [self.e.at(self.node.operands[0], at)])]
+
+    def body(self, index: tuple[Affine, ...], accumulators: dict[Any, list[Number]]) -> dict[Any, list[Number]]:
+        at, before = self._at(index), accumulators[self.root]
+        element = [self.e.at(self.node.operands[0], at)]
+        made = self.e.combined(self.node.blocks[0], *((element, before) if self.backwards else (before, element)))
+        self.e.store(made[0], self.buffer, linear(at, self.shape))
+        return {self.root: made}
+
+    def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
+        if d != self.along or self.root.needed is None or self.nothing is None:
+            return False
+        with self.w.trial(), self.e.remembering():
+            names = list(index)
+            for each in (piece, *(p for ps in pieces[d + 1:] for p in ps[:1])):
+                self.w.open()
+                names.append(self._counter(each))
+            at = self._at(tuple(names))
+            return self.unneeded(self.root, at) and self.e.at(self.node.operands[0], at).value == self.nothing
+
+    def _closing(self, d: int) -> str:
+        return "}"
+
+
+def _in_rows(compiler: Compiler, node: Node, buffer: Buffer, d: int, backwards: bool) -> None:
+    """A scan along another dimension, row by row: each from the one before, read anew."""
+    w, e = compiler.w, compiler.e
+    operand, init = node.operands
     extent = node.shape[d]
     outer = [k for k in range(len(node.shape)) if k < d]
     inner = [k for k in range(len(node.shape)) if k > d]
@@ -93,7 +165,7 @@ def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
                 own += [_open(compiler, k, 0, node.shape[k], index, parallel=False) for k in inner]
                 place = tuple(index[k] for k in range(len(node.shape)))
                 element = e.at(operand, place)
-                before = start if first else current(compiler, buffer, linear(
+                before = start if first else current(compiler.e, buffer, linear(
                     tuple(i + (1 if backwards else -1) if k == d else i for k, i in enumerate(place)), node.shape))
                 pair = ([element], [before]) if backwards else ([before], [element])
                 e.store(e.combined(node.blocks[0], *pair)[0], buffer, linear(place, node.shape))
@@ -101,8 +173,6 @@ def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
                     w.finish(tail)
         for tail in reversed(tails):
             w.finish(tail)
-    buffer.version += 1
-    buffer.level = w.depth
 
 
 def _open(compiler: Compiler, d: int, low: int, extent: int, index: dict[int, Affine], parallel: bool) -> str:

@@ -4,20 +4,23 @@ Many updates of a small result, combined in a way that has no order, are done in
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reactant.ir.types import real_dtype
 from reactant.loopnests.affine import ZERO, Affine, linear, number, symbol
-from reactant.loopnests.elements import Buffer
+from reactant.loopnests.elements import Buffer, Elements
 from reactant.loopnests.graph import Node, decoded
-from reactant.loopnests.nests import identity_of, monoid
+from reactant.loopnests.nests import Nest, Piece, identity_of, monoid
 from reactant.loopnests.numbers import BOOL, Number
 from reactant.loopnests.writer import parallel_end
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler
+    from reactant.loopnests.plan import Root
 
 
 CHUNKS = 8
@@ -28,11 +31,10 @@ MOST_COPIED, LEAST_UPDATES = 4096, 1 << 16
 
 def emit_scatter(compiler: Compiler, node: Node, buffer: Buffer) -> None:
     """Write the scatter of one operand, which is in `buffer` already."""
-    identity = _identity(node)
-    if identity is None:
+    identity, updates = _identity(node), Updates(compiler, node, buffer)
+    if identity is None or updates.cut_at_run_time():
         with compiler.e.remembering():
-            _updates(compiler, node, buffer, ZERO, 0, (ZERO, number(node.operands[2].shape[0])
-                                                       if node.operands[2].shape else ZERO))
+            updates.emit()
     else:
         _in_chunks(compiler, node, buffer, identity)
     buffer.version += 1
@@ -70,13 +72,13 @@ def _in_chunks(compiler: Compiler, node: Node, buffer: Buffer, identity: object)
         e.store(start, copies, base + place)
         w.finish()
         low = symbol(chunk).times(length)
-        _updates(compiler, node, copies, base, 0, (low, e.clamped(low + length, 0, count)))
+        Updates(compiler, node, copies, base, (low, e.clamped(low + length, 0, count))).emit()
     w.finish(parallel_end(8 * node.operands[2].size / chunks) if compiler.parallel else "}")
     with e.remembering():
         place = counter(compiler, ZERO, number(node.size), (0, node.size - 1))
-        total = current(compiler, buffer, place)
+        total = current(e, buffer, place)
         for k in range(chunks):
-            part = current(compiler, copies, place + k * node.size)
+            part = current(e, copies, place + k * node.size)
             total = e.combined(node.blocks[0], [total], [part])[0]
         e.store(total, buffer, place)
         w.finish()
@@ -92,40 +94,86 @@ def counter(compiler: Compiler, low: Affine, high: Affine, range_: tuple[int, in
     return symbol(name)
 
 
-def _updates(compiler: Compiler, node: Node, buffer: Buffer, base: Affine, first: int,
-             ends: tuple[Affine, Affine]) -> None:
-    """The loop over updates (of the first dimension, from one end to the other) in order, into a copy of the result
-    that starts at `base`."""
-    w, e, a = compiler.w, compiler.e, compiler.a
-    updates = node.operands[2]
-    counters = []
-    for d, extent in enumerate(updates.shape):
-        if extent == 1:
-            counters.append(ZERO)
-        else:
-            low, high = ends if d == first else (ZERO, number(extent))
-            counters.append(counter(compiler, low, high, (0, extent - 1)))
-    places = _places(compiler, node, tuple(counters))
-    inside = a.constant(True, BOOL)
-    for place, extent in zip(places, node.shape, strict=True):
-        inside = e._and(inside, place, number(extent - 1) - place)
-    update = e.at(updates, tuple(counters))
-    if inside.value is not False:
-        if inside.value is None:
-            w.loop(f"scf.if {a.name(inside)} {{")
-        at = linear(tuple(places), node.shape) + base
-        combined = e.combined(node.blocks[0], [current(compiler, buffer, at)], [update])[0]
-        e.store(combined, buffer, at)
-        if inside.value is None:
-            w.finish()
-    for extent in updates.shape:
-        if extent != 1:
-            w.finish()
+class Updates(Nest):
+    """The loop over updates in order, into a copy of the result that starts at `base`. The first dimension goes from
+    one end to another, where they are told."""
+
+    def __init__(self, compiler: Compiler, node: Node, buffer: Buffer, base: Affine = ZERO,
+                 ends: tuple[Affine, Affine] | None = None) -> None:
+        super().__init__(compiler.e, node.operands[2].shape, [], {}, compiler.scratch, False)
+        self.node, self.buffer, self.base, self.ends = node, buffer, base, ends
+
+    def emit(self) -> dict[Node, list[Number]]:
+        pieces = self.pieces()
+        if self.ends is not None:
+            pieces[0] = [Piece(*self.ends, (0, self.shape[0] - 1))]
+        return self._dimension(0, (), pieces, {}, False)
+
+    def cut_at_run_time(self) -> bool:
+        """Whether only some of the updates, which the run knows, go anywhere."""
+        return any(p.low.terms or p.high.terms for pieces in self.pieces()[:1] for p in pieces)
+
+    def _values(self, index: tuple[Affine, ...]) -> list[tuple[Root, list[Number]]]:
+        update_at(self.e, self.node, index)
+        return []
+
+    def body(self, index: tuple[Affine, ...], accumulators: dict[Any, list[Number]]) -> dict[Any, list[Number]]:
+        made = update_at(self.e, self.node, index)
+        if made is None:
+            return accumulators
+        where, goes, update = made
+        if goes.value is None:
+            self.w.loop(f"scf.if {self.a.name(goes)} {{")
+        at = linear(tuple(where), self.node.shape) + self.base
+        combined = self.e.combined(self.node.blocks[0], [current(self.e, self.buffer, at)], [update])[0]
+        self.e.store(combined, self.buffer, at)
+        if goes.value is None:
+            self.w.finish()
+        return accumulators
+
+    def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
+        for box in product(*pieces[d + 1:]):
+            with self.w.trial(), self.e.remembering():
+                names = list(index)
+                for each in (piece, *box):
+                    self.w.open()
+                    names.append(self._counter(each))
+                if update_at(self.e, self.node, tuple(names)) is not None:
+                    return False
+        return True
+
+    def _closing(self, d: int) -> str:
+        return "}"
 
 
-def current(compiler: Compiler, buffer: Buffer, place: Affine) -> Number:
+def update_at(e: Elements, node: Node, index: tuple[Affine, ...]) -> tuple[list[Affine], Number, Number] | None:
+    """Where an update goes, whether that is inside, and the update; None where nothing changes."""
+    update = e.at(node.operands[2], index)
+    if _changes_nothing(e, node, update):
+        return None
+    where = _places(e, node, index)
+    goes = e.a.constant(True, BOOL)
+    for place, extent in zip(where, node.shape, strict=True):
+        goes = e._and(goes, place, number(extent - 1) - place)
+    return None if goes.value is False else (where, goes, update)
+
+
+def _changes_nothing(e: Elements, node: Node, update: Number) -> bool:
+    """Whether what an update is combined with stays as it is."""
+    kind = monoid(node)
+    values = [part.value for part in update.parts or (update,)]
+    if kind is None or None in values or update.parts and kind != "add":
+        return False
+    if kind == "add" and update.dtype.kind in "fc":
+        return all(v == 0 and math.copysign(1.0, v) < 0 for v in values) or \
+            not any(values) and e.zeros.unsigned(node.operands[0])
+    nothing = identity_of(kind, update.dtype)
+    return nothing is not None and bool(values[0] == nothing)
+
+
+def current(e: Elements, buffer: Buffer, place: Affine) -> Number:
     """What is at a place now: read anew every time."""
-    w = compiler.w
+    w = e.w
     place = place + buffer.offset
 
     def read(where: Affine, dtype: np.dtype) -> Number:
@@ -135,7 +183,7 @@ def current(compiler: Compiler, buffer: Buffer, place: Affine) -> Number:
         return Number(dtype, name)
     if buffer.dtype.kind == "c":
         part = real_dtype(buffer.dtype)
-        return compiler.a.pair(read(place.times(2), part), read(place.times(2) + 1, part), buffer.dtype)
+        return e.a.pair(read(place.times(2), part), read(place.times(2) + 1, part), buffer.dtype)
     made = read(place, buffer.dtype)
     if buffer.dtype.kind != "b":
         return made
@@ -143,26 +191,25 @@ def current(compiler: Compiler, buffer: Buffer, place: Affine) -> Number:
     return Number(BOOL, w.pure(f"arith.trunci {name} : i8 to i1", (name,)))
 
 
-def _places(compiler: Compiler, node: Node, index: tuple[Affine, ...]) -> list[Affine]:
+def _places(e: Elements, node: Node, index: tuple[Affine, ...]) -> list[Affine]:
     """Where in the operand an update goes."""
-    e, a = compiler.e, compiler.a
     indices = node.operands[1]
     n = decoded(node, "scatter_dimension_numbers")
     batch = [i for d, i in enumerate(index) if d not in n.update_window_dims]
     offsets = iter([index[d] for d in n.update_window_dims])
-    places = []
+    found = []
     for d in range(len(node.shape)):
         place = ZERO
         if d in n.scatter_dims_to_operand_dims:
             at = list(batch)
             if n.index_vector_dim < len(indices.shape):
                 at.insert(n.index_vector_dim, number(n.scatter_dims_to_operand_dims.index(d)))
-            place = a.as_index(e.at(indices, tuple(at)))
+            place = e.a.as_index(e.at(indices, tuple(at)))
         if d in n.input_batching_dims:
             source = n.scatter_indices_batching_dims[n.input_batching_dims.index(d)]
             place = batch[source - (source > n.index_vector_dim)]
         elif d not in n.inserted_window_dims:
             place = place + next(offsets)
-        places.append(place)
-    return places
+        found.append(place)
+    return found
 

@@ -177,7 +177,7 @@ class Checked:
 
         def read(node: Node, index: Any) -> Number:
             reads.append((node, index))
-            return self.planner.unknown(node, writer, arithmetic)
+            return self.planner.unknown(node, index, writer, arithmetic)
         elements.kept = self.planner.is_kept
         elements.read = read  # type: ignore[method-assign]
         return elements, reads
@@ -214,7 +214,7 @@ class Checked:
         for s in self.arrays:
             name = elements.w.define(elements.w.fresh("e"), 0)
             before[s] = Number(BOOL, value=False) if s.argument is mask else \
-                self.planner.unknown(s.argument, elements.w, elements.a) if s.init.dtype.kind == "c" else \
+                self.planner.unknown(s.argument, index, elements.w, elements.a) if s.init.dtype.kind == "c" else \
                 Number(s.init.dtype, name)
             elements.bind(s.argument, index, before[s])
         elements.bind(mask, index, Number(BOOL, value=False))

@@ -5,6 +5,7 @@ written there, so loop-invariant work leaves the loops while it is written.
 """
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,10 @@ from dataclasses import field
 
 import numpy as np
 
-from reactant.loopnests.affine import Affine, Facts
+from reactant.loopnests.affine import Affine, Facts, number, symbol
 from reactant.records import dataclass
 
+NAME = re.compile(r"%\w+(?:#\d+)?")
 MLIR_TYPE = {"bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "i8", "uint16": "i16",
              "uint32": "i32", "uint64": "i64", "float32": "f32", "float64": "f64"}
 """MLIR's type of a number of each dtype that is compiled (complex numbers are two)."""
@@ -76,6 +78,10 @@ class Writer:
         self.names = names
         self.count = 0
         self.facts = Facts()
+        self.tried: dict[str, tuple[str, tuple[str, ...], str, int]] = {}
+        """What the pure ops were that the last trial wrote, by their names;"""
+        self.tried_facts = Facts()
+        """and what it knew of them."""
 
     # ---- names and lines
 
@@ -115,7 +121,38 @@ class Writer:
             new = self.fresh(word) if self.names is None else self.names.of(text, word)
             name = made[text] = self.define(new, level)
             self.scopes[level].lines.append(f"{name} = {text}")
+            self.tried[name] = text, tuple(operands), word, least
         return name
+
+    def again(self, name: str) -> str | None:
+        """The name of what the last trial wrote under another one, written where that can be read; None where it is
+        made of what only the trial had, such as a counter."""
+        if name in self.level:
+            return name
+        if name not in self.tried:
+            return None
+        text, operands, word, least = self.tried[name]
+        names: dict[str, str] = {}
+        for old in (*operands, *NAME.findall(text)):
+            new = self.again(old)
+            if new is None:
+                return None
+            names[old] = new
+        made = self.pure(NAME.sub(lambda found: names[found[0]], text), [names[o] for o in operands], word, least)
+        if made not in self.facts.ranges and name in self.tried_facts.ranges:
+            self.facts.ranges[made] = self.tried_facts.ranges[name]
+            for known, more in ((self.tried_facts.lower, self.facts.lower), (self.tried_facts.upper, self.facts.upper)):
+                more[made] = tuple(here for each in known.get(name, ()) if (here := self.here(each)) is not None)
+        return made
+
+    def here(self, expression: Affine) -> Affine | None:
+        """An expression that the last trial has found, in names that can be read outside of it (`again`)."""
+        total = number(expression.constant)
+        for name, factor in expression.terms:
+            if (made := self.again(name)) is None:
+                return None
+            total = total + symbol(made).times(factor)
+        return total
 
     # ---- scopes
 
@@ -149,11 +186,12 @@ class Writer:
         """What is written inside is thrown away."""
         marks = [(len(s.lines), dict(s.made), len(s.names)) for s in self.scopes]
         facts, depth = self.facts, len(self.scopes)
-        self.facts = Facts(dict(facts.ranges), dict(facts.lower), dict(facts.upper))
+        self.facts = facts.copy()
+        self.tried = {}
         try:
             yield
         finally:
-            self.facts = facts
+            self.tried_facts, self.facts = self.facts, facts
             while len(self.scopes) > depth:
                 self.close()
             for scope, (lines, made, names) in zip(self.scopes, marks, strict=True):

@@ -24,6 +24,7 @@ from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.loop_places import place_of
 from reactant.simplify.loops import counted, without_carried
+from reactant.simplify.target_costs import costs
 
 TURN_ELEMENTS = 32_768
 """A turn that computes more elements than this gains nothing from doing others beside it, unless it multiplies
@@ -55,7 +56,10 @@ def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
     if work > TURN_ELEMENTS and not any(op.name in PRODUCTS for op in needed):
         return False
     inner = [op for op in body if op.name == "stablehlo.while"]
-    if any(map(_comes_first, inner)):
+    table = costs()
+    if any(map(_comes_first, inner)) or table is not None and table.window_elements and any(
+            size(shape_of(op.results[0])) * count > table.window_elements and _is_window(op, plan, raised.spread)
+            for op in body if op.name == "stablehlo.compare"):
         return False
     if not all(batches(op, raised.spread.batched) for op in needed):
         return False
@@ -67,6 +71,22 @@ def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
         return False
     return all(_masks_little(op, raised.spread) for op in inner) and not any(
         _overflows(plan.roles[i], raised.spread, plan) for i in indices)
+
+
+def _is_window(comparison: ir.Operation, plan: Plan, spread: Spread) -> bool:
+    """Whether places in an array are compared with a place that each turn has its own of, and reads or computes."""
+    sides = list(comparison.operands)
+    for places, ends in (sides, sides[::-1]):
+        if not _made_by(places, "iota") or not _made_by(ends, "broadcast_in_dim") or ends not in spread.batched:
+            continue
+        number = ends.owner.operands[0]
+        if size(shape_of(number)) == 1 and plan.places.affine(number) is None:
+            return True
+    return False
+
+
+def _made_by(value: ir.Value, name: str) -> bool:
+    return not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo." + name
 
 
 def added_products(plan: Plan, role: Role) -> list[ir.Value]:

@@ -65,6 +65,9 @@ class Costs:
     """and most ops in all of them together."""
     chunk_bytes: int
     """What a batch of turns may make, where all turns of a loop make too much; 0: such a loop stays as it is."""
+    window_elements: int
+    """Most elements, of all turns together, of arrays of which each turn uses a window whose ends only the run knows,
+    for the turns to be done at once; 0: whatever there are."""
     transposed_factor: int
     """Least columns of a product of matrices whose left factor is stored transposed, for which it is turned first; 0
     for never."""
@@ -106,6 +109,7 @@ CPU = Costs(
     unrolled_turns=4,                # a turn is a jump; unrolled ones fuse
     unrolled_operations=64,
     chunk_bytes=0,                   # the loop is native code, and its turns stay in the cache
+    window_elements=1 << 14,         # the native loop looks at nothing outside of the window
     transposed_factor=4,             # (512, 512)' (512, n), f32: 1: 0.2x, 4: 3.9x, 16: 3.1x, 512: 1.3x; f64: 2: 0.9x,
                                      # 4: 1.1x, 16: 1.9x, 512: 2.0x; gradients of weights, (800, 32)' (800, 256): 2.5x
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
@@ -142,6 +146,7 @@ GPU = Costs(
     unrolled_turns=8,                # a turn costs launches and a test; unrolled ones fuse into one launch
     unrolled_operations=256,
     chunk_bytes=1 << 26,             # the L2 cache (50 MB of H100, 40 of A100) holds most of it
+    window_elements=0,               # a turn is some launches: all elements at once are nothing beside them
     transposed_factor=0,             # cuBLAS takes either
     scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
     other_order=1 << 32,             # a branch is read by the host: 10 us, in which 67 Tflop/s do 2^28 products
@@ -176,6 +181,7 @@ TPU = Costs(
     unrolled_turns=8,
     unrolled_operations=256,
     chunk_bytes=1 << 26,             # VMEM has 16 to 128 MB; a chunk is far above a launch
+    window_elements=0,               # not measured
     transposed_factor=0,             # the compiler chooses layouts
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
     other_order=1 << 34,             # not measured

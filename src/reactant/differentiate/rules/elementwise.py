@@ -95,8 +95,8 @@ elementwise("cosine", lambda y, x: ops.negate(ops.sine(x)))
 for _name in ("stablehlo.tan", "chlo.tan"):
     elementwise(_name, lambda y, x: ops.add(ops.multiply(y, y), 1))
 elementwise("tanh", lambda y, x: _one_minus_square(y))
-elementwise("exponential", lambda y, x: y, steep=True)
-elementwise("exponential_minus_one", lambda y, x: ops.add(y, 1), steep=True)
+elementwise("exponential", lambda y, x: y)
+elementwise("exponential_minus_one", lambda y, x: ops.add(y, 1))
 elementwise("log", lambda y, x: _over(1, x), singular=_near_zero)
 elementwise("log_plus_one", lambda y, x: _over(1, ops.add(x, 1)), singular=True)
 elementwise("logistic", lambda y, x: ops.multiply(y, ops.subtract(number(1, y), y)))
@@ -104,8 +104,8 @@ elementwise("negate", lambda y, x: -1)
 elementwise("rsqrt", lambda y, x: ops.multiply(ops.divide(y, x), -0.5), singular=_near_zero)
 elementwise("cbrt", lambda y, x: _over(1 / 3, ops.multiply(y, y)), singular=_near_zero)
 elementwise("square", lambda y, x: ops.multiply(x, 2))
-elementwise("cosh", lambda y, x: ops.sinh(x), steep=True)
-elementwise("sinh", lambda y, x: ops.cosh(x), steep=True)
+elementwise("cosh", lambda y, x: ops.sinh(x))
+elementwise("sinh", lambda y, x: ops.cosh(x))
 elementwise("acos", lambda y, x: _over(-1, _root_of_one_minus_square(x)), singular=True)
 elementwise("asin", lambda y, x: _over(1, _root_of_one_minus_square(x)), singular=True)
 elementwise("atan", lambda y, x: _over(1, ops.add(ops.multiply(x, x), 1)), singular=True)
@@ -190,9 +190,6 @@ def _difference(call: Call, tangents: Tangents) -> Tangents:
 
 elementwise("add", lambda y, a, b: 1, lambda y, a, b: 1)
 derivative("subtract", _difference, lambda call, g, wanted: [g[0], ops.negate(g[0]) if wanted[1] else None])
-STEEP = {f"stablehlo.{name}" for name in ("log", "log_plus_one", "divide", "power", "rsqrt", "exponential",
-                                          "exponential_minus_one")}
-"""Ops whose results are often infinite or no numbers where `where` masks them out."""
 
 
 def _is_mask(value: ir.Value) -> bool:
@@ -203,13 +200,6 @@ def _is_mask(value: ir.Value) -> bool:
     if known is not None:
         return bool(np.isin(known, (0, 1)).all() and not known.all())
     return op is not None and dtype_of(op.operands[0]).kind == "b"
-
-
-def _is_steep(value: ir.Value, depth: int) -> bool:
-    """Whether a factor is one of such results, or made of one in few steps."""
-    op = ops.maker(value) if depth else None
-    return op is not None and op.name in ops.ELEMENTWISE and (
-        op.name in STEEP or any(_is_steep(x, depth - 1) for x in op.operands))
 
 
 def _multiply_forward(call: Call, tangents: Tangents) -> Tangents:
@@ -233,7 +223,7 @@ def _product(call: Call, g: ir.Value, other: int) -> ir.Value | None:
         return pulled(factor, g, strong=True)
     if _is_mask(old):
         return ops.select(ops.compare(factor, 0, "NE"), g, zeros(g))
-    return pulled(factor, g, steep=_is_steep(old, 3))
+    return pulled(factor, g)
 
 
 derivative("multiply", _multiply_forward, _multiply_reverse)

@@ -94,7 +94,8 @@ def _resolved(s: slice, n: int) -> Part:
     count = value_facts.difference(stop, start)
     if count is not None and 0 <= count <= n:
         return Part(start, count, every=step)          # a window of static size
-    current_trace().bounded_elements = max(current_trace().bounded_elements, n)
+    if any(type(b) is Tensor and known_bounds(b) is not None for b in (s.start, s.stop)):    # of narrower windows
+        current_trace().bounded_elements = max(current_trace().bounded_elements, n)
     if step != 1:
         return _of_all(start, stop, n, step)
     if not (in_order(start, stop) or (isinstance(stop, int) and stop == n)):
