@@ -108,6 +108,17 @@ def _cut(ways: set[Any]) -> bool:
     return any(step in ("pad", "concatenate") for way in ways if isinstance(way, tuple) for step in way)
 
 
+def _tests_places(node: Node, places: set[Node]) -> bool:
+    """Whether a mask compares places in an array with a single number, or is made of such masks."""
+    if node.kind in ("and", "or", "not"):
+        return all(o in places for o in node.operands)
+    if node.kind == "compare":
+        kinds = [o.kind if o.kind == "iota" else "number" if o.kind == "broadcast_in_dim" and o.operands[0].size == 1
+                 or o.splat is not None else "" for o in node.operands]
+        return sorted(kinds) == ["iota", "number"]
+    return node.kind in ("broadcast_in_dim", "reshape") and node.operands[0] in places
+
+
 def _ascending(broadcast: Node) -> bool:
     """Whether a broadcast leaves dimensions in their order."""
     dimensions = list(decoded(broadcast, "broadcast_dimensions"))
@@ -165,8 +176,15 @@ class Keeping:
     def _expenses(self, kept: set[Node], read: float = 1.0) -> dict[Node, float]:
         """What an element of each value costs, with the cost of reading one from memory."""
         found: dict[Node, float] = {}
+        places: set[Node] = set()
         for node in self.block.nodes:
+            if _tests_places(node, places):     # loops are cut there
+                places.add(node)
+                found[node] = 0.0
+                continue
             total = float(EXPENSE.get(node.kind, 1 if node.kind in ELEMENTWISE else 0))
+            if node.kind == "select" and node.operands[0] in places:
+                total = 0.0
             for operand in node.operands:
                 total += self._of_operand(operand, found, kept, read)
             if node.kind == "gather":

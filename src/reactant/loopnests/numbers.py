@@ -43,7 +43,9 @@ FLOAT_BINARY = {"add": "arith.addf", "subtract": "arith.subf", "multiply": "arit
                 "remainder": "arith.remf", "power": "math.powf", "atan2": "math.atan2"}
 INTEGER_BINARY = {"add": "arith.addi", "subtract": "arith.subi", "multiply": "arith.muli", "and": "arith.andi",
                   "or": "arith.ori", "xor": "arith.xori"}
-FOLDED = {"arith.addf": operator.add, "arith.subf": operator.sub, "arith.mulf": operator.mul}
+FOLDED: dict[str, Callable[..., Any]] = {
+    "arith.addf": operator.add, "arith.subf": operator.sub, "arith.mulf": operator.mul, "arith.divf": operator.truediv,
+    "arith.negf": operator.neg}
 EXPENSE = {**dict.fromkeys(("exponential", "exponential_minus_one", "log", "log_plus_one", "sine", "cosine", "tan",
                             "tanh", "cbrt", "power", "atan2", "logistic", *INVERSE), 20),
            **dict.fromkeys(("divide", "sqrt", "rsqrt", "remainder"), 6), "convert": 1, "select": 1, "compare": 1}
@@ -128,8 +130,7 @@ class Arithmetic:
         """An op whose operands and result have one type."""
         if dtype.kind == "f" and name in FOLDED and all(o.value is not None for o in operands):
             with np.errstate(all="ignore"):
-                left, right = (dtype.type(o.value) for o in operands)
-                return self.constant(FOLDED[name](left, right), dtype)
+                return self.constant(FOLDED[name](*(dtype.type(o.value) for o in operands)), dtype)
         if name == "arith.addf" and (same := self._plus_nothing(*operands)) is not None:
             return same
         names = [self.name(o) for o in operands]

@@ -206,6 +206,7 @@ class Planner:
                 self._move_before(value, before)
             self.kept |= set(early)
             self._behind.clear()
+        _write_last(made)
         note_needed(self, made)
         return made
 
@@ -457,6 +458,35 @@ class Planner:
         if size(step.shape) != size(root.shape) or not size(root.shape):
             return False
         return root.flat or all(r.flat for r in step.roots)
+
+
+def _write_last(plan: Plan) -> None:
+    """Where a loop's body makes the next content of a carried array before others read the array, it is made after
+    them, in place: a window that is set to zero once it has been read."""
+    owner = plan.block.owner
+    if owner is None or owner.kind != "while" or plan.block is not owner.blocks[1]:
+        return
+    array_of = {r: a for a, r in zip(plan.block.arguments, plan.block.returned, strict=True) if a.shape and r is not a}
+    for step in list(plan.steps):
+        for root in list(step.roots):
+            array = array_of.get(root.node)
+            if root.kind != "map" or array is None or step not in plan.steps:
+                continue
+            place = plan.steps.index(step)
+            readers = [k for k, later in enumerate(plan.steps) if k > place and any(
+                n is array for r in later.roots for n, _ in r.reads)]
+            between = [r for each in plan.steps[place:readers[-1] + 1] for r in each.roots if r is not root] \
+                if readers else []
+            read = {n for n, _ in root.reads}
+            changed = {r.node.operands[0] for r in between if r.kind == "update" or r.node.kind == "scatter"} | {
+                array_of[r.node] for r in between if r.node in array_of} | {r.node for r in between}
+            if not readers or any(n is root.node for r in between for n, _ in r.reads) \
+                    or not read.isdisjoint(changed - {array}):
+                continue
+            step.roots.remove(root)
+            plan.steps.insert(readers[-1] + 1, Step([root], root.shape))
+            if not step.roots:
+                plan.steps.remove(step)
 
 
 def _bounds(breaks: Iterable[Affine], counters: set[str]) -> frozenset[str]:

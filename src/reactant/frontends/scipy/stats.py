@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 
 from reactant.frontends import calls
 from reactant.frontends.numpy.tensor import Tensor, wrap
@@ -118,11 +119,12 @@ def _lazyselect(condlist: Any, choicelist: Any, arrays: Any, default: Any = 0) -
     return found
 
 
-def _rankdata(x: Any, method: str, return_ties: bool = False, xp: object = None) -> Any:
-    """Ranks along the last axis by the places where runs of equal elements begin and end; SciPy picks those places
-    with masks, so arrays of run-time size."""
-    x = wrap(x)
-    n, dtype = x.shape[-1], np.dtype(np.float64 if method == "average" else np.int64)
+def _ranked(x: Any, method: str, dtype: np.dtype) -> tuple[Any, Any, Any]:
+    """Ranks along the last axis, the sorted elements, and how many are equal to each that is the first of its kind.
+
+    Ranks are the places where runs of equal elements begin and end; SciPy picks those places with masks, so arrays of
+    run-time size."""
+    n = x.shape[-1]
     order = np.argsort(x, axis=-1, stable=True)
     place = np.broadcast_to(np.arange(n), x.shape)
     ordered = np.take_along_axis(x, order, axis=-1)
@@ -134,11 +136,27 @@ def _rankdata(x: Any, method: str, return_ties: bool = False, xp: object = None)
              "dense": np.cumsum(begins, axis=-1)}[method].astype(dtype)
     ranks = np.zeros_like(order, dtype)
     np.put_along_axis(ranks, order, found, axis=-1)
-    ties = np.where(begins, stop - start + 1, 0).astype(np.float64)
-    return (ranks, ties) if return_ties and method != "ordinal" else ranks
+    return ranks, ordered, np.where(begins, stop - start + 1, 0)
 
 
-RANKS: dict[str, Callable] = {"_rankdata": _rankdata}
+def _rankdata(x: Any, method: str, return_sorted: bool = False, return_ties: bool = False, xp: object = None) -> Any:
+    """That of SciPy 1.18."""
+    x = wrap(x)
+    dtype = np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.dtype(np.float64)
+    ranks, ordered, ties = _ranked(x, method, dtype)
+    if method == "ordinal":
+        return ranks, None, None
+    return ranks, ordered, ties.astype(dtype) if return_ties else None
+
+
+def _rankdata_before(x: Any, method: str, return_ties: bool = False, xp: object = None) -> Any:
+    """That of SciPy up to 1.17."""
+    ranks, _, ties = _ranked(wrap(x), method, np.dtype(np.float64 if method == "average" else np.int64))
+    return (ranks, ties.astype(np.float64)) if return_ties and method != "ordinal" else ranks
+
+
+_VERSION = tuple(map(int, scipy.__version__.split(".")[:2]))
+RANKS: dict[str, Callable] = {"_rankdata": _rankdata if _VERSION >= (1, 18) else _rankdata_before}
 ELEMENTWISE: dict[str, Callable] = {f.__name__: f for f in (apply_where, _lazywhere, _lazyselect)}
 """SciPy's helpers that call a function with the elements that a mask picks."""
 
