@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
+import reactant
 from reactant.frontends import calls, conversion, operators, source_map
 from reactant.frontends.operators import ag__
 
@@ -691,6 +692,16 @@ def test_without_source_runs_as_it_is():
         "the source of 'bent' cannot be found (it was made in '<string>'): put it in a file or a notebook cell")
     assert conversion.has_jumps(namespace["bent"].__code__)
     assert not conversion.has_jumps(namespace["straight"].__code__)
+
+
+def test_errors_of_functions_without_source_say_so():
+    """NumPy's own array refuses a run-time value in words that do not tell why it is NumPy's own."""
+    namespace = {"np": np}
+    exec("def f(x):\n    y = np.zeros(3)\n    y[0] = x[0] * 2\n    return y", namespace)
+    with pytest.raises(ValueError, match="array element") as caught:
+        reactant.jit(namespace["f"])(np.arange(3.0))
+    assert any("'f' and what it calls run as they are" in note and "cannot be found" in note
+               for note in caught.value.__notes__)
 
 
 def test_notebook_cells():

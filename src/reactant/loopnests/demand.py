@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reactant.loopnests.affine import linear
+from reactant.loopnests.affine import Affine, linear
 from reactant.loopnests.elements import Elements, Flat
 from reactant.loopnests.graph import Node
 from reactant.loopnests.numbers import BOOL, Arithmetic, Number
@@ -89,39 +89,50 @@ def _in_place(reader: Root, value: Node) -> bool:
 
 
 def _ignores(planner: Planner, reader: Root, value: Node, mask: Node) -> bool:
-    """Whether what a root computes at an index where the mask is false does not depend on the value there, and what it
-    computes elsewhere only on the value at its own place."""
-    from reactant.loopnests.plan import here
+    """Whether what a root computes does not depend on those elements of a value at which the mask is false."""
     op = reader.node.kind in ELEMENT_BY_ELEMENT
-    if reader.kind not in ("map", "reduce", "update") and not op:
+    if reader.kind not in ("map", "reduce", "update") and not op \
+            or not op and any(n is value and i is None for n, i in reader.reads):
         return False
-    shape = reader.node.operands[ELEMENT_BY_ELEMENT[reader.node.kind]].shape if op else reader.shape
-    writer = Writer(planner.names)
-    writer.facts.ranges = planner.names.ranges
-    elements = Elements(Arithmetic(writer))
-    names: set[str] = set()
-    own = linear(here(shape), shape)
-    elsewhere = False
+    probe = _Probe(planner, reader, value)
+    probe.run(mask, None)
+    return all(probe.run(mask, place) for place in list(probe.names))
 
-    def read(node: Node, index: Any) -> Number:
-        nonlocal elsewhere
-        made = planner.unknown(node, index, writer, elements.a)
-        if node is value:
-            names.update(n.name or "" for n in made.parts or (made,))
-            elsewhere |= (index.place if isinstance(index, Flat) else linear(index, node.shape)) != own
-        return made
-    elements.kept = planner.is_kept
-    elements.read = read  # type: ignore[method-assign]
-    for k, extent in enumerate(shape):
-        writer.define(f"%d{k}", 0)
-        writer.facts.ranges[f"%d{k}"] = (0, max(extent - 1, 0))
-    index = here(shape)
-    elements.bind(mask, index if mask.shape == shape else Flat(own), Number(BOOL, value=False))
-    made = _scattered(elements, reader.node, index) if reader.node.kind == "scatter" else \
-        _computed(elements, reader, index)
-    if made is None or elsewhere or any(n is value and i is None for n, i in reader.reads) and not op:
-        return False
-    return names.isdisjoint(_behind(writer, made))
+
+class _Probe:
+    """Computes what a root makes of an element, to be thrown away."""
+
+    def __init__(self, planner: Planner, reader: Root, value: Node) -> None:
+        self.planner, self.reader, self.value = planner, reader, value
+        self.names: dict[Affine, set[str]] = {}
+        """The elements of the value that are read, by their places."""
+
+    def run(self, mask: Node, place: Affine | None) -> bool:
+        """Whether the result does not depend on the element at a place where the mask is false."""
+        from reactant.loopnests.plan import here
+        planner, reader = self.planner, self.reader
+        writer = Writer(planner.names)
+        writer.facts.ranges = planner.names.ranges
+        elements = Elements(Arithmetic(writer))
+
+        def read(node: Node, index: Any) -> Number:
+            made = planner.unknown(node, index, writer, elements.a)
+            if node is self.value:
+                at = index.place if isinstance(index, Flat) else linear(index, node.shape)
+                self.names.setdefault(at, set()).update(n.name or "" for n in made.parts or (made,))
+            return made
+        elements.kept = planner.is_kept
+        elements.read = read  # type: ignore[method-assign]
+        kind = reader.node.kind
+        shape = reader.node.operands[ELEMENT_BY_ELEMENT[kind]].shape if kind in ELEMENT_BY_ELEMENT else reader.shape
+        for k, extent in enumerate(shape):
+            writer.define(f"%d{k}", 0)
+            writer.facts.ranges[f"%d{k}"] = (0, max(extent - 1, 0))
+        if place is not None:
+            elements.bind(mask, Flat(place), Number(BOOL, value=False))
+        made = _scattered(elements, reader.node, here(shape)) if kind == "scatter" else \
+            _computed(elements, reader, here(shape))
+        return made is not None and place is not None and self.names[place].isdisjoint(_behind(writer, made))
 
 
 def _computed(elements: Elements, root: Root, index: Any) -> list[Number]:

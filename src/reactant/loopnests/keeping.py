@@ -176,7 +176,7 @@ class Keeping:
     def _expenses(self, kept: set[Node], read: float = 1.0) -> dict[Node, float]:
         """What an element of each value costs, with the cost of reading one from memory."""
         found: dict[Node, float] = {}
-        places: set[Node] = set()
+        self.places = places = set[Node]()
         for node in self.block.nodes:
             if _tests_places(node, places):     # loops are cut there
                 places.add(node)
@@ -209,11 +209,12 @@ class Keeping:
 
     def _pass(self, expense: dict[Node, float], work: dict[Node, float]) -> set[Node]:
         kept: set[Node] = set()
+        chosen: set[Node] = set()
         paths: dict[Node, set[Any]] = {}
         for node in reversed(self.block.nodes):
             if is_root(node) or node.kind == "constant" or not node.shape or not node.size:
                 continue
-            if node in self.forced or "kept" in node.attributes:
+            if node in self.forced or node in chosen or "kept" in node.attributes:
                 kept.add(node)
                 continue
             ways: set[Any] = set()
@@ -229,10 +230,21 @@ class Keeping:
                                         node.nbytes >= BESIDE else 1)
             if None in ways or len(ways) > MANY or (len(ways) - 1) * each > memory:
                 if expense[node] > 0 or None not in ways:
-                    kept.add(node)
-                    continue
+                    inside = None if None in ways else self._in_window(node)
+                    if inside is None:
+                        kept.add(node)
+                        continue
+                    chosen.add(inside)      # without its window, which cuts the loops of those who read it
             paths[node] = ways
         return kept
+
+    def _in_window(self, node: Node) -> Node | None:
+        """What a value is in a window of places, if it is a constant outside of it."""
+        if node.kind != "select" or node.operands[0] not in self.places:
+            return None
+        one, other = node.operands[1:]
+        found = one if other.splat is not None else other if one.splat is not None else None
+        return found if found is not None and found.block is self.block and found.kind in ELEMENTWISE else None
 
     def _ways(self, node: Node, user: Node, kept: set[Node], paths: dict[Node, set[Any]],
               expense: dict[Node, float]) -> set[Any]:
