@@ -568,7 +568,8 @@ def closing_over(xp):
 
 LIBRARIES = {
     "over_jax": ("import jax\nimport numpy as np\ndef twice(x):\n    return jax.tree.map(lambda a: a + a, x)\n"
-                 "class Module:\n    def apply(self, x):\n        return twice(x)\n"),
+                 "def checked(x):\n    assert np.ndim(0) == 0\n    return twice(x)\n"
+                 "class Module:\n    def apply(self, x):\n        return checked(x)\n"),
     "over_numpy": "import numpy as np\ndef twice(x):\n    return x + x\n",
 }
 
@@ -590,7 +591,7 @@ def test_what_uses_a_library_over_jax_is_a_jax_function(tmp_path, monkeypatch):
             (tmp_path / place / f"{name}_{place[:4]}.py").write_text(text)
         over_jax, over_numpy = (importlib.import_module(f"{name}_{place[:4]}") for name in LIBRARIES)
         model = over_jax.Module()
-        for function in (using(over_jax), calling(model), model.apply, over_jax.twice):
+        for function in (using(over_jax), calling(model), model.apply, over_jax.twice, over_jax.checked):
             assert jax_recognition.is_jax_function(function) is installed
         assert not jax_recognition.is_jax_function(using(over_numpy))
 

@@ -64,8 +64,9 @@ def kind_of(function: Any) -> str:
         return JAX if of_jax(behind(function)) else UNKNOWN
     looked_at, waiting = {first}, deque([first])
     while waiting:
-        found, helpers = _evidence(waiting.popleft())
-        if found:
+        looked = waiting.popleft()
+        found, helpers = _evidence(looked)
+        if found == JAX or found and not _is_jax_library(_package(looked)):     # which use NumPy on the host
             return found
         for helper in helpers:
             inner = behind(helper)

@@ -64,13 +64,17 @@ def convert_to_same_dtype(x, result_dtype):
          counter=(lambda a: ops.convert(ops.convert(a(6, dtype="float64"), "float32"), "float64"),
                   lambda a: ops.convert(ops.convert(a(6, dtype="int64"), "float32"), "int64"),
                   lambda a: ops.convert(ops.convert(a(6, dtype="int32"), "int8"), "int32"),
-                  lambda a: ops.convert(ops.convert(a(6, dtype="int32"), "bool"), "int32")))
+                  lambda a: ops.convert(ops.convert(a(6, dtype="int32"), "bool"), "int32"),
+                  lambda a: ops.convert(ops.convert(a(6, dtype="int8"), "float32"), "uint8"),
+                  lambda a: ops.convert(ops.convert(a(6, dtype="int32"), "float64"), "int8")))
 def convert_of_convert(v, x, result_dtype):
     """convert(convert(x)) = convert(x) where the first loses nothing, or both only drop high bits"""
     source, between = dtype_of(x), dtype_of(v)
-    narrowing = all(map(_is_integer, (source, between, result_dtype))) \
-        and source.itemsize >= between.itemsize >= result_dtype.itemsize
-    return ops.convert(x, result_dtype) if lossless(source, between) or narrowing else None
+    integers = _is_integer(source) and _is_integer(result_dtype)
+    narrowing = integers and _is_integer(between) and source.itemsize >= between.itemsize >= result_dtype.itemsize
+    saturating = integers and is_float(between)         # floats saturate where integers wrap around
+    lost = saturating and not lossless(source, result_dtype)
+    return ops.convert(x, result_dtype) if narrowing or lossless(source, between) and not lost else None
 
 
 @rewrite(match.bitcast_convert(x),
