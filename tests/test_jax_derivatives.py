@@ -127,6 +127,27 @@ def test_jax_derivatives_where_the_user_gives_them():
     np.testing.assert_allclose(jax.grad(lambda v: (v * curve(lax.stop_gradient(v), 1.0)).sum())(x), np.sin(x), 1e-6)
 
 
+@reactant.jit
+def product(matrix, vector):
+    out = np.zeros_like(vector)
+    for i in range(len(vector)):
+        for j in range(len(vector)):
+            out[i] += matrix[i, j] * vector[j]
+    return out
+
+
+def test_jax_transposes_of_linear_functions():
+    b = jnp.arange(1.0, 4)
+    np.testing.assert_allclose(jax.linear_transpose(lambda v: product(S, v), b)(b)[0], S.T @ b, rtol=1e-6)
+    np.testing.assert_allclose(jax.linear_transpose(lambda m: product(m, b), S)(b)[0], jnp.outer(b, b), rtol=1e-6)
+
+    def solved(times):
+        return jax.grad(lambda m, b: jax.scipy.sparse.linalg.gmres(lambda v: times(m, v), b)[0][0], (0, 1))
+    for found, wanted in zip(solved(product)(jnp.asarray(S), b), solved(jnp.matmul)(jnp.asarray(S), b), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    assert np.isnan(jax.linear_transpose(reactant.jit(lambda x: np.sin(x)), b)(b)[0]).all()       # not linear
+
+
 def test_vmap_has_no_loop():
     def layer(x, w):
         return np.tanh(w @ x).sum()

@@ -97,6 +97,18 @@ def _transposed(cotangents: Sequence[Any], *operands: Any, body: Body, varied: t
                              for g, t in zip(found, operands[count:], strict=True)]
 
 
+def _transposed_module(cotangents: Sequence[Any], *operands: Any, body: Body) -> list[Any]:
+    """`jax.linear_transpose`: what is linear has one derivative, also at NaN, where all others are NaN."""
+    linear = tuple(i for i, o in enumerate(operands) if ad.is_undefined_primal(o))
+    with X64():
+        primals = [jnp.full(a.shape, jnp.nan, a.dtype) if i in linear else o
+                   for i, (o, a) in enumerate(zip(operands, body.inputs, strict=True))]
+        given = [ad.instantiate_zeros(cotangents[i]) for i in _inexact(body.outputs)]
+        found = run_module.bind(*fitted(primals, body.inputs), *given, body=_derived(body, linear, "vjp"))
+    wanted = iter(found[len(body.outputs):])
+    return [next(wanted) if i in linear else None for i in range(len(operands))]
+
+
 def _batched(operands: Sequence[Any], dimensions: Sequence[Any], *, body: Body,
              varied: tuple[int, ...]) -> tuple[list, list]:
     results, places = jax_batching.run_batched(operands, dimensions, body=_derived(body, varied, "jvp"))
@@ -108,5 +120,6 @@ def install() -> None:
     jax_batching.install()
     ad.primitive_jvps[run_module] = _jvp_of_module
     ad.primitive_jvps[linear_part] = _jvp_of_tangents
+    ad.primitive_transposes[run_module] = _transposed_module
     ad.primitive_transposes[linear_part] = _transposed
     batching.primitive_batchers[linear_part] = _batched

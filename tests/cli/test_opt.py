@@ -107,6 +107,12 @@ def test_modules_that_do_not_parse(monkeypatch, capsys, text, message):
     assert error.count("\n") == 1
 
 
+def test_standard_input_that_is_no_text(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x00"), errors="surrogateescape"))
+    assert main(["opt", "-"]) == 2
+    assert capsys.readouterr().err == "reactant opt: error: cannot read '-': not a text file\n"
+
+
 def test_missing_file(capsys):
     assert main(["opt", "none.mlir"]) == 2
     assert capsys.readouterr().err == "reactant opt: error: cannot read 'none.mlir': No such file or directory\n"
@@ -148,11 +154,17 @@ def test_a_limit_names_what_fired_most(file, capsys):
 
 
 @pytest.mark.parametrize("flag", ["--bisect", "--reduce"])
-def test_there_is_nothing_to_run(tmp_path, capsys, flag):
+@pytest.mark.parametrize(("text", "message"), [
+    (NEGATED_TWICE.replace("@main", "@other"), "has 0 functions named @main"),
+    ("func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }", "static shape"),
+    ("func.func @main(%a: !stablehlo.token) -> !stablehlo.token { return %a : !stablehlo.token }", "static shape"),
+])
+def test_there_is_nothing_to_run(tmp_path, capsys, flag, text, message):
     path = tmp_path / "other.mlir"
-    path.write_text(NEGATED_TWICE.replace("@main", "@other"))
+    path.write_text(text)
     assert main(["opt", str(path), flag]) == 2
-    assert "no function @main" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert error.startswith("reactant opt: error: ") and message in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize("flag", ["--bisect", "--reduce"])

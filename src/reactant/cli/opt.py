@@ -64,7 +64,6 @@ def chosen(options: argparse.Namespace) -> CompileOptions:
 
 def run(options: argparse.Namespace) -> int:
     from reactant import pipelines
-    from reactant.ir import modules
     from reactant.ir.context import building
     from reactant.rewrite import NotConvergedWarning, Report
 
@@ -79,9 +78,7 @@ def run(options: argparse.Namespace) -> int:
             raise unknown("pass", name, pipelines.names(), advice) from None
     module = parse(options.file)
     if options.bisect or options.reduce:
-        with building():
-            if "main" not in modules.functions(module):
-                raise UsageError(f"{options.file!r} has no function @main for --bisect and --reduce to run")
+        _check_runnable(module, options.file)
         return _bisect(module, names, options) if options.bisect else _reduce(module, names, options)
     report = Report() if options.limit is None else Report(limit=options.limit)
     with building(), warnings.catch_warnings(record=True) as said:
@@ -96,6 +93,18 @@ def run(options: argparse.Namespace) -> int:
         firing = ", ".join(name for name, _ in report.counts()[:5])
         print(f"reactant opt: stopped after {report.rewrites} rewrites; most often fired: {firing}", file=sys.stderr)
     return 0
+
+
+def _check_runnable(module: ir.Module, file: str) -> None:
+    from reactant.ir import modules
+    from reactant.ir.context import building
+    from reactant.runtime.program import body_of
+
+    try:
+        with building():
+            body_of(modules.clone(module), file)
+    except ValueError as error:
+        raise UsageError(f"--bisect and --reduce run the program: {error}") from None
 
 
 def _bisect(module: ir.Module, names: list[str], options: argparse.Namespace) -> int:

@@ -23,11 +23,11 @@ def unknown(kind: str, name: str, known: Iterable[str], advice: str) -> UsageErr
 
 def read(file: str) -> str:
     """The text of `file`, standard input for `-`. Raises `UsageError` when it cannot be read."""
-    if file == "-":
-        return sys.stdin.read()
     try:
-        return Path(file).read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text()
+        text.encode()               # standard input may stand for other bytes by halves of characters
+        return text
+    except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UsageError(f"cannot read '{file}': {reason}") from None
 
