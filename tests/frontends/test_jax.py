@@ -768,6 +768,20 @@ def test_dtypes_are_those_of_the_users_setting():
     assert got.dtype == np.asarray(outer(np.arange(3.0))).dtype == np.float32
 
 
+def test_what_is_no_array_among_the_results_of_a_jax_function_stays_what_it_is():
+    def described(x):
+        return {"mean": jnp.mean(x), "name": "x", "count": x.shape[0], "shape": (np.arange(2), None, jnp.sin)}
+
+    def outer(x):
+        found = described(x)
+        places, nothing, function = found["shape"]
+        assert nothing is None and function is jnp.sin
+        return found["mean"] * np.ones(found["count"]), found["count"], found["name"], places + 1
+    mean, *others = reactant.jit(outer, frontend="numpy")(np.arange(4.0))
+    np.testing.assert_array_equal(mean, np.full(4, 1.5))
+    assert others[:2] == [4, "x"] and others[2].dtype == int and list(others[2]) == [1, 2]
+
+
 def test_callbacks_in_numpy_code_raise():
     jitted = jax.jit(call_back)
 

@@ -19,6 +19,9 @@ from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
 from reactant.session import SESSION, suspended
 
+_HERE = object()
+"""Where an array stands among results that are none."""
+
 BY_JAX = "Call the derivative outside, or compile with frontend=\"jax\"."
 
 
@@ -26,8 +29,9 @@ BY_JAX = "Call the derivative outside, or compile with frontend=\"jax\"."
 def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     """`function(*args, **kwargs)` as part of the NumPy program being traced: traced arrays in, traced arrays out.
 
-    jax's dtypes hold: with 64 bits off, a float64 array is float32 to the function, and so are its results. Raises
-    `UnsupportedError` for callbacks, effects, shardings, and results that are not arrays.
+    jax's dtypes hold: with 64 bits off, a float64 array is float32 to the function, and so are its results. What a
+    function that is not jitted returns beside arrays stays what it is. Raises `UnsupportedError` for callbacks, effects
+    and shardings.
     """
     jitted = function if type(function) is PjitFunction else None
     settings = settings_of(jitted) if jitted is not None else Settings((), (), (), (), "")
@@ -39,17 +43,24 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     numbers = [i for i, leaf in enumerate(leaves) if type(leaf) is Tensor]
     known = [None if type(leaf) is Tensor else _constant(leaf) for leaf in leaves]
     shapes = [_abstract(leaves[i]) for i in numbers]
+    name = getattr(function, "__name__", "function")
+    structure, beside = None, []
 
     def with_arrays(*arrays: Any) -> Any:
+        nonlocal structure, beside
         whole = list(known)
         for i, array in zip(numbers, arrays, strict=True):
             whole[i] = array
         positional, keyword = jax.tree_util.tree_unflatten(tree, whole)
         positional = [args[i] if i in static else a for i, a in enumerate(positional)]
         fixed = {n: a for n, a in kwargs.items() if n in settings.static_argnames}
-        return body(*positional, **keyword, **fixed)
+        results = body(*positional, **keyword, **fixed)
+        if jitted is not None:
+            return results
+        parts, structure = jax.tree_util.tree_flatten(results)
+        beside = [_HERE if isinstance(part, jax.Array) else part for part in parts]
+        return [part for part, other in zip(parts, beside, strict=True) if other is _HERE]
 
-    name = getattr(function, "__name__", "function")
     differentiated = SESSION.differentiating > 0
     try:
         with suspended():           # what of ours the function calls is a part of the JAX program
@@ -67,8 +78,11 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     if len(values) != len(modules.function(imported.module).regions[0].blocks[0].arguments):
         raise UnsupportedError(f"The JAX function '{name}' uses an array from outside that JAX is tracing. Pass it as "
                                f"an argument.")
-    results = jax_calls.splice(imported.module, values, current_trace().module)
-    return jax.tree_util.tree_unflatten(imported.out_tree, [Tensor.of_value(r) for r in results])
+    results = [Tensor.of_value(r) for r in jax_calls.splice(imported.module, values, current_trace().module)]
+    if structure is None:
+        return jax.tree_util.tree_unflatten(imported.out_tree, results)
+    arrays = iter(results)
+    return jax.tree_util.tree_unflatten(structure, [next(arrays) if other is _HERE else other for other in beside])
 
 
 def _abstract(tensor: Tensor) -> jax.ShapeDtypeStruct:
