@@ -254,6 +254,17 @@ def test_pure():
     assert pure(loop) and not pure(modules.function(made))
 
 
+def test_loops_in_loops_are_pure_in_linear_time():
+    text = "%y = stablehlo.negate %x : tensor<f32>"
+    for _ in range(40):
+        text = f"""%y = "stablehlo.case"(%n) ({{
+          {text}
+          stablehlo.return %y : tensor<f32>
+        }}) : (tensor<i32>) -> tensor<f32>"""
+    made = modules.parse(f"func.func @main(%n: tensor<i32>, %x: tensor<f32>) {{\n{text}\nreturn\n}}")
+    assert pure(next(modules.walk(modules.function(made))))
+
+
 def test_a_thousand_ops_in_linear_time():
     """A budget, not a race: visits grow with the program, not with its square."""
     equations(twice=(match.negate(match.negate(x)), x))
