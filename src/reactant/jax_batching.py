@@ -22,9 +22,11 @@ from reactant.runtime.program import Body, body_of, fitted, run_module
 @lru_cache(maxsize=256)
 def batched_body(body: Body, dimensions: tuple[int | None, ...], count: int) -> Body:
     """The body for a whole batch; all results have it as dimension 0."""
-    from reactant.batching.engine import batched_module  # loaded when something is mapped
+    import reactant.differentiate.batched_marks  # noqa: F401 - loaded when something is mapped
+    from reactant.batching.engine import batched_module
     with building():
-        made = batched_module(modules.silence(modules.parse(body.bytecode)), dimensions, count, everything=True).module
+        source = modules.parse(body.source or body.bytecode)        # with what it says about its derivative
+        made = batched_module(modules.silence(source), dimensions, count, everything=True).module
         pipelines.run(made, "default")
         return body_of(made, f"{body.name}_batched", sorted(body.weak))
 

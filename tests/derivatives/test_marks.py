@@ -201,6 +201,37 @@ def test_jax_uses_the_rules():
     np.testing.assert_allclose(jax.grad(held)(jnp.asarray(X)), X, rtol=1e-6)
 
 
+def test_jax_uses_the_rules_of_what_it_maps():
+    rows = jnp.stack([X, 2 * X])
+    compiled = reactant.jit(lambda x: np.sum(steep(x) + reactant.stop_gradient(x) * x))
+    wanted = 7 * np.cos(rows) + rows
+    for mapped in (jax.vmap(compiled), jax.jit(jax.vmap(compiled))):
+        np.testing.assert_allclose(jax.grad(lambda x, f=mapped: jnp.sum(f(x)))(rows), wanted, rtol=1e-5)
+        np.testing.assert_allclose(jax.jvp(mapped, (rows,), (rows,))[1],
+                                   np.sum(5 * np.cos(rows) * rows + rows * rows, 1), rtol=1e-5)
+    bent = reactant.jit(lambda x: only_jvp(x) * x)      # 3 e^x x + e^x, then 9 e^x x + 3 e^x + 3 e^x
+    for derive in (jax.hessian, lambda f: jax.jacfwd(jax.jacfwd(f)), lambda f: jax.grad(jax.grad(f))):
+        np.testing.assert_allclose(derive(bent)(0.5), np.exp(0.5) * (9 * 0.5 + 6), rtol=1e-5)
+
+
+def test_methods_with_rules():
+    class Scaled:
+        def __init__(self, factor):
+            self.factor = factor
+
+        @reactant.custom_derivative
+        def apply(self, x):
+            return self.factor * np.sin(x)
+
+        @apply.vjp
+        def rule(arguments, outputs, cotangents):      # noqa: N805 - of arguments, `self` is the first of them
+            return None, 7 * arguments[0].factor * cotangents
+
+    made = Scaled(2.0)
+    np.testing.assert_array_equal(made.apply(X), 2 * np.sin(X))
+    np.testing.assert_array_equal(reactant.grad(lambda x: np.sum(made.apply(x)))(X), np.full(3, 14.0))
+
+
 REFUSED = [
     (lambda: reactant.jit(reactant.custom_derivative(lambda x: x))(X), "has no rule yet"),
     (lambda: reactant.jvp(reactant.custom_derivative(lambda x: x, vjp=lambda a, y, g: (g,)), (X,), (X,)),

@@ -57,6 +57,9 @@ class CustomDerivative:
         args = self._positional(args, kwargs)
         return custom_in_jax.call(self, args) if by_jax else self._traced(args)
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
     def _positional(self, args: tuple, kwargs: dict) -> tuple:
         """All arguments in the order that rules get them in, those that are left out as well."""
         if isinstance(self.function, np.ufunc):
