@@ -82,3 +82,8 @@ def test_steps_fit_the_precision(dtype):
 
 def test_parts_that_are_constant():
     assert reactant.check_derivatives(lambda p: p["w"] ** 2 * p["scale"], {"w": X, "name": "layer", "scale": 2.0})
+
+
+def test_functions_of_which_nothing_varies():
+    assert reactant.check_derivatives(lambda x: x > 0, X)
+    assert reactant.check_derivatives(lambda x: None, X)

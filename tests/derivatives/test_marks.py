@@ -91,6 +91,28 @@ def test_checkpointed_functions_may_write_into_arrays():
     np.testing.assert_allclose(reactant.jit(loss)(X), loss(X))
 
 
+def cut(x):
+    return x[::2]
+
+
+def filled(x):
+    x[1] = x[0] * 3
+    return x
+
+
+@pytest.mark.parametrize("function", [lambda x: x, cut, lambda x: x[1:], filled])
+def test_checkpointed_functions_may_return_their_arguments(function):
+    def loss(x, function=function):
+        y = x * 1.0
+        part = function(y)
+        part[0] = x[2] * part[-1]
+        return np.sum(y * y * x)
+    marked = reactant.checkpoint(function)
+    np.testing.assert_allclose(reactant.jit(lambda x: loss(x, marked))(X), loss(X))
+    assert reactant.check_derivatives(lambda x: loss(x, marked), X)
+    np.testing.assert_allclose(reactant.grad(lambda x: loss(x, marked))(X), reactant.grad(loss)(X))
+
+
 def test_loops_without_bounds_in_checkpointed_functions():
     @reactant.checkpoint
     def settle(x):

@@ -68,6 +68,14 @@ def test_a_missing_tangent_is_zero():
     assert reactant.jvp(lambda p: p["a"] * p["b"], ({"a": 2.0, "b": 3.0},), ({"a": None, "b": 1.0},))[1] == 2.0
 
 
+def test_a_missing_tree_of_cotangents_is_zero():
+    def parts(x):
+        return {"square": x * x, "name": "x"}, np.sum(x)
+
+    for gradient, in inside_and_outside(lambda x: reactant.vjp(parts, x)[1]((None, 2.0))):
+        np.testing.assert_array_equal(gradient, np.full(3, 2.0))
+
+
 def with_more(x, k=2.0):
     return x ** 2 * k, {"sum": np.sum(x), "nothing": None, "shape": x.shape}
 
@@ -218,3 +226,5 @@ def test_keys_say_what_belongs_together():
         np.testing.assert_array_equal(one[key], two[key])
     with pytest.raises(reactant.ReactantError, match=r"keys \['w', 'x'\]"):
         reactant.jvp(weighted, (given,), ({"w": other["w"], "x": other["v"]},))
+    with pytest.raises(reactant.ReactantError, match="list is given for a dictionary"):
+        reactant.jvp(weighted, (given,), ([other["v"], other["w"]],))

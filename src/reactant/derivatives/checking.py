@@ -79,7 +79,7 @@ def check_derivatives(function: Callable, *args: Any, argnums: Sequence[int] | N
     back = _paired(pull(cotangents), [tangents[n] for n in numbers])
     differences = [_difference(a, b, step) for a, b in zip(*map(leaves_of, ends), strict=True)]
     there = [d for d in differences if d is not None]
-    scale = max(1.0, *map(_largest, there))
+    scale = max([1.0, *map(_largest, there)])
     if moved is None:
         return DerivativeCheck(name_of(function), None, abs(back - _paired(cotangents, differences)) / scale, tolerance)
     varying = [np.asarray(t) for t, d in zip(leaves_of(moved), differences, strict=True) if d is not None]

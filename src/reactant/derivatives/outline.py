@@ -21,6 +21,7 @@ from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.requests import Request
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, identity, source_map
+from reactant.frontends.aliases import has_dynamic_steps, made_in
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.branches import Branch
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
@@ -122,12 +123,16 @@ def leaves_of(tree: Any, like: Any = None) -> list[Any]:
 
 
 def _arranged(tree: Any, like: Any) -> Any:
-    """A tree with its dictionaries in the order of another's: keys say what belongs together, not which came first."""
+    """A tree with its dictionaries in the order of another's: keys say what belongs together, not which came first.
+    None stands for a whole tree of them."""
+    if tree is None:
+        return sig.map_tree(like, lambda leaf: None)
     if sig.is_plain_object(tree) and sig.is_plain_object(like):
         tree, like = sig.attributes(tree), sig.attributes(like)
-    if isinstance(tree, dict) and isinstance(like, dict):
-        if tree.keys() != like.keys():
-            raise ReactantError(f"A dictionary with the keys {list(tree)} is given for one with the keys {list(like)}.")
+    if isinstance(like, dict):
+        if not isinstance(tree, dict) or tree.keys() != like.keys():
+            given = f"dictionary with the keys {list(tree)}" if isinstance(tree, dict) else type(tree).__name__
+            raise ReactantError(f"A {given} is given for a dictionary with the keys {list(like)}.")
         return {key: _arranged(tree[key], like[key]) for key in like}
     if isinstance(tree, (list, tuple)) and isinstance(like, (list, tuple)) and len(tree) == len(like):
         return [_arranged(t, x) for t, x in zip(tree, like, strict=True)]
@@ -304,6 +309,11 @@ class _Outlining:
 
     # -- results
 
+    def is_the_callers(self, leaf: Tensor) -> bool:
+        """Whether a result is an array of the caller's, or a view of one, and what is written into it is seen there."""
+        return self.shared and leaf.kind == ARRAY and not made_in(leaf.storage, current_trace().region) \
+            and not has_dynamic_steps(leaf)
+
     def leaf(self, leaf: Any) -> Any:
         if getattr(type(leaf), "partial", False):
             raise UnsupportedError(f"'{self.name}' returns an array whose size depends on run-time values, and a "
@@ -314,7 +324,7 @@ class _Outlining:
         if type(leaf) is Alternative:
             raise UnsupportedError(f"'{self.name}' returns one of several texts or other objects, and a derivative or "
                                    "batch is made of it. Return a number that says which.")
-        if type(leaf) is not Tensor:
+        if type(leaf) is not Tensor or self.is_the_callers(leaf):
             return leaf
         return Slot(self.add(leaf.value()), leaf.kind)
 

@@ -317,14 +317,14 @@ def _hidden(known: list[Any], choices: list[ChosenStorage], region: Region) -> t
     inside = Counter(id(s) for c in choices for s in (c.first, c.second, *c.options, *(c.asked[1] if c.asked else ())))
     watched = {id(s) for g in known if type(g) is GuardedStorage for reference, _ in g.seen
                if (s := reference()) is not None}
-    excluded = {id(m) for c in choices if id(c) in watched or (not c.region.closed and not _made_in(c, region))
+    excluded = {id(m) for c in choices if id(c) in watched or (not c.region.closed and not made_in(c, region))
                 for m in c.options} | watched
     exclusive: dict[int, bool] = {}
     for choice in choices:
         for memory in choice.options:
             if id(memory) not in exclusive:
                 exclusive[id(memory)] = (
-                    type(memory) is Storage and _made_in(memory, region) and not memory.constant
+                    type(memory) is Storage and made_in(memory, region) and not memory.constant
                     and memory.argument is None and id(memory) not in excluded
                     # besides the choices: this variable
                     and sys.getrefcount(memory) - _LOOP_VARIABLE == inside[id(memory)])
@@ -332,7 +332,7 @@ def _hidden(known: list[Any], choices: list[ChosenStorage], region: Region) -> t
     names, hidden = [], {}
     for choice in choices:
         # besides other choices: the lists of this function and its caller, and this variable
-        if _made_in(choice, region) and sys.getrefcount(choice) - _LOOP_VARIABLE - 2 > inside[id(choice)]:
+        if made_in(choice, region) and sys.getrefcount(choice) - _LOOP_VARIABLE - 2 > inside[id(choice)]:
             hidden[choice] = {m for m in choice.options if exclusive[id(m)]}
             if hidden[choice]:
                 names.append(choice)
@@ -349,7 +349,8 @@ def _loop_variable() -> int:
 _LOOP_VARIABLE = _loop_variable()
 
 
-def _made_in(storage: Storage, region: Region) -> bool:
+def made_in(storage: Storage, region: Region) -> bool:
+    """Whether a memory is the region's own, not one that it wrote."""
     return storage.region is region and storage not in region.saved
 
 
