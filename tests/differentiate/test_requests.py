@@ -5,7 +5,8 @@ from jaxlib.mlir import ir
 
 import reactant
 from reactant import pipelines
-from reactant.differentiate import requests
+from reactant.differentiate import requests, reverse
+from reactant.differentiate.prepare import prepared
 from reactant.differentiate.requests import Request
 from reactant.ir import modules, types
 from reactant.ir.context import building
@@ -98,3 +99,17 @@ def test_marks_stay_on_record_for_whoever_differentiates_later():
     source = modules.parse(modules.take_source(module))
     assert requests.present(source, [requests.STOP]) and requests.present(source, [requests.CHECKPOINT])
     assert modules.take_source(module) is None
+
+
+def test_each_request_looks_at_its_own_function(monkeypatch):
+    """A program with many is compiled in linear time."""
+    looked_at = []
+    monkeypatch.setattr(reverse, "prepared", lambda module: looked_at.append(modules.size(module)) or prepared(module))
+
+    @reactant.jit
+    def descent(x):
+        for turn in range(30):
+            x = x - 0.1 * reactant.grad(lambda y, turn=turn: np.sum(np.sin(y) ** turn))(x)
+        return x
+    descent(X)
+    assert len(looked_at) == 30 and max(looked_at) < 30

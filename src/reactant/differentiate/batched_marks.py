@@ -21,7 +21,7 @@ def _batched_function(call: Call) -> ir.Attribute:
     """A reference to the function that the mark names, for a whole batch of all its arguments."""
     op = call.op
     top, name = requests.module_of(op), requests.callee_of(op)
-    source = ir.Module.parse(modules.bytecode(top))
+    source = requests.apart(op, name)
     made = batched_module(source, [0] * len(call.operands), call.size, name=name, everything=True).module
     requests.adopt_functions(made, top)
     fresh = f"{name}_batched_{next(_numbers)}"

@@ -10,7 +10,7 @@ from reactant.differentiate import determinants, factors, requests, roots, signs
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
 from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
 from reactant.differentiate.prepare import prepared
-from reactant.differentiate.requests import module_of, target_of
+from reactant.differentiate.requests import target_of
 from reactant.errors import NotDifferentiable
 from reactant.ir import modules, ops
 from reactant.ir.context import building
@@ -119,7 +119,7 @@ class Forward:
         """The function with its tangents, computed again by whoever differentiates that."""
         varied = [i for i, x in enumerate(op.operands) if x in self.tangent]
         active = [i for i, r in enumerate(op.results) if r in self.active]
-        inner = jvp(modules.parse(requests.bytecode_of(module_of(op))), varied, active, requests.callee_of(op))
+        inner = jvp(requests.apart(op, requests.callee_of(op)), varied, active, requests.callee_of(op))
         requests.adopt_functions(inner, self.made.operation)
         block = modules.function(inner).regions[0].blocks[0]
         callee = requests.private_function(

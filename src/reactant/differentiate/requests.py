@@ -13,9 +13,8 @@ function in its place.
 """
 from __future__ import annotations
 
-import io
 import itertools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from jaxlib.mlir import ir
 
@@ -268,7 +267,7 @@ def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Oper
     from reactant.differentiate.checkpoint import Policy
     request = request_of(op)
     name = ir.StringAttr(function.attributes["sym_name"]).value
-    source = ir.Module.parse(bytecode_of(module_of(op)))
+    source = apart(op, name)
     if request.mode == FORWARD:
         made = forward.jvp(source, request.arguments, request.results, name=name)
     else:
@@ -289,6 +288,17 @@ def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Oper
         _replace(op, splice(body, list(op.operands), op))
 
 
+def apart(op: ir.Operation, name: str) -> ir.Module:
+    """A module of the function `name` of the module around `op`: of a program with many requests, each looks at its
+    own."""
+    made = ir.Module.create()
+    others = [each.operation for each in module_of(op).regions[0].blocks[0] if each.operation.name != "func.func"]
+    with ir.InsertionPoint(made.body):
+        for each in [*others, *functions_behind(op, name)]:
+            each.clone()
+    return made
+
+
 def in_all_directions(module: ir.Module, function: ir.Operation, count: int) -> ir.Module:
     """The derivative in `module` for many directions at once; what depends on none of them is computed once."""
     old = function.regions[0].blocks[0]
@@ -306,13 +316,6 @@ def in_all_directions(module: ir.Module, function: ir.Operation, count: int) -> 
     main.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get([a.type for a in block.arguments], [v.type for v in values]))
     return found.module
-
-
-def bytecode_of(module: ir.Operation) -> bytes:
-    """Of a module op, as `modules.bytecode` of a module."""
-    stream = io.BytesIO()
-    module.write_bytecode(stream)
-    return stream.getvalue()
 
 
 def adopt_functions(source: ir.Module, into: ir.Operation) -> None:
@@ -398,19 +401,24 @@ def mark_taken(function: ir.Operation, active: set[ir.Value]) -> None:
             op.attributes[_TAKEN] = ir.DenseI64ArrayAttr.get([n for n, x in enumerate(op.operands) if x in active])
 
 
-def reverse_only(op: ir.Operation, name: str) -> bool:
-    """Whether what the function `name` of the module around `op` runs has a rule for cotangents alone."""
+def functions_behind(op: ir.Operation, name: str) -> Iterator[ir.Operation]:
+    """The function `name` of the module around `op`, and the functions that it runs."""
     waiting, seen = [name], {name}
     while waiting:
-        for each in modules.walk(function_named(op, waiting.pop())):
-            if target_of(each) == CUSTOM and rule_of_custom(each).tangents is None:
-                return True
+        function = function_named(op, waiting.pop())
+        yield function
+        for each in modules.walk(function):
             called = each.attributes["called_computations"] if "called_computations" in each.attributes else \
                 [each.attributes["callee"]] if "callee" in each.attributes else []
             found = {ir.FlatSymbolRefAttr(attribute).value for attribute in called} - seen
             seen |= found
             waiting += found
-    return False
+
+
+def reverse_only(op: ir.Operation, name: str) -> bool:
+    """Whether what the function `name` of the module around `op` runs has a rule for cotangents alone."""
+    return any(target_of(each) == CUSTOM and rule_of_custom(each).tangents is None
+               for function in functions_behind(op, name) for each in modules.walk(function))
 
 
 def replace_taken(module: ir.Module) -> None:
