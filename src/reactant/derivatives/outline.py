@@ -190,7 +190,7 @@ class _Outlining:
             self.refuse_changed(branch)
             storages = []
             for written, value in branch.written.items():
-                if branch.preexisting(written):
+                if branch.preexisting(written) and origin(value) != written.value:  # loops carry what they may take
                     storages.append((written, self.add(value)))
             checks = [(self.add(ok), error) for ok, error in branch.checks]
             with ir.InsertionPoint(block):
