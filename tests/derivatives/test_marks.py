@@ -302,10 +302,26 @@ def test_rules_get_arguments_that_are_left_out():
     np.testing.assert_array_equal(reactant.grad(lambda x: np.sum(power(p=3.0, x=x)))(X), np.full(3, 15.0))
 
 
+def halved(x):
+    while np.sum(x) > 0.1:
+        x = x * 0.5
+    return x
+
+
+def test_what_a_loop_only_carries_is_not_written():
+    """Its variable starts as the argument of a checkpointed function, or as an array from outside."""
+    marked = reactant.checkpoint(halved)
+    for found in (reactant.linearize(marked, X)[0], reactant.vjp(marked, X)[0], reactant.jvp(marked, (X,), (X,))[0]):
+        np.testing.assert_allclose(found, halved(X))
+    ruled = reactant.custom_derivative(lambda x: x * halved(X), vjp=lambda a, y, g: (7 * g,))
+    np.testing.assert_array_equal(reactant.grad(lambda x: np.sum(ruled(x)))(X), np.full(3, 7.0))
+
+
+@pytest.mark.parametrize("sparse", [False, "dense"])
 @pytest.mark.parametrize("inside", [lambda f: f, reactant.checkpoint])
-def test_matrices_by_rules_for_reverse_mode_alone(inside):
+def test_matrices_by_rules_for_reverse_mode_alone(inside, sparse):
     steepest = reactant.custom_derivative(lambda x: np.sin(x), vjp=lambda a, y, g: (7 * g * np.cos(a[0]),))
-    found = reactant.jacobian(inside(lambda x: steepest(x) * 2))(X)
+    found = reactant.jacobian(inside(lambda x: steepest(x) * 2), sparse=sparse)(X)
     np.testing.assert_allclose(found, np.diag(14 * np.cos(X)))
 
 

@@ -72,6 +72,23 @@ def test_jacobians(name):
     np.testing.assert_allclose(reactant.jacobian(function, sparse="dense")(*arguments), dense, rtol=1e-12, atol=1e-12)
 
 
+ROUNDED = reactant.custom_derivative(lambda x: np.round(x), jvp=lambda a, t: (np.round(a[0]), t[0]))
+TURNED = reactant.custom_derivative(lambda x: np.sin(x), vjp=lambda a, y, g: (3 * g[::-1],))
+PLACES = np.array([0, 1, 1, 2, 3, 3, 0])
+
+
+@pytest.mark.parametrize("entries, function", [
+    (16, lambda u: ROUNDED(u)), (16, lambda u: TURNED(u) * 2), (4, lambda u: reactant.stop_gradient(u[::-1]) * u),
+    (28, lambda u: ROUNDED(u[PLACES]) * reactant.stop_gradient(u[PLACES[::-1]])),
+    (6, lambda u: reactant.checkpoint(lambda u: np.sin(u[1:]) * u[:-1])(u))], ids=range(5))
+def test_derivatives_of_the_users(entries, function):
+    """A rule may depend on everything; what is stopped depends on nothing."""
+    u = np.array([0.3, 0.7, 1.1, -0.4])
+    found = reactant.jacobian(function, sparse=True)(u)
+    np.testing.assert_allclose(found.toarray(), reactant.jacobian(function)(u))
+    assert found.nnz == entries
+
+
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_both_modes(mode):
     jacobian = reactant.jacobian(stencil, mode=mode, sparse=True)

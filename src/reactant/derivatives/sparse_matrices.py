@@ -135,11 +135,15 @@ class SparseJacobian(LikeFunction):
             pattern = sparse.csr_array((int(np.prod(shape)), np.size(args[self.argnums])), dtype=bool)
             groups = colour(pattern, self.mode)
             return Compression(pattern, groups, shape, groups.places(pattern), None, None, contents)
-        module, number = readable(traced.module), _leaf_of(args, self.argnums)
+        source = modules.take_source(traced.module)        # with what it says about its derivative
+        with building():
+            module = readable(traced.module if source is None else modules.parse(source))
+        number = _leaf_of(args, self.argnums)
         pattern, shape = pattern_of(module, number, result.index, known)
         pattern.sort_indices()
-        groups = colour(pattern, self.mode)
-        split = None if self.mode == "forward" or requests.present(module, requests.MARKS) \
+        mode = "reverse" if self.mode == "auto" and requests.reverse_only(module.operation, "main") else self.mode
+        groups = colour(pattern, mode)
+        split = None if mode == "forward" or requests.present(module, requests.MARKS) \
             else cut(module, number, result.index, known)
         if split is not None:
             split.pattern.sort_indices()

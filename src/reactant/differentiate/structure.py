@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 from reactant.differentiate.activity import BRANCHES, LOOP, block_ops, blocks_of
 from reactant.differentiate.declare import CONSTANT, Call
 from reactant.differentiate.prepare import prepared
+from reactant.differentiate.requests import CHECKPOINT, STOP, inline, target_of
 from reactant.differentiate.rules.bodies import body_of
 from reactant.differentiate.rules.windows import window_options
 from reactant.differentiate.structure_moves import MOVES, scatter_goals
@@ -34,10 +35,14 @@ LARGE = 20_000_000
 
 
 def readable(module: ir.Module) -> ir.Module:
-    """A copy in the form that can be followed: calls inlined, floats that travel as bits as floats."""
+    """A copy in the form that can be followed: calls inlined, also those of checkpointed functions, floats that travel
+    as bits as floats."""
     with building():
         work = prepared(module)
         modules.inline_calls(work)
+        while marked := [op for op in modules.walk(work) if target_of(op) == CHECKPOINT]:
+            for op in marked:
+                inline(op)
         return work
 
 
@@ -144,7 +149,7 @@ class Structure:
             self._evaluate(op, name)
             return
         patterns = [self.depends.get(x) for x in operands]
-        if not any(p is not None for p in patterns) or op.name in CONSTANT:
+        if not any(p is not None for p in patterns) or op.name in CONSTANT or target_of(op) == STOP:
             return
         if op.name in ops.ELEMENTWISE or name in ("optimization_barrier", "real", "imag", "complex"):
             self._elementwise(op, name, patterns)
