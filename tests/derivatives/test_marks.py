@@ -369,6 +369,18 @@ def test_rules_of_ours_in_jax_functions(rules, lib, taken):
         np.testing.assert_allclose(taken.jvp(losses[0], (x,), (x,))[1], 10 * np.sum(X * np.cos(X)), rtol=1e-5)
 
 
+@pytest.mark.parametrize("marked", [steep, reactant.checkpoint(lambda x: np.sin(x) * 7)], ids=["rule", "checkpoint"])
+def test_loops_with_marks_become_maps(marked):
+    """Also where their batched forms are known, as they are once something was mapped."""
+    import reactant.differentiate.batched_marks  # noqa: F401
+    compiled = reactant.jit(lambda x: marked(x) * x)
+    rows = jnp.stack([X, 2 * X])
+    wanted = 7 * (np.cos(rows) * rows) + (np.sin(rows) if marked is steep else 7 * np.sin(rows))
+    for taken in (reactant, jax):
+        found = taken.grad(lambda x: jnp.sum(jax.lax.map(compiled, x)))(rows)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_structures_in_jax_functions():
     scaled = reactant.custom_derivative(
         lambda p, n, mode="plain": {"y": p["a"] * n, "n": n, "order": p["order"] * 2},

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from reactant.batching.declare import Call, batch, leading
 from reactant.batching.engine import batched_module
 from reactant.differentiate import requests
-from reactant.ir import modules
+from reactant.ir import creation, modules
 
 _numbers = itertools.count()
 
@@ -22,7 +22,8 @@ def _batched_function(call: Call) -> ir.Attribute:
     op = call.op
     top, name = requests.module_of(op), requests.callee_of(op)
     source = requests.apart(op, name)
-    made = batched_module(source, [0] * len(call.operands), call.size, name=name, everything=True).module
+    with creation.elsewhere():      # a rule that makes maps of loops may be building this
+        made = batched_module(source, [0] * len(call.operands), call.size, name=name, everything=True).module
     requests.adopt_functions(made, top)
     fresh = f"{name}_batched_{next(_numbers)}"
     with ir.InsertionPoint(top.regions[0].blocks[0]):

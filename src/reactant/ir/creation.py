@@ -5,7 +5,8 @@ The rewrite engine asks thousands of rules, of which few build anything: so it s
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -71,6 +72,19 @@ def note(op: ir.Operation) -> None:
     altered()
     if _created is not None:
         _created.append(op.operation)
+
+
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """What is built inside goes into a module of its own, which nobody is told of: it may be gone before they look."""
+    global _created, _place
+    before, lent = (_created, _place), know()
+    _created = _place = None
+    try:
+        yield
+    finally:
+        _created, _place = before
+        know(lent)
 
 
 # ---- what is found out of an op ----------------------------------------------------------------------------------
