@@ -190,7 +190,8 @@ class _Outlining:
             self.refuse_changed(branch)
             storages = []
             for written, value in branch.written.items():
-                if branch.preexisting(written) and origin(value) != written.value:  # loops carry what they may take
+                before = written.value      # None: nothing has read it yet. Loops carry what they may take
+                if branch.preexisting(written) and (before is None or origin(value) != before):
                     storages.append((written, self.add(value)))
             checks = [(self.add(ok), error) for ok, error in branch.checks]
             with ir.InsertionPoint(block):
