@@ -151,7 +151,7 @@ def spline(x, y, places):
     return found
 
 
-def make_spline(n=68, m=500):
+def make_spline(n=65, m=500):        # of more knots the list of distances is made in a loop, and so is the rest
     random = np.random.default_rng(9)
     return spline, (np.sort(random.random(n)), random.random(n), np.linspace(0, 1, m))
 

@@ -36,7 +36,7 @@ class Writer:
 
     def statement(self, number: int) -> str:
         """A line of the loop."""
-        kind = self.random.integers(10)
+        kind = self.random.integers(11)
         if kind < 3:
             line = f"t{number} = {self.window()}"
             self.parts.append(f"t{number}")
@@ -44,6 +44,7 @@ class Writer:
         return [f"y[i] = np.sum({self.window()})", f"y[i] += ({self.window()}) @ ({self.window()})",
                 f"out[a:b] = {self.window()}", f"out[a:b] += {self.window()}",
                 f"np.add.at(table, c[a:b], {self.window()})", f"table[c[a:b]] = {self.window()}",
+                f"table[c[a:b]] = table[c[a:b][::-1]] * {self.window()}",
                 f"if len(v[a:b]) > 0: y[i] = np.{self.pick(SUMMARIES)}({self.window()})"][kind - 3]
 
     def program(self) -> str:

@@ -162,13 +162,23 @@ class Compiler(Counters):
         from reactant.loopnests.scatter import emit_scatter
         operand = node.operands[0]
         buffer = self.e.storage.get(operand)
-        frame = self.frames[-1]
-        read = {self.e.storage.get(n) for n, _ in frame.plan.steps[frame.position].roots[0].reads if n is not operand}
-        if buffer is None or not self.may_overwrite(buffer) or buffer in read:
+        if buffer is None or not self.may_overwrite(buffer) or buffer in self._buffers_behind(node.operands[1:]):
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             self.copy(operand, buffer)
         emit_scatter(self, node, buffer)
         self.e.storage[node] = buffer
+
+    def _buffers_behind(self, values: Sequence[Node]) -> set[Buffer]:
+        """The memory that computing some values reads."""
+        found, seen, stack = set[Buffer](), set[Node](), list(values)
+        while stack:
+            each = stack.pop()
+            if each in self.e.storage:
+                found.add(self.e.storage[each])
+            elif each not in seen and each not in self.e.bound:
+                seen.add(each)
+                stack += each.operands
+        return found
 
     # ---- branches
 

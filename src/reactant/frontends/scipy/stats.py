@@ -6,10 +6,10 @@ everywhere and selected. The formulas themselves (`_pdf`, `_cdf`...) are SciPy's
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 
 from reactant.frontends import calls
 from reactant.frontends.numpy.tensor import Tensor, wrap
@@ -155,7 +155,7 @@ def _rankdata_before(x: Any, method: str, return_ties: bool = False, xp: object 
     return (ranks, ties.astype(np.float64)) if return_ties and method != "ordinal" else ranks
 
 
-_VERSION = tuple(map(int, scipy.__version__.split(".")[:2]))
+_VERSION = tuple(map(int, version("scipy").split(".")[:2]))
 RANKS: dict[str, Callable] = {"_rankdata": _rankdata if _VERSION >= (1, 18) else _rankdata_before}
 ELEMENTWISE: dict[str, Callable] = {f.__name__: f for f in (apply_where, _lazywhere, _lazyselect)}
 """SciPy's helpers that call a function with the elements that a mask picks."""
