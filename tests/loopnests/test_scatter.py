@@ -42,27 +42,23 @@ def taken(x, i):
     return x[i] * 2.0 + x[i[::-1]]
 
 
-def split_by_bits(keys):
-    """A radix sort: what is written elsewhere is what is read, also under a mask."""
-    for bit in range(6):
-        one = (keys >> bit) & 1
-        before = np.cumsum(1 - one)
-        keys[np.where(one == 0, before - 1, np.arange(len(keys)) - before + before[-1])] = keys
-    return keys
-
-
-def permuted(x, i, picked):
-    for _ in range(7):
-        x[i] = x
-        x[i[picked]] = x[picked] * 2.0
-        np.add.at(x, i, np.where(x > 1.0, x, 0.0))
+def added_to_itself(x, i):
+    """What is scattered is what it is scattered into: read before it changes."""
+    for _ in range(3):
+        np.add.at(x, i, x)
         x /= x.sum()
     return x
 
 
+def largest_of_itself(x, i):
+    y = 3.0 * x
+    np.maximum.at(y, i, y)
+    return y
+
+
 CASES = {
-    "split_by_bits": (split_by_bits, (FEW,)),
-    "permuted": (permuted, (RANDOM.random(40), RANDOM.permutation(40), RANDOM.random(40) < 0.5)),
+    "added_to_itself": (added_to_itself, (RANDOM.random(40), RANDOM.permutation(40))),
+    "largest_of_itself": (largest_of_itself, (RANDOM.random(40), RANDOM.permutation(40))),
     "histogram_few": (histogram, (FEW,)), "histogram_many": (histogram, (MANY,)),
     "weighted": (weighted, (MANY, RANDOM.random(len(MANY)))),
     "add_at": (add_at, (np.zeros(50), FEW, RANDOM.random(300))),
