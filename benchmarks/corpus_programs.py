@@ -2,6 +2,7 @@
 
 `PROGRAMS[name]` is (function, make), as there: `make(scale)` gives the arguments, whole numbers among them static.
 """
+import functools
 import math
 
 import jax
@@ -143,17 +144,18 @@ def exponential_filter(x, gate):
 @program(lambda s: (normal(0, sized(s, 50), 6), normal(1, sized(s, 50), 3)))
 def kalman_filter(start, measured):
     """Constant-velocity model, position measured."""
-    f = jnp.eye(6) + 0.1 * jnp.eye(6, k=3)
-    h = jnp.eye(3, 6)
+    eye = functools.partial(jnp.eye, dtype=start.dtype)
+    f = eye(6) + 0.1 * eye(6, k=3)
+    h = eye(3, 6)
 
     def step(state, z):
         x, p = state
-        x, p = f @ x, f @ p @ f.T + 0.01 * jnp.eye(6)
-        gain = p @ h.T @ jnp.linalg.inv(h @ p @ h.T + 0.1 * jnp.eye(3))
+        x, p = f @ x, f @ p @ f.T + 0.01 * eye(6)
+        gain = p @ h.T @ jnp.linalg.inv(h @ p @ h.T + 0.1 * eye(3))
         x = x + gain @ (z - h @ x)
-        p = (jnp.eye(6) - gain @ h) @ p
+        p = (eye(6) - gain @ h) @ p
         return (x, p), x
-    return lax.scan(step, (start[0], jnp.eye(6)), measured)[1]
+    return lax.scan(step, (start[0], eye(6)), measured)[1]
 
 
 # ---- linear algebra --------------------------------------------------------------------------------------------------
