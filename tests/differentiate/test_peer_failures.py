@@ -48,7 +48,8 @@ FUNCTIONS = {
     "zeta": lambda x: jnp.sum(special.zeta(2.5, x) * WEIGHTS),
     "bessel": lambda x: jnp.sum(special.i1e(x) * WEIGHTS),
     "tangent": lambda x: jnp.sum(jnp.tan(x) * WEIGHTS),
-    "padded below zero": lambda x: jnp.sum(lax.pad(x ** 2, x.dtype.type(0.5), ((-2, 3, 1),)) * np.arange(12, dtype=np.float32)),
+    "padded below zero": lambda x: jnp.sum(lax.pad(x ** 2, x.dtype.type(0.5), ((-2, 3, 1),))
+                                           * np.arange(12, dtype=np.float32)),
     "padding varies": lambda x: jnp.sum(lax.pad(x, x[0] ** 2, ((2, 1, 0),)) * np.arange(9, dtype=np.float32)),
     "product": lambda x: jnp.prod(x) + jnp.prod(x * (WEIGHTS - 3)),
     "largest of scattered": lambda x: jnp.sum(jnp.zeros(3).at[np.array([0, 1, 0, 2, 2, 2])].max(x) ** 2),
