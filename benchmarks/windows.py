@@ -1,7 +1,7 @@
 """Loops over windows of an array, v[p[i]:p[i + 1]]: sparse matrices by rows and columns, sums of segments. Seconds of
 NumPy and of Numba over ours.
 
-    python benchmarks/windows.py [--rounds N] [--rows N] [--each N]
+    python benchmarks/windows.py [--rounds N] [--rows N] [--each N] [--only NAME ...]
 
 Medians of interleaved calls; every result is compared with NumPy's. Numba compiles the same functions where it can; its
 compilation is not counted, nor is ours. Gradients, of the sum of squares with respect to the array and a vector: their
@@ -88,6 +88,15 @@ def moving_means(p, c, v, x):
     return y
 
 
+def medians(p, c, v, x):
+    """Medians of segments. Not among those that are run unasked: XLA sorts the whole array for each."""
+    y = np.zeros(len(p) - 1)
+    for i in range(len(p) - 1):
+        if p[i] < p[i + 1]:
+            y[i] = np.median(v[p[i]:p[i + 1]])
+    return y
+
+
 PROGRAMS = (row_products, column_sums, row_blocks, gauss_seidel, softmaxes, deviations, running_sums, moving_means)
 
 
@@ -132,11 +141,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--each", type=int, default=40)
+    parser.add_argument("--only", nargs="+", choices=[f.__name__ for f in (*PROGRAMS, medians)])
     given = parser.parse_args(arguments)
     table = Table(title=f"{given.rows} windows of about {given.each}")
     for heading in ("program", "NumPy, ms", "ours, ms", "NumPy / ours", "Numba / ours", "gradient / ours"):
         table.add_column(heading, justify="right")
-    for function in PROGRAMS:
+    for function in PROGRAMS if given.only is None else [globals()[name] for name in given.only]:
         table.add_row(*measured(function, matrix(given.rows, given.each), given.rounds))
     Console(width=110).print(table)
 

@@ -64,6 +64,11 @@ def number(value: int) -> Affine:
     return Affine((), value)
 
 
+def here(shape: Iterable[int]) -> tuple[Affine, ...]:
+    """The index of a nest on trial: d0, d1..., and 0 where there is one place only."""
+    return tuple(symbol(f"%d{k}") if n != 1 else ZERO for k, n in enumerate(shape))
+
+
 @dataclass
 class Facts:
     """Ranges of symbols (both ends included), and bounds that are expressions of other symbols."""

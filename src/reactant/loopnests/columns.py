@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reactant.ir.types import size
-from reactant.loopnests.affine import ZERO, Affine, number, symbol
+from reactant.loopnests.affine import ZERO, Affine, here, number, symbol
 from reactant.loopnests.elements import Buffer, Flat
 from reactant.loopnests.graph import Node
 from reactant.loopnests.keeping import is_root
-from reactant.loopnests.plan import Plan, Planner, Root, here, windows_apart
+from reactant.loopnests.plan import Plan, Planner, Root, windows_apart
 from reactant.loopnests.strips import _depends, scalars_alone, write_while
 from reactant.loopnests.writer import parallel_end
 

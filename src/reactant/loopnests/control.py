@@ -4,7 +4,7 @@ A carried array whose next content cannot be written over it gets a second buffe
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from reactant.loopnests.affine import ZERO, linear
 from reactant.loopnests.buffers import Frame, NotCompiled
 from reactant.loopnests.counters import Counters, Slot, slots_of
 from reactant.loopnests.elements import Buffer
-from reactant.loopnests.graph import Block, Node, origin
+from reactant.loopnests.graph import Block, Node, behind, origin
 from reactant.loopnests.keeping import note_whole_updates, results_of
 from reactant.loopnests.nests import Nest, Target
 from reactant.loopnests.numbers import Number
@@ -162,23 +162,16 @@ class Compiler(Counters):
         from reactant.loopnests.scatter import emit_scatter
         operand = node.operands[0]
         buffer = self.e.storage.get(operand)
-        if buffer is None or not self.may_overwrite(buffer) or buffer in self._buffers_behind(node.operands[1:]):
+        if buffer is None or not self.may_overwrite(buffer) or buffer in {
+                self.e.storage.get(n) for n in self._behind(node.operands[1:])}:
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             self.copy(operand, buffer)
         emit_scatter(self, node, buffer)
         self.e.storage[node] = buffer
 
-    def _buffers_behind(self, values: Sequence[Node]) -> set[Buffer]:
-        """The memory that computing some values reads."""
-        found, seen, stack = set[Buffer](), set[Node](), list(values)
-        while stack:
-            each = stack.pop()
-            if each in self.e.storage:
-                found.add(self.e.storage[each])
-            elif each not in seen and each not in self.e.bound:
-                seen.add(each)
-                stack += each.operands
-        return found
+    def _behind(self, values: Iterable[Node]) -> Iterator[Node]:
+        """Values, and what they are computed from where they are not in memory."""
+        return behind(values, lambda n: n not in self.e.storage and n not in self.e.bound)
 
     # ---- branches
 
@@ -323,7 +316,7 @@ class Compiler(Counters):
 
     def _place_slots(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
         """A buffer for each carried array, with its first content."""
-        inner = self._read_inside(node)
+        inner = set(self._behind(used for block in node.blocks for used in block.uses()))
         results = list(destinations.values())
         for slot in slots:
             slot.buffer = None
@@ -352,18 +345,6 @@ class Compiler(Counters):
             else:
                 slot.buffer = self._target(slot.result, Root(slot.result, "map", slot.init.shape), destinations)
                 self.begin(slot.init, slot.buffer)
-
-    def _read_inside(self, node: Node) -> set[Node]:
-        """What the regions of an op take, and what that is computed from where it is not in memory."""
-        found: set[Node] = set()
-        stack = [used for block in node.blocks for used in block.uses()]
-        while stack:
-            each = stack.pop()
-            if each not in found:
-                found.add(each)
-                if each not in self.e.storage and each not in self.e.bound:
-                    stack += each.operands
-        return found
 
     def begin(self, init: Node, buffer: Buffer) -> None:
         """Give a carried array its first content; what is not read before it is written is left out."""

@@ -8,6 +8,7 @@ import numpy as np
 from reactant.loopnests.buffers import Buffers
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
+from reactant.loopnests.numbers import TURNED
 from reactant.records import dataclass
 
 
@@ -86,7 +87,7 @@ class Counters(Buffers):
                 direction = decoded(test, "comparison_direction")
                 if left is not slot.condition_argument:
                     left, right = right, left
-                    direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, direction)
+                    direction = TURNED.get(direction, direction)
                 limit = self.known_range(right)
                 if left is not slot.condition_argument or limit is None \
                         or _may_wrap(slot, direction, start, limit, step):

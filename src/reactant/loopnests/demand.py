@@ -5,13 +5,15 @@ else. A window with run-time ends (`v[a:b]`) is such a mask, and what is made of
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from reactant.loopnests.affine import Affine, linear
+from reactant.loopnests.affine import ZERO, Affine, here, linear
 from reactant.loopnests.elements import Elements, Flat
-from reactant.loopnests.graph import Node
-from reactant.loopnests.numbers import BOOL, Arithmetic, Number
+from reactant.loopnests.graph import Node, behind
+from reactant.loopnests.keeping import results_of
+from reactant.loopnests.numbers import BOOL, Number
 from reactant.loopnests.writer import NAME, Writer
 
 if TYPE_CHECKING:
@@ -23,34 +25,29 @@ ELEMENT_BY_ELEMENT = {"scatter": 2, "reduce_window": 0}
 """Ops that are no nests and go through the elements of an operand once (scans: `supported`)."""
 
 
-def note_needed(planner: Planner, plan: Plan) -> None:
-    """Find the masks of a plan's kept values, the last first: who reads a value may itself be needed in part."""
-    readers: dict[Node, list[Root]] = {}
-    made_in: dict[Node, int] = {}
-    for place, step in enumerate(plan.steps):
-        for root in step.roots:
-            made_in |= dict.fromkeys([root.node, *root.node.results], place)
-            for node in dict.fromkeys(n for n, _ in root.reads):
-                readers.setdefault(node, []).append(root)
+def note_needed(planner: Planner, plan: Plan, readers: Mapping[Node, Sequence[tuple[int, Root]]]) -> None:
+    """Find the masks of a plan's kept values, the last first: who reads a value (in which step) may itself be needed in
+    part."""
+    made_in = {node: place for place, step in enumerate(plan.steps) for root in step.roots
+               for node in (root.node, *root.node.results)}
     for place, step in reversed(list(enumerate(plan.steps))):
         for root in reversed(step.roots):
             if (root.kind == "map" or root.node.kind == "reduce_window") and root.node not in plan.reads_at_end:
-                later = {n for n, made in made_in.items() if made >= place}
-                root.needed = _mask(planner, root.node, readers.get(root.node, ()), later)
+                own = [reader for _, reader in readers.get(root.node, ())]
+                root.needed = next((mask for mask in _masks(planner, root.node, own) if all(
+                    made_in.get(n, -1) < place for n in planner.reads_of([mask]))), None)
 
 
-def _mask(planner: Planner, value: Node, readers: Sequence[Root], later: set[Node]) -> Node | None:
-    """A mask such that no element is needed where it is false, made of nothing that is only made later."""
-    if not any(r.bounds or r.needed is not None or r.node.kind in ELEMENT_BY_ELEMENT for r in readers):
-        return None
-    for mask in list(_masks(planner, value, readers[0]))[:MOST_MASKS]:
-        if not _made_of(mask, value) and later.isdisjoint(planner.reads_of([mask])) and all(
-                r.needed is mask and _in_place(r, value) or _ignores(planner, r, value, mask) for r in readers):
-            return mask
-    return None
+def _masks(planner: Planner, value: Node, readers: Sequence[Root]) -> Iterator[Node]:
+    """Masks such that no element of a value is needed where one is false."""
+    if any(r.bounds or r.needed is not None or r.node.kind in ELEMENT_BY_ELEMENT for r in readers):
+        for mask in islice(_conditions(planner, value, readers[0]), MOST_MASKS):
+            if not _made_of(mask, value) and all(
+                    r.needed is mask and _in_place(r, value) or _ignores(planner, r, value, mask) for r in readers):
+                yield mask
 
 
-def _masks(planner: Planner, value: Node, reader: Root) -> Iterable[Node]:
+def _conditions(planner: Planner, value: Node, reader: Root) -> Iterator[Node]:
     """Conditions over a value's elements from which a reader is computed, those next to it first."""
     if reader.needed is not None and reader.needed.size == value.size:
         yield reader.needed
@@ -68,21 +65,13 @@ def _masks(planner: Planner, value: Node, reader: Root) -> Iterable[Node]:
 
 def _made_of(mask: Node, value: Node) -> bool:
     """Whether a mask is computed from a value, which it would have to be read for."""
-    stack, seen = [mask], set()
-    while stack:
-        node = stack.pop()
-        if node is value:
-            return True
-        if node not in seen and node.block is value.block:
-            seen.add(node)
-            stack += node.operands
-            stack += [used for inner in node.blocks for used in inner.uses()]
-    return False
+    def inputs(node: Node) -> Iterable[Node]:
+        return (*node.operands, *(used for inner in node.blocks for used in inner.uses()))
+    return value in behind([mask], lambda n: n.block is value.block, inputs)
 
 
 def _in_place(reader: Root, value: Node) -> bool:
     """Whether a root reads of a value only what is at its own place."""
-    from reactant.loopnests.plan import here
     own = linear(here(reader.shape), reader.shape)
     return all(i is not None and (i.place if isinstance(i, Flat) else linear(i, value.shape)) == own
                for n, i in reader.reads if n is value)
@@ -109,36 +98,34 @@ class _Probe:
 
     def run(self, mask: Node, place: Affine | None) -> bool:
         """Whether the result does not depend on the element at a place where the mask is false."""
-        from reactant.loopnests.plan import here
-        planner, reader = self.planner, self.reader
-        writer = Writer(planner.names)
-        writer.facts.ranges = planner.names.ranges
-        elements = Elements(Arithmetic(writer))
-
-        def read(node: Node, index: Any) -> Number:
-            made = planner.unknown(node, index, writer, elements.a)
-            if node is self.value:
-                at = index.place if isinstance(index, Flat) else linear(index, node.shape)
-                self.names.setdefault(at, set()).update(n.name or "" for n in made.parts or (made,))
-            return made
-        elements.kept = planner.is_kept
-        elements.read = read  # type: ignore[method-assign]
-        kind = reader.node.kind
+        reader, kind = self.reader, self.reader.node.kind
+        elements = self.planner.prober(self._told)
         shape = reader.node.operands[ELEMENT_BY_ELEMENT[kind]].shape if kind in ELEMENT_BY_ELEMENT else reader.shape
-        for k, extent in enumerate(shape):
-            writer.define(f"%d{k}", 0)
-            writer.facts.ranges[f"%d{k}"] = (0, max(extent - 1, 0))
+        index = probing(elements.w, shape)
         if place is not None:
             elements.bind(mask, Flat(place), Number(BOOL, value=False))
-        made = _scattered(elements, reader.node, here(shape)) if kind == "scatter" else \
-            _computed(elements, reader, here(shape))
-        return made is not None and place is not None and self.names[place].isdisjoint(_behind(writer, made))
+        made = _scattered(elements, reader.node, index) if kind == "scatter" else computed(elements, reader, index)
+        return made is not None and place is not None and self.names[place].isdisjoint(_behind(elements.w, made))
+
+    def _told(self, node: Node, index: Any, made: Number) -> None:
+        if node is self.value:
+            at = index.place if isinstance(index, Flat) else linear(index, node.shape)
+            self.names.setdefault(at, set()).update(n.name or "" for n in made.parts or (made,))
 
 
-def _computed(elements: Elements, root: Root, index: Any) -> list[Number]:
+def probing(writer: Writer, shape: Iterable[int]) -> tuple[Affine, ...]:
+    """The index of a nest on trial, whose counters become known."""
+    for k, extent in enumerate(shape):
+        writer.define(f"%d{k}", 0)
+        writer.facts.ranges[f"%d{k}"] = (0, max(extent - 1, 0))
+    return here(shape)
+
+
+def computed(elements: Elements, root: Root, index: Any) -> list[Number]:
     """What a root computes at an index."""
-    from reactant.loopnests.keeping import results_of
     node = root.node
+    if root.kind == "scalar":
+        return [elements.compute(node, (ZERO,) * len(node.shape))]
     if root.kind == "map":
         return [elements.compute(node, index if root.shape == node.shape else Flat(linear(index, root.shape)))]
     operands = node.operands[1:2] if root.kind == "update" else node.operands[:len(results_of(node))]

@@ -1,7 +1,7 @@
 """A region of StableHLO as plain Python objects: hashable, safe to keep, quick to walk."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -117,6 +117,19 @@ def origin(found: Node, block: Block) -> Node | None:
         else:
             return None
     return found
+
+
+def behind(values: Iterable[Node], enters: Callable[[Node], bool],
+           inputs: Callable[[Node], Iterable[Node]] = lambda node: node.operands) -> Iterator[Node]:
+    """Values and what they are computed from, each once; `enters`: whether to go on to the inputs of one."""
+    stack, seen = list(values), set()
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            if enters(node):
+                stack += inputs(node)
 
 
 def take_apart(block: Block) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from reactant.ir.types import size
 from reactant.loopnests.elements import INLINE_REDUCTION, reduces_inline
-from reactant.loopnests.graph import Block, Node, decoded
+from reactant.loopnests.graph import Block, Node, behind, decoded
 from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE
 
 OPS = {"while", "if", "case", "sort", "scatter", "reduce_window", "custom_call"}
@@ -132,15 +132,7 @@ def _leaves_out(given: Node, scatter: Node) -> bool:
         given = given.operands[0]
     if given.kind != "select" or given.operands[1].splat is None and given.operands[2].splat is None:
         return False
-    stack, seen = [given], set()
-    while stack:
-        node = stack.pop()
-        if node is scatter.operands[0]:
-            return False
-        if node not in seen and node.block is scatter.block and not is_root(node):
-            seen.add(node)
-            stack += node.operands
-    return True
+    return scatter.operands[0] not in behind([given], lambda n: n.block is scatter.block and not is_root(n))
 
 
 class Keeping:

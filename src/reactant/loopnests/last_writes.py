@@ -4,7 +4,7 @@ do, so that the last one wins by itself.
 from __future__ import annotations
 
 from reactant.loopnests.graph import Block, Node, decoded
-from reactant.loopnests.nests import monoid
+from reactant.loopnests.monoids import monoid
 
 
 def without_last_writes(block: Block) -> None:

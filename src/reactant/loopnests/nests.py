@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from reactant.ir.types import is_float, real_dtype, size
+from reactant.ir.types import real_dtype, size
 from reactant.loopnests import column_sums, row_sums
 from reactant.loopnests.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer, Elements, Flat
 from reactant.loopnests.graph import Node
 from reactant.loopnests.keeping import results_of
+from reactant.loopnests.monoids import identity_of, monoid
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.plan import Root
 from reactant.loopnests.writer import parallel_end, type_of
@@ -74,35 +75,6 @@ class Sum:
     @property
     def dtypes(self) -> list[np.dtype]:
         return [n.dtype for n in results_of(self.root.node)]
-
-
-def identity_of(kind: str, dtype: np.dtype) -> Any:
-    """The start of a reduction that changes nothing; None where there is none."""
-    if dtype.kind == "c":
-        return (0.0 if kind == "add" else None)
-    if kind == "add":
-        return -0.0 if is_float(dtype) else 0 if dtype.kind != "b" else None
-    if kind == "multiply":
-        return 1.0 if is_float(dtype) else 1 if dtype.kind != "b" else None
-    if kind in ("maximum", "minimum"):
-        if is_float(dtype):
-            return -math.inf if kind == "maximum" else math.inf
-        if dtype.kind == "b":
-            return kind == "minimum"
-        limits = np.iinfo(dtype)
-        return limits.min if kind == "maximum" else limits.max
-    if kind in ("and", "or", "xor"):
-        return (kind == "and") if dtype.kind == "b" else (-1 if dtype.kind == "i" else None) if kind == "and" else 0
-    return None
-
-
-def monoid(node: Node) -> str | None:
-    """The op that a reduction's region applies to both its arguments, where it is that op alone."""
-    body = node.blocks[0]
-    if len(body.nodes) != 1 or len(body.returned) != 1 or body.returned[0] is not body.nodes[0]:
-        return None
-    only = body.nodes[0]
-    return only.kind if set(only.operands) == set(body.arguments) and len(only.operands) == 2 else None
 
 
 SHORT, DEAR = 7, 20.0
@@ -481,13 +453,19 @@ class Nest:
                 for each in (piece, *box):
                     self.w.open()
                     names.append(self._counter(each))
-                for at in self._indices(tuple(names)):
-                    for root, values in self._values(at):
-                        if root in self._neutral:
-                            if values[0].value is None or values[0].value != self._neutral[root]:
-                                return False
-                        elif not self.e.is_there(values[0], self.targets[root].buffers[0], self._place(root, at)):
-                            return False
+                if not self._rests(tuple(names)):
+                    return False
+        return True
+
+    def _rests(self, index: tuple[Affine, ...]) -> bool:
+        """Whether what happens at an index changes nothing."""
+        for at in self._indices(index):
+            for root, values in self._values(at):
+                if root in self._neutral:
+                    if values[0].value is None or values[0].value != self._neutral[root]:
+                        return False
+                elif not self.e.is_there(values[0], self.targets[root].buffers[0], self._place(root, at)):
+                    return False
         return True
 
     def _may_be_there(self, root: Root) -> bool:

@@ -59,8 +59,10 @@ COMPLEX = {"add", "subtract", "multiply", "negate", "real", "imag", "complex", "
 ELEMENTWISE = FLOAT_ONLY | ANY_REAL | COMPLEX
 
 
-_TURNED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
+TURNED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
+"""Comparisons of order by what they are with their operands exchanged,"""
 _OPPOSITE = {"LT": "GE", "LE": "GT", "GT": "LE", "GE": "LT"}
+"""and where they do not hold."""
 
 
 class Arithmetic:
@@ -420,8 +422,8 @@ class Arithmetic:
             return low, high
         direction, x, y = test
         if n == y:
-            x, y, direction = y, x, _TURNED.get(direction, direction)
-        if n != x or direction not in _TURNED:
+            x, y, direction = y, x, TURNED.get(direction, direction)
+        if n != x or direction not in TURNED:
             return low, high
         if not holds:
             direction = _OPPOSITE[direction]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from reactant.ir.types import size
-from reactant.loopnests.affine import ZERO, Affine, Facts, linear, symbol
-from reactant.loopnests.demand import note_needed
+from reactant.loopnests.affine import Affine, Facts, here, linear, symbol
+from reactant.loopnests.demand import computed, note_needed, probing
 from reactant.loopnests.elements import Elements, Flat, reduces_inline
 from reactant.loopnests.graph import Block, Node, Shape, decoded
 from reactant.loopnests.keeping import MOVES, OPS, WHOLE, Keeping, is_root, is_scalar_step, results_of
@@ -207,7 +207,7 @@ class Planner:
             self.kept |= set(early)
             self._behind.clear()
         _write_last(made)
-        note_needed(self, made)
+        note_needed(self, made, _readers(made.steps))
         return made
 
     def _read_too_late(self, update: Root, later: Iterable[Root]) -> Iterable[Node]:
@@ -362,55 +362,51 @@ class Planner:
 
     def _probed(self, root: Root) -> Root:
         """Fill in what a root reads, by computing an element of it that is thrown away."""
-        writer = Writer(self.names)
-        writer.facts.ranges = self.names.ranges
-        arithmetic = Arithmetic(writer)
-        elements = Elements(arithmetic)
         seen: dict[tuple[Node, Any], None] = {}
-
-        def read(node: Node, index: Any) -> Number:
-            seen.setdefault((node, index))
-            return self.unknown(node, index, writer, arithmetic)
-        elements.kept = self.is_kept
-        elements.read = read  # type: ignore[method-assign]
+        elements = self.prober(lambda node, index, made: seen.setdefault((node, index)))
         node = root.node
         flat_seen: dict[Node, bool] = {}
         sources = {"map": node.operands, "reduce": node.operands[:1], "update": node.operands[1:2]}.get(root.kind, ())
         root.flat = root.kind in ("map", "reduce") and (root.kind == "map" or len(root.reduced) == len(root.shape)) \
             and (flat_tree(node, self.is_kept, flat_seen) if root.kind == "map"
                  else all(self.is_kept(s) or flat_tree(s, self.is_kept, flat_seen) for s in sources))
-        index = here(root.shape)
-        for k, extent in enumerate(root.shape):
-            writer.define(f"%d{k}", 0)
-            writer.facts.ranges[f"%d{k}"] = (0, max(extent - 1, 0))
+        index = probing(elements.w, root.shape)
         if size(root.shape):
             self._compute(root, elements, index)
         root.reads = list(seen)
         if root.kind == "update":       # what the window leaves of the array
             root.reads += [(each, None) for each in self._in_order(self.reads_of(node.operands[:1]))]
         root.expense = max(1.0, self.keeping.expense.get(node, 1.0))
-        root.bounds = _bounds(arithmetic.breaks, {f"%d{k}" for k in range(len(root.shape))})
+        root.bounds = _bounds(elements.a.breaks, {f"%d{k}" for k in range(len(root.shape))})
         return root
 
     def _compute(self, root: Root, elements: Elements, index: tuple[Affine, ...]) -> None:
         node = root.node
-        if root.kind == "scalar":
-            elements.compute(node, (ZERO,) * len(node.shape))
-        elif root.kind == "map":
+        computed(elements, root, index)
+        if root.kind == "map":
             root.place = linear(index, root.shape)
-            elements.compute(node, index if root.shape == node.shape else Flat(root.place))
         elif root.kind == "reduce":
-            count = len(results_of(node))
-            for operand in node.operands[:count]:
-                elements.at(operand, index)
-            for init in node.operands[count:]:
+            for init in node.operands[len(results_of(node)):]:
                 elements.at(init, ())
-        else:
-            operand, update = node.operands[:2]
-            elements.at(update, index)
-            starts = elements.starts(node, operand, update.shape, 2)
+        elif root.kind == "update":
+            starts = elements.starts(node, node.operands[0], root.shape, 2)
             root.place = linear(tuple(i + s for i, s in zip(index, starts, strict=True)), node.shape)
             root.starts = tuple(starts)
+
+    def prober(self, told: Callable[[Node, Any, Number], object]) -> Elements:
+        """Computes elements, to be thrown away; `told`: what learns of each number that is read."""
+        writer = Writer(self.names)
+        writer.facts.ranges = self.names.ranges
+        arithmetic = Arithmetic(writer)
+        elements = Elements(arithmetic)
+
+        def read(node: Node, index: Any) -> Number:     # which must not hold `elements`: a cycle
+            made = self.unknown(node, index, writer, arithmetic)
+            told(node, index, made)
+            return made
+        elements.kept = self.is_kept
+        elements.read = read  # type: ignore[method-assign]
+        return elements
 
     def unknown(self, node: Node, index: Any, writer: Writer, arithmetic: Arithmetic) -> Number:
         """A number about which only its range is known: always the same for one element."""
@@ -514,11 +510,6 @@ def _refines(fine: Shape, coarse: Shape) -> bool:
         if extent != 1:
             return False
     return not rest
-
-
-def here(shape: Shape) -> tuple[Affine, ...]:
-    """The index of a nest on trial: d0, d1..., and 0 where there is one place only."""
-    return tuple(symbol(f"%d{k}") if n != 1 else ZERO for k, n in enumerate(shape))
 
 
 def windows_apart(names: Names, writer: Root, reader: Root, index: Any) -> bool:

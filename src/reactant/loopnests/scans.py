@@ -13,7 +13,8 @@ from reactant.ir.types import is_float, shape_of, size
 from reactant.loopnests.affine import Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Node, decoded
-from reactant.loopnests.nests import PARALLEL_WORK, Nest, Piece, identity_of, monoid
+from reactant.loopnests.monoids import identity_of, monoid
+from reactant.loopnests.nests import PARALLEL_WORK, Nest, Piece
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.scatter import current
 
@@ -124,15 +125,12 @@ class Scan(Nest):
         return {self.root: made}
 
     def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
-        if d != self.along or self.root.needed is None or self.nothing is None:
-            return False
-        with self.w.trial(), self.e.remembering():
-            names = list(index)
-            for each in (piece, *(p for ps in pieces[d + 1:] for p in ps[:1])):
-                self.w.open()
-                names.append(self._counter(each))
-            at = self._at(tuple(names))
-            return self.unneeded(self.root, at) and self.e.at(self.node.operands[0], at).value == self.nothing
+        return d == self.along and self.root.needed is not None and self.nothing is not None \
+            and super().nothing_to_do(d, piece, index, pieces)
+
+    def _rests(self, index: tuple[Affine, ...]) -> bool:
+        at = self._at(index)
+        return self.unneeded(self.root, at) and self.e.at(self.node.operands[0], at).value == self.nothing
 
     def _closing(self, d: int) -> str:
         return "}"

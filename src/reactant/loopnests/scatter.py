@@ -5,7 +5,6 @@ Many updates of a small result, combined in a way that has no order, are done in
 from __future__ import annotations
 
 import math
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from reactant.ir.types import real_dtype
 from reactant.loopnests.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.elements import Buffer, Elements
 from reactant.loopnests.graph import Node, decoded
-from reactant.loopnests.nests import Nest, Piece, identity_of, monoid
+from reactant.loopnests.monoids import identity_of, monoid
+from reactant.loopnests.nests import Nest, Piece
 from reactant.loopnests.numbers import BOOL, Number
 from reactant.loopnests.writer import parallel_end
 
@@ -131,16 +131,8 @@ class Updates(Nest):
             self.w.finish()
         return accumulators
 
-    def nothing_to_do(self, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]]) -> bool:
-        for box in product(*pieces[d + 1:]):
-            with self.w.trial(), self.e.remembering():
-                names = list(index)
-                for each in (piece, *box):
-                    self.w.open()
-                    names.append(self._counter(each))
-                if update_at(self.e, self.node, tuple(names)) is not None:
-                    return False
-        return True
+    def _rests(self, index: tuple[Affine, ...]) -> bool:
+        return update_at(self.e, self.node, index) is None
 
     def _closing(self, d: int) -> str:
         return "}"

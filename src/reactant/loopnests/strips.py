@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from reactant.ir.types import size
 from reactant.loopnests.affine import ZERO, Affine, linear, symbol
+from reactant.loopnests.demand import probing
 from reactant.loopnests.elements import Buffer, Elements, Flat, buffer_type
 from reactant.loopnests.graph import Block, Node
 from reactant.loopnests.keeping import is_root
-from reactant.loopnests.numbers import BOOL, Arithmetic, Number
+from reactant.loopnests.numbers import BOOL, Number
 from reactant.loopnests.plan import Planner, flat_tree
 from reactant.loopnests.writer import Writer
 from reactant.records import dataclass
@@ -170,30 +171,13 @@ class Checked:
                         for s in arrays)
 
     def _elements(self) -> tuple[Elements, list[tuple[Node, Any]]]:
-        writer = Writer(self.compiler.names)
-        writer.facts.ranges = self.compiler.names.ranges
-        arithmetic = Arithmetic(writer)
-        elements, reads = Elements(arithmetic), []  # type: ignore[var-annotated]
-
-        def read(node: Node, index: Any) -> Number:
-            reads.append((node, index))
-            return self.planner.unknown(node, index, writer, arithmetic)
-        elements.kept = self.planner.is_kept
-        elements.read = read  # type: ignore[method-assign]
-        return elements, reads
-
-    def _index(self, elements: Elements) -> tuple[Affine, ...]:
-        made = []
-        for k, extent in enumerate(self.arrays[0].init.shape):
-            name = elements.w.define(f"%d{k}", 0)
-            elements.w.facts.ranges[name] = (0, extent - 1)
-            made.append(symbol(name))
-        return tuple(made)
+        reads: list[tuple[Node, Any]] = []
+        return self.planner.prober(lambda node, index, made: reads.append((node, index))), reads
 
     def element_by_element(self) -> bool:
         """Whether an element of the new state needs carried arrays at its own place only."""
         elements, reads = self._elements()
-        index = self._index(elements)
+        index = probing(elements.w, self.arrays[0].init.shape)
         for s in self.arrays:
             elements.at(s.returned, index)
         carried = {s.argument for s in self.arrays}
@@ -209,7 +193,7 @@ class Checked:
     def rests_where_false(self, mask: Node) -> bool:
         """Whether an element stays as it is where the mask is false."""
         elements, _ = self._elements()
-        index = elements.canonical(self._index(elements), mask.shape)
+        index = elements.canonical(probing(elements.w, self.arrays[0].init.shape), mask.shape)
         before = {}
         for s in self.arrays:
             name = elements.w.define(elements.w.fresh("e"), 0)

@@ -77,16 +77,11 @@ def _is_window(comparison: ir.Operation, plan: Plan, spread: Spread) -> bool:
     """Whether places in an array are compared with a place that each turn has its own of, and reads or computes."""
     sides = list(comparison.operands)
     for places, ends in (sides, sides[::-1]):
-        if not _made_by(places, "iota") or not _made_by(ends, "broadcast_in_dim") or ends not in spread.batched:
-            continue
-        number = ends.owner.operands[0]
-        if size(shape_of(number)) == 1 and plan.places.affine(number) is None:
+        made = ops.made_by(ends, "broadcast_in_dim")
+        if made is not None and ends in spread.batched and ops.made_by(places, "iota") is not None \
+                and size(shape_of(made.operands[0])) == 1 and plan.places.affine(made.operands[0]) is None:
             return True
     return False
-
-
-def _made_by(value: ir.Value, name: str) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo." + name
 
 
 def added_products(plan: Plan, role: Role) -> list[ir.Value]:
