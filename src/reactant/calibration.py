@@ -34,6 +34,8 @@ Form = Callable[..., jax.Array]
 WORTH, NOISE, MOST = 1.1, 1.05, 2.0
 """How many times faster the second form has to be, all steps together; what is no difference; what counts as more."""
 REPEATS = 7
+MORE, BURST = 64, 10
+"""On accelerators: how many times the elements; calls that are under way at once, since one alone measures the host."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Step:
     threshold: float
     first: Form
     second: Form
-    arguments: tuple[np.ndarray, ...]
+    arguments: tuple[np.ndarray | jax.Array, ...]
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,21 @@ class Measured:
         return self.first / self.second
 
 
-def _random(*shape: int, seed: int = 0) -> np.ndarray:
+def _random(*shape: int, seed: int = 0) -> np.ndarray | jax.Array:
+    if math.prod(shape) > 1 << 21:                      # made where it is needed
+        return jax.random.uniform(jax.random.key(seed), shape, minval=0.1)
     return np.random.default_rng(seed).uniform(0.1, 1.0, shape)
+
+
+def _times(count: int, dims: int = 1) -> int:
+    """A length, along one of so many dimensions that grow: on accelerators arrays have 64 times the elements they have
+    on a CPU, since those of a CPU's caches measure launches there."""
+    return count if on_cpu() else count * round(MORE ** (1 / dims))
+
+
+def on_cpu() -> bool:
+    """Whether jax's default device is a CPU."""
+    return target_costs.default_platform() == "cpu"
 
 
 def _sum_over(axis: int) -> Form:
@@ -79,12 +94,12 @@ def _sum_of_slices(axis: int) -> Form:
 
 def _short_trailing() -> Iterator[Step]:
     for count in (2, 4, 6, 8, 10, 12, 16, 24):
-        yield Step(count, _sum_over(1), _sum_of_slices(1), (_random(65536, count),))
+        yield Step(count, _sum_over(1), _sum_of_slices(1), (_random(_times(65536), count),))
 
 
 def _short_leading() -> Iterator[Step]:
     for count in (2, 4, 8, 16, 24, 32):
-        yield Step(count, _sum_over(0), _sum_of_slices(0), (_random(count, 65536),))
+        yield Step(count, _sum_over(0), _sum_of_slices(0), (_random(count, _times(65536)),))
 
 
 def _spread_sums() -> Iterator[Step]:
@@ -92,23 +107,24 @@ def _spread_sums() -> Iterator[Step]:
     def divided(total: Form) -> Form:
         return lambda x: x / total(x)[:, None]
     for count in (2, 3, 4, 6, 8, 12):
-        yield Step(count, divided(_sum_over(1)), divided(_sum_of_slices(1)), (_random(65536, count),))
+        yield Step(count, divided(_sum_over(1)), divided(_sum_of_slices(1)), (_random(_times(65536), count),))
 
 
 def _small_products() -> Iterator[Step]:
     for n in (2, 3, 4, 6, 8, 12):
         yield Step(n, lambda x, y: x @ y, lambda x, y: sum(x[:, :, k, None] * y[:, None, k, :]
                                                            for k in range(x.shape[2])),
-                   (_random(16384, n, n), _random(16384, n, n, seed=1)))
+                   (_random(_times(16384), n, n), _random(_times(16384), n, n, seed=1)))
 
 
 def _window_sums() -> Iterator[Step]:
     def separable(x: jax.Array, size: int) -> Any:
         rows = sum(x[i:x.shape[0] - size + 1 + i] for i in range(size))
         return sum(rows[:, j:x.shape[1] - size + 1 + j] for j in range(size))
+    side = _times(512, 2)
     for size in (2, 3, 5, 7, 9, 13):
         yield Step(size, lambda x, s=size: lax.reduce_window(x, x.dtype.type(0), lax.add, (s, s), (1, 1), "VALID"),
-                   lambda x, s=size: separable(x, s), (_random(512, 512),))
+                   lambda x, s=size: separable(x, s), (_random(side, side),))
 
 
 def _shifted(x: jax.Array, kernel: jax.Array) -> Any:
@@ -122,18 +138,20 @@ def _convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
 
 
 def _convolutions() -> Iterator[Step]:
+    side = _times(256, 2)
     for size in (2, 3, 5, 7, 9):
-        yield Step(size * size, _convolved, _shifted, (_random(256, 256), _random(size, size, seed=1)))
+        yield Step(size * size, _convolved, _shifted, (_random(side, side), _random(size, size, seed=1)))
 
 
 def _stencils() -> Iterator[Step]:
+    side = _times(256, 2)
     for size in (2, 3, 5, 7):
-        yield Step(size * size, _shifted, _convolved, (_random(256, 256), _random(size, size, seed=1)))
+        yield Step(size * size, _shifted, _convolved, (_random(side, side), _random(size, size, seed=1)))
 
 
 def _powers() -> Iterator[Step]:
-    for shape in ((1 << 16,), (1 << 18,)):
-        yield Step(1, lambda x: x ** 1.5, lambda x: x * jnp.sqrt(x), (_random(*shape),))
+    for size in (1 << 16, 1 << 18):
+        yield Step(1, lambda x: x ** 1.5, lambda x: x * jnp.sqrt(x), (_random(_times(size)),))
 
 
 def _searches() -> Iterator[Step]:
@@ -141,7 +159,7 @@ def _searches() -> Iterator[Step]:
         top = x.max(-1, keepdims=True)
         places = lax.broadcasted_iota(jnp.int32, x.shape, 1)
         return lax.select((x == top) | (x != x), places, jnp.full(x.shape, x.shape[1], jnp.int32)).min(-1)
-    for rows in (1, 4, 64, 1024):
+    for rows in map(_times, (1, 4, 64, 1024)):
         yield Step(256 * rows, lambda x: jnp.argmax(x, -1).astype(jnp.int32), plain, (_random(rows, 256),))
 
 
@@ -152,7 +170,7 @@ def _selects() -> Iterator[Step]:
             found = jnp.where(places == k, table[k], found)
         return found
     for rows in (2, 4, 8, 16):
-        places = np.random.default_rng(0).integers(0, rows, 1 << 17)
+        places = np.random.default_rng(0).integers(0, rows, _times(1 << 17))
         yield Step(rows, lambda table, places: table[places], chosen, (_random(rows), places))
 
 
@@ -163,9 +181,10 @@ def _updates() -> Iterator[Step]:
     def selected(x: jax.Array, count: int) -> jax.Array:
         row = jnp.arange(x.shape[0])[:, None]
         return jnp.where((row > 0) & (row <= count), jnp.roll(x, 1, 0) + jnp.roll(x, -1, 0), x)
+    side = _times(512, 2)
     for part in (0.05, 0.1, 0.25, 0.5):
-        count = int(512 * part)
-        yield Step(part, lambda x, k=count: written(x, k), lambda x, k=count: selected(x, k), (_random(512, 512),))
+        count = int(side * part)
+        yield Step(part, lambda x, k=count: written(x, k), lambda x, k=count: selected(x, k), (_random(side, side),))
 
 
 def _plain_updates() -> Iterator[Step]:
@@ -175,10 +194,11 @@ def _plain_updates() -> Iterator[Step]:
     def selected(x: jax.Array, y: jax.Array, count: int) -> jax.Array:
         row = jnp.arange(x.shape[0])[:, None]
         return jnp.where((row > 0) & (row <= count), y * 2, x)
+    side = _times(512, 2)
     for part in (0.1, 0.25, 0.5, 0.9):
-        count = int(512 * part)
+        count = int(side * part)
         yield Step(part, lambda x, y, k=count: written(x, y, k), lambda x, y, k=count: selected(x, y, k),
-                   (_random(512, 512), _random(512, 512, seed=1)))
+                   (_random(side, side), _random(side, side, seed=1)))
 
 
 def _turns() -> Iterator[Step]:
@@ -207,8 +227,9 @@ def _recurrences() -> Iterator[Step]:
 def _left_factors() -> Iterator[Step]:
     def turned(x: jax.Array, y: jax.Array) -> jax.Array:
         return lax.optimization_barrier(x.T) @ y
+    side = _times(512, 2)
     for columns in (2, 4, 16, 64):
-        yield Step(columns, lambda x, y: x.T @ y, turned, (_random(512, 512), _random(512, columns, seed=1)))
+        yield Step(columns, lambda x, y: x.T @ y, turned, (_random(side, side), _random(side, columns, seed=1)))
 
 
 def _toeplitz() -> Iterator[Step]:
@@ -241,7 +262,7 @@ def _short_sorts() -> Iterator[Step]:
             columns[i], columns[j] = jnp.minimum(columns[i], columns[j]), jnp.maximum(columns[i], columns[j])
         return jnp.stack(columns, 1)
     for count in (3, 6, 12, 16):
-        numbers = np.random.default_rng(0).integers(0, 1 << 40, (1 << 14, count))
+        numbers = np.random.default_rng(0).integers(0, 1 << 40, (_times(1 << 14), count))
         yield Step(count, lambda x: lax.sort(x, dimension=1), exchanged, (numbers,))
 
 
@@ -277,7 +298,7 @@ def _compiled(form: Form, arrays: tuple[jax.Array, ...]) -> Callable[..., jax.Ar
     lowered = jax.jit(form).lower(*arrays)
     with building():
         facts = facts_of(modules.parse(lowered.as_text()))
-    return lowered.compile(compiler_options=options_for(facts, jax.default_backend()))
+    return lowered.compile(compiler_options=options_for(facts, target_costs.default_platform()))
 
 
 def measure(step: Step) -> tuple[float, float]:
@@ -287,11 +308,12 @@ def measure(step: Step) -> tuple[float, float]:
     samples: list[list[float]] = [[], []]
     for run in forms:
         jax.block_until_ready(run(*arrays))
+    calls = 1 if on_cpu() else BURST
     for _ in range(REPEATS):
         for times, run in zip(samples, forms, strict=True):
             begun = time.perf_counter()
-            jax.block_until_ready(run(*arrays))
-            times.append(time.perf_counter() - begun)
+            jax.block_until_ready([run(*arrays) for _ in range(calls)])
+            times.append((time.perf_counter() - begun) / calls)
     first, second = (1e6 * statistics.median(times) for times in samples)
     return first, second
 

@@ -15,9 +15,10 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends import jax_rules
 from reactant.frontends.jax_arguments import Settings
-from reactant.ir import modules, ops
+from reactant.ir import cusolver, modules, ops
 from reactant.ir.types import shape_and_dtype
 from reactant.records import dataclass
+from reactant.runtime.devices import default_device
 from reactant.runtime.jax_internals import restore_x64, swap_x64
 
 
@@ -90,6 +91,9 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     if b"mhlo.memory_kind" in code or b"annotate_device_placement" in code:
         raise CannotImport("the program says in which memory arrays lie")
     module = modules.parse(code)
+    if any(mark in code for mark in cusolver.MARKS) or b"triangular_solve" in code \
+            and default_device().platform != "cpu":
+        cusolver.as_lapack(module)
     shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
     internals = lowered._lowering                                       # private: what jax hands to XLA
     called = internals.compile_args.get("host_callbacks") or ()

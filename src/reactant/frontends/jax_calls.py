@@ -1,8 +1,8 @@
 """JAX functions as parts of a traced program: `call_jax(f, *values)` lowers `f` and splices its ops in.
 
-Decompositions (LAPACK on CPU, cuSOLVER on GPU) and random bits come from `jax.lax` this way, so the project has no
-numerical kernels of its own. JAX lowers in its own MLIR context; the module travels into ours as bytecode. What JAX
-writes there is long; it is simplified once (`prepare_with`), not wherever it is put in.
+Decompositions (in LAPACK's form, whatever the device: `ir.cusolver`) and random bits come from `jax.lax` this way, so
+the project has no numerical kernels of its own. JAX lowers in its own MLIR context; the module travels into ours as
+bytecode. What JAX writes there is long; it is simplified once (`prepare_with`), not wherever it is put in.
 """
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate import requests
 from reactant.frontends.trace import Trace
-from reactant.ir import modules, ops
+from reactant.ir import cusolver, modules, ops
 from reactant.ir.types import Shape, shape_and_dtype
 from reactant.options import CompileOptions
 from reactant.rewrite.report import is_following
+from reactant.runtime.devices import default_device
 
 __all__ = ["call_jax", "geqrf", "prepare_with", "splice"]
 
@@ -39,7 +40,7 @@ def call_jax(function: Callable, *values: ir.Value, **static: object) -> list[ir
     cached by it, the types of `values` and `static`. Its results are arrays or flat sequences of them.
     """
     types = tuple(shape_and_dtype(v.type) for v in values)
-    what = function, types, tuple(sorted(static.items())), jax.default_backend()
+    what = function, types, tuple(sorted(static.items())), default_device().platform
     trace = Trace.current()
     options = None if trace is None else trace.options
     # who follows rewrites wants to see those of every op
@@ -70,6 +71,8 @@ def _lowered(function: Callable, types: tuple[tuple[Shape, np.dtype], ...], stat
             module.operation.write_bytecode(buffer)
     own = modules.parse(buffer.getvalue())
     _flatten(own)
+    if platform != "cpu":
+        cusolver.as_lapack(own)
     return modules.bytecode(own)
 
 

@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -34,6 +33,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.modules import PRINTED
 from reactant.records import dataclass
+from reactant.runtime.devices import default_device
 from reactant.session import SESSION
 
 _MARK = re.compile(f"({TRACED_TEXT}[^>]* #[0-9]+>)")
@@ -233,7 +233,7 @@ def _counter(trace: Trace) -> Storage:
 
 
 def _call(index: int, operands: list[ir.Value]) -> ir.Value:
-    platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    platform = "cpu" if default_device().platform == "cpu" else "gpu"
     layouts = [ir.Attribute.parse(f"dense<{list(range(rank))[::-1]}> : tensor<{rank}xindex>" if rank else
                                   "dense<> : tensor<0xindex>") for rank in (v.type.rank for v in operands)]
     return ops.create("stablehlo.custom_call", results=[operands[0].type], operands=operands, attributes={

@@ -14,6 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
+from reactant.ir.cusolver import VENDORS
 from reactant.ir.types import shape_and_dtype
 
 TABLE: dict[str, Callable[[ir.Operation, Sequence[np.ndarray]], list[np.ndarray]]] = {}
@@ -149,6 +150,15 @@ def _getrf(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]
     return _each(one, *operands)
 
 
+def _order_of_swaps(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    (swaps,), count = operands, shape_and_dtype(op.results[0].type)[0][-1]
+    order = np.broadcast_to(np.arange(count), (*swaps.shape[:-1], count)).copy()
+    for place in np.ndindex(*swaps.shape[:-1]):
+        for k, p in enumerate(swaps[place]):
+            order[place][[k, p]] = order[place][[p, k]]
+    return [order]
+
+
 def _gtsv(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
     low, middle, up, right = operands
     lead, n = right.shape[:-2], right.shape[-2]
@@ -193,6 +203,7 @@ def _syevd(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]
     return _each(one, *operands)
 
 
+TABLE |= {f"stablehlo.custom_call@{vendor}_lu_pivots_to_permutation": _order_of_swaps for vendor in VENDORS.values()}
 TABLE |= {"stablehlo.fft": _fft, "stablehlo.cholesky": _cholesky, "stablehlo.triangular_solve": _triangular_solve}
 for _letter in "sdcz":
     TABLE |= {f"stablehlo.custom_call@lapack_{_letter}{_routine}_ffi": _function for _routine, _function in (

@@ -18,6 +18,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.ir import creation, modules, ops
+from reactant.ir.cusolver import VENDORS
 from reactant.rewrite.compile import CONSTANT, Root, compile_rules, content_kind
 from reactant.rewrite.memory import Memory, RewriteError, Seen, combines, identity
 from reactant.rewrite.pattern import Rule
@@ -33,6 +34,7 @@ class NotConvergedWarning(RuntimeWarning):
     """Rewriting was stopped before it settled. The module is correct, only perhaps less simple than it could be."""
 
 
+LIBRARIES = ("lapack_", *(f"{vendor}_lu_" for vendor in VENDORS.values()))
 _EFFECTS = {"stablehlo.send", "stablehlo.recv", "stablehlo.infeed", "stablehlo.outfeed", "stablehlo.return",
             "stablehlo.rng", "stablehlo.create_token", "stablehlo.after_all"}
 
@@ -44,7 +46,7 @@ def pure(op: ir.Operation | ir.OpView) -> bool:
         attributes = op.attributes
         if "has_side_effect" in attributes:
             return not attributes["has_side_effect"].value
-        return ir.StringAttr(attributes["call_target_name"]).value.startswith("lapack_")     # JAX says nothing of them
+        return ir.StringAttr(attributes["call_target_name"]).value.startswith(LIBRARIES)     # JAX says nothing of them
     if not name.startswith(("stablehlo.", "chlo.")) or name in _EFFECTS:
         return False
     if name in _HOLDS_OPS:

@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
-from reactant.ir import context, modules, types
+from reactant.ir import context, cusolver, modules, types
 from reactant.records import dataclass
 from reactant.runtime import computed_once, exact_divisions, heap, lent, reshaped_updates
 from reactant.runtime.jax_internals import X64, Primitive, apart, call_of
@@ -156,7 +157,27 @@ def _evaluate(*arguments: Any, body: Body) -> list[Any]:
 
 
 def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
-    return _inlined(ctx, arguments, body, body.bytecode)
+    return _inlined(ctx, arguments, body, _elsewhere(body.bytecode, None))
+
+
+def _lower_on_gpu(vendor: str) -> Callable[..., Sequence[ir.Value]]:
+    def lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
+        return _inlined(ctx, arguments, body, _elsewhere(body.bytecode, vendor))
+    return lower
+
+
+@lru_cache(maxsize=64)
+def _elsewhere(bytecode: bytes, vendor: str | None) -> bytes:
+    """The module for a device that has no LAPACK: a GPU of this vendor, or another."""
+    if b"lapack_" not in bytecode:
+        return bytecode
+    with context.building():
+        module = modules.parse(bytecode)
+        if vendor is None:
+            cusolver.without_lapack(module)
+        else:
+            cusolver.for_gpu(module, vendor)
+        return modules.bytecode(module)
 
 
 def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
@@ -201,6 +222,8 @@ def _hand_over(module: ir.Module, callbacks: Sequence[Callable], where: Any) -> 
 
 jax_mlir.register_lowering(run_module, _lower)
 jax_mlir.register_lowering(run_module, _lower_on_cpu, platform="cpu")
+for _vendor in cusolver.VENDORS:
+    jax_mlir.register_lowering(run_module, _lower_on_gpu(_vendor), platform=_vendor)
 
 
 def padding(array: Array, offset: int) -> int:

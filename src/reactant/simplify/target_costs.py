@@ -15,6 +15,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
+from reactant.runtime.devices import default_device
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -203,7 +205,7 @@ _chosen: list[str | Costs | None] = [None]
 def target(name: str | Costs | None) -> Iterator[None]:
     """Let `costs` speak of one target; None for jax's default platform. Callers hold the lock of `ir.context`. Numbers
     of one's own are a target, too."""
-    before, _chosen[0] = _chosen[0], name
+    before, _chosen[0] = _chosen[0], default_platform() if name is None else name
     try:
         yield
     finally:
@@ -211,9 +213,8 @@ def target(name: str | Costs | None) -> Iterator[None]:
 
 
 def default_platform() -> str:
-    """jax's default platform: "cpu", "gpu" or "tpu"."""
-    import jax
-    return jax.default_backend()
+    """That of jax's default device: "cpu", "gpu" or "tpu"."""
+    return default_device().platform
 
 
 def shipped(name: str | None = None) -> Costs | None:
@@ -223,9 +224,8 @@ def shipped(name: str | None = None) -> Costs | None:
 
 def device_name() -> str:
     """Platform and kind of jax's default device."""
-    import jax
-    device = jax.devices()[0]
-    return f"{device.platform} {device.device_kind}"
+    device = default_device()
+    return f"{device.platform} {device.name}"
 
 
 def stored_at() -> Path:
@@ -239,14 +239,14 @@ def stored_at() -> Path:
 def costs() -> Costs | None:
     """The costs of the target in question: the shipped ones and, where it is jax's default platform, those measured on
     this machine in their place (not with REACTANT_CALIBRATION=off in the environment). None where there are none."""
-    chosen = _chosen[0]
+    chosen = _chosen[0] or default_platform()
     return chosen if isinstance(chosen, Costs) else _costs(chosen)
 
 
 @cache
-def _costs(name: str | None) -> Costs | None:
+def _costs(name: str) -> Costs | None:
     found = shipped(name)
-    if found is None or name not in (None, default_platform()) or os.environ.get("REACTANT_CALIBRATION") == "off":
+    if found is None or name != default_platform() or os.environ.get("REACTANT_CALIBRATION") == "off":
         return found
     try:
         measured = json.loads(stored_at().read_text())

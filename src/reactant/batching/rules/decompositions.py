@@ -7,6 +7,7 @@ from jaxlib.mlir import ir
 
 from reactant.batching.declare import Call, batch, leading
 from reactant.ir import attributes as attr
+from reactant.ir.cusolver import VENDORS
 
 leading("fft", "cholesky", "triangular_solve")
 
@@ -50,3 +51,5 @@ for _letters, _routines in LAPACK.items():
     for _letter in _letters:
         for _routine in _routines:
             batch(f"stablehlo.custom_call@lapack_{_letter}{_routine}_ffi", _lapack)
+for _vendor in VENDORS.values():
+    batch(f"stablehlo.custom_call@{_vendor}_lu_pivots_to_permutation", _lapack)

@@ -16,7 +16,6 @@ from reactant.differentiate import forward, requests
 from reactant.differentiate.declare import attributes_of
 from reactant.differentiate.rules.matrices import (
     diagonal,
-    lapack_svd,
     of_columns,
     of_rows,
     with_diagonal,
@@ -24,6 +23,7 @@ from reactant.differentiate.rules.matrices import (
 )
 from reactant.ir import ops
 from reactant.ir.context import building
+from reactant.ir.lapack import lapack_svd
 from reactant.ir.matrices import adjoint, conjugate, matmul, swapped
 from reactant.ir.types import Shape, dtype_of, shape_and_dtype, shape_of, tensor_type
 

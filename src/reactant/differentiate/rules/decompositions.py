@@ -27,7 +27,6 @@ from reactant.differentiate.rules.matrices import (
     diagonal,
     diagonal_only,
     factors_tangent,
-    lapack_solve,
     of_rows,
     padded,
     part,
@@ -41,6 +40,8 @@ from reactant.differentiate.signs import HYPOT, PRODUCT, SAME, finite_factor, sl
 from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
 from reactant.differentiate.spectral import FUNCTION
 from reactant.ir import ops
+from reactant.ir.cusolver import permutation
+from reactant.ir.lapack import lapack_solve
 from reactant.ir.matrices import matmul, swapped
 from reactant.ir.types import dtype_of, shape_of
 
@@ -74,8 +75,11 @@ def _cholesky_forward(call: Call, tangents: Tangents) -> Tangents:
     return [ops.add(moved, triangle(tangents[0], not lower, 0.0)), None]
 
 
-def _rows(pivots: ir.Value, count: int) -> ir.Value:
-    """The permutation of `count` rows that LAPACK's swaps make: (batch..., count)."""
+def _rows(pivots: ir.Value, count: int, original: ir.Value) -> ir.Value:
+    """The permutation of `count` rows that LAPACK's swaps make: (batch..., count). original: the pivots in the program
+    that is differentiated."""
+    if (there := permutation(pivots, count, original)) is not None:
+        return there
     swaps = shape_of(pivots)[-1]
     if len(shape_of(pivots)) == 1:
         return _rows_of_one(pivots, count)
@@ -110,10 +114,10 @@ def _rows_of_one(pivots: ir.Value, count: int) -> ir.Value:
     return ops.while_(start, lambda i, _: ops.compare(i, shape_of(pivots)[0], "LT"), swap)[1]
 
 
-def _permuted(pivots: ir.Value, x: ir.Value, back: bool) -> ir.Value:
-    """P x, or P^T x."""
+def _permuted(pivots: ir.Value, x: ir.Value, back: bool, original: ir.Value) -> ir.Value:
+    """P x, or P^T x; original: see `_rows`."""
     shape = shape_of(x)
-    rows = _rows(pivots, shape[-2])
+    rows = _rows(pivots, shape[-2], original)
     if back:                                                    # where each row has gone
         places = ops.iota(shape_of(rows), "int32", len(shape) - 2)
         rows = ops.sort([rows, places], len(shape) - 2)[1]
@@ -137,8 +141,8 @@ def _lu_factors(packed: ir.Value) -> tuple[ir.Value, ir.Value]:
 def _lu_forward(call: Call, tangents: Tangents) -> Tangents:
     """P A = L U: with M = L^-1 P A' U^-1, L' = L low(M) and U' = up(M) U, packed as L and U are."""
     low_factor, up_factor = _lu_factors(call.results[0])
-    middle = lapack_solve(low_factor, _permuted(call.results[1], tangents[0], False), left_side=True, lower=True,
-                          unit_diagonal=True)
+    middle = lapack_solve(low_factor, _permuted(call.results[1], tangents[0], False, call.op.results[1]),
+                          left_side=True, lower=True, unit_diagonal=True)
     middle = lapack_solve(up_factor, middle, left_side=False, lower=False)
     low, up = triangle(middle, True, 0.0), triangle(middle, False, 1.0)
     return [ops.add(ops.add(matmul(low_factor, low), low), matmul(up, up_factor)), None, None]
@@ -156,7 +160,7 @@ def _lu_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[bool]
         middle = ops.add(triangle(low, True, 0.0), triangle(up, False, 1.0))
     moved = lapack_solve(up_factor, middle, left_side=False, lower=False, transpose_a="TRANSPOSE")
     moved = lapack_solve(low_factor, moved, left_side=True, lower=True, unit_diagonal=True, transpose_a="TRANSPOSE")
-    return [_permuted(call.results[1], moved, True)]
+    return [_permuted(call.results[1], moved, True, call.op.results[1])]
 
 
 NEARLY_ZERO = 2.0**-64
@@ -191,8 +195,8 @@ def _cofactors(call: Call) -> ir.Value:
                          transpose_a="TRANSPOSE")
     moved = lapack_solve(packed, moved, left_side=True, lower=True, unit_diagonal=True, transpose_a="TRANSPOSE")
     factorization = call.op.operands[1].owner.operation
-    return cofactors.marked(_permuted(call.operands[2], moved, True), call.operands[3], factorization,
-                            _determinant)
+    return cofactors.marked(_permuted(call.operands[2], moved, True, call.op.operands[2]), call.operands[3],
+                            factorization, _determinant)
 
 
 def _determinant_tangent(call: Call, t: ir.Value) -> ir.Value:
@@ -245,7 +249,7 @@ def _barrier_forward(call: Call, tangents: Tangents) -> Tangents:
         x, _, factor, pivots, _ = call.operands
         right, ta = tangents[1], tangents[4]
         if ta is not None:
-            right = plus(right, ops.negate(matmul(_permuted(pivots, ta, False), x)))
+            right = plus(right, ops.negate(matmul(_permuted(pivots, ta, False, call.op.operands[3]), x)))
         if right is None:
             return [None, *found[1:]]
         right = lapack_solve(factor, right, left_side=True, lower=True, unit_diagonal=True)
@@ -285,7 +289,7 @@ def _barrier_reverse(call: Call, g: Sequence[ir.Value | None], wanted: Sequence[
         found[0] = None
         found[1] = plus(right, g[1]) if wanted[1] else None
         if wanted[4]:
-            product = ops.negate(matmul(_permuted(pivots, right, True), swapped(x)))
+            product = ops.negate(matmul(_permuted(pivots, right, True, call.op.operands[3]), swapped(x)))
             found[4] = plus(product, g[4])
     return found
 

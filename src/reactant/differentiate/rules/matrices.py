@@ -8,10 +8,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, attributes_of, zeros
-from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.lapack import lapack_solve
 from reactant.ir.matrices import adjoint, matmul
-from reactant.ir.types import dtype_of, is_complex, shape_of, tensor_type
+from reactant.ir.types import dtype_of, is_complex, shape_of
 
 
 def _compared(shape: tuple[int, ...], direction: str) -> ir.Value:
@@ -86,54 +86,6 @@ def of_columns(x: ir.Value, shape: Sequence[int]) -> ir.Value:
 def solver_of(call: Call) -> Callable[..., ir.Value]:
     """`ops.triangular_solve`, by LAPACK where the op itself is LAPACK's: several times faster than XLA's own on CPU."""
     return lapack_solve if call.name == "stablehlo.custom_call" else ops.triangular_solve
-
-
-def lapack_solve(a: ir.Value, b: ir.Value, *, left_side: bool = True, lower: bool = True, unit_diagonal: bool = False,
-                 transpose_a: str = "NO_TRANSPOSE") -> ir.Value:
-    """x with op(a) x = b (left) or x op(a) = b, by LAPACK's trsm, as jax calls it."""
-    dtype, rank = dtype_of(b), len(shape_of(b))
-    if not all(shape_of(b)):
-        return b
-    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[dtype.name]
-    column_major = attr.parse(f"dense<{[rank - 2, rank - 1, *range(rank - 3, -1, -1)]}> : tensor<{rank}xindex>")
-    letters = {"side": "L" if left_side else "R", "uplo": "L" if lower else "U", "diag": "U" if unit_diagonal else "N",
-               "trans_x": {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}[transpose_a]}
-    byte = ir.IntegerType.get_unsigned(8)
-    return ops.custom_call(f"lapack_{letter}trsm_ffi", [a, b], [b.type], attributes={
-        "mhlo.backend_config": ir.DictAttr.get({n: ir.IntegerAttr.get(byte, ord(c)) for n, c in letters.items()}),
-        "mhlo.frontend_attributes": ir.DictAttr.get({"num_batch_dims": attr.string(str(rank - 2))}),
-        # all as jax says it: equal solves have equal attributes
-        "api_version": attr.parse("1 : i32"), "backend_config": attr.string(""),
-        "called_computations": ir.ArrayAttr.get([]),
-        "operand_layouts": ir.ArrayAttr.get([column_major, column_major]),
-        "output_operand_aliases": attr.parse("[#stablehlo.output_operand_alias<output_tuple_indices = [], "
-                                             "operand_index = 1, operand_tuple_indices = []>]"),
-        "result_layouts": ir.ArrayAttr.get([column_major])})[0]
-
-
-def lapack_svd(a: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """(s, U, V^H) with the first min(m, n) vectors, by LAPACK's gesdd, as jax calls it."""
-    (*batch, m, n), dtype = shape_of(a), dtype_of(a)
-    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[dtype.name]
-    real, k, rank = np.zeros(0, dtype).real.dtype, min(m, n), len(batch)
-
-    def layout(*order: int) -> ir.Attribute:
-        dims = [rank + d for d in order] + list(range(rank - 1, -1, -1))
-        return attr.parse(f"dense<{dims}> : tensor<{len(dims)}xindex>" if dims else "dense<> : tensor<0xindex>")
-
-    matrix, byte = layout(0, 1), ir.IntegerType.get_unsigned(8)
-    types = [a.type, tensor_type((*batch, k), real), tensor_type((*batch, m, k), dtype),
-             tensor_type((*batch, k, n), dtype), tensor_type(tuple(batch), np.int32)]
-    _, s, u, vh, _ = ops.custom_call(f"lapack_{letter}gesdd_ffi", [a], types, attributes={
-        "mhlo.backend_config": ir.DictAttr.get({"mode": ir.IntegerAttr.get(byte, ord("S"))}),
-        "mhlo.frontend_attributes": ir.DictAttr.get({"num_batch_dims": attr.string(str(rank))}),
-        "api_version": attr.parse("1 : i32"), "backend_config": attr.string(""),
-        "called_computations": ir.ArrayAttr.get([]),
-        "operand_layouts": ir.ArrayAttr.get([matrix]),
-        "output_operand_aliases": attr.parse("[#stablehlo.output_operand_alias<output_tuple_indices = [0], "
-                                             "operand_index = 0, operand_tuple_indices = []>]"),
-        "result_layouts": ir.ArrayAttr.get([matrix, layout(0), matrix, matrix, layout()])})
-    return s, u, vh
 
 
 def turn_of(q: ir.Value, r: ir.Value, t: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:

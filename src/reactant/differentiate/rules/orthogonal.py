@@ -11,7 +11,6 @@ from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
     diagonal,
     flag,
-    lapack_solve,
     of_columns,
     of_rows,
     padded,
@@ -21,6 +20,7 @@ from reactant.differentiate.rules.matrices import (
     with_unit_diagonal,
 )
 from reactant.ir import ops
+from reactant.ir.lapack import lapack_solve
 from reactant.ir.matrices import adjoint, matmul
 from reactant.ir.types import shape_of
 
