@@ -29,15 +29,19 @@ WAYS = (*PATHS, "numba")
 
 def ours(program: Any, lower: str) -> tuple[Any, Any, Any]:
     """How the arguments come to the device, a run, and how they come back."""
-    import jax
-
     import reactant
     function = compiled(program, lower)
 
     def run(*arguments: Any) -> None:
         function(*arguments)
-        jax.block_until_ready([a.jax for a in arguments if isinstance(a, reactant.DeviceArray)])
+        ready(arguments)
     return reactant.array, run, np.asarray
+
+
+def ready(arguments: tuple) -> None:
+    """Wait for what is on its way to the device."""
+    import jax
+    jax.block_until_ready([a.jax for a in arguments if hasattr(a, "jax")])
 
 
 def numbas(program: Any) -> tuple[Any, Any, Any]:
@@ -64,6 +68,7 @@ def measure(program: Any, repeats: int) -> dict[str, Any]:
             def given(put: Any = put) -> tuple:
                 return tuple(put(a) if isinstance(a, np.ndarray) else a for a in program.make(program.size))
             got = given()
+            ready(got)
             begun = time.perf_counter()
             run(*got)
             row[f"{way}_first"] = time.perf_counter() - begun
@@ -81,6 +86,7 @@ def interleaved(runs: dict[str, tuple], repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         for way, (run, given) in runs.items():
             arguments = given()
+            ready(arguments)
             begun = time.perf_counter()
             run(*arguments)
             found[way].append(time.perf_counter() - begun)

@@ -83,6 +83,48 @@ def test_only_what_is_no_tensor_program():
     assert not calls(reactant.jit(both).lower(np.ones(50), np.zeros(50), *chain()[:2]))
 
 
+@cuda.jit
+def iterated(x, rates, out, n, turns):
+    i = cuda.grid(1)
+    if i < n:
+        value = x[i]
+        for _ in range(turns):
+            value = rates[i] * value * (1.0 - value)
+        out[i] = value
+
+
+def iterate(x, rates, turns):
+    out = np.zeros(len(x))
+    reactant.kernel(iterated)[8, 64](x, rates, out, len(x), turns)
+    return out
+
+
+@pytest.mark.parametrize("turns, itself", [(100, True), (10, False)])
+def test_what_would_be_a_loop(turns, itself):
+    """Runs as itself; differentiated, it is the tensor program."""
+    rng = np.random.default_rng(0)
+    x, rates = rng.random(500), 2 * rng.random(500)
+    lowered = reactant.jit(iterate, target="gpu").lower(x, rates, turns)
+    assert len(calls(lowered)) == itself
+    assert ("each turn of which is a launch" in str(lowered.traced.remarks)) == itself
+    np.testing.assert_allclose(reactant.jit(iterate, target="gpu")(x, rates, turns), iterate(x, rates, turns))
+
+    def loss(a):
+        return np.sum(iterate(a, rates, turns) ** 2)
+    gradient = reactant.jit(lambda a: reactant.grad(loss)(a), target="gpu")
+    np.testing.assert_allclose(gradient(x), reactant.grad(loss)(x), rtol=1e-10, atol=1e-290)
+
+
+def test_what_a_loop_became_is_differentiated_as_tensors():
+    """A compiled function, not traced anew for its gradient."""
+    rng = np.random.default_rng(0)
+    x, rates = rng.random(500), 2 * rng.random(500)
+    compiled = reactant.jit(lambda a: np.sum(iterate(a, rates, 100) ** 2), target="gpu")
+    assert len(calls(compiled.lower(x))) == 1
+    np.testing.assert_allclose(reactant.grad(compiled)(x),
+                               reactant.grad(lambda a: np.sum(iterate(a, rates, 100) ** 2))(x), rtol=1e-10, atol=1e-290)
+
+
 FIRST = """
 __global__ void first(int *x, int *width) { x[threadIdx.x] = __shfl_sync(0xffffffffu, x[threadIdx.x], 0, *width); }
 """

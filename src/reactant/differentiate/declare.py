@@ -127,7 +127,7 @@ REFUSED: dict[str, str] = {}
 NATIVE_CALLS: dict[str, str] = {}
 """Name (`native_name`) of a call of native code -> what it is, and why it has no derivative."""
 NATIVE_FORMS: dict[str, Callable[[list[ir.Value]], list[ir.Value]]] = {}
-"""Target of a call of native code that was chosen for its speed -> its results from its operands as tensor operations;
+"""Name of a call of native code that was chosen for its speed -> its results from its operands as tensor operations;
 those are differentiated."""
 
 

@@ -26,7 +26,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate import determinants, factors, roots, signs, smooth, spectral
 from reactant.differentiate.activity import block_ops, captured
-from reactant.differentiate.declare import NATIVE_FORMS, attributes_of
+from reactant.differentiate.declare import NATIVE_FORMS, attributes_of, native_name
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float, shape_of, tensor_type
@@ -36,7 +36,7 @@ def prepared(module: ir.Module) -> ir.Module:
     """The copy."""
     copy = modules.silence(modules.clone(module))
     for op in [op for op in modules.walk(copy) if op.name == "stablehlo.custom_call"]:
-        form = NATIVE_FORMS.get(ops.target_of(op))
+        form = NATIVE_FORMS.get(native_name(op))
         if form is not None:
             with op.location, ir.InsertionPoint(op):
                 for old, new in zip(op.results, form(list(op.operands)), strict=True):

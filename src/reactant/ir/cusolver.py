@@ -76,7 +76,9 @@ ROUTINES = (
 HERE = {f"lapack_{letter}{stem}_ffi": routine for routine in ROUTINES
         for letters_, stem in (("sd", routine.real), ("cz", routine.complex)) if stem for letter in letters_}
 THERE = {prefix + routine.others: routine for routine in ROUTINES for prefix in VENDORS.values()}
-MARKS = (b"solver_", b"hybrid_", b"sparse_gtsv2_ffi")
+ON_HOST = b"hybrid_"
+"""In the names of calls for which the library of the host has to be made ready."""
+MARKS = (b"solver_", ON_HOST, b"sparse_gtsv2_ffi")
 """One of these is in the bytecode of what jax lowered for a GPU and `as_lapack` has anything to do with, or a
 `triangular_solve`."""
 
@@ -312,10 +314,21 @@ def _to_solve(op: ir.Operation) -> list[ir.Value]:
 
 
 def _to_gtsv2(op: ir.Operation, prefix: str) -> list[ir.Value | None]:
-    """That one says nothing of success."""
+    """That one says nothing of success: what is not finite, of numbers that are, is a zero pivot's."""
     right = op.operands[3]
-    (x,) = library_call(f"{prefix}sparse_gtsv2_ffi", list(op.operands), [right.type], {}, len(shape_of(right)) - 2, 3)
-    return [None, None, None, x, ops.splat(0, op.results[4])]
+    lead = len(shape_of(right)) - 2
+    (x,) = library_call(f"{prefix}sparse_gtsv2_ffi", list(op.operands), [right.type], {}, lead, 3)
+    failed = ops.not_(_finite(x, lead))
+    for each in op.operands:
+        failed = ops.and_(failed, _finite(each, lead))
+    return [None, None, None, x, ops.convert(failed, np.int32)]
+
+
+def _finite(x: ir.Value, lead: int) -> ir.Value:
+    """Of each stack, whether all numbers are."""
+    parts = (ops.real(x), ops.imag(x)) if is_complex(dtype_of(x)) else (x,)
+    found = [ops.reduce(ops.is_finite(part), True, range(lead, len(shape_of(x))), "and") for part in parts]
+    return found[0] if len(found) == 1 else ops.and_(*found)
 
 
 def _to_svd(op: ir.Operation, prefix: str, jacobi: bool) -> list[ir.Value | None]:

@@ -13,11 +13,13 @@ from functools import cache
 from jaxlib.mlir import ir
 
 from reactant.ir import modules
+from reactant.ir.induction import trips
 from reactant.kernels import tensor_costs
 from reactant.kernels.dry_run import Counts, counts_of
 from reactant.kernels.record import KernelRecord
 from reactant.records import dataclass
 from reactant.rewrite import RuleSet, registry
+from reactant.simplify.target_costs import BY_PLATFORM
 
 RATES = {
     "arithmetic": 0.068, "load": 0.0098, "load far": 0.19, "store": 0.025, "store far": 0.17, "division": 0.034,
@@ -99,6 +101,21 @@ def estimate(record: KernelRecord, structured: ir.Module, raised: ir.Module) -> 
         return replace(found, always=f"as a tensor program it would have {operations} operations")
     return replace(found, tensor=tensor_costs.tensor_work(simple, counts.turns),
                    looped=tensor_costs.work_in_a_loop(simple, counts.turns))
+
+
+def reason_for_ptx(raised: ir.Module) -> str | None:
+    """Why a kernel is better launched as itself on a GPU; None where the tensor program is as good. A turn of a loop is
+    launches there, and a test that the host reads (NVIDIA H100: 30 us, a turn of a thread's loop some ns)."""
+    simple = simplified(raised) if modules.size(raised) <= MOST_RAISED else raised
+    operations = modules.size(simple)
+    if operations > MOST_OPERATIONS:
+        return f"as a tensor program it would have {operations} operations"
+    fewest = BY_PLATFORM["gpu"].unrolled_turns
+    for loop in modules.ops_called("stablehlo.while", simple):
+        turns = trips(loop)
+        if turns is None or turns.most > fewest:
+            return "as a tensor program it would be a loop, each turn of which is a launch or more"
+    return None
 
 
 @cache

@@ -1,7 +1,7 @@
 """What a launch becomes: a tensor program, or native code called from the program, and why.
 
 `auto` takes the tensor program where there is one, unless the cost model says that native code is faster here. For a
-GPU of NVIDIA's, native code is the kernel itself, as PTX.
+GPU of NVIDIA's, native code is the kernel itself, as PTX: faster where a tensor program has a loop.
 """
 from __future__ import annotations
 
@@ -104,6 +104,8 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
         modules.run_passes(raised.module, "func.func(cse)")     # masks and indices are written out for each access
     if path == "auto" and not differentiated and place == "cpu":
         return _estimated(record, structured, raised)
+    if path == "auto" and not differentiated and place == "cuda":
+        return _for_cuda(record, raised)
     return _tensor(record, raised)
 
 
@@ -136,6 +138,19 @@ def _estimated(record: KernelRecord, structured: ir.Module, raised: tensors.Rais
             compiled.append(_native(record, structured, (reason,), tensor.emit))
         return dataclasses.replace(compiled[0], reasons=(reason,), chosen=chosen)
     return chosen(None, False)
+
+
+def _for_cuda(record: KernelRecord, raised: tensors.Raised) -> Lowering:
+    """The tensor program, unless that is slow or long whatever the sizes are."""
+    tensor = _tensor(record, raised)
+    with building():
+        reason = costs.reason_for_ptx(raised.module)
+    if reason is None:
+        return tensor
+    try:
+        return _ptx(record, (reason,), tensor.emit)
+    except UnsupportedError:
+        return tensor
 
 
 def place_of(target: str | None = None) -> str:
@@ -239,8 +254,9 @@ def _said(error: UnsupportedError) -> str:
     return str(error).removesuffix(where())
 
 
-def _ptx(record: KernelRecord, reasons: tuple[str, ...]) -> Lowering:
-    """The kernel itself, for the GPU; should the program run on a CPU, it is native code there."""
+def _ptx(record: KernelRecord, reasons: tuple[str, ...],
+         form: Callable[[list[ir.Value]], list[ir.Value]] | None = None) -> Lowering:
+    """The kernel itself, for the GPU; should the program run on a CPU, it is native code there. form: as `_native`."""
     try:
         kernel = ptx.compile_kernel(record)
     except UnsupportedError as error:
@@ -250,5 +266,7 @@ def _ptx(record: KernelRecord, reasons: tuple[str, ...]) -> Lowering:
     def on_cpu() -> Lowering:
         return _native(record, run_stages(record), reasons)
     NATIVE_CALLS[kernel.name] = _no_derivative(record, reasons)
+    if form is not None:
+        NATIVE_FORMS[kernel.name] = form
     ptx_call.ON_CPU[kernel.name] = lambda values: on_cpu().emit(values)
     return Lowering(record.name, "ptx", lambda values: ptx_call.emit(kernel, values), reasons)

@@ -10,6 +10,7 @@ have regions (`cse`):
 - `_post_hook_state` of `jax._src.api`: what checks results where `jax.debug_nans` or `debug_infs` is on, else None;
 - `jax.stages.Compiled._call`, which jax sets at the first call: its call in C++, 0.2 us shorter than `__call__`;
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
+- `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which a GPU's calls of the host's LAPACK end the process;
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from jax._src import api as _api  # private: what is to be done after calls
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
+from jaxlib import gpu_solver as _gpu_solver  # private: what jax does when it lowers eig for a GPU
 from jaxlib import xla_client as _xla_client  # private: clients are jax's to make
 
 if jaxlib.__version__ == "0.10.0":  # pragma: no cover - refused by our requirements, but pip can be overruled
@@ -43,6 +45,11 @@ except AttributeError as missing:  # pragma: no cover - only with a jax we do no
     raise ImportError(
         f"reactant does not know this jax ({jax.__version__}): {missing}. Install jax 0.10 or 0.11."
     ) from missing
+
+
+def initialize_hybrid_kernels() -> None:
+    """Make the LAPACK of the host known to the GPU's libraries that call it, where there are any."""
+    _gpu_solver.initialize_hybrid_kernels()
 
 
 def call_of(compiled: Any) -> Callable[..., list[Any]]:

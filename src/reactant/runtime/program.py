@@ -28,7 +28,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 from reactant.ir import context, cusolver, modules, types
 from reactant.records import dataclass
 from reactant.runtime import computed_once, exact_divisions, heap, lent, reshaped_updates
-from reactant.runtime.jax_internals import X64, Primitive, apart, call_of
+from reactant.runtime.jax_internals import X64, Primitive, apart, call_of, initialize_hybrid_kernels
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""
@@ -177,7 +177,10 @@ def _elsewhere(bytecode: bytes, vendor: str | None) -> bytes:
             cusolver.without_lapack(module)
         else:
             cusolver.for_gpu(module, vendor)
-        return modules.bytecode(module)
+        made = modules.bytecode(module)
+    if cusolver.ON_HOST in made:
+        initialize_hybrid_kernels()
+    return made
 
 
 def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:

@@ -125,40 +125,40 @@ CPU = Costs(
 """AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
 
 GPU = Costs(
-    sum_of_slices_trailing=4,        # a row of up to 4 leaves 7/8 of a warp of 32 without work
-    sum_of_slices=4,                 # neighbours read neighbours either way; a sum of up to 4 terms fuses with what
-                                     # follows, where a reduction ends a fusion
-    recomputed_terms=4,              # additions are free beside a second launch
+    sum_of_slices_trailing=0,        # 2: 0.96x, 4: 0.9x, 8: 0.5x, 24: 0.3x
+    sum_of_slices=4,                 # 2 to 32: 1.0x; a sum of up to 4 terms fuses with what follows, a reduction ends a
+                                     # fusion
+    recomputed_terms=0,              # rows over their sums: 2: 1.0x, 3: 0.8x, 4: 0.6x, 8: 0.3x
     least_elements=65_536,           # 3.35 TB/s (H100) against some 4 us a launch: below, only launches count
-    select_fraction=0.5,             # a select over everything fuses; the write in place is one launch more
-    select_fraction_reading=0.25,
+    select_fraction=0.9,             # 1/4: 0.9x, 1/2: 1.0x, 9/10: 1.2x
+    select_fraction_reading=0.25,    # 1/10: 0.9x, 1/4: 1.1x, 1/2: 1.5x
     small_read=8,
     layers=4,
-    unrolled_contraction=4,          # tensor cores work on tiles of 16x8x16: smaller products leave most of them idle
+    unrolled_contraction=4,          # a million products 2x2: 5.4x, 3x3: 5.8x, 4x4: 4.1x, 6x6: 0.5x, 8x8: 1.2x
     unrolled_free=4,
-    window_as_slices=9,              # shifted reads of one fusion come from the cache
+    window_as_slices=0,              # 2: 1.0x, 3: 0.5x, 5: 0.7x, 7: 0.8x, 9: 1.1x, 13: 1.7x
     windows_of_library=False,
-    convolution_as_slices=25,        # depthwise: memory-bound, 2 flops for 8 bytes; a fusion reaches the bandwidth
+    convolution_as_slices=81,        # 2x2: 1.5x, 3x3: 1.0x, 5x5: 2.2x, 7x7: 1.0x, 9x9: 2.3x
     doubled_operations=400,
     flat_rows=False,                 # not measured
-    fixed_powers=True,               # a power is a call of some 30 instructions, a product is one
-    stencil_as_convolution=0,        # one channel in and out: the matrix units have nothing to contract
-    argmax_as_reductions=0,          # XLA:GPU reduces pairs in one pass over memory
-    gather_as_selects=0,
-    unrolled_turns=8,                # a turn costs launches and a test; unrolled ones fuse into one launch
+    fixed_powers=True,               # x^1.5: 4 million: 0.9x, 16 million: 1.3x
+    stencil_as_convolution=0,        # 2x2: 0.9x, 3x3: 0.9x, 5x5: 0.8x, 7x7: 1.0x
+    argmax_as_reductions=0,          # rows of 256: 65,536: 1.0x, a million: 0.7x, 16 million: 0.9x
+    gather_as_selects=0,             # 2 to 16 rows: 1.0x
+    unrolled_turns=16,               # 2: 1.6x, 4: 1.7x, 8: 2.1x, 16: 2.9x
     unrolled_operations=256,
     chunk_bytes=1 << 26,             # the L2 cache (50 MB of H100, 40 of A100) holds most of it
     window_elements=0,               # a turn is some launches: all elements at once are nothing beside them
-    transposed_factor=0,             # cuBLAS takes either
-    scan_turns=32,                   # a turn is two launches or more and a test read by the host: 10 us and up
+    transposed_factor=0,             # 2 to 64 columns: 1.0x to 1.1x
+    scan_turns=32,                   # 32: 5.0x, 256: 31x, 2,048: 110x, 16,384: 790x (a turn of a loop: 20 us)
     other_order=1 << 32,             # a branch is read by the host: 10 us, in which 67 Tflop/s do 2^28 products
     complex_product=0,               # the library has them
-    toeplitz_as_convolution=0,       # not measured
-    sort_network=0,                  # not measured
-    banded_solve=0,                  # the routine is LAPACK's, on a CPU
+    toeplitz_as_convolution=0,       # gather and product over convolution: 128: 0.9x, 1,024: 0.4x
+    sort_network=12,                 # a million rows of i64, 3: 10x, 6: 5.3x, 12: 3.1x, 16: 1.1x
+    banded_solve=8,                  # LU over cuSPARSE's routine: 4: 1.2x, 8: 1.6x, 16: 1.3x, 64: 1.3x
 )
-"""Not measured: from published figures of H100 and A100 (NVIDIA's data sheets: 3.35 and 2.0 TB/s, 67 and 19.5 Tflop/s
-of f32, 989 and 312 of bf16 on tensor cores; warps of 32) and of a launch (3 to 5 us)."""
+"""NVIDIA H100 80GB HBM3, jaxlib 0.11.2, by `reactant calibrate` on 2026-11-26; what has no figure is not measured, but
+follows from the data sheet (3.35 TB/s, 67 Tflop/s of f32, 989 of bf16 on tensor cores) and a launch's 3 to 5 us."""
 
 TPU = Costs(
     sum_of_slices_trailing=0,        # the innermost dimension lies on 128 lanes: slices of it are shuffles
