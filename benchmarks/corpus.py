@@ -38,6 +38,8 @@ def measure(name, scale, repeats, peer=None, clock="wall"):
     import reactant
 
     function, arrays = prepared(name, scale)
+    if jax.default_backend() != "cpu":
+        arrays = jax.device_put(arrays)
     theirs, mine = jax.jit(function), reactant.jit(function, frontend="jax")
     lowered = mine.lower(*arrays)
     with following():

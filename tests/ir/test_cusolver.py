@@ -236,8 +236,8 @@ def test_programs_of_a_cpu_for_a_gpu():
 
 
 def test_what_no_gpu_has():
-    with pytest.raises(UnsupportedError, match="gees .the Schur form of a matrix., which runs on CPUs only.*cpu"):
-        for_cuda(reactant.jit(lambda a: lax.linalg.schur(a)[0]), numbers(4, 4))
+    with building(), pytest.raises(UnsupportedError, match="gees .the Schur form of a matrix., .* on CPUs only.*cpu"):
+        cusolver.for_gpu(modules.parse(lowered(lambda a: lax.linalg.schur(a)[0], [numbers(4, 4)], "cpu")), "cuda")
 
 
 def test_a_program_of_a_gpu_is_loaded_on_a_cpu(tmp_path):
