@@ -18,8 +18,9 @@ from jaxlib.mlir import ir
 from reactant.api import as_jitted, jit
 from reactant.errors import UnsupportedError
 from reactant.frontends import stablehlo
-from reactant.ir import modules, ops
+from reactant.ir import cusolver, modules, ops
 from reactant.ir.context import building
+from reactant.runtime.devices import lowered_for
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.program import Array, Body, body_of, run_module
 from reactant.session import is_tracing
@@ -102,6 +103,7 @@ class Export:
                     raise UnsupportedError("This program calls code that is compiled for this process (an unraised "
                                            "kernel, say): no other can run it.")
             self.body = body_of(self.module, lowered.name)
+            cusolver.for_platform(self.module, lowered_for())
 
     def text(self) -> str:
         """StableHLO text."""

@@ -9,6 +9,7 @@ from jax import lax
 from jaxlib.mlir import ir
 
 import reactant
+from reactant import exchange
 from reactant.errors import UnsupportedError
 from reactant.frontends import jax_calls
 from reactant.frontends.jax_calls import splice
@@ -235,9 +236,24 @@ def test_programs_of_a_cpu_for_a_gpu():
     assert "hipsolver_getrf" in amd and "lapack" not in amd
 
 
+def test_files_are_for_the_platform_they_are_made_on(monkeypatch):
+    monkeypatch.setattr(exchange, "lowered_for", lambda: "cuda")
+    text = reactant.export(reactant.jit(inverse), numbers(5, 5), numbers(5, 3)).text()
+    assert "cusolver_getrf" in text and "lapack" not in text
+
+
 def test_what_no_gpu_has():
     with building(), pytest.raises(UnsupportedError, match="gees .the Schur form of a matrix., .* on CPUs only.*cpu"):
         cusolver.for_gpu(modules.parse(lowered(lambda a: lax.linalg.schur(a)[0], [numbers(4, 4)], "cpu")), "cuda")
+
+
+def test_what_a_tpu_has():
+    a, b = definite(4, 4), numbers(4, 3)
+    solve = reactant.jit(lambda x, y: lax.linalg.triangular_solve(x, y, left_side=True, lower=True))
+    text = for_cuda(solve, a, b, platform="tpu")
+    assert "stablehlo.triangular_solve" in text and "lapack" not in text
+    with pytest.raises(UnsupportedError, match="LAPACK's getrf, which runs on CPUs and GPUs"):
+        for_cuda(reactant.jit(inverse), a, b, platform="tpu")
 
 
 def test_a_program_of_a_gpu_is_loaded_on_a_cpu(tmp_path):

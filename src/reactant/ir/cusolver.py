@@ -268,10 +268,23 @@ def for_gpu(module: ir.Module, vendor: str) -> None:
                 _replace(op, _elsewhere(op, target[len("lapack_x"):], prefix))
 
 
+def for_platform(module: ir.Module, platform: str) -> None:
+    """Say calls of LAPACK's routines, in place, as they are said on "cpu", "cuda", "rocm" or another platform.
+
+    Raises `UnsupportedError` for what is not to be had there.
+    """
+    if platform in VENDORS:
+        for_gpu(module, platform)
+    elif platform != "cpu":
+        without_lapack(module)
+
+
 def without_lapack(module: ir.Module) -> None:
-    """Leave triangular solves, in place, to XLA."""
+    """Leave triangular solves, in place, to XLA. Raises `UnsupportedError` for other calls of LAPACK's."""
     for op in list(modules.ops_called(CALL, module)):
-        if ops.target_of(op)[len("lapack_x"):] == "trsm_ffi":
+        if (target := ops.target_of(op)).startswith("lapack_"):
+            if target[len("lapack_x"):] != "trsm_ffi":
+                raise _nowhere_else(target, "CPUs and GPUs")
             with op.location, ir.InsertionPoint(op):
                 _replace(op, _to_solve(op))
 
@@ -283,13 +296,16 @@ def _elsewhere(op: ir.Operation, routine: str, prefix: str) -> Sequence[ir.Value
         return _to_gtsv2(op, prefix)
     if routine in ("gesdd_ffi", "gesvd_ffi"):
         return _to_svd(op, prefix, routine == "gesdd_ffi")
-    raise UnsupportedError(
-        f"This program needs LAPACK's {routine.removesuffix('_ffi')}"
-        f"{NAMES.get(routine.removesuffix('_ffi'), '')}, which runs on CPUs only: no library of a GPU has it. Run it "
-        f"inside `with jax.default_device(jax.devices('cpu')[0])`.")
+    raise _nowhere_else(ops.target_of(op), "CPUs only")
 
 
 NAMES = {"gees": " (the Schur form of a matrix)", "gehrd": " (the Hessenberg form of a matrix)"}
+
+
+def _nowhere_else(target: str, places: str) -> UnsupportedError:
+    routine = target[len("lapack_x"):].removesuffix("_ffi")
+    return UnsupportedError(f"This program needs LAPACK's {routine}{NAMES.get(routine, '')}, which runs on {places}. "
+                            f"Run it inside `with jax.default_device(jax.devices('cpu')[0])`, or do this step apart.")
 
 
 def _from_letters(routine: Routine, op: ir.Operation) -> Settings:

@@ -22,7 +22,7 @@ from reactant.kernels import checks, costs, ptx, ptx_call, records, tensors
 from reactant.kernels.record import Buffer, KernelRecord
 from reactant.kernels.stages import run_stages
 from reactant.records import dataclass
-from reactant.runtime.devices import default_device
+from reactant.runtime.devices import lowered_for
 
 PATHS = ("auto", "tensor", "native")
 
@@ -156,13 +156,8 @@ def _for_cuda(record: KernelRecord, raised: tensors.Raised) -> Lowering:
 def place_of(target: str | None = None) -> str:
     """What launches are made for: "cpu", "cuda" or another platform's name. That is jax's default platform; a
     compilation for "gpu" (`CompileOptions.target`) shows on a CPU what it would be on one of NVIDIA's GPUs."""
-    device = default_device().jax
-    if device.platform == "cpu" and target == "gpu":
-        return "cuda"
-    if device.platform == "gpu":
-        return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
-    platform: str = device.platform
-    return platform
+    platform = lowered_for()
+    return "cuda" if platform == "cpu" and target == "gpu" else platform
 
 
 def _only_on_cpu(name: str, platform: str, why: str) -> UnsupportedError:

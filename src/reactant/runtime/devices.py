@@ -56,5 +56,13 @@ def default_device() -> Device:
     return _described(named if named is not None else jax.devices()[0])
 
 
+def lowered_for() -> str:
+    """What jax lowers programs for on the default device: its platform, "cuda" or "rocm" for a GPU."""
+    device = default_device()
+    if device.platform == "gpu":
+        return "rocm" if "rocm" in device.jax.client.platform_version.lower() else "cuda"
+    return device.platform
+
+
 def _described(device: jax.Device) -> Device:
     return Device(device.platform, device.id, device.device_kind, device)

@@ -157,7 +157,7 @@ def _evaluate(*arguments: Any, body: Body) -> list[Any]:
 
 
 def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
-    return _inlined(ctx, arguments, body, _elsewhere(body.bytecode, None))
+    return _inlined(ctx, arguments, body, _elsewhere(body.bytecode, "other"))
 
 
 def _lower_on_gpu(vendor: str) -> Callable[..., Sequence[ir.Value]]:
@@ -167,16 +167,13 @@ def _lower_on_gpu(vendor: str) -> Callable[..., Sequence[ir.Value]]:
 
 
 @lru_cache(maxsize=64)
-def _elsewhere(bytecode: bytes, vendor: str | None) -> bytes:
-    """The module for a device that has no LAPACK: a GPU of this vendor, or another."""
+def _elsewhere(bytecode: bytes, platform: str) -> bytes:
+    """The module for a platform that has no LAPACK."""
     if b"lapack_" not in bytecode:
         return bytecode
     with context.building():
         module = modules.parse(bytecode)
-        if vendor is None:
-            cusolver.without_lapack(module)
-        else:
-            cusolver.for_gpu(module, vendor)
+        cusolver.for_platform(module, platform)
         made = modules.bytecode(module)
     if cusolver.ON_HOST in made:
         initialize_hybrid_kernels()
