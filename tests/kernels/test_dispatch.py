@@ -9,7 +9,8 @@ pytest.importorskip("numba.cuda", reason="needs numba-cuda")
 
 import reactant  # noqa: E402
 from reactant.errors import UnsupportedError  # noqa: E402
-from reactant.kernels import costs, dispatch  # noqa: E402
+from reactant.kernels import costs  # noqa: E402
+from reactant.runtime import devices  # noqa: E402
 from tests.kernels.corpus import linear_algebra, stencils  # noqa: E402
 
 FIELD = (np.ones(50), np.zeros(50), 50, 0.1)
@@ -21,9 +22,9 @@ PLATFORMS = {"tpu": "", "cuda": "cuda 12090", "rocm": "PJRT C API\nrocm 60300"}
 
 @pytest.fixture(params=PLATFORMS)
 def elsewhere(request, monkeypatch):
-    client = SimpleNamespace(platform_version=PLATFORMS[request.param])
-    device = SimpleNamespace(platform="tpu" if request.param == "tpu" else "gpu", client=client)
-    monkeypatch.setattr(dispatch, "default_device", lambda: SimpleNamespace(jax=device))
+    device = SimpleNamespace(client=SimpleNamespace(platform_version=PLATFORMS[request.param]))
+    described = SimpleNamespace(platform="tpu" if request.param == "tpu" else "gpu", jax=device)
+    monkeypatch.setattr(devices, "default_device", lambda: described)
     return request.param
 
 
@@ -31,8 +32,13 @@ def test_tensor_programs(elsewhere):
     assert "raised to a tensor program" in str(reactant.kernel(stencils.heat1)[2, 32].explain(*FIELD))
 
 
-def test_what_is_faster_on_a_cpu_stays_a_tensor_program(elsewhere):
-    assert "raised to a tensor program" in str(reactant.kernel(linear_algebra.spmv)[400, 128].explain(*SPARSE))
+def test_what_would_be_a_loop_of_tensors(elsewhere):
+    """Its turns would be launches: it runs as itself where that is possible."""
+    said = str(reactant.kernel(linear_algebra.spmv)[400, 128].explain(*SPARSE))
+    if elsewhere == "cuda":
+        assert "spmv: runs as itself on the GPU" in said and "each turn of which is a launch or more" in said
+    else:
+        assert "raised to a tensor program" in said
 
 
 def test_the_kernel_itself_runs_on_gpus_of_nvidia(elsewhere):
