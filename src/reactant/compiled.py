@@ -23,6 +23,7 @@ from reactant.recent import Matcher
 from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
+from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
 from reactant.simplify import target
 from reactant.traced import Known, Maybe, OfArgument, Result, Traced
 
@@ -132,6 +133,7 @@ class Compiled:
         self._kind = self._traced.result.kind if self._simple else ""
         self._recipe = None if self._simple else recipe_of(self._traced)
         self._written = self._traced.written.keys() | self._traced.written_copies
+        self._simple_on_device = self._recipe is not None and lowered.on_device and self._nothing_more()
         self.matches: Matcher | None = None     # tells calls of this signature
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
@@ -170,14 +172,21 @@ class Compiled:
     def _is_simple(self) -> bool:
         """One result, an array or a number of NumPy's, nothing written, nothing checked: the call needs no recipe."""
         t = self._traced
-        return (isinstance(t.result, Result) and not t.result.steps and not t.written and not t.written_copies
-                and not t.updates and t.flags is None and not t.captured and not self.lowered.on_device)
+        return (isinstance(t.result, Result) and not t.result.steps and not t.updates and self._nothing_more()
+                and not self.lowered.on_device)
+
+    def _nothing_more(self) -> bool:
+        """Nothing written, checked, said or read but arguments and results."""
+        t = self._traced
+        return not t.written and not t.written_copies and t.flags is None and not t.captured and t.spoken is None
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
         if self._simple:
             result = self.executable(leaves)[0]
             return result if self._kind == ARRAY else _leaf(result, self._kind)
+        if self._simple_on_device and transformation.value is NO_TRANSFORMATION:
+            return self._run_simply_on_device(leaves)
         if self._written:
             _refuse_overlap(leaves, self._written)
         if self.lowered.on_device or self.passing:
@@ -186,6 +195,18 @@ class Compiled:
         for number, index in self._traced.written.items():
             np.copyto(leaves[number], results[index], casting="equiv")
         return self._deliver(results, leaves, args, kwargs)
+
+    def _run_simply_on_device(self, leaves: list) -> Any:
+        """As `_run_on_device`: arguments in, results out."""
+        held, given = False, []
+        for leaf in leaves:
+            if type(leaf) is DeviceArray:
+                held = True
+                leaf = leaf.jax
+            given.append(leaf)
+        results: list[Any] = self.executable.on_device(given)
+        assert self._recipe is not None
+        return self._recipe([DeviceArray(r) for r in results] if held else results)
 
     def _run_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         plain = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in leaves]

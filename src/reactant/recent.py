@@ -23,7 +23,8 @@ MOST = 16
 _STATIC_TYPES = (bool, int, str, type(None))
 _CONDITIONS = {
     "array": "type({x}) is ndarray and {x}.shape == {x}_shape and {x}.dtype is {x}_dtype and {x}.flags.carray",
-    "device": "type({x}) is DeviceArray and {x}.shape == {x}_shape and {x}.dtype == {x}_dtype",
+    "device": "type({x}) is DeviceArray and (v := {x}._storage.value if {x}._layout is None else {x}).shape == "
+              "{x}_shape and v.dtype == {x}_dtype",
     "python": "type({x}) is {x}_type",
     "static": "type({x}) is {x}_type and {x} == {x}_value",
 }
