@@ -116,6 +116,30 @@ def test_halves_in_vector_code(name, values, monkeypatch):
     agree(lambda x: (jnp.sort(x), jnp.sort(x, descending=True), jnp.argsort(x), jnp.argsort(x, descending=True)), x)
 
 
+def ends_in_order(name, where, length):
+    """Rows of which only the first numbers are to be put in order, or nearly all, or none."""
+    x = numbers((4, length), name, seed=3)
+    x.sort(1)
+    random = np.random.default_rng(4)
+    for row, count in enumerate((3, length // 2, length - 2, 0)):
+        x[row, :count] = random.permutation(x[row, :count])
+    if where == "too great":        # the last but some are no greater than what is before them
+        x[:, 0] = x[:, -1]
+    if where == "alike":
+        x[:, length // 3:] = x[:, -1:]
+    return x if where != "one" else x[1]
+
+
+@pytest.mark.parametrize("where", ["in order", "too great", "alike", "one"])
+@pytest.mark.parametrize("name", ["f8", "i8", "u4", "f4"])
+@pytest.mark.parametrize("length", [25, 41, 2500])
+def test_what_is_in_order_already(name, where, length):
+    x = ends_in_order(name, where, length)
+    rows = np.broadcast_to(x, (max(1, 6000 // x.size), *x.shape)) if x.ndim > 1 else np.tile(x, max(1, 6000 // x.size))
+    agree(lambda x: jax.lax.sort(x, dimension=x.ndim - 1), rows)
+    agree(lambda x: jnp.argsort(x, axis=-1), rows)
+
+
 def test_numpy():
     x = numbers((2000, 33), "f8")
     for function in (lambda a: np.sort(a, axis=0), lambda a: np.argsort(a, axis=0, kind="stable"),

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from reactant.loopnests.sort_keys import DIGIT, Keys
 from reactant.native import numpy_sorts
 
+ORDERED = 8
+"""What part of a row has to be in order at its end for the rest to be looked at."""
 PART = "memref<?x{}, strided<[1], offset: ?>>"
 """A piece of a row's keys."""
 
@@ -21,9 +23,43 @@ class Rows(Keys):
 
     def _by_numpy(self, memory: str, length: str) -> None:
         """Sort keys in memory."""
+        length = self._unsorted(memory, length)
         part = self.let(f"memref.subview {self.keys}[{memory}] [{length}] [1] : {self.types[self.keys]} to "
                         f"{PART.format(self.stored)}")
         self.line(f"func.call @{self._borrowed}({part}, {length}) : ({PART.format(self.stored)}, index) -> ()")
+
+    def _unsorted(self, memory: str, length: str) -> str:
+        """How many keys there are to be put in order: without those at the end that are in order and not less than any
+        before them, where they are an `ORDERED`-th or more (what is outside of a window counts as greatest)."""
+        zero, one, key = self.index(0), self.index(1), self.stored
+        self.count += 1
+        first, wanted, i = f"%tail{self.count}", f"%unsorted{self.count}", f"%t{self.count}_i"
+        self.line(f"{first} = scf.while ({i} = {self.binary('subi', length, one)}) : (index) -> index {{")
+        inside = self.let(f"arith.cmpi sgt, {i}, {zero} : index")
+        before = self.let(f"arith.select {inside}, {self.binary('subi', i, one)}, {zero} : index")
+        here, left = (self.load(self.keys, self.binary("addi", memory, place)) for place in (i, before))
+        ordered = self.let(f"arith.cmpi ule, {left}, {here} : {key}")
+        self.line(f"scf.condition({self.binary('andi', inside, ordered, 'i1')}) {i} : index")
+        self.line("} do {")
+        self.line(f"^bb0({i}: index):")
+        self.line(f"scf.yield {self.binary('subi', i, one)} : index")
+        self.line("}")
+        most = self.binary("subi", length, self.binary("divsi", length, self.index(ORDERED)))
+        self.line(f"{wanted} = scf.if {self.let(f'arith.cmpi slt, {first}, {most} : index')} -> (index) {{")
+        least = self.load(self.keys, self.binary("addi", memory, first))
+        self.count += 1
+        greatest = f"%greatest{self.count}"
+        self.line(f"{greatest} = scf.for {i} = {zero} to {first} step {one} iter_args({i}g = {self.number(0, key)}) "
+                  f"-> ({key}) {{")
+        each = self.load(self.keys, self.binary("addi", memory, i))
+        self.line(f"scf.yield {self.binary('maxui', each, f'{i}g', key)} : {key}")
+        self.line("}")
+        done = self.let(f"arith.cmpi ule, {greatest}, {least} : {key}")
+        self.line(f"scf.yield {self.let(f'arith.select {done}, {first}, {length} : index')} : index")
+        self.line("} else {")
+        self.line(f"scf.yield {length} : index")
+        self.line("}")
+        return wanted
 
     def _complete(self, base: str, memory: str) -> None:
         """Sort runs of keys that are equal in the bits that are in their numbers, by the bits that are not."""
