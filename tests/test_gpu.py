@@ -45,6 +45,39 @@ def test_linear_algebra(gpu):
     assert_same(products(x, y), reactant.jit(products)(x, y), rtol=1e-8, atol=1e-10)
 
 
+def decompositions(a, b):
+    """Of each kind that a GPU's libraries have, and eigenvalues, which the host's LAPACK has."""
+    definite = a @ a.T + np.eye(len(a))
+    values, vectors = np.linalg.eigh(definite)
+    q, r = np.linalg.qr(b)
+    u, s, vh = np.linalg.svd(b, full_matrices=False)
+    return (np.linalg.cholesky(definite), values, (vectors * values) @ vectors.T, q @ r, (u * s) @ vh, np.linalg.det(a),
+            np.sum(np.linalg.eigvals(a)), np.linalg.lstsq(b, a, rcond=None)[0], np.linalg.inv(definite))
+
+
+def loss(a, b):
+    return sum(np.sum(np.real(x) ** 2) for x in decompositions(a, b))
+
+
+def test_decompositions(gpu):
+    a, b = np.random.default_rng(3).random((6, 6)), np.random.default_rng(4).random((6, 4))
+    assert_same(decompositions(a, b), reactant.jit(decompositions)(a, b), rtol=1e-8, atol=1e-8)
+
+
+def test_derivatives_of_decompositions(gpu):
+    a, b = np.random.default_rng(3).random((6, 6)), np.random.default_rng(4).random((6, 4))
+    with jax.default_device(jax.devices("cpu")[0]):
+        expected = reactant.grad(loss, argnums=(0, 1))(a, b)
+    assert_same(expected, reactant.grad(loss, argnums=(0, 1))(a, b), rtol=1e-7, atol=1e-7)
+
+
+def test_what_cannot_be_solved(gpu):
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        reactant.jit(np.linalg.inv)(np.ones((4, 4)))
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        reactant.jit(np.linalg.cholesky)(-np.eye(4))
+
+
 def test_device_arrays_stay_on_the_device(gpu):
     x = reactant.array(np.arange(6.0))
     result = reactant.jit(lambda a: a * 2)(x)
