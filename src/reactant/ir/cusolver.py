@@ -27,6 +27,7 @@ JACOBI_UP_TO = 1024
 """Most rows and columns that jax decomposes by Jacobi's method; more are left to QR."""
 JACOBI_ECONOMY = 32
 """Most rows or columns of which cuSOLVER's Jacobi method makes all vectors, wanted or not, as jax uses it."""
+CONFIGURATION = "mhlo.backend_config"
 CHOSEN = "reactant.chosen"
 """On a call in LAPACK's form: settings of the other library's that somebody chose."""
 VENDOR = "reactant.vendor"
@@ -112,6 +113,8 @@ def _solve_of(op: ir.Operation) -> list[ir.Value] | None:
 
 def _lapack_of(op: ir.Operation) -> Sequence[ir.Value | None] | None:
     target = ops.target_of(op)
+    if CONFIGURATION not in op.attributes:
+        return None             # somebody else's way to write it
     if target in THERE and (name := _lapack_name(THERE[target], op)) is not None:
         return _renamed(op, name, *_to_letters(THERE[target], _settings(op)))
     prefix = next((p for p in VENDORS.values() if target.startswith(p)), "")
@@ -127,7 +130,8 @@ def _lapack_name(routine: Routine, op: ir.Operation) -> str | None:
 
 
 def _settings(op: ir.Operation) -> Settings:
-    return {each.name: each.attr for each in ir.DictAttr(op.attributes["mhlo.backend_config"])}
+    told = ir.DictAttr(op.attributes[CONFIGURATION]) if CONFIGURATION in op.attributes else ()
+    return {each.name: each.attr for each in told}
 
 
 def _yes(settings: Settings, name: str) -> bool:
@@ -147,7 +151,7 @@ def _to_letters(routine: Routine, settings: Settings) -> tuple[Settings, Setting
 def _renamed(op: ir.Operation, target: str, settings: Settings, chosen: Settings) -> list[ir.Value]:
     """The same call by another name, with other settings."""
     kept = {name: op.attributes[name] for name in op.attributes if name not in (CHOSEN, VENDOR)}
-    kept |= {"call_target_name": attr.string(target), "mhlo.backend_config": ir.DictAttr.get(settings)}
+    kept |= {"call_target_name": attr.string(target), CONFIGURATION: ir.DictAttr.get(settings)}
     kept |= {CHOSEN: ir.DictAttr.get(chosen)} if chosen else {}
     if target.endswith("getrf_ffi") and target.startswith("lapack_"):
         kept[VENDOR] = attr.string(next(p for p in VENDORS.values() if ops.target_of(op).startswith(p)))
