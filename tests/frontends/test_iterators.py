@@ -1,4 +1,6 @@
 """Iterators and generators that loops take from, where the run decides in which turn the loop ends."""
+import itertools
+
 import numpy as np
 import pytest
 
@@ -294,3 +296,81 @@ def smallest_with_a_condition(x, t):
 @pytest.mark.parametrize("program", [first_of_a_dict, smallest_with_a_condition])
 def test_what_functions_take(program):
     agree(program, CASES[:2])
+
+
+def counted(x, t):
+    for k in itertools.count():
+        x = 0.5 * x
+        if np.abs(x).max() < abs(t) + 0.01:
+            return x, k
+
+
+def counted_down(x, t):
+    s = 0.0
+    for k in itertools.count(5, -2):
+        s += k * t
+        if abs(s) > 100:
+            break
+    return s, k
+
+
+def counted_beside(x, t):
+    s, c = 0.0, itertools.count(3)
+    for (i, v), j in zip(enumerate(x), itertools.count(3)):
+        s += v * i * j
+        if s > t:
+            s += next(c)
+
+    return s, next(c), [a * b for a, b in zip(range(3), itertools.repeat(t))], list(
+        itertools.islice(itertools.count(10), 3)), list(map(pow, [t, t], itertools.repeat(2)))
+
+
+def repeated(x, t):
+    a = np.zeros(3)
+    for v in itertools.repeat(a, 40):
+        v += t
+    return a, list(itertools.repeat(t, 2))
+
+
+def counted_until_an_error(x, t):
+    try:
+        for _ in itertools.count():
+            t = 0.5 * t
+            if abs(t) < 1e-3:
+                raise ValueError("small")
+    except ValueError:
+        pass
+    return t
+
+
+@pytest.mark.parametrize("program", [counted, counted_down, counted_beside, repeated, counted_until_an_error])
+def test_count_and_repeat(program):
+    agree(program, CASES)
+
+
+def test_loops_over_count_end_with_a_failed_check():
+    def halved(t):
+        for _ in itertools.count():
+            t = 0.5 * t
+            if t < 1e-3:
+                raise ValueError("small")
+
+    with pytest.raises(ValueError, match="small"):
+        reactant.jit(halved)(1.0)
+
+
+def test_endless_generators_are_refused():
+    def numbers():
+        k = 0
+        while True:
+            yield k
+            k += 1
+
+    def halved(t):
+        for k in numbers():
+            t = 0.5 * t
+            if t < 1e-3:
+                return k
+
+    with pytest.raises(ControlFlowError, match="with `while`"):
+        reactant.jit(halved, max_unroll=50)(1.0)

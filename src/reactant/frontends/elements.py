@@ -34,6 +34,11 @@ _OF_CONTAINERS = tuple(type(iter(c)) for c in (
     [], (), {}, {}.values(), {}.items(), set(), "", b"", range(0), range(2**70)))
 
 
+def surely_ends(iterator: Any) -> bool:
+    """Whether it gives the elements of a container, all of which there are already."""
+    return type(iterator) in _OF_CONTAINERS
+
+
 def begin(iterable: Any) -> Any:
     """What gives the elements; methods of the user's classes are converted."""
     method = _method(iterable, "__iter__")
@@ -53,7 +58,7 @@ def following(iterator: Any) -> Any:
 
 def following_unless(stopped: ir.Value, iterator: Any) -> Any:
     """The same in a loop that has ended where `stopped` holds at run time."""
-    if type(iterator) in _OF_CONTAINERS:
+    if surely_ends(iterator):
         return next(iterator, END)
     trace = current_trace()
     noted = len(trace.checks)

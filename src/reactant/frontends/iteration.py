@@ -1,10 +1,12 @@
-"""What `for` can run over without knowing its elements: ranges, arrays, and enumerate, zip and reversed of them.
+"""What `for` can run over without knowing its elements: ranges, arrays, and enumerate, zip and reversed of them; count
+and repeat of itertools.
 
 `Items` stands for the builtin where a loop may have to be staged. It also is the iterator that Python code expects.
 """
 from __future__ import annotations
 
 import builtins
+import itertools
 import math
 import operator
 from collections.abc import Iterator
@@ -63,6 +65,8 @@ class UsedUp(Items):
     def begin(self) -> Any:
         """How many elements are taken."""
         here = self.position
+        if type(here) is type(self.length) is int and here >= self.length:
+            return here
         for source in self.sources:
             there = source.position if isinstance(source, UsedUp) else here
             if there is not here and not (type(here) is type(there) is int and here == there):
@@ -76,9 +80,10 @@ class UsedUp(Items):
         if not iterators.is_made_here(self):
             effects.touch(self)
         self.position = position
+        inside = type(position) is type(self.length) is int and position < self.length
         for source in self.sources:
-            if isinstance(source, UsedUp):
-                even = all(type(s.length) is int and s.length == self.length for s in self.sources)
+            if isinstance(source, UsedUp):      # the end of the shortest takes one more of those that stand before it
+                even = inside or all(type(s.length) is int and s.length == self.length for s in self.sources)
                 source.stand(position if even else None)
 
     def take(self, *default: Any) -> Any:
@@ -277,6 +282,30 @@ def _smallest(lengths: list[Any]) -> Tensor:
     return python_number(least, (0, FAR))
 
 
+class CountItems(UsedUp):
+    """`itertools.count` of whole numbers: a range that ends nowhere."""
+
+    length = FAR
+
+    def __init__(self, start: int, step: int):
+        super().__init__()
+        self.items = RangeItems(start, start + FAR * step, step) if step else RepeatItems(start, FAR)
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.items.at(k)
+
+
+class RepeatItems(UsedUp):
+    """`itertools.repeat`: one object, so many times."""
+
+    def __init__(self, item: Any, times: Any):
+        super().__init__()
+        self.item, self.length = item, times
+
+    def at(self, k: int | Tensor) -> Any:
+        return self.item
+
+
 class ReversedItems(UsedUp):
     def __init__(self, items: Items):
         super().__init__()
@@ -383,6 +412,19 @@ def _ndindex(*shape: Any) -> Any:
         shape = shape[0]
     known = is_tracing() and all(type(n) is int and n > 0 for n in shape)
     return IndexItems(shape) if known else np.ndindex(*shape)
+
+
+@replace(itertools.count)
+def _count(start: Any = 0, step: Any = 1) -> Any:
+    whole = is_tracing() and all(type(n) is int and abs(n) < 2**31 for n in (start, step))
+    return CountItems(start, step) if whole else itertools.count(start, step)
+
+
+@replace(itertools.repeat)
+def _repeat(object: Any, times: Any = None) -> Any:
+    if is_tracing() and (times is None or type(times) is int):
+        return RepeatItems(object, FAR if times is None else max(times, 0))
+    return itertools.repeat(object) if times is None else itertools.repeat(object, times)
 
 
 @replace(builtins.enumerate)

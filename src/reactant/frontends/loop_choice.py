@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
@@ -216,11 +217,16 @@ def _run_over(iterable: Any, body: FunctionType, enter: Callable[[Any], None], f
               live: tuple[str, ...], dead: tuple[str, ...]) -> None:
     """One iteration after the other, over what Python knows how to iterate over."""
     iterators.use(iterable)
-    iterator, cells, lost = elements.begin(iterable), operators.cells_of(body), False
+    iterator, cells, lost, most = elements.begin(iterable), operators.cells_of(body), 0, _options().max_unroll
     while True:
         stopped = _stopped(cells, flags)
         if is_traced(stopped):
-            lost, value = True, elements.following_unless(predicate_of(stopped), iterator)
+            lost += 1
+            if lost > most and not elements.surely_ends(iterator):
+                raise unrolled_too_far(ControlFlowError(
+                    "Only the run knows where a loop ends that takes its elements from an iterator, which may give any "
+                    "number of them. Write the loop with `while`, or over a range or an array."), most)
+            value = elements.following_unless(predicate_of(stopped), iterator)
         else:
             value = elements.END if stopped else elements.following(iterator)
         if value is elements.END:
@@ -310,16 +316,18 @@ class _Counted:
         limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1)
         loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
             self.items.length * loop.operations <= limit or loop.is_known() or self.wants_segments())
+        proceed: Callable[[], int | Tensor]
         try:
             return self.staged(loop)
         except Unroll:
-            return self.segments() if self.wants_segments() else self.unroll(None)
-        except NeedsPeeling as reason:
-            return self.peel(reason)
+            proceed = self.segments if self.wants_segments() else functools.partial(self.unroll, None)
+        except NeedsPeeling as reason:      # tracebacks hold arrays, and who does is counted
+            proceed = functools.partial(self.peel, reason.with_traceback(None))
         except UNROLLED as error:
-            return self.unroll(error)
+            proceed = functools.partial(self.unroll, error.with_traceback(None))
         finally:
             trace.bounded_elements = max(trace.bounded_elements, sliced)
+        return proceed()
 
     def wants_segments(self) -> bool:
         """Whether the body slices long dimensions by bounds that may follow the index, in many iterations."""

@@ -70,7 +70,8 @@ def build(loop: Loop, scratch: ir.Operation, checks: list[Check], going: Slot | 
         slot.test = block.add_argument(slot.init.type, ir.Location.current)
     terms: list[ir.Value] = []
     with ir.InsertionPoint(block):
-        if loop.counter is not None:
+        endless = loop.counter is None or type(loop.count) is int and loop.count >= FAR
+        if not endless:
             limit = ops.constant(loop.count, np.int64) if loop.count_value is None else loop.count_value
             terms.append(ops.compare(loop.counter.test, limit, "LT"))
         elif going is not None:
@@ -82,7 +83,7 @@ def build(loop: Loop, scratch: ir.Operation, checks: list[Check], going: Slot | 
                     terms.append(ops.not_(flag_slots[0].test))
                 elif type(loop.entries.get(flag)) is Held:
                     terms.append(ops.not_(truth_of(loop.entries[flag])))
-        if loop.counter is None:
+        if endless:
             terms += [slot.test for slot, _ in checks]
     if loop.counter is None and going is None:
         outcome = _tested(loop, block)
@@ -90,7 +91,7 @@ def build(loop: Loop, scratch: ir.Operation, checks: list[Check], going: Slot | 
             return False
         terms.append(outcome)
     with ir.InsertionPoint(block):
-        together = terms[0]
+        together = terms[0] if terms else ops.constant(True)
         for term in terms[1:]:
             together = ops.and_(together, term)
         ops.create("stablehlo.return", [], [together])
