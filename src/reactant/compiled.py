@@ -243,7 +243,9 @@ class Compiled:
         if self._traced.flags is not None:
             flags = np.asarray(results[self._traced.flags])
             if not flags.all():
-                raise self._traced.errors[int(np.argmin(flags))]()
+                first = int(np.argmin(flags))
+                told = self._traced.told[first] if self._traced.told else ()
+                raise self._traced.errors[first](*(np.asarray(results[index]) for index in told))
 
     def _deliver(self, results: list, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Build what the function returned, and update the caller's containers."""

@@ -270,6 +270,7 @@ class _Call:
                  checks: Sequence[tuple]) -> Any:
         from reactant.batching.engine import moved
         from reactant.frontends.numpy.tensor import Tensor
+        from reactant.frontends.trace import Failure
         from reactant.ir import ops
         wanted = [v for v in (*values, *contents.values(), *(v for _, v in outside), *(ok for ok, *_ in checks))
                   if v is not None]
@@ -278,7 +279,7 @@ class _Call:
             value, batched = found[ok]
             if batched:
                 value = ops.reduce(value, True, [0], "and")
-            self.trace.checks.append((value, error, self.trace.region))
+            self.trace.checks.append((value, Failure(error), self.trace.region))
         for storage, old in outside:
             value, batched = found[old]
             if batched:

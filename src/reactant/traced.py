@@ -58,7 +58,8 @@ class Traced:
     written_copies: set[int] = field(default_factory=set)    # argument leaves of which a copy has been written
     captured: list[np.ndarray] = field(default_factory=list)
     flags: int | None = None                                 # result index of the run-time checks
-    errors: list[Callable[[], BaseException]] = field(default_factory=list)
+    errors: list[Callable[..., BaseException]] = field(default_factory=list)
+    told: list[list[int]] = field(default_factory=list)      # result indices of what each of them tells of the run
     callbacks: tuple[Callable, ...] = ()                     # what calls of Python in the program run
     spoken: Any = None                                       # keeps what is said, where the program may run again
     remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels

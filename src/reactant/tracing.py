@@ -15,11 +15,12 @@ from reactant import signature as sig
 from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError
 from reactant.frontends import scipy, source_map
 from reactant.frontends.alternatives import Alternative
+from reactant.frontends.failures import failure
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
 from reactant.frontends.optional import MaybeNone
-from reactant.frontends.trace import Trace, frames, tracing
+from reactant.frontends.trace import Failure, Trace, frames, told_by, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -37,7 +38,11 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         session.given, session.depth = [c for c, _ in rebuilder.containers], len(frames())
         session.kept = rebuilder.kept() | {id(x) for entry in before for x in (entry, entry[2])}
         session.kept |= {id(args), id(kwargs), id(session.given)}
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except Exception as error:
+            _raise_behind_checks(session, error)
+            result = None
         collector = _Collector(session)
         shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.records,
                                                         *rebuilder.refused]}
@@ -47,6 +52,19 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
             if _changed(old, new):
                 traced.updates.append((path, collector.tree(new, shared)))
         return _finish(session, collector, traced)
+
+
+def _raise_behind_checks(session: Trace, error: Exception) -> None:
+    """What the function raises whatever its values are is raised at once; behind run-time checks, only by a run in
+    which those have held, and where it tells values of the run, by that."""
+    made = failure(error)
+    if isinstance(error, ReactantError) or not (
+            told_by(made) or any(region is session.region for *_, region in session.checks)):
+        raise error
+    source_map.annotate(error)
+    place = error.__traceback__
+    session.checks.append((ops.constant(False), Failure(lambda *told: made(*told).with_traceback(place), told_by(made)),
+                           session.region))
 
 
 def _argument(session: Trace, node: tuple, number: int) -> Tensor:
@@ -155,6 +173,7 @@ def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
         flags = ops.concatenate([ops.reshape(ok, (1,)) for ok, _ in checks], 0)
         traced.flags = collector.add(flags)
         traced.errors = [error for _, error in checks]
+        traced.told = [[collector.add(value) for value in told_by(error)] for error in traced.errors]
     traced.captured, traced.written_copies = list(session.captured), session.written_copies
     traced.callbacks = tuple(session.callbacks)
     traced.spoken = session.spoken if session.may_repeat else None

@@ -167,3 +167,96 @@ def test_values_of_earlier_turns(program, options):
 def test_values_that_no_turn_has_bound(program, options):
     with pytest.raises(UnboundLocalError, match="'last'|'seen'|'name'"):
         reactant.jit(program, **options)(np.array([-1.0, 2.0, -3.0, 4.0, -5.0, 6.0, 3.0]))
+
+
+class Broken(Exception):
+    def __init__(self, code, where):
+        super().__init__(f"code {code} at {where}")
+        self.code, self.where = code, where
+
+
+def of_a_branch(x):
+    if x.min() < 0:
+        raise ValueError(f"smallest {x.min():.3f}")
+    return x
+
+
+def of_a_turn(x):
+    for i in range(400):
+        if x[i % len(x)] < 0:
+            raise ValueError("negative", i, x[i % len(x)])
+
+
+def of_the_first_turn_of_two_loops(x):
+    for i in range(40):
+        for j in range(len(x)):
+            if x[j] < -i:
+                raise Broken(i, (j, x[j]))
+
+
+def of_an_assertion(x):
+    assert x.min() >= 0, f"smallest is {x.min()}"
+
+
+def of_a_while(x):
+    k = 0
+    while x[k] >= 0:
+        k += 1
+        if k == len(x) - 1:
+            raise IndexError(f"none in {k}: {x[:2]}")
+    raise KeyError(int(x[k]))
+
+
+def of_the_first_check(x):
+    for i in range(100):
+        if x[i % len(x)] < -3:
+            raise ValueError(f"low at {i}")
+        if x[i % len(x)] < 0:
+            raise TypeError(f"negative at {i}")
+
+
+def of_every_run(x):
+    raise ValueError(f"sum {x.sum()}")
+
+
+@pytest.mark.parametrize("program", [of_a_branch, of_a_turn, of_the_first_turn_of_two_loops, of_an_assertion,
+                                     of_a_while, of_the_first_check, of_every_run])
+def test_exceptions_tell_values_of_the_run(program):
+    compiled = reactant.jit(program)
+    for x in ([1.0, 2.0, 3.0, 4.0], [1.0, -2.5, -7.0, 4.0], [1.0, 2.0, -7.0, -2.0]):
+        found = []
+        for f in (program, compiled):
+            try:
+                f(np.array(x))
+                found.append(None)
+            except Exception as error:
+                held = {name: v for name, v in vars(error).items() if name != "__notes__"}
+                found.append((type(error), [str(a).split("\n")[0] for a in error.args], held))    # pytest adds lines
+        assert repr(found[0]) == repr(found[1])
+
+
+def test_what_is_raised_while_tracing_comes_behind_the_checks_before():
+    def first_negative(x):
+        i = 0
+        while True:
+            if x[i] < 0:
+                raise ValueError("negative")
+            i += 1
+
+    compiled = reactant.jit(first_negative)
+    for x, kind in (([1.0, -1.0], ValueError), ([1.0, 1.0], IndexError), ([-1.0, 1.0], ValueError)):
+        with pytest.raises(kind):
+            compiled(np.array(x))
+
+
+def test_batches_and_derivatives_raise_without_values():
+    def root(x):
+        if x < 0:
+            raise ValueError(f"negative: {x}")
+        return np.sqrt(x)
+
+    with pytest.raises(ValueError, match="negative"):
+        reactant.jit(reactant.vmap(root))(np.array([1.0, -1.0]))
+    with pytest.raises(ValueError, match="negative"):
+        reactant.grad(root)(-1.0)
+    assert reactant.grad(root)(4.0) == 0.25

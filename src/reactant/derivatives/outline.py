@@ -30,7 +30,7 @@ from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.plans import Keep, unify
 from reactant.frontends.state import Variables
-from reactant.frontends.trace import current_trace
+from reactant.frontends.trace import Failure, current_trace
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.records import dataclass
@@ -57,7 +57,7 @@ class Outlined:
     written: list[Slot]
     types: list[ir.Type]
     storages: list[tuple[Storage, int]] = field(default_factory=list)
-    checks: list[tuple[int, Callable[[], BaseException]]] = field(default_factory=list)
+    checks: list[tuple[int, Failure]] = field(default_factory=list)
     aux: Any = None
 
     def part_aux(self) -> None:
@@ -193,7 +193,7 @@ class _Outlining:
                 before = written.value      # None: nothing has read it yet. Loops carry what they may take
                 if branch.preexisting(written) and (before is None or origin(value) != before):
                     storages.append((written, self.add(value)))
-            checks = [(self.add(ok), error) for ok, error in branch.checks]
+            checks = [(self.add(ok), Failure(error)) for ok, error in branch.checks]
             with ir.InsertionPoint(block):
                 ops.create("stablehlo.return", [], self.values)
             callee, operands = _as_function(trace.module, scratch, block, outer, self.name)

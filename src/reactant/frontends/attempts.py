@@ -17,9 +17,10 @@ from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends import effects
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll
+from reactant.frontends.failures import failure
 from reactant.frontends.numpy.tensor import is_tensor, python_number
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable, ag__
-from reactant.frontends.trace import Trace, current_trace
+from reactant.frontends.trace import Failure, Trace, current_trace
 from reactant.ir import ops
 
 MOST = 2**31
@@ -66,7 +67,7 @@ class Attempt:
             other = known()
             if type(other) is type(made) and _same_arguments(other.args, made.args):
                 return position + 1
-        self.errors.append(error)
+        self.errors.append(Failure(error))      # what it tells is known where it stands alone
         return len(self.errors)
 
     def raised(self, error: Callable[[], BaseException], ok: ir.Value | None = None) -> None:
@@ -178,7 +179,7 @@ def raise_(inside: Attempt | None, error: Any, cause: Any) -> None:
             raise error from cause
         raise error
     if inside is None:
-        current_trace().record(ops.constant(False), lambda: error() if isinstance(error, type) else error)
+        current_trace().record(ops.constant(False), failure(error))
         raise StagedRaise
     made = error() if isinstance(error, type) else error
     inside.raised(lambda: made)

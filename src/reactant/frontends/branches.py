@@ -48,7 +48,7 @@ from reactant.frontends.plans import (
     unusable,
 )
 from reactant.frontends.state import ABSENT, Held, Kind, Known, Node, Tree, Variables, capture, kind_of, value_of
-from reactant.frontends.trace import Region, Trace, current_trace
+from reactant.frontends.trace import Failure, Region, Trace, current_trace, told_by
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.records import dataclass
@@ -57,7 +57,7 @@ SELECTED_OPERATIONS = 24
 """Both branches of an `if` are computed and selected from when they have at most this many operations, all scalar."""
 
 
-Check = tuple[ir.Value, Callable[[], BaseException]]
+Check = tuple[ir.Value, Callable[..., BaseException]]
 
 
 class StagedRaise(BaseException):
@@ -430,18 +430,21 @@ class Meeting:
             places[storage] = self.result(*values)
         return places
 
-    def checks(self) -> list[tuple[int, Callable[[], BaseException]]]:
+    def checks(self) -> list[tuple[int, Callable[..., BaseException], list[int]]]:
         found = []
         for side, branch in enumerate((self.then, self.orelse)):
             for ok, error in branch.checks:
                 with ir.InsertionPoint((self.orelse, self.then)[side].block):
                     fine = ops.constant(True)
-                found.append((self.result(*((ok, fine) if side == 0 else (fine, ok))), error))
+                    other = [ops.splat(0, v) for v in told_by(error)]
+                found.append((self.result(*((ok, fine) if side == 0 else (fine, ok))), error, [
+                    self.result(*((v, none) if side == 0 else (none, v)))
+                    for v, none in zip(told_by(error), other, strict=True)]))
         return found
 
-    def record(self, checks: list[tuple[int, Callable[[], BaseException]]], results: Any) -> None:
-        for position, error in checks:
-            self.trace.check(results[position], error)
+    def record(self, checks: list[tuple[int, Callable[..., BaseException], list[int]]], results: Any) -> None:
+        for position, error, told in checks:
+            self.trace.check(results[position], Failure(error, [results[p] for p in told]))
 
     # -- the op
 

@@ -46,6 +46,7 @@ from reactant.frontends.decisions import (
     same,
     truth,
 )
+from reactant.frontends.failures import failure
 from reactant.frontends.growing import Deeper
 from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.numpy.tensor import Tensor, is_tensor
@@ -62,9 +63,8 @@ def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
     if not is_traced(test) and (test or not effects.recording()):
         return operators.assert_stmt(test, message)
     _refuse_handlers()
-    arguments = () if message is None else (message(),)
-    holds = predicate_of(test) if is_traced(test) else ops.constant(False)
-    _record(holds, lambda: AssertionError(*map(_plain, arguments)))
+    error = AssertionError() if message is None else AssertionError(message())
+    _record(predicate_of(test) if is_traced(test) else ops.constant(False), failure(error))
     if not is_traced(test):
         raise StagedRaise
     return None
@@ -75,16 +75,12 @@ def raised(error: Any) -> Any:
     if not effects.recording():
         return error
     _refuse_handlers()
-    _record(ops.constant(False), lambda: error() if isinstance(error, type) else error)
+    _record(ops.constant(False), failure(error))
     return StagedRaise()
 
 
-def _record(ok: ir.Value, error: Callable[[], BaseException]) -> None:
+def _record(ok: ir.Value, error: Callable[..., BaseException]) -> None:
     current_trace().record(ok, error)
-
-
-def _plain(message: Any) -> Any:
-    return repr(message) if is_tensor(message) else message
 
 
 def refusals(*kinds: Callable[[], Any]) -> Any:

@@ -19,7 +19,7 @@ from reactant.frontends.iteration import FAR
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.state import ABSENT, Held, capture
-from reactant.frontends.trace import Trace
+from reactant.frontends.trace import Trace, told_by
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
@@ -27,8 +27,8 @@ from reactant.ir.types import dtype_of
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
 
-Check: TypeAlias = tuple[Slot, Callable[[], BaseException]]
-"""Whether a check has held so far, and its error."""
+Check: TypeAlias = tuple[Slot, Callable[..., BaseException], list[Slot]]
+"""Whether a check has held so far, its error, and what that tells."""
 
 
 def checks(loop: Loop, branch: Branch) -> list[Check]:
@@ -47,8 +47,16 @@ def checks(loop: Loop, branch: Branch) -> list[Check]:
             counted = ok if len(slots) == 1 else ops.or_(ok, ops.not_(alive))
             slot.after = ops.and_(slot.body, counted)
             alive = ops.and_(alive, ok)
-            found.append((slot, error))
+            found.append((slot, error, [_first_told(loop, slot, value) for value in told_by(error)]))
     return found
+
+
+def _first_told(loop: Loop, held: Slot, value: ir.Value) -> Slot:
+    """Carries a value as it was in the turn in which its check has failed."""
+    with ir.InsertionPoint(loop.outer):
+        slot = loop.slot(ops.splat(0, value))
+    slot.after = ops.select(held.body, value, slot.body)
+    return slot
 
 
 def going(loop: Loop, branch: Branch) -> Slot | None:
@@ -84,7 +92,7 @@ def build(loop: Loop, scratch: ir.Operation, checks: list[Check], going: Slot | 
                 elif type(loop.entries.get(flag)) is Held:
                     terms.append(ops.not_(truth_of(loop.entries[flag])))
         if endless:
-            terms += [slot.test for slot, _ in checks]
+            terms += [slot.test for slot, *_ in checks]
     if loop.counter is None and going is None:
         outcome = _tested(loop, block)
         if outcome is None:

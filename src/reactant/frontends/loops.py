@@ -79,7 +79,7 @@ from reactant.frontends.state import (
     kind_of,
     value_of,
 )
-from reactant.frontends.trace import Trace, current_trace
+from reactant.frontends.trace import Failure, Trace, current_trace
 from reactant.ir import modules, ops
 
 ATTEMPTS = 24
@@ -547,8 +547,8 @@ class Loop:
         self.guard_overlaps()
         self.growth.finish()
         array_lists.finish(self)
-        for slot, error in checks:
-            self.trace.checks.append((slot.result, error, self.trace.region))
+        for slot, error, told in checks:
+            self.trace.checks.append((slot.result, Failure(error, [s.result for s in told]), self.trace.region))
 
     def guard_overlaps(self) -> None:
         """Arrays that may be one, in a way that is not followed, guard each other."""

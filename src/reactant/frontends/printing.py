@@ -83,7 +83,7 @@ def _hole(tensor: Tensor, values: list[ir.Value], write: Callable[[Any], str] | 
     return _Hole(len(values) - 1, tensor.kind, write)
 
 
-def _template(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False) -> Any:
+def with_holes(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False) -> Any:
     """What is printed, with holes; containers as they are now."""
     if type(x) is MaybeNone:
         x = x.known()
@@ -92,27 +92,27 @@ def _template(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False
     if isinstance(x, str):
         return _marked(x, trace, values)
     if type(x) in (list, tuple, set, frozenset):
-        return type(x)([_template(each, trace, values, True) for each in x])
+        return type(x)([with_holes(each, trace, values, True) for each in x])
     if type(x) is dict:
-        return {key: _template(each, trace, values, True) for key, each in x.items()}
+        return {key: with_holes(each, trace, values, True) for key, each in x.items()}
     if isinstance(x, _PLAIN) or isinstance(x, BaseException):
         return x.copy() if isinstance(x, np.ndarray) else x
     text = _marked(repr(x) if inside else str(x), trace, values)
     return _Verbatim(text) if inside else text
 
 
-def _filled(template: Any, values: Sequence[np.ndarray]) -> Any:
+def filled(template: Any, values: Sequence[np.ndarray]) -> Any:
     if type(template) is _Hole:
         value = of_kind(template.kind, np.asarray(values[template.number]))
         return value if template.write is None else template.write(value)
     if type(template) is _Text:
-        return "".join([p if type(p) is str else str(_filled(p, values)) for p in template.parts])
+        return "".join([p if type(p) is str else str(filled(p, values)) for p in template.parts])
     if type(template) is _Verbatim:
-        return _Verbatim(_filled(template.text, values))
+        return _Verbatim(filled(template.text, values))
     if type(template) in (list, tuple, set, frozenset):
-        return type(template)([_filled(each, values) for each in template])
+        return type(template)([filled(each, values) for each in template])
     if type(template) is dict:
-        return {key: _filled(each, values) for key, each in template.items()}
+        return {key: filled(each, values) for key, each in template.items()}
     return template
 
 
@@ -206,13 +206,13 @@ def _said(function: Callable, args: tuple, keywords: dict) -> None:
     if SESSION.differentiating or SESSION.quiet:
         return
     values: list[ir.Value] = []
-    template = tuple([_template(x, trace, values) for x in args])
-    options = {name: _template(x, trace, values) if type(x) in (str, Tensor) else x for name, x in keywords.items()}
+    template = tuple([with_holes(x, trace, values) for x in args])
+    options = {name: with_holes(x, trace, values) if type(x) in (str, Tensor) else x for name, x in keywords.items()}
 
     def run(count: np.ndarray, *arrays: np.ndarray) -> tuple[np.ndarray]:
         if spoken.waiting is not None:
             arrays = tuple(map(np.array, arrays))       # theirs are gone when it is said
-        spoken.say(functools.partial(function, *_filled(template, arrays), **_filled(options, arrays)))
+        spoken.say(functools.partial(function, *filled(template, arrays), **filled(options, arrays)))
         return (np.asarray(count),)
 
     if trace.spoken is None:

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,23 @@ class Region:
                 return True
             other = other.parent
         return False
+
+
+class Failure:
+    """Makes the exception of a failed check, of what `values` are in the run: none, or all of them."""
+
+    __slots__ = ("make", "values")
+
+    def __init__(self, make: Callable[..., BaseException], values: Iterable[ir.Value] = ()):
+        self.make, self.values = make, tuple(values)
+
+    def __call__(self, *told: Any) -> BaseException:
+        return self.make(*told)
+
+
+def told_by(error: Callable[..., BaseException]) -> tuple[ir.Value, ...]:
+    """The values of the run that an exception tells."""
+    return error.values if isinstance(error, Failure) else ()
 
 
 class Trace:
@@ -250,18 +267,18 @@ class Trace:
         elif checked:
             self.record(ok, error)
 
-    def record(self, ok: ir.Value, error: Callable[[], BaseException]) -> None:
+    def record(self, ok: ir.Value, error: Callable[..., BaseException]) -> None:
         """Note a check whatever the options say (`assert` and `raise` of the user); the error will name this line."""
         frame = source_map.user_frame()
 
-        def located_error() -> BaseException:
-            made = error()
+        def located_error(*told: Any) -> BaseException:
+            made = error(*told)
             note = f"in {frame}"
             if frame is not None and note not in getattr(made, "__notes__", ()):
                 made.add_note(note)
             return made
 
-        self.checks.append((ok, located_error, self.region))
+        self.checks.append((ok, Failure(located_error, told_by(error)), self.region))
 
     # -- finishing
 
