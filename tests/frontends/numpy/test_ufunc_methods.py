@@ -146,3 +146,17 @@ def test_results_keep_the_layout():
         y.ravel(order="K")[1] = 100
         return y, y.flags.f_contiguous, np.add.accumulate(x.T, 1).flags.f_contiguous
     check(step, X)
+
+
+@pytest.mark.parametrize("ufunc, dtype", [(np.hypot, np.float64), (np.hypot, np.float32), (np.gcd, np.int8),
+                                          (np.gcd, np.uint8), (np.lcm, np.int64)])
+def test_reductions_of_one_element_begin_with_zero(ufunc, dtype):
+    def reductions(x):
+        return (ufunc.reduce(x, axis=1), ufunc.reduce(x[:1, 0]), ufunc.reduce(x[:, 0]),
+                ufunc.reduceat(x, [0, 1], axis=0), ufunc.reduce(x[0], initial=None))
+
+    x = np.array([[-3], [6], [0]]).astype(dtype)
+    for found, wanted in zip(reactant.jit(reductions)(x), reductions(x), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))

@@ -190,6 +190,8 @@ def reduce(ufunc: np.ufunc, array: object, axis: object = 0, dtype: object = Non
         result = _reduce_monoid(ufunc, value, form.axes, start, mask)
     else:
         result = _reduce_in_order(ufunc, value, form.axes, start, mask, accumulated)
+    if ufunc in (np.hypot, np.gcd) and initial is np._NoValue and element.kind in "if":
+        result = ops.abs(result)        # of a single element, too: with 0
     result = ops.reshape(cast(result, wanted), form.shape)
     if out is None:
         kind = ARRAY if form.shape else SCALAR
