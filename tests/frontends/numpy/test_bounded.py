@@ -449,3 +449,57 @@ def test_places_and_repetitions():
         np.sin(np.arange(9.0) * 2), np.int64(4))
     with pytest.raises(UnsupportedError, match="np.repeat by counts of the run"):
         reactant.jit(lambda x, k: np.repeat(x[x > 0], k).sum())(X, np.arange(3))
+
+
+def reshaped(x, m):
+    return (x[m].reshape(2, 3) * 2, x[m].reshape(-1).sum(), (x[m].reshape(1, -1) * np.ones((2, 1))).sum(1),
+            np.reshape(x[m], (3, 2), order="F"))
+
+
+def without_a_seam(x, m):
+    for _ in range(3):
+        x = np.sort(x[m].reshape(3, 2), 0).ravel().repeat(2)
+    return x
+
+
+def rows_reshaped(x, m):
+    return x.reshape(4, 3)[m[:4]].reshape(2, 3, 1) + 1, x.reshape(4, 3)[:, m[:3]].reshape(8)
+
+
+def written_after(x, m):
+    y = x[m].reshape(2, 3)
+    y += 1
+    x[0] = 5
+    return y
+
+
+@pytest.mark.parametrize("program", [reshaped, without_a_seam, rows_reshaped, written_after])
+def test_reshape_to_a_known_shape(program):
+    compiled = reactant.jit(program)
+    for m in ([1, 0, 1, 0] * 3, [1, 1, 0] * 4, [1, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1]):
+        mine, theirs, mask = np.arange(12.0) + 0.5, np.arange(12.0) + 0.5, np.array(m, bool)
+        try:
+            wanted = program(mine, mask)
+        except ValueError as error:
+            with pytest.raises(ValueError) as found:
+                compiled(theirs, mask)
+            assert str(found.value) == str(error)
+            continue
+        found = compiled(theirs, mask)
+        for a, b in zip(found, wanted, strict=True) if type(wanted) is tuple else [(found, wanted)]:
+            np.testing.assert_allclose(a, b, rtol=1e-14)
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_reshape_that_cannot_be_known_or_seen_is_refused():
+    x, m = np.arange(12.0), np.arange(12) % 2 == 0
+
+    def seen(x, m):
+        v = x[m]
+        v.reshape(3, 2)[0] = 7
+        return v.sum()
+
+    with pytest.raises(NotImplementedError, match="without -1"):
+        reactant.jit(lambda x, m: x[m].reshape(2, -1).sum())(x, m)
+    with pytest.raises(reactant.ControlFlowError, match="copy"):
+        reactant.jit(seen)(x, m)

@@ -252,6 +252,9 @@ class Bounded:
         flat = self.flatten(order)
         return Bounded(guarded_copy(flat.frame, self.frame), flat.extents)
 
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+
     def flatten(self, order: str = "C") -> Bounded:
         from reactant.frontends.numpy.bounded_functions import flattened
         if order == "F":

@@ -6,6 +6,7 @@ function on the frame. A function that is not in the tables raises.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,13 +24,16 @@ from reactant.frontends.numpy.bounded import (
     aligned,
     as_number,
     compressed,
+    guarded_copy,
     is_partial,
     minus,
     require_equal,
 )
+from reactant.frontends.numpy.creation import shape_tuple
 from reactant.frontends.numpy.promotion import loop_dtypes
 from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.numpy.storage import shape_text
+from reactant.frontends.numpy.tensor import SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import weak_type
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -411,6 +415,24 @@ def transpose(a: Bounded, axes: Sequence[int] | None = None) -> Bounded:
 @on_bounded(np.ravel)
 def ravel(a: Bounded, order: str = "C") -> Bounded:
     return a.ravel(order)
+
+
+@on_bounded(np.reshape)
+def reshape(a: Bounded, shape: Any, order: str = "C") -> Any:
+    """To a known shape, which has to have as many elements; or with dimensions of one element."""
+    new = shape_tuple(shape)
+    if all(n in (-1, 1) for n in new) and new.count(-1) == 1 and (a.ndim == 1 or new == (-1,)):
+        return a.ravel(order)[tuple(None if n == 1 else slice(None) for n in new)]
+    if -1 in new or order not in "CF":
+        raise UnsupportedError("numpy.reshape of an array of run-time size needs a shape that is known, without -1. "
+                               + ADVICE)
+    from reactant.frontends.failures import failure  # which needs this package
+    flat = by_position(a.flatten(order))
+    count, length = math.prod(new), as_number(flat.length(0))
+    error = ValueError(f"cannot reshape array of size {python_number(length)} into shape {shape_text(new)}")
+    current_trace().check(ops.compare(length, count, "EQ"), failure(error))
+    values = ops.pad(flat.frame.value(), 0, [0], [count - flat.frame.size])
+    return np.reshape(guarded_copy(Tensor.of_value(values), a.frame), new, order=order)
 
 
 @on_bounded(np.trace)
