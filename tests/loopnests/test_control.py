@@ -276,6 +276,26 @@ def test_the_adjoint_of_a_row_made_of_itself_is_in_place():
     np.testing.assert_allclose(reactant.grad(swept)(a), expected, rtol=1e-12)
 
 
+def test_a_row_is_read_before_an_element_of_it_is_overwritten():
+    """The adjoint of `a[i, j] = s / a[j, j]`, where s sums over row j: no second array in any sweep."""
+    def factored(a):
+        a = a.copy()
+        for j in range(len(a)):
+            for k in range(j):
+                a[j, j] -= a[j, k] ** 2
+            a[j, j] = np.sqrt(a[j, j])
+            for i in range(j + 1, len(a)):
+                s = a[i, j]
+                for k in range(j):
+                    s -= a[i, k] * a[j, k]
+                a[i, j] = s / a[j, j]
+        return np.sum(np.log(np.diag(a)))
+    a = np.random.default_rng(0).standard_normal((40, 40))
+    a = a @ a.T + 40 * np.eye(40)
+    assert "memref<1600xf64>, memref<1600xf64>) ->" not in native_text(reactant.grad(factored), a)
+    assert reactant.check_derivatives(factored, a)
+
+
 SEVERAL_RESULTS = """
 func.func public @main(%a: tensor<4xf64>, %b: tensor<4xf64>, %turns: tensor<i64>, %p: tensor<i1>)
     -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {

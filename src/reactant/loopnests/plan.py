@@ -200,7 +200,7 @@ class Planner:
                         early.update({v: root.node for v in self._read_too_late(root, later)})
                     elif root.kind == "map":
                         early.update({v: root.node for v in self._read_elsewhere(root)})
-            if all(v in self.kept for v in early):
+            if all(v in self.kept and self.order[v] < self.order[before] for v, before in early.items()):
                 break
             for value, before in early.items():
                 self._move_before(value, before)
@@ -216,7 +216,11 @@ class Planner:
         operand = update.node.operands[0]
         for root in later:
             if any(n is operand and not windows_apart(self.names, update, root, i) for n, i in root.reads):
-                yield from self._between(root.node, operand, update.node)
+                if root.node in self.kept and self._is_small_part(root.node, operand):
+                    if self._closure(root.node, update.node) is not None:
+                        yield root.node
+                else:
+                    yield from self._between(root.node, operand, update.node)
 
     def _read_elsewhere(self, root: Root) -> Iterable[Node]:
         """Small parts of a carried array that the nest reads which makes its next content: rows, columns."""
@@ -242,8 +246,7 @@ class Planner:
             if each in seen or self.is_kept(each) or each.block is not self.block or not each.shape:
                 continue
             seen.add(each)
-            small = array in each.operands and each.kind in MOVES and each.size * SMALL <= array.size
-            if small and self._closure(each, before) is not None:
+            if self._is_small_part(each, array) and self._closure(each, before) is not None:
                 yield each
             elif before is not node and self.order[each] < self.order[before] and each.size <= array.size \
                     and (not parts or parts.isdisjoint(self._reached(each))):
@@ -251,6 +254,10 @@ class Planner:
                     yield each
             else:
                 stack.extend(each.operands)
+
+    @staticmethod
+    def _is_small_part(node: Node, array: Node) -> bool:
+        return array in node.operands and node.kind in MOVES and node.size * SMALL <= array.size
 
     def _reached(self, node: Node) -> set[Node]:
         """A value and what it is computed from, up to what is kept."""
@@ -271,9 +278,9 @@ class Planner:
     def _closure(self, node: Node, before: Node) -> list[Node] | None:
         """What has to move for a value to come before an op; None where that is not possible."""
         found = []
-        for each in self._reached(node):
+        for each in {node}.union(*map(self._reached, node.operands)):
             if each.block is self.block and self.order.get(each, -1) >= self.order[before]:
-                if each is before or is_root(each) or each in self.kept or each.kind == "result":
+                if each is before or is_root(each) or each in self.kept and each is not node or each.kind == "result":
                     return None
                 found.append(each)
         return sorted(found, key=self.order.__getitem__)
@@ -289,8 +296,9 @@ class Planner:
     def _planned(self) -> Plan:
         steps: list[Step] = []
         made_in: dict[Node, int] = {}
+        readers: dict[Node, list[tuple[int, Root]]] = {}
         for root in self.roots():
-            place = self._nest_for(root, steps, made_in)
+            place = self._nest_for(root, steps, made_in, readers)
             if place is None:
                 place = len(steps)
                 steps.append(Step([root], root.shape))
@@ -300,6 +308,8 @@ class Planner:
                     steps[place].shape = root.shape
             for each in results_of(root.node):
                 made_in[each] = place
+            for node in {n for n, _ in root.reads}:
+                readers.setdefault(node, []).append((place, root))
         return Plan(self.block, self.kept, steps, self.reads_of(self.block.returned))
 
     def reads_of(self, nodes: Iterable[Node]) -> set[Node]:
@@ -423,8 +433,10 @@ class Planner:
         writer.facts.ranges[name] = known
         return Number(node.dtype, name, affine=symbol(name))
 
-    def _nest_for(self, root: Root, steps: list[Step], made_in: dict[Node, int]) -> int | None:
-        """The last nest that a root can join: same indices, and what it reads from there it reads in place."""
+    def _nest_for(self, root: Root, steps: list[Step], made_in: dict[Node, int],
+                  readers: dict[Node, list[tuple[int, Root]]]) -> int | None:
+        """The last nest that a root can join: same indices, and what it reads from there it reads in place. An update
+        joins none before somebody reads what it overwrites: it would have to copy the array."""
         if root.kind not in ("map", "reduce", "update"):
             return None
         place_here = linear(here(root.shape), root.shape)
@@ -441,6 +453,8 @@ class Planner:
             operand = root.node.operands[0]
             if operand in made_in:
                 earliest = max(earliest, made_in[operand] + 1)
+            earliest = max([earliest, *(place for place, reader in readers.get(operand, ()) if any(
+                n is operand and not windows_apart(self.names, root, reader, i) for n, i in reader.reads))])
         for place in range(len(steps) - 1, earliest - 1, -1):
             step = steps[place]
             if step.kind == "nest" and self._matches(root, step) and _cut_alike(root, step):
