@@ -65,3 +65,17 @@ def test_what_nobody_reads_has_no_derivative():
         return root[0] * root[2] + root[3]
 
     np.testing.assert_allclose(reactant.grad(f)(np.array([4.0, 0.0, 9.0, 1.0, 0.0])), [0.75, 0, 1 / 3, 0.5, 0])
+
+
+def test_an_element_is_put_into_the_cotangent_of_the_whole():
+    """Whoever read first: the whole is not added to zeros with one element."""
+    def f(x, i):
+        y = np.sin(x)
+        return y[i] * np.sum(np.exp(y))
+
+    x = np.linspace(0.2, 1.0, 9)
+    operations = reactant.grad(f).lower(x, np.int64(3)).operations()
+    assert operations["stablehlo.dynamic_update_slice"] == 1 and "stablehlo.pad" not in operations
+    text = reactant.grad(f).lower(x, np.int64(3)).as_text()
+    assert not [line for line in text.splitlines() if "stablehlo.add" in line and ": tensor<9xf64>" in line]
+    assert reactant.check_derivatives(lambda x: f(x, 3), x)

@@ -48,6 +48,29 @@ def element(x, y):
     return counted(4, [x], turn)
 
 
+def masked(x, y):
+    """Added where a mask says so, subtracted where it does not."""
+    window = ops.slice(x, [1], [5])
+    once = ops.select(ops.compare(y, 0.6, "LT"), ops.add(window, ops.multiply(y, y)), window)
+    rest = ops.slice(once, [0], [4])
+    return ops.dynamic_update_slice(x, ops.select(ops.compare(y, 0.8, "LT"), window, ops.subtract(window, ops.sine(
+        ops.multiply(y, rest)))), at(1))
+
+
+def masked_and_not(x, y):
+    """A sum with the window under a mask, another one outside of it."""
+    window = ops.slice(x, [1], [5])
+    part = ops.select(ops.compare(y, 0.6, "LT"), ops.add(window, y), window)
+    return ops.dynamic_update_slice(x, ops.subtract(part, ops.sine(y)), at(1))
+
+
+def neither(x, y):
+    """Both branches are sums."""
+    window = ops.slice(x, [1], [5])
+    return ops.dynamic_update_slice(x, ops.select(ops.compare(y, 0.6, "LT"), ops.add(window, y), ops.subtract(
+        window, y)), at(1))
+
+
 def elsewhere(x, y):
     """Not the same window."""
     return ops.dynamic_update_slice(x, ops.add(ops.slice(x, [0], [4]), y), at(1))
@@ -73,10 +96,11 @@ def sum_of_the_outside(x, y):
     return last
 
 
-ADDING = (fixed, on_the_right, difference, beyond_the_end, of_itself, element)
+ADDING = (fixed, on_the_right, difference, beyond_the_end, of_itself, element, masked, masked_and_not)
 
 
-@pytest.mark.parametrize("function", [*ADDING, elsewhere, negated, twice, sum_of_the_outside], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [*ADDING, neither, elsewhere, negated, twice, sum_of_the_outside],
+                         ids=lambda f: f.__name__)
 def test_derivatives(function):
     check(module_of(function, [X, Y]), [X, Y])
 

@@ -1,7 +1,8 @@
 """What the reverse sweep has found of the cotangent of each value.
 
 Cotangents of parts, of slices, wait until somebody asks for the whole: parts beside each other are then joined, where a
-sum of them among zeros would cost the whole once for each (x[0], x[1], ... of n rows: n sums of n rows).
+sum of them among zeros would cost the whole once for each (x[0], x[1], ... of n rows: n sums of n rows). What is put in
+place waits for a whole to be put into.
 """
 from __future__ import annotations
 
@@ -25,27 +26,32 @@ class Adjoints(dict[ir.Value, ir.Value]):
     def __init__(self, *known: Any) -> None:
         super().__init__(*known)
         self._parts: dict[ir.Value, list[Part]] = {}
+        self._puts: dict[ir.Value, list[Into]] = {}
 
     def add(self, value: ir.Value, contribution: ir.Value | Into | Part) -> None:
         """Add to the cotangent of a value."""
         if isinstance(contribution, Part):
             self._parts.setdefault(value, []).append(contribution)
-            return
-        before = self.get(value)
-        if isinstance(contribution, Into):
-            self[value] = contribution.put(zeros(value) if before is None else before)
+        elif isinstance(contribution, Into):
+            self._puts.setdefault(value, []).append(contribution)
         else:
+            before = super().get(value)
             self[value] = contribution if before is None else ops.add(before, contribution)
 
     def settle(self, values: Iterable[ir.Value]) -> None:
-        """Make the wholes of waiting parts here: regions that read them cannot make them for those outside."""
+        """Make the wholes of what waits here: regions that read them cannot make them for those outside."""
         for value in values:
             if value in self._parts:
                 whole = joined(shape_of(value), self._parts.pop(value))
                 self[value] = ops.add(super().__getitem__(value), whole) if super().__contains__(value) else whole
+            if value in self._puts:
+                whole = super().__getitem__(value) if super().__contains__(value) else zeros(value)
+                for each in self._puts.pop(value):
+                    whole = each.put(whole)
+                self[value] = whole
 
     def __contains__(self, value: object) -> bool:
-        return super().__contains__(value) or value in self._parts
+        return super().__contains__(value) or value in self._parts or value in self._puts
 
     def __getitem__(self, value: ir.Value) -> ir.Value:
         self.settle((value,))

@@ -82,9 +82,9 @@ class Plan:
     slots: int = 0
 
 
-def plan(policy: Policy, bound: Trips | None, state: int, turn: int, share: int) -> Plan:
-    """How to keep a loop. state: bytes of the carried values; turn: bytes that the adjoint of one turn needs (0 where
-    not known); share: the budget of this loop in bytes (0: none)."""
+def plan(policy: Policy, bound: Trips | None, state: int, turn: int | None, share: int) -> Plan:
+    """How to keep a loop. state: bytes of the carried values; turn: bytes that the adjoint of one turn needs (None
+    where not known); share: the budget of this loop in bytes (0: none)."""
     most = None if bound is None else bound.most
     if policy.kind == "every" and most is not None:
         return Plan(policy.every) if policy.every < most else Plan()
@@ -94,8 +94,9 @@ def plan(policy: Policy, bound: Trips | None, state: int, turn: int, share: int)
     if policy.kind == "sqrt" and most is not None:
         return Plan(_divisor_near(most, math.sqrt(most))) if most > 3 else Plan()
     if share:
-        return _within(share, most, state, max(turn, 1))
-    if bound is not None and (bound.exact or policy.kind == "all" or bound.most * 4 * state <= LARGE):
+        return _within(share, most, state, max(turn or 0, 1))
+    if bound is not None and (bound.exact or policy.kind == "all"
+                              or bound.most * (4 * state if turn is None else turn) <= LARGE):
         return Plan()
     every = policy.every or max(1, min(CHUNK, LARGE // 2 // max(4 * state, 1)))
     return Plan(every, max(4, min(DEPTH, LARGE // 2 // max(state, 1))))
@@ -131,22 +132,51 @@ def number_loops(function: ir.Operation) -> None:
         op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
-def has_budget(function: ir.Operation) -> bool:
-    """Whether a loop of a function has a byte budget of its own."""
-    return any(_own(op).budget for op in modules.walk(function) if op.name == LOOP)
-
-
-def _own(loop: ir.Operation) -> Policy:
-    """What the user says of this loop."""
-    if modules.LOOP_POLICY not in loop.attributes:
-        return Policy()
-    return Policy.parse(ir.StringAttr(loop.attributes[modules.LOOP_POLICY]).value)
+def measures(function: ir.Operation, active: Callable[[ir.Operation], bool], policy: Policy) -> bool:
+    """Whether a plan depends on the bytes that a turn of some loop needs: there is a byte budget, or a loop that may
+    end early whose states are too large to keep, but perhaps not what its turns change in them."""
+    if policy.budget:
+        return True
+    for loop, depth in _active_loops(function, active):
+        own = _said(loop, depth, policy)
+        bound = bound_of(loop)
+        if own.budget or bound is not None and plan(own, bound, _state(loop), None, 0) != plan(
+                own, bound, _state(loop), 0, 0):
+            return True
+    return False
 
 
 def restructure(function: ir.Operation, active: Callable[[ir.Operation], bool], policy: Policy,
                 measured: dict[int, int] | None) -> None:
     """Give the active loops of a function the form that the sweep follows. The policy is for loops that are in no
     other; `measured`: bytes that a turn of each loop needs, by number (None: find out, with the policy for all)."""
+    found = _active_loops(function, active)
+    outermost = max(1, sum(depth == 0 for _, depth in found))
+    for loop, depth in found:
+        own = policy if measured is None else _said(loop, depth, policy)
+        turn = (measured or {}).get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value)) \
+            if NUMBER in loop.attributes else None
+        chosen = plan(own, bound_of(loop), _state(loop), turn,
+                      own.budget // outermost if own is policy else own.budget)
+        if chosen.every:
+            _group(loop, chosen)
+
+
+def _said(loop: ir.Operation, depth: int, policy: Policy) -> Policy:
+    """What holds for a loop: what the user says of it, else the policy where it is in no other."""
+    if modules.LOOP_POLICY in loop.attributes:
+        return Policy.parse(ir.StringAttr(loop.attributes[modules.LOOP_POLICY]).value)
+    return policy if depth == 0 else Policy()
+
+
+def _state(loop: ir.Operation) -> int:
+    """Bytes of the carried values that change otherwise than by counting."""
+    carried = Carried(loop)
+    return sum(nbytes(a) for a in carried.block.arguments if not carried.free(a))
+
+
+def _active_loops(function: ir.Operation, active: Callable[[ir.Operation], bool]) -> list[tuple[ir.Operation, int]]:
+    """Active loops with how many loops they are in, inner ones first; inner ones are told their bound."""
     found: list[tuple[ir.Operation, int]] = []
     _collect(function.regions[0].blocks[0], 0, active, found)
     for loop, depth in found:
@@ -154,18 +184,7 @@ def restructure(function: ir.Operation, active: Callable[[ir.Operation], bool], 
             del loop.attributes[MOST]
         if depth and (bound := trips(loop)) is not None:
             loop.attributes[MOST] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), bound.most)
-    outermost = max(1, sum(depth == 0 for _, depth in found))
-    for loop, depth in found:
-        own = policy if measured is None or depth == 0 else Policy()
-        if measured is not None and modules.LOOP_POLICY in loop.attributes:
-            own = _own(loop)
-        carried = Carried(loop)
-        state = sum(nbytes(a) for a in carried.block.arguments if not carried.free(a))
-        turn = (measured or {}).get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value), 0) \
-            if NUMBER in loop.attributes else 0
-        chosen = plan(own, bound_of(loop), state, turn, own.budget // outermost if own is policy else own.budget)
-        if chosen.every:
-            _group(loop, chosen)
+    return found
 
 
 def _collect(block: ir.Block, depth: int, active: Callable[[ir.Operation], bool],

@@ -11,7 +11,7 @@ import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import masks, requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured, is_bent
 from reactant.differentiate.adjoints import Adjoints
-from reactant.differentiate.checkpoint import Policy, has_budget, number_loops, restructure
+from reactant.differentiate.checkpoint import Policy, measures, number_loops, restructure
 from reactant.differentiate.declare import (
     Call,
     Contribution,
@@ -59,13 +59,13 @@ def vjp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], *, 
         function = modules.function(source, name)
         number_loops(function)
         measured: dict[int, int] = {}
-        if policy.budget or has_budget(function):
+        made = _Vjp(source, arguments, results, ones, name)
+        if measures(function, made.is_active(), policy):
             trial = _Vjp(modules.clone(source), arguments, results, ones, name)
-            trial.restructure(Policy("all"), None)
+            restructure(trial.function, trial.is_active(), Policy("all"), None)
             trial.run()
             measured = trial.sweep.kept
-        made = _Vjp(source, arguments, results, ones, name)
-        made.restructure(policy, measured)
+        restructure(function, made.is_active(), policy, measured)
         return made.run()
 
 
@@ -83,10 +83,10 @@ class _Vjp:
         return active_values(self.block, [self.block.arguments[i] for i in self.arguments],
                              [returned[i] for i in self.results])
 
-    def restructure(self, policy: Policy, measured: dict[int, int] | None) -> None:
-        """Give loops the form in which they are kept or run again."""
+    def is_active(self) -> Callable[[ir.Operation], bool]:
+        """Whether a loop is on the way from the arguments to the results."""
         active = self.active()
-        restructure(self.function, lambda loop: any(r in active for r in loop.results), policy, measured)
+        return lambda loop: any(r in active for r in loop.results)
 
     def run(self) -> ir.Module:
         """The sweep. Uses the source module up."""
@@ -174,7 +174,7 @@ class Reverse:
             starts = [scope.value(start) for start in list(op.operands)[2:]]
             window = ops.dynamic_slice(g, starts, shape_of(op.operands[1]))
             for term in varied:
-                self.add(adjoint, term.value, term.cotangent(window))
+                self.add(adjoint, term.value, term.cotangent(window, scope.value))
 
     # -- marks
 
