@@ -296,6 +296,28 @@ def test_a_row_is_read_before_an_element_of_it_is_overwritten():
     assert reactant.check_derivatives(factored, a)
 
 
+def test_what_is_summed_over_before_an_update_has_a_nest_of_its_own():
+    """The adjoint of `a[i] -= a[i, k] * a[k]`: a row is summed over and changes another row."""
+    def eliminated(a, b):
+        a, b = a.copy(), b.copy()
+        for k in range(len(b)):
+            p = a[k, k]
+            a[k] /= p
+            b[k] /= p
+            for i in range(len(b)):
+                if i != k:
+                    b[i] -= a[i, k] * b[k]
+                    a[i] -= a[i, k] * a[k]
+        return np.sum(b ** 2)
+    random = np.random.default_rng(0)
+    a, b = random.standard_normal((40, 40)) + 20 * np.eye(40), random.standard_normal(40)
+    turns = native_text(reactant.grad(eliminated), a, b).split("scf.while")[-1]
+    assert "memref<1600xf64>, memref<1600xf64>) ->" not in turns
+    inverse = np.linalg.inv(a)
+    np.testing.assert_allclose(reactant.grad(eliminated)(a, b), -2 * np.outer(inverse.T @ inverse @ b, inverse @ b),
+                               rtol=1e-9, atol=1e-14)
+
+
 SEVERAL_RESULTS = """
 func.func public @main(%a: tensor<4xf64>, %b: tensor<4xf64>, %turns: tensor<i64>, %p: tensor<i1>)
     -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {

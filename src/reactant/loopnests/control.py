@@ -100,7 +100,7 @@ class Compiler(Counters):
         """An update of a small part that reads what it overwrites elsewhere than at its own place: what is to be
         written is put aside first, so that the array need not be copied."""
         updates = [r for r in step.roots if r.kind == "update"]
-        if len(updates) != 1 or any(r.kind != "map" for r in step.roots if r is not updates[0]):
+        if len(updates) != 1 or any(r.kind not in ("map", "reduce") for r in step.roots if r is not updates[0]):
             return step
         root, others = updates[0], [r for r in step.roots if r is not updates[0]]
         array, update = root.node.operands[:2]
