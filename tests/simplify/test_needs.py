@@ -129,6 +129,21 @@ def test_turns_that_mix_rows_are_left_alone():
         ops.reduce(c, 0, (0,), "add"), (12, 10), (1,))))) < 1.1
 
 
+def test_an_empty_slice_of_steps_stays_within_the_array():
+    """It once began a step behind the last row, which is no place of the array."""
+    with building():
+        module = modules.parse("""func.func public @main(%a: tensor<2x4xf32>) -> tensor<0x4xi32> {
+          %0 = stablehlo.bitcast_convert %a : (tensor<2x4xf32>) -> tensor<2x4xi32>
+          %1 = stablehlo.slice %0 [1:2:2, 0:4] : (tensor<2x4xi32>) -> tensor<1x4xi32>
+          %2 = stablehlo.slice %1 [1:1, 0:4] : (tensor<1x4xi32>) -> tensor<0x4xi32>
+          return %2 : tensor<0x4xi32>
+        }""")
+        pipelines.run(module)
+        modules.verify(module)
+    signs = reactant.jit(lambda x: np.signbit(x[1::2])[1:])
+    assert signs(np.ones((2, 4))).shape == (0, 4)
+
+
 def test_a_step_over_a_single_row_takes_all_of_it():
     """It is no part of what a loop carries: the rule once fired for ever."""
     text = """func.func public @main(%a: tensor<1x4xf32>, %n: tensor<i32>) -> tensor<1x4xf32> {

@@ -107,7 +107,8 @@ def _inside(value: ir.Value, starts: tuple[int, ...], limits: tuple[int, ...], s
         return (array, starts, limits, strides) if disjoint(window, (starts, limits)) else None
     if kind is stablehlo.SliceOp:
         below, steps = attr.decode(made.attributes["start_indices"]), attr.decode(made.attributes["strides"])
-        low = tuple([a + k * s for a, k, s in zip(below, starts, steps, strict=True)])
+        # nothing may start one step behind the end: that lies outside of the array
+        low = tuple([a + k * s if z > k else a for a, k, z, s in zip(below, starts, limits, steps, strict=True)])
         high = tuple([a + (z - k - 1) // t * t * s + 1 if z > k else a
                       for a, s, k, z, t in zip(low, steps, starts, limits, strides, strict=True)])
         return made.operands[0], low, high, tuple([s * t for s, t in zip(steps, strides, strict=True)])
