@@ -266,6 +266,21 @@ def test_special_values_are_passed_over_as_comparisons_do():
         check(greatest, (np.array(values),))
 
 
+def test_complex_numbers_that_are_added_in_each_turn_may_be_infinite_or_zero_of_either_sign():
+    """XLA once made a product with 5 + 0i of the sum: NaN beside an infinity, and no sign of zeros."""
+    def added(x, c):
+        return jax.lax.fori_loop(0, 5, lambda i, c: c + x, c)
+
+    x = np.array([complex(np.inf, 0), complex(np.inf, 1), complex(0, -np.inf), complex(-0.0, -0.0), 1 - 2j], np.complex64)
+    start = np.full(5, complex(-0.0, -0.0), np.complex64)
+    compiled = reactant.jit(added)
+    assert "stablehlo.while" not in compiled.lower(x, start).operations()
+    expected, found = (np.asarray(f(x, start)) for f in (jax.jit(added), compiled))
+    for a, b in ((expected.real, found.real), (expected.imag, found.imag)):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
+
+
 def test_sums_of_floats_stay_loops_where_rounding_must_not_change():
     assert "stablehlo.while" in check(normalised_by_sums, (X,), allow=())
     assert "stablehlo.while" not in check(branches, (X,), allow=())

@@ -31,7 +31,7 @@ from reactant.batching.roles import (
 from reactant.batching.rules.reduction import NEUTRAL
 from reactant.batching.windows import INDEX, at, moving, read_fixed, read_windows, write_last, write_windows
 from reactant.ir import creation, ops
-from reactant.ir.types import dtype_of, is_float, shape_of, size
+from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
 
 
 class Raised:
@@ -204,7 +204,7 @@ class Raised:
             if product is not None:
                 total = product if zero is not None else ops.add(total, product)
                 continue
-            found = ops.reduce(self._parts(term, neutral), neutral if zero is None else zero, [0], role.name)
+            found = _over_turns(self._parts(term, neutral), neutral if zero is None else zero, role.name)
             total = found if zero is not None else \
                 ops.create(f"stablehlo.{role.name}", [init.type], [total, found]).result
         return total
@@ -312,6 +312,16 @@ def _is_read(value: ir.Value) -> bool:
 
 VIEWS = {f"stablehlo.{n}" for n in ("reshape", "transpose", "reverse")}
 READS = {f"stablehlo.{n}" for n in ("slice", "dynamic_slice", "gather", "constant")}
+
+
+def _over_turns(parts: ir.Value, start: object, name: str) -> ir.Value:
+    """Parts joined along their first dimension. A complex number that is added in each turn is added in two parts: of
+    its sum XLA makes a product with n + 0i, which is NaN where it is infinite."""
+    if name != "add" or not is_complex(dtype_of(parts)) or not ops.made_by(parts, "broadcast_in_dim"):
+        return ops.reduce(parts, start, [0], name)
+    first = complex(start)          # type: ignore[call-overload]
+    return ops.complex(ops.reduce(ops.real(parts), first.real, [0], name),
+                       ops.reduce(ops.imag(parts), first.imag, [0], name))
 
 
 def _nothing(init: ir.Value, neutral: object) -> np.generic | None:

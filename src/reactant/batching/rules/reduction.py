@@ -12,7 +12,8 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
 
-NEUTRAL = {"add": lambda t: -0.0 if is_float(t) else 0, "multiply": lambda t: 1,
+NEUTRAL = {"add": lambda t: -0.0 if is_float(t) else complex(-0.0, -0.0) if is_complex(t) else 0,
+           "multiply": lambda t: 1,
            "maximum": lambda t: _limit(t, -1), "minimum": lambda t: _limit(t, 1),
            "and": lambda t: t.kind == "b" or (-1 if t.kind == "i" else np.iinfo(t).max),
            "or": lambda t: 0, "xor": lambda t: 0}
