@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
+from jax import export, lax
 from jax.experimental import pallas, sparse
 
 import reactant
@@ -414,6 +414,19 @@ def test_shard_map_on_one_device():
     check(lambda x: jax.device_put(x + 1, jax.devices()[0]) * 2, X)
 
 
+def test_exported_programs_of_symbolic_sizes_are_called_with_known_ones():
+    rows = jax.ShapeDtypeStruct(export.symbolic_shape("n, 4", constraints=["n >= 2"]), jnp.float32)
+    program = export.export(jax.jit(lambda x: jnp.cumsum(x, 0) @ x.T / x.shape[0]))(rows)
+
+    def called(x):
+        return program.call(x) + 1
+
+    check(called, X)
+    check(called, X[:2])
+    with pytest.raises(ValueError, match="n >= 2"):
+        reactant.jit(called)(X[:1])
+
+
 def test_memory_asked_for_is_left_to_jax():
     check(lambda x: jax.device_put(x + 1, jax.memory.Space.Host), X, reason="in which memory")
     check(lambda x: jax.device_put(x + 1, jax.memory.Space.Device) * 2, X)
@@ -623,6 +636,20 @@ def test_functions_are_followed_to_the_one_that_says():
     assert jax_recognition.is_jax_function(lambda x: second(x))
     assert jax_recognition.is_jax_function(lambda x: holder(x))
     assert jax_recognition.is_jax_function(lambda x: sys.modules and second(x))
+
+
+def test_cached_functions_are_what_they_cache():
+    @functools.cache
+    def weights(n):
+        return jnp.ones(n)
+
+    @functools.lru_cache(maxsize=None)
+    def table(n):
+        return np.arange(n)
+
+    assert jax_recognition.is_jax_function(weights)
+    assert isinstance(reactant.jit(lambda x: x @ weights(4))(X), jax.Array)
+    assert isinstance(reactant.jit(lambda x: x * table(4))(X), np.ndarray)
 
 
 def test_our_transforms_of_a_jax_function_inside_jit():

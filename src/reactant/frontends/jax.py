@@ -19,7 +19,7 @@ from reactant.ir import cusolver, modules, ops
 from reactant.ir.types import shape_and_dtype
 from reactant.records import dataclass
 from reactant.runtime.devices import default_device
-from reactant.runtime.jax_internals import restore_x64, swap_x64
+from reactant.runtime.jax_internals import restore_x64, swap_x64, with_known_shapes
 
 
 class CannotImport(Exception):
@@ -85,6 +85,10 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
                            "its own derivative") from None
     lowered = traced.lower(_private_parameters=parameters)
     theirs = lowered.compiler_ir("stablehlo")
+    internals = lowered._lowering                                       # private: what jax hands to XLA
+    symbolic = internals.compile_args.get("shape_poly_state")
+    if symbolic is not None and symbolic.uses_dim_vars:     # a call of an exported program of symbolic sizes
+        theirs = with_known_shapes(theirs)
     with theirs.context:
         theirs.operation.write_bytecode(buffer)
     code = buffer.getvalue()
@@ -95,7 +99,6 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
             and default_device().platform != "cpu":
         cusolver.as_lapack(module)
     shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
-    internals = lowered._lowering                                       # private: what jax hands to XLA
     called = internals.compile_args.get("host_callbacks") or ()
     _refuse(module, shardings or b"custom_call" in code, callbacks and bool(called))
     if shardings:

@@ -26,6 +26,9 @@ from reactant.like_functions import LikeFunction
 PjitFunction: type = type(jax.jit(lambda: None))
 """The type of what `jax.jit` returns."""
 
+CACHED: type = type(functools.lru_cache(lambda: None))
+"""The type of what `functools.lru_cache` and `functools.cache` return."""
+
 COMPUTES = frozenset({"numpy", "lax", "nn", "random", "scipy", "image", "ops", "experimental", "jit", "vmap", "grad",
                       "value_and_grad", "jvp", "vjp", "jacfwd", "jacrev", "jacobian", "hessian", "linearize",
                       "checkpoint", "remat", "pmap", "shard_map", "custom_jvp", "custom_vjp", "pure_callback",
@@ -105,11 +108,13 @@ def underlying(function: Any) -> FunctionType | None:
 
 
 def behind(function: Any) -> Any:
-    """What a callable calls in the end, through partials, methods and callable objects: a Python function, or what is
-    JAX's own. None for what is written in C."""
+    """What a callable calls in the end, through partials, caches, methods and callable objects: a Python function, or
+    what is JAX's own. None for what is written in C."""
     while True:
         if isinstance(function, functools.partial):
             function = function.func
+        elif isinstance(function, CACHED):
+            function = function.__wrapped__
         elif isinstance(function, MethodType):
             function = function.__func__
         elif of_jax(function) or isinstance(function, FunctionType):
@@ -152,7 +157,8 @@ def _evidence(function: FunctionType, look: bool = True) -> tuple[str, list[Call
                 return JAX, []
             elif isinstance(value, np.ufunc) or getattr(value, "__module__", None) == "numpy":
                 numpy_loaded = True
-            elif isinstance(value, (FunctionType, functools.partial, LikeFunction)) and name != function.__name__:
+            elif isinstance(value, (FunctionType, CACHED, functools.partial, LikeFunction)) \
+                    and name != function.__name__:
                 helpers.append(value)
             elif look:
                 helpers += _attributes(value, code)

@@ -9,6 +9,7 @@ have regions (`cse`):
   and what stands there where none is; `trace_state_clean`, which asks for them, takes twice as long;
 - `_post_hook_state` of `jax._src.api`: what checks results where `jax.debug_nans` or `debug_infs` is on, else None;
 - `jax.stages.Compiled._call`, which jax sets at the first call: its call in C++, 0.2 us shorter than `__call__`;
+- `jax._src.interpreters.mlir.refine_polymorphic_shapes`: sizes of exported programs that are told at the call;
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
 - `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which a GPU's calls of the host's LAPACK end the process;
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
@@ -25,6 +26,7 @@ import numpy as np
 from jax._src import api as _api  # private: what is to be done after calls
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
+from jax._src.interpreters import mlir as _mlir  # private: what jax does to programs before XLA
 from jaxlib import gpu_solver as _gpu_solver  # private: what jax does when it lowers eig for a GPU
 from jaxlib import xla_client as _xla_client  # private: clients are jax's to make
 
@@ -40,6 +42,7 @@ try:
     after_calls = _api._post_hook_state
     nothing_traced = _core.trace_state_clean
     Primitive = _core.Primitive
+    with_known_shapes = _mlir.refine_polymorphic_shapes
     _make_cpu_client = _xla_client.make_cpu_client
 except AttributeError as missing:  # pragma: no cover - only with a jax we do not know
     raise ImportError(
