@@ -271,7 +271,8 @@ def test_complex_numbers_that_are_added_in_each_turn_may_be_infinite_or_zero_of_
     def added(x, c):
         return jax.lax.fori_loop(0, 5, lambda i, c: c + x, c)
 
-    x = np.array([complex(np.inf, 0), complex(np.inf, 1), complex(0, -np.inf), complex(-0.0, -0.0), 1 - 2j], np.complex64)
+    x = np.array([complex(np.inf, 0), complex(np.inf, 1), complex(0, -np.inf), complex(-0.0, -0.0), 1 - 2j],
+                 np.complex64)
     start = np.full(5, complex(-0.0, -0.0), np.complex64)
     compiled = reactant.jit(added)
     assert "stablehlo.while" not in compiled.lower(x, start).operations()

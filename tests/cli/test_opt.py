@@ -1,7 +1,9 @@
 import io
 
+import numpy as np
 import pytest
 
+import reactant
 from reactant.__main__ import main
 
 NEGATED_TWICE = """
@@ -105,6 +107,20 @@ def test_modules_that_do_not_parse(monkeypatch, capsys, text, message):
     error = capsys.readouterr().err
     assert message in error and error.startswith("reactant opt: error: '-' is not a valid module: ")
     assert error.count("\n") == 1
+
+
+def test_portable_artifacts_are_read(tmp_path, monkeypatch, capsys):
+    content = reactant.export(lambda x: np.sin(x.T.T), np.ones((2, 3))).stablehlo()
+    file = tmp_path / "program.bin"
+    file.write_bytes(content)
+    assert main(["opt", str(file)]) == 0
+    assert "stablehlo.sine" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert main(["run", "-"]) == 0
+    assert "float64[2, 3]" in capsys.readouterr().out
+    file.write_bytes(content[:60])
+    assert main(["opt", str(file)]) == 2
+    assert "is not a valid module" in capsys.readouterr().err
 
 
 def test_standard_input_that_is_no_text(monkeypatch, capsys):

@@ -643,7 +643,7 @@ def test_cached_functions_are_what_they_cache():
     def weights(n):
         return jnp.ones(n)
 
-    @functools.lru_cache(maxsize=None)
+    @functools.lru_cache(maxsize=4)
     def table(n):
         return np.arange(n)
 

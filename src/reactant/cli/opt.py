@@ -18,7 +18,7 @@ HELP = "run pipelines, passes, families or single rules over a StableHLO file an
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="StableHLO text; - reads standard input")
+    parser.add_argument("file", help="StableHLO text, bytecode or portable artifact; - reads standard input")
     parser.add_argument("--pipeline", default="default", metavar="NAME,...",
                         help="what to run, in order: pipelines, passes, rule families (arithmetic), single rules "
                              "(arithmetic.add_zero or add_zero); default: the pipeline called default")

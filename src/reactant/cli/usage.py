@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
 
+BYTECODE = b"ML\xefR"
+"""How MLIR's bytecode begins."""
+
+
 class UsageError(Exception):
     """What the user can mend: printed in one line, exit status 2."""
 
@@ -21,12 +25,15 @@ def unknown(kind: str, name: str, known: Iterable[str], advice: str) -> UsageErr
     return UsageError(f"unknown {kind} '{name}'; " + (f"did you mean {' or '.join(close)}?" if close else advice))
 
 
-def read(file: str) -> str:
-    """The text of `file`, standard input for `-`. Raises `UsageError` when it cannot be read."""
+def read(file: str) -> str | bytes:
+    """The content of `file`, standard input for `-`: text, or MLIR's bytecode (portable artifacts, too).
+    Raises `UsageError` when it cannot be read."""
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text()
-        text.encode()               # standard input may stand for other bytes by halves of characters
-        return text
+        if file == "-":
+            found = sys.stdin.buffer.read() if hasattr(sys.stdin, "buffer") else sys.stdin.read().encode()
+        else:
+            found = Path(file).read_bytes()
+        return found if found.startswith(BYTECODE) else found.decode()
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UsageError(f"cannot read '{file}': {reason}") from None
@@ -36,12 +43,13 @@ def parse(file: str) -> ir.Module:
     """The module in `file`. Raises `UsageError` with MLIR's own message when it does not parse or verify."""
     from jaxlib.mlir import ir
 
+    from reactant.frontends import stablehlo
     from reactant.ir.context import building
 
-    text = read(file)
-    with building():
+    source = read(file)
+    with building() as context:
         try:
-            return ir.Module.parse(text)
+            return ir.Module.parse(source) if isinstance(source, str) else stablehlo.parsed(source, context)
         except (ir.MLIRError, ValueError) as error:
             raise UsageError(f"'{file}' is not a valid module: {first_diagnostic(error)}") from None
 

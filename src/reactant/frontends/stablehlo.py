@@ -31,7 +31,7 @@ def module_of(source: bytes | str, name: str = "main") -> Body:
     """
     with building() as context:
         try:
-            module = _parsed(source, context)
+            module = parsed(source, context)
             if any(mark in source if isinstance(source, bytes) else mark.decode() in source for mark in cusolver.MARKS):
                 cusolver.as_lapack(module)
             return body_of(module, name)
@@ -39,7 +39,8 @@ def module_of(source: bytes | str, name: str = "main") -> Body:
             raise InvalidArtifact(f"This is no StableHLO module that can be run: {error}") from None
 
 
-def _parsed(source: bytes | str, context: ir.Context) -> ir.Module:
+def parsed(source: bytes | str, context: ir.Context) -> ir.Module:
+    """A module of text, bytecode or a portable artifact, as it is."""
     if isinstance(source, bytes) and b"StableHLO_v" in source[:40]:      # MLIR's bytecode header names the producer
         return stablehlo.deserialize_portable_artifact(context, source)
     return modules.parse(source)
