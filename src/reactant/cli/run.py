@@ -16,7 +16,7 @@ HELP = "run @main of a StableHLO file on random, zero or given inputs and print 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="StableHLO text; - reads standard input")
+    parser.add_argument("file", help="StableHLO text, bytecode or portable artifact; - reads standard input")
     parser.add_argument("--inputs", nargs="+", type=Path, metavar="FILE.npy", help="one .npy file for each argument")
     parser.add_argument("--zeros", action="store_true", help="all arguments zero (default: random numbers)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random arguments (default 0)")
