@@ -58,3 +58,20 @@ def test_estimate_grows_with_the_ways():
             return repeats.nanoseconds([op.operation for op in modules.function(module).regions[0].blocks[0]])
     assert estimate(butterflies(40, jnp.stack), (5, 100)) > 20 * estimate(butterflies(20, jnp.stack), (5, 100)) > 0
     assert estimate(lambda x: jnp.stack([x[i] * 2 + 1 for i in range(5)]), (5, 100)) == 0
+
+
+def test_what_is_reversed_again_and_again_is_a_call():
+    """XLA did not compile it in minutes."""
+    def turned(x):
+        for _ in range(10):
+            x = np.sin(x) * x[::-1] if x[0] > 0 else 0.9 * x
+        return np.sum(x)
+
+    def steep(x):
+        return np.sum(reactant.grad(turned)(x) ** 2)
+
+    x = np.linspace(0.3, 0.9, 6)
+    third = reactant.grad(lambda x: np.sum(reactant.grad(steep)(x) ** 2))
+    assert "custom-call" in third.lower(x).compile().as_text()
+    moved = reactant.jvp(lambda x: np.sum(reactant.grad(steep)(x) ** 2), (x,), (np.ones(6),))[1]
+    np.testing.assert_allclose(np.sum(third(x)), moved, rtol=1e-9)

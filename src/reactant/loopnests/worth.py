@@ -215,8 +215,10 @@ def is_in_place(op: ir.Operation) -> bool:
 
 
 def _repeats(ops: Sequence[ir.Operation]) -> bool:
-    """Whether XLA would compute the same again and again for a concatenation: we keep what is used often."""
-    return any(op.name == repeats.CONCATENATE for op in ops) and repeats.nanoseconds(ops) > LEAST_REPEATED
+    """Whether XLA would compute the same again and again for a concatenation or what is reversed: we keep what is used
+    often."""
+    return any(op.name in (repeats.CONCATENATE, repeats.REVERSE) for op in ops) \
+        and repeats.nanoseconds(ops) > LEAST_REPEATED
 
 
 def _factored(op: ir.Operation) -> bool:
