@@ -454,30 +454,40 @@ def concatenate_of_repetitions(xs, d, result_shape):
     return ops.broadcast_in_dim(made.operands[0], result_shape, made["broadcast_dimensions"])
 
 
-def _untransposed(x, order):
-    """What a transpose makes x of, where that is known, or only dimensions of one element move; else None."""
+def _transposed(x, order):
+    """What x is the transpose of, in this order of dimensions, where a transpose says so."""
     made = producer(x)
-    if made is not None and made.name == "stablehlo.transpose" and made["permutation"] == order:
-        return made.operands[0]
+    return made.operands[0] if made is not None and made.name == "stablehlo.transpose" \
+        and made["permutation"] == order else None
+
+
+def _keeps_places(x, order):
+    """Whether a transpose to x in this order moves dimensions of one element only."""
     places = [p for p, n in zip(order, shape_of(x), strict=True) if n != 1]
-    if places != sorted(places):
-        return None
-    return ops.reshape(x, [n for _, n in sorted(zip(order, shape_of(x), strict=True))])
+    return places == sorted(places)
+
+
+def _untransposed(x, order):
+    """What a transpose makes x of, where that is known or only dimensions of one element move."""
+    known = _transposed(x, order)
+    return ops.reshape(x, [n for _, n in sorted(zip(order, shape_of(x), strict=True))]) if known is None else known
 
 
 @rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.transpose",),
          example=(lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), ops.transpose(a(4, 3), (1, 0))], 1),
                   lambda a: ops.concatenate([a(2, 3, 1), ops.transpose(a(4, 2, 3), (1, 2, 0))], 2)),
          counter=(lambda a: ops.concatenate([ops.transpose(a(2, 3), (1, 0)), a(3, 4)], 1),
-                  lambda a: ops.concatenate([a(2, 1), ops.transpose(a(2, 3), (0, 1))], 1)))
+                  lambda a: ops.concatenate([a(2, 1), ops.transpose(a(2, 3), (0, 1))], 1),
+                  lambda a: ops.concatenate([a(3, 1), a(3, 4), ops.transpose(a(2, 3), (1, 0))], 1)))
 def concatenate_of_transposes(xs, d):
     """concatenate(transpose(x), transpose(y)) = transpose(concatenate(x, y)), where one may be a reshape"""
     made = next((m for v in xs if (m := producer(v)) is not None and m.name == "stablehlo.transpose"), None)
     if made is None or len(xs) < 2:
         return None
     order = made["permutation"]
-    parts = [_untransposed(v, order) for v in xs]
-    return None if any(v is None for v in parts) else ops.transpose(ops.concatenate(parts, order[d]), order)
+    if not all(_transposed(v, order) is not None or _keeps_places(v, order) for v in xs):
+        return None
+    return ops.transpose(ops.concatenate([_untransposed(v, order) for v in xs], order[d]), order)
 
 
 @rewrite(match.concatenate(rest("xs"), dimension=d), made_by=("stablehlo.reverse",),
