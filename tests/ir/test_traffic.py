@@ -69,3 +69,24 @@ def test_estimate(name):
     text, nbytes, launches = ROWS[name]
     with building():
         assert traffic.estimate(modules.parse(text)) == {"bytes": nbytes, "launches": launches}
+
+
+def test_tables_of_complex_numbers_are_read():
+    """In a loop, where a constant from outside may be a splat, that needs no memory: MLIR cannot cast its attribute."""
+    numbers = ", ".join(f"({k}.0, 1.0)" for k in range(8))
+    text = f"""func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {{
+      %k = stablehlo.constant dense<0> : tensor<i64>
+      %l = stablehlo.constant dense<7> : tensor<i64>
+      %c = stablehlo.constant dense<1> : tensor<i64>
+      %t = stablehlo.constant dense<[{numbers}]> : tensor<8xcomplex<f32>>
+      %r:2 = stablehlo.while(%i = %k, %v = %x) : tensor<i64>, tensor<8xcomplex<f32>> cond {{
+        %p = stablehlo.compare LT, %i, %l, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      }} do {{
+        %n = stablehlo.add %i, %c : tensor<i64>
+        %w = stablehlo.multiply %v, %t : tensor<8xcomplex<f32>>
+        stablehlo.return %n, %w : tensor<i64>, tensor<8xcomplex<f32>>
+      }}
+      return %r#1 : tensor<8xcomplex<f32>> }}"""
+    with building():
+        assert traffic.estimate(modules.parse(text))["bytes"] >= 7 * 3 * 64

@@ -153,9 +153,9 @@ def _is_made_anywhere(value: ir.Value) -> bool:
     owner = value.owner
     if isinstance(owner, ir.Block):
         return False
-    if owner.name == "stablehlo.constant":
-        content = owner.attributes["value"]
-        return isinstance(content, ir.DenseElementsAttr) and content.is_splat
+    content = ops.constant_value(value)
+    if content is not None:
+        return content.size <= 1 or not any(content.strides)
     return bool(owner.name == "stablehlo.iota")
 
 
