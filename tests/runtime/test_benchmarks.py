@@ -7,7 +7,7 @@ import pytest
 
 
 @pytest.mark.parametrize(("benchmark", "arguments", "lines"), [
-    (dispatch, ["--calls", "30"], 7), (memory, ["--scale", "0.001", "--runs", "1"], 15)])
+    (dispatch, ["--calls", "30"], 9), (memory, ["--scale", "0.001", "--runs", "1"], 15)])
 def test_runs(benchmark, arguments, lines, capsys):
     benchmark.main(arguments)
     assert len(capsys.readouterr().out.splitlines()) == lines
