@@ -114,10 +114,12 @@ def raising(x):
     return x
 
 
-def test_messages_name_all_that_it_may_be():
+def test_messages_say_which_it_was():
     assert reactant.jit(raising)(UP).shape == UP.shape
-    with pytest.raises(ValueError, match="Input has <traced NaN or infinity"):
+    with pytest.raises(ValueError, match="Input has infinity"):
         reactant.jit(raising)(UP * np.inf)
+    with pytest.raises(ValueError, match="Input has NaN"):
+        reactant.jit(raising)(UP * np.nan)
 
 
 def longer_message(x):
