@@ -95,8 +95,7 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     if b"mhlo.memory_kind" in code or b"annotate_device_placement" in code:
         raise CannotImport("the program says in which memory arrays lie")
     module = modules.parse(code)
-    if any(mark in code for mark in cusolver.MARKS) or b"triangular_solve" in code \
-            and default_device().platform != "cpu":
+    if cusolver.concerns(code) or b"triangular_solve" in code and default_device().platform != "cpu":
         cusolver.as_lapack(module)
     shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
     called = internals.compile_args.get("host_callbacks") or ()

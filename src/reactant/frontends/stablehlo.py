@@ -32,7 +32,7 @@ def module_of(source: bytes | str, name: str = "main") -> Body:
     with building() as context:
         try:
             module = parsed(source, context)
-            if any(mark in source if isinstance(source, bytes) else mark.decode() in source for mark in cusolver.MARKS):
+            if cusolver.concerns(source):
                 cusolver.as_lapack(module)
             return body_of(module, name)
         except (ir.MLIRError, ValueError) as error:

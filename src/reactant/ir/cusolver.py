@@ -84,6 +84,11 @@ MARKS = (b"solver_", ON_HOST, b"sparse_gtsv2_ffi")
 `triangular_solve`."""
 
 
+def concerns(source: bytes | str) -> bool:
+    """Whether a module's bytecode or text names calls that `as_lapack` may know."""
+    return any(mark in source if isinstance(source, bytes) else mark.decode() in source for mark in MARKS)
+
+
 # ---- from jax's form for GPUs --------------------------------------------------------------------------------------
 
 def as_lapack(module: ir.Module) -> None:

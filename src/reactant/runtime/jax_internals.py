@@ -43,16 +43,12 @@ try:
     nothing_traced = _core.trace_state_clean
     Primitive = _core.Primitive
     with_known_shapes = _mlir.refine_polymorphic_shapes
+    initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
     _make_cpu_client = _xla_client.make_cpu_client
 except AttributeError as missing:  # pragma: no cover - only with a jax we do not know
     raise ImportError(
         f"reactant does not know this jax ({jax.__version__}): {missing}. Install jax 0.10 or 0.11."
     ) from missing
-
-
-def initialize_hybrid_kernels() -> None:
-    """Make the LAPACK of the host known to the GPU's libraries that call it, where there are any."""
-    _gpu_solver.initialize_hybrid_kernels()
 
 
 def call_of(compiled: Any) -> Callable[..., list[Any]]:

@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, decode
+from reactant.ir.lapack import LETTERS, TURNS
 from reactant.ir.types import dtype_of, is_complex, shape_of, size
 from reactant.records import dataclass
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
@@ -52,7 +53,7 @@ class TriangularSolve:
         if op is None:
             return None
         if op.name == SOLVE:
-            turn = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}[str(decode(op.attributes["transpose_a"]))]
+            turn = TURNS[str(decode(op.attributes["transpose_a"]))]
             left, lower, unit = (bool(decode(op.attributes[n])) for n in ("left_side", "lower", "unit_diagonal"))
         elif op.name == TRSM and ops.target_of(op)[len("lapack_x"):] == "trsm_ffi":
             told = _told(op.attributes["mhlo.backend_config"])
@@ -91,7 +92,7 @@ def _swap(rank: int) -> tuple[int, ...]:
 
 def lapack_solve(matrix: ir.Value, right: ir.Value, **options: Any) -> ir.Value:
     """A triangular solve as JAX writes it on a CPU, for examples."""
-    letter = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}[dtype_of(matrix).name]
+    letter = LETTERS[dtype_of(matrix).name]
     told = {"diag": "N", "side": "L", "trans_x": "N", "uplo": "L"} | options
     config = ", ".join(f"{n} = {ord(v)} : ui8" for n, v in told.items())
     layout = "dense<[0, 1]> : tensor<2xindex>"

@@ -41,12 +41,12 @@ from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slope
 from reactant.differentiate.spectral import FUNCTION
 from reactant.ir import ops
 from reactant.ir.cusolver import permutation
-from reactant.ir.lapack import lapack_solve
+from reactant.ir.lapack import TURNS, lapack_solve
 from reactant.ir.matrices import matmul, swapped
 from reactant.ir.types import dtype_of, shape_of
 
 UPPER, LEFT, UNIT = (ord(letter) for letter in "ULU")
-TRANSPOSES = {ord("N"): "NO_TRANSPOSE", ord("T"): "TRANSPOSE", ord("C"): "ADJOINT"}
+TRANSPOSES = {ord(letter): name for name, letter in TURNS.items()}
 
 
 def routine(name: str, forward: Any, reverse: Any = None, letters: str = "sdcz") -> None:
