@@ -351,3 +351,86 @@ def test_a_name_is_bound_anew_in_one_branch_and_its_array_written_in_the_other(p
         plain, ours = (a.copy(), b.copy()), (a.copy(), b.copy())
         for found, wanted in zip((*compiled(*ours, 0.3), *ours), (*program(*plain, 0.3), *plain), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def learns(X, w, passes):
+    w = w.copy()
+    for _ in range(passes):
+        for x in X:
+            if w @ x < 1:
+                w = 0.9 * w + x
+            else:
+                w *= 0.9
+    return w
+
+
+@pytest.mark.parametrize("passes", [3, 30])
+def test_loops_in_loops_that_bind_anew_or_write_stay_loops(passes):
+    """The loop around is told that the array it began its turn with may have been written."""
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((100, 4)), np.zeros(4)
+    compiled = reactant.jit(learns)
+    np.testing.assert_allclose(compiled(X, w, passes), learns(X, w, passes), rtol=1e-9)
+    assert sum(compiled.lower(X, w, passes).operations().values()) < 60
+
+
+def seen_by_another_name(X, w):
+    w = w.copy()
+    v = w
+    for _ in range(5):
+        for x in X:
+            if w @ x < 1:
+                w = 0.9 * w + x
+            else:
+                w *= 0.9
+    return w, v
+
+
+def bound_in_the_loop_around(X, w):
+    w = w.copy()
+    v = np.zeros(3)
+    for _ in range(5):
+        v = w
+        for x in X:
+            if w @ x < 1:
+                w = 0.9 * w + x
+            else:
+                w *= 0.9
+        v = v + 1
+    return w, v
+
+
+def seen_by_a_part(X, w):
+    w, s = w.copy(), 0.0
+    for _ in range(5):
+        u = w[1:]
+        for x in X:
+            if w @ x < 1:
+                w = 0.9 * w + x
+            else:
+                w *= 0.9
+        s += u.sum()
+    return w, s
+
+
+def kept_behind_each_pass(X, w):
+    w = w.copy()
+    v = np.zeros(3)
+    for _ in range(5):
+        for x in X:
+            if w @ x < 1:
+                w = 0.9 * w + x
+            else:
+                w *= 0.9
+            if x[0] > 0:
+                v = w
+    return w, v
+
+
+@pytest.mark.parametrize("program", [seen_by_another_name, bound_in_the_loop_around, seen_by_a_part,
+                                     kept_behind_each_pass])
+def test_arrays_that_loops_in_loops_write_may_have_other_names(program):
+    rng = np.random.default_rng(1)
+    X, w = rng.standard_normal((3, 3)), rng.standard_normal(3)
+    for found, wanted in zip(reactant.jit(program)(X, w), program(X, w), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)

@@ -426,8 +426,9 @@ def has_dynamic_steps(tensor: Tensor) -> bool:
     return any(isinstance(s, DynamicSliceStep) for s in tensor.steps)
 
 
-def is_owned(cell: CellType | None) -> bool:
-    """Whether the variable is the only thing that refers to its array (and to the array's memory)."""
+def is_owned(cell: CellType | None, records: int = 0) -> bool:
+    """Whether the variable is the only thing that refers to its array (and to the array's memory), besides so many
+    records of ours."""
     try:
         tensor = cell.cell_contents if cell is not None else None
     except ValueError:
@@ -435,7 +436,7 @@ def is_owned(cell: CellType | None) -> bool:
     if not is_tensor(tensor) or tensor.steps or tensor.kind != ARRAY or type(tensor.storage) is not Storage:
         return False
     # The cell, the name here and the argument refer to the tensor; the tensor and the argument to its storage.
-    return sys.getrefcount(tensor) <= 3 and sys.getrefcount(tensor.storage) <= 2
+    return sys.getrefcount(tensor) <= 3 + records and sys.getrefcount(tensor.storage) <= 2
 
 
 def may_be_written(storage: Storage) -> bool:

@@ -19,6 +19,7 @@ from reactant.frontends.aliases import (
     MovedTogether,
     ViewStorage,
     as_storage,
+    is_owned,
     may_be_one,
     roots_of,
 )
@@ -46,10 +47,23 @@ if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
 
 
-def written_in_place(start: Tensor, slot: Slot) -> bool:
+def written_in_place(loop: Loop, start: Tensor, slot: Slot) -> bool:
     """Whether the array a variable begins an iteration with has other content at its end. (Loops and branches inside
     that only may write it put back what it was.)"""
-    return start.storage.version > 0 and start.storage.value != slot.body
+    return start.storage in loop.given or start.storage.version > 0 and start.storage.value != slot.body
+
+
+def begun_around(loop: Loop) -> dict[str, Storage]:
+    """The arrays of variables that the loop around began its turn with, and that nobody else refers to."""
+    found: dict[str, Storage] = {}
+    for around in loop.trace.loops[-1:]:
+        begun = [id(o) for c in around.carried.values() for o in c.objects]
+        for name, owned in loop.owned.items():
+            # what it carries and the snapshot of its variables refer to such an array
+            if not owned and is_owned(cell := loop.variables.cells.get(name), records=2) and cell is not None \
+                    and begun.count(id(cell.cell_contents)) == 1:
+                found[name] = cell.cell_contents.storage
+    return found
 
 
 def same_memory(value: object, branch: Branch) -> bool:
@@ -136,7 +150,9 @@ class LoopArrays:
         self.rotations: list[Rotation] = []
         self.in_place: set[str] = set()
         self.views: dict[int, View] = {}
-        self.overlapping = {n for pair in self.overlaps() if not self.identical(*pair) for n in pair}
+        pairs = [*self.overlaps()]
+        self.paired = {n for pair in pairs for n in pair}
+        self.overlapping = {n for pair in pairs if not self.identical(*pair) for n in pair}
 
     def check(self) -> bool:
         """A variable that is bound anew is carried by value. That is only right where nothing is written into the
@@ -145,12 +161,14 @@ class LoopArrays:
         changed = {s for s, slot in self.loop.storage_slots.items() if written.get(s, slot.body) != slot.body}
         in_place = self.in_place = {name for name, c in self.loop.carried.items() if c.late is None
                     for o, kind, slot in zip(c.objects, c.kinds, c.slots, strict=False)
-                    if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(o, slot)}
-        seen = sorted({other for name in self.starts.values() for other in self.origins(name)[0]
-                       if self.entry_storages(other) & changed or name in in_place and not self.is_owned(other)}
-                      - {VALUE})        # where the function has returned before, the loop does not run
+                    if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(self.loop, o, slot)}
+        shown = {other for name in self.starts.values() for other in self.origins(name)[0]
+                 if self.entry_storages(other) & changed} - {VALUE}
+        others = {other for name in self.starts.values() for other in self.origins(name)[0]
+                  if name in in_place and not self.is_owned(other)} - {VALUE, *shown}
+        seen = sorted(shown | others)   # where the function has returned before (VALUE), the loop does not run
         self.rotations = rotations.find(self, seen) if seen else []
-        if seen and not self.rotations:
+        if seen and not self.rotations and (shown or not all([self.is_given(other) for other in sorted(others)])):
             if self.made_run_time_values(seen):
                 return False
             self.refuse(seen[0], NeedsPeeling(ControlFlowError(
@@ -192,6 +210,15 @@ class LoopArrays:
                 if type(leaf) is Held and leaf.tensor.kind == ARRAY]) and all([
                     is_in_one_place(inner, copies) for inner in inside(entry)])
         return loop.owned[name]
+
+    def is_given(self, name: str) -> bool:
+        """Whether nothing but the loop around refers to the array that a variable has before the loop: it is told that
+        this array may have been written."""
+        storage = self.loop.lent.get(name)
+        if storage is not None:
+            self.loop.owned[name] = True
+            self.loop.trace.loops[-1].given.add(storage)
+        return storage is not None
 
     def refuse(self, name: str, error: Exception) -> None:
         """Raise `error`, unless it may be that no iteration reads what the variable is bound to before: then the body
@@ -289,17 +316,17 @@ class LoopArrays:
             return self.views[id(tensor)].after()
         roots = roots_of(tensor.storage)
         known = [root for root in roots if root in self.starts or self.branch.preexisting(root)]
-        if not known and name not in self.overlapping:
-            if tensor.steps:
-                return Tensor.of_value(result)
-            storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
-            storage.joined = True
-            return Tensor(storage, strides=tensor.strides_)
         sources = [root for root in known if root not in self.starts]
         for root in known:
             if root in self.starts:
                 names, outside = self.origins(self.starts[root])
                 sources += [s for n in names if not self.loop.owned.get(n) for s in self.entry_storages(n)]
                 sources += outside
+        if name not in (self.paired if known else self.overlapping) and not sources:
+            if tensor.steps:
+                return Tensor.of_value(result)
+            storage = self.shared.setdefault(id(tensor.storage), Storage(tensor.shape, tensor.dtype, value=result))
+            storage.joined = True
+            return Tensor(storage, strides=tensor.strides_)
         storage = self.guarded[name] = GuardedStorage(name, sources, result)
         return Tensor(storage, strides=tensor.strides_)

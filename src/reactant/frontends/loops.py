@@ -22,6 +22,7 @@ from reactant.frontends import (
     branches,
     growing,
     identity,
+    loop_arrays,
     loop_conditions,
     loop_identity,
     loop_late,
@@ -106,6 +107,8 @@ class Loop:
         self.start, self.again = start, again
         self.count_value = loop_conditions.limit(self.trace, count) if is_tensor(count) else None
         self.owned = {n: is_owned(self.variables.cells.get(n)) for n in live}
+        self.lent = loop_arrays.begun_around(self)      # arrays that only the loop around knows, besides
+        self.given: set[Storage] = set()                # loops inside may have written these in place
         self.rebound = rebound
         self.begin_again()
         reached = reachable_storages(self.functions)
@@ -402,7 +405,7 @@ class Loop:
             if slot is None:
                 continue
             settled &= self.extents.become(name, position, slot, slot.body)
-            if start.kind == ARRAY and written_in_place(start, slot):
+            if start.kind == ARRAY and written_in_place(self, start, slot):
                 carried.kinds[position] = None
                 settled = False
         return settled
