@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends import jax_rules
 from reactant.frontends.jax_arguments import Settings
-from reactant.ir import cusolver, modules, ops
+from reactant.ir import cusolver, gpu_scans, modules, ops
 from reactant.ir.types import shape_and_dtype
 from reactant.records import dataclass
 from reactant.runtime.devices import default_device
@@ -97,6 +97,8 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     module = modules.parse(code)
     if cusolver.concerns(code) or b"triangular_solve" in code and default_device().platform != "cpu":
         cusolver.as_lapack(module)
+    if b"scan" in code and default_device().platform != "cpu":
+        gpu_scans.as_windows(module)
     shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
     called = internals.compile_args.get("host_callbacks") or ()
     _refuse(module, shardings or b"custom_call" in code, callbacks and bool(called))

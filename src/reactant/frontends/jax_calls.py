@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate import requests
 from reactant.frontends.trace import Trace
-from reactant.ir import cusolver, modules, ops
+from reactant.ir import cusolver, gpu_scans, modules, ops
 from reactant.ir.types import Shape, shape_and_dtype
 from reactant.options import CompileOptions
 from reactant.rewrite.report import is_following
@@ -73,6 +73,7 @@ def _lowered(function: Callable, types: tuple[tuple[Shape, np.dtype], ...], stat
     _flatten(own)
     if platform != "cpu":
         cusolver.as_lapack(own)
+        gpu_scans.as_windows(own)
     return modules.bytecode(own)
 
 

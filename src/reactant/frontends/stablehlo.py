@@ -14,7 +14,7 @@ from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.numpy.ufuncs import cast, weak_type
 from reactant.frontends.trace import current_trace
-from reactant.ir import cusolver, modules
+from reactant.ir import cusolver, gpu_scans, modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
 from reactant.runtime.program import Body, body_of
@@ -34,6 +34,7 @@ def module_of(source: bytes | str, name: str = "main") -> Body:
             module = parsed(source, context)
             if cusolver.concerns(source):
                 cusolver.as_lapack(module)
+            gpu_scans.as_windows(module)
             return body_of(module, name)
         except (ir.MLIRError, ValueError) as error:
             raise InvalidArtifact(f"This is no StableHLO module that can be run: {error}") from None

@@ -25,7 +25,7 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
-from reactant.ir import context, cusolver, modules, types
+from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
 from reactant.runtime import computed_once, exact_divisions, heap, lent, reshaped_updates
 from reactant.runtime.jax_internals import X64, Primitive, apart, call_of, initialize_hybrid_kernels
@@ -168,12 +168,15 @@ def _lower_on_gpu(vendor: str) -> Callable[..., Sequence[ir.Value]]:
 
 @lru_cache(maxsize=64)
 def _elsewhere(bytecode: bytes, platform: str) -> bytes:
-    """The module for a platform that has no LAPACK."""
-    if b"lapack_" not in bytecode:
+    """The module for a platform that has no LAPACK, and may have a kernel for cumulative sums."""
+    on_gpu = platform in cusolver.VENDORS
+    if b"lapack_" not in bytecode and not (on_gpu and b"reduce_window" in bytecode):
         return bytecode
     with context.building():
         module = modules.parse(bytecode)
         cusolver.for_platform(module, platform)
+        if on_gpu:
+            gpu_scans.as_scans(module)
         made = modules.bytecode(module)
     if cusolver.ON_HOST in made:
         initialize_hybrid_kernels()
