@@ -27,7 +27,7 @@ LEFT = {
     "from behind": (lambda x: lax.cumsum(x, reverse=True), np.ones(4)),
     "products": (jnp.cumprod, np.ones(4)),
     "windows of three": (lambda x: lax.reduce_window(x, 0.0, lax.add, (3,), (1,), [(2, 0)]), np.ones(4)),
-    "from minus zero": (lambda x: lax.reduce_window(x, -0.0, lax.add, (4,), (1,), [(3, 0)]), np.ones(4)),
+    "from minus zero": (lambda x: lax.reduce_window(x, -0.0, lambda a, b: a + b, (4,), (1,), [(3, 0)]), np.ones(4)),
     "from one": (lambda x: lax.reduce_window(x, 1.0, lax.add, (4,), (1,), [(3, 0)]), np.ones(4)),
     "every second": (lambda x: lax.reduce_window(x, 0.0, lax.add, (4,), (1,), [(6, 0)], window_dilation=(2,)),
                      np.ones(4)),
