@@ -104,6 +104,25 @@ def test_other_scans_stay(change):
         assert scans(module) == 1
 
 
+def test_sums_from_behind():
+    text = """
+    func.func @main(%x: tensor<2x4xf64>) -> tensor<2x4xf64> {
+      %start = stablehlo.constant dense<0.0> : tensor<2xf64>
+      %0:2 = chlo.scan(%x) inits (%start) dimension=1 attributes {is_associative = true, is_reverse = true} {
+      ^bb0(%a: tensor<2xf64>, %b: tensor<2xf64>):
+        %s = stablehlo.add %a, %b : tensor<2xf64>
+        stablehlo.return %s, %s : tensor<2xf64>, tensor<2xf64>
+      } : (tensor<2x4xf64>, tensor<2xf64>) -> (tensor<2x4xf64>, tensor<2xf64>)
+      return %0#0 : tensor<2x4xf64>
+    }"""
+    x = np.arange(8.0).reshape(2, 4)
+    with building():
+        module = modules.parse(text)
+        gpu_scans.as_windows(module)
+        assert not scans(module)
+        assert_same(Executable(module)([x]), [np.cumsum(x[:, ::-1], axis=1)[:, ::-1]])
+
+
 @since_scans
 def test_programs_for_a_gpu_have_the_librarys_and_all_others_windows():
     x = np.arange(9.0).reshape(3, 3)

@@ -97,7 +97,7 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     module = modules.parse(code)
     if cusolver.concerns(code) or b"triangular_solve" in code and default_device().platform != "cpu":
         cusolver.as_lapack(module)
-    if b"scan" in code and default_device().platform != "cpu":
+    if gpu_scans.concerns(code) and default_device().platform != "cpu":
         gpu_scans.as_windows(module)
     shardings = b"sdy" in code          # names of ops, attributes and dialects stand in it as they are
     called = internals.compile_args.get("host_callbacks") or ()

@@ -34,7 +34,8 @@ def module_of(source: bytes | str, name: str = "main") -> Body:
             module = parsed(source, context)
             if cusolver.concerns(source):
                 cusolver.as_lapack(module)
-            gpu_scans.as_windows(module)
+            if gpu_scans.concerns(source):
+                gpu_scans.as_windows(module)
             return body_of(module, name)
         except (ir.MLIRError, ValueError) as error:
             raise InvalidArtifact(f"This is no StableHLO module that can be run: {error}") from None

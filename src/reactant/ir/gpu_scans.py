@@ -19,6 +19,11 @@ FIRST = (0, 11)
 SCAN, WINDOWS, ADD = "chlo.scan", "stablehlo.reduce_window", "stablehlo.add"
 
 
+def concerns(source: bytes | str) -> bool:
+    """Whether a module's bytecode or text may name scans."""
+    return b"scan" in source if isinstance(source, bytes) else SCAN in source
+
+
 def as_windows(module: ir.Module) -> None:
     """Cumulative sums that are `chlo.scan`, in place, as `stablehlo.reduce_window`. Other scans stay as they are."""
     for op in list(modules.ops_called(SCAN, module)):
