@@ -8,7 +8,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from reactant.ir import context
-from reactant.runtime.compile_options import FUSION_OPTION, options_for
+from reactant.runtime.compile_options import FUSION_OPTION, LOOPS_IN_GRAPHS, gpu_options, options_for
 from reactant.runtime.executable import Executable
 from reactant.runtime.facts import facts_of
 
@@ -54,6 +54,28 @@ def test_table(name):
     found = KEEPS if kinds is None else PRODUCTS_ALONE
     assert found == expected
     assert options_for(facts(function, SQUARE), "gpu") == {}
+
+
+LOOPS = {
+    "ended by a residual": (lambda x: jax.lax.while_loop(lambda v: v.sum() > 1, lambda v: jnp.tanh(v @ v), x), True),
+    "few launches": (lambda x: jax.lax.fori_loop(0, 99, lambda i, v: v.at[i].set(v[i - 1]), x), True),
+    "few turns": (lambda x: jax.lax.fori_loop(0, 9, lambda i, v: v.at[i].set(v[i - 1]), x), False),
+    "many launches": (lambda x: jax.lax.fori_loop(0, 99, lambda i, v: v @ v @ v @ v @ v @ v @ v, x), False),
+    "counted, a search within": (lambda x: jax.lax.fori_loop(0, 9, lambda i, v: jax.lax.while_loop(
+        lambda w: w.max() > i, lambda w: w @ w @ w @ w @ w @ w @ w, v), x), True),
+    "none": (lambda x: x @ x, False),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_in_graphs(name):
+    function, expected = LOOPS[name]
+    with jax.enable_x64(True):
+        text = jax.jit(function).lower(SQUARE).as_text()
+    with context.building():
+        options = gpu_options(ir.Module.parse(text))
+    assert options == (LOOPS_IN_GRAPHS if expected else {})
+    assert jax.jit(lambda x: x + 1).lower(SQUARE).compile(compiler_options=options)(SQUARE).max() == 2   # known to XLA
 
 
 COUNTER_OF_AN_OUTER_LOOP = """

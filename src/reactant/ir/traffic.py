@@ -8,7 +8,7 @@ needs. Loops count with their trip count where it is known (else once), conditio
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from jaxlib.mlir import ir
 
@@ -51,7 +51,12 @@ def estimate(module: ir.Module) -> dict[str, float]:
     return {"bytes": total.bytes, "launches": total.launches}
 
 
-def _of_region(region: ir.Region, functions: dict[str, ir.Operation]) -> Traffic:
+def of_turn(loop: ir.Operation, functions: Mapping[str, ir.Operation]) -> Traffic:
+    """One turn of a `stablehlo.while`: its body, with the loops within and the module's functions that it calls."""
+    return _of_region(loop.regions[1], functions)
+
+
+def _of_region(region: ir.Region, functions: Mapping[str, ir.Operation]) -> Traffic:
     total = Traffic()
     for block in region.blocks:
         body = _Body(block)
@@ -60,7 +65,7 @@ def _of_region(region: ir.Region, functions: dict[str, ir.Operation]) -> Traffic
     return total
 
 
-def _of_control(op: ir.Operation, functions: dict[str, ir.Operation]) -> Traffic | None:
+def _of_control(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> Traffic | None:
     """The traffic of a loop, a conditional or a call; None of anything else."""
     if op.name == "stablehlo.while":
         turn = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)

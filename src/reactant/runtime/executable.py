@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.runtime import arguments as host_arguments
 from reactant.runtime import buffers, heap, reductions
-from reactant.runtime.compile_options import options_for
+from reactant.runtime.compile_options import gpu_options, options_for
 from reactant.runtime.devices import default_device
 from reactant.runtime.direct import Direct
 from reactant.runtime.facts import BIG, facts_of
@@ -67,7 +67,7 @@ class Executable:
         self._handed_over = tuple(i for i, a in enumerate(self.inputs) if on_cpu and host_arguments.native(a.dtype)
                                   and host_arguments.HANDED_OVER <= a.nbytes < BIG)
         facts = facts_of(module if native is None else native)
-        chosen = options_for(facts, target.platform)
+        chosen = gpu_options(module) if target.platform == "gpu" else options_for(facts, target.platform)
         if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
             self._body = body_of(module, name, weak, general=general, callbacks=callbacks)
