@@ -335,3 +335,40 @@ def test_derivatives_of_iterations_are_jaxs():
     agree(reactant.hessian(loss)(X), jax.hessian(loss)(X))
     agree(reactant.grad(lambda a: jax.scipy.special.gammainc(a, X).sum())(X),
           jax.grad(lambda a: jax.scipy.special.gammainc(a, X).sum())(X))
+
+
+def test_samplers_that_reject_have_the_derivative_of_the_distribution():
+    """It was that of the sampler's steps, by which gradients of means are biased."""
+    def loss(a):
+        return jax.random.gamma(jax.random.PRNGKey(1), jnp.exp(a)).sum()
+
+    agree(reactant.grad(loss)(X), jax.grad(loss)(X))
+
+
+def noisy(x, keys, *, more=None):
+    """Two uses of keys; gives new ones beside the loss."""
+    keys["model"], used = jax.random.split(keys["model"])
+    loss = jnp.sum(jax.random.normal(used, x.shape) * x**2)
+    if more is not None:
+        loss += jnp.sum(jax.vmap(jax.random.uniform)(more)) * x[0]
+    return loss, keys
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
+def test_keys_of_a_type_of_their_own_are_arguments_and_results(impl):
+    """They were refused as those of NumPy functions are."""
+    keys = {"model": jax.random.key(3, impl=impl)}
+    more = jax.random.split(jax.random.key(5, impl=impl), 3)
+    ours, jaxs = (m.value_and_grad(noisy, has_aux=True) for m in (reactant, jax))
+    for _ in range(3):      # the last ones by the shortcut
+        ((value, new), slope), ((value_, new_), slope_) = ours(X, dict(keys), more=more), jaxs(X, dict(keys), more=more)
+        np.testing.assert_allclose(value, value_, rtol=1e-5)
+        agree(slope, slope_)
+        assert new["model"] == new_["model"] and new["model"].dtype == keys["model"].dtype
+        keys = new
+    agree(jax.jit(lambda x, k: reactant.grad(noisy, has_aux=True)(x, {"model": k})[0] + jnp.zeros(()))(X, more[0]),
+          jax.grad(noisy, has_aux=True)(X, {"model": more[0]})[0])
+    agree(reactant.hessian(lambda x, k: noisy(x, {"model": k})[0])(X, more[0]),
+          jax.hessian(lambda x, k: noisy(x, {"model": k})[0])(X, more[0]))
+    with pytest.raises(TypeError, match="no derivative"):
+        reactant.grad(lambda k, x: noisy(x, {"model": k})[0])(more[0], X)

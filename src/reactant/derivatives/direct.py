@@ -9,6 +9,7 @@ from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered
 from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.numpy.tensor import PYTHON
+from reactant.random_keys import generator_of, is_key
 from reactant.runtime.direct import Direct, Miss, Shortcut
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import X64, nothing_traced, restore_x64, swap_x64
@@ -85,6 +86,8 @@ def _is_tree_of_arrays(node: Any) -> bool:
         return False
     if kind in ("tuple", "namedtuple", "pytree") or kind == "list" and len(node) == 2:      # else: of another class
         return all(map(_is_tree_of_arrays, node[-1]))
+    if kind == "keys":
+        return _is_tree_of_arrays(node[2])
     return kind == "array" and node[3] is None or kind == "device" and not node[3]
 
 
@@ -96,6 +99,9 @@ def _gather(node: Any, x: Any, found: list[Any]) -> bool:
     if kind in ("array", "device"):
         found.append(x)
         return isinstance(x, jax.Array) and x.shape == node[1] and x.dtype == node[2]
+    if kind == "keys":
+        return isinstance(x, jax.Array) and is_key(x.dtype) and generator_of(x.dtype) == node[1] and \
+            _gather(node[2], jax.random.key_data(x), found)
     if kind == "dict":
         return type(x) is node[1] and len(x) == len(node[2]) and all(
             key.value in x and _gather(n, x[key.value], found) for key, n in zip(node[2], node[3], strict=True))

@@ -188,6 +188,7 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
         kind = OfJax
     made = kind(entry, inner.options, inner._static, inner._traced)
     made.taken = taken if of_jax else None
+    made.takes_keys = of_jax
     return made
 
 

@@ -53,9 +53,8 @@ def lowering_parameters(jaxpr: Any) -> Any:
 
 
 ITERATED = (special.igamma_p, special.igammac_p, random_gamma_p)
-"""Functions of JAX that are computed by iteration, and whose derivatives are not, or are simpler. A sampler that rejects
-has none of its steps' that is of use: whether a draw is taken depends on the parameter, too (a gradient of a mean would
-be biased)."""
+"""Functions of JAX that are computed by iteration, and whose derivatives are not, or are simpler. That of a sampler
+that rejects is another than that of its steps: whether a draw is taken depends on the parameter, too."""
 
 SIMPLIFIED = jax_mlir.LoweringParameters(override_lowering_rules=((run_module, lower_to_simplify),))
 """How to lower what is to be simplified: compiled functions of ours are parts of the program."""
