@@ -372,3 +372,21 @@ def test_keys_of_a_type_of_their_own_are_arguments_and_results(impl):
           jax.hessian(lambda x, k: noisy(x, {"model": k})[0])(X, more[0]))
     with pytest.raises(TypeError, match="no derivative"):
         reactant.grad(lambda k, x: noisy(x, {"model": k})[0])(more[0], X)
+
+
+@pytest.mark.parametrize("derived", [lambda m: m.grad(thirds), lambda m: m.value_and_grad(thirds),
+                                     lambda m: m.hessian(thirds), lambda m: getattr(m, "jacrev", m.jacobian)(thirds)])
+@pytest.mark.parametrize("given", [(np.float64(2.0), X), (2.0, X), (np.ones(4), np.arange(4.0))], ids=str)
+def test_the_users_setting_of_64_bits_holds_in_each_call(derived, given):
+    """A program of 32 bits was used with 64 bits on; with them off, some derivatives had 64."""
+    ours, jaxs = derived(reactant), derived(jax)
+    for x64 in (False, False, True, True, False):
+        with jax.enable_x64(x64):
+            found, expected = jax.tree.leaves(ours(*given)), jax.tree.leaves(jaxs(*given))
+            assert [x.dtype for x in found] == [x.dtype for x in expected]
+            for each, other in zip(found, expected, strict=True):
+                np.testing.assert_allclose(each, other, rtol=1e-12 if x64 and given[1].dtype == np.float64 else 1e-5)
+
+
+def thirds(scale, x):
+    return jnp.sum((scale * x)**2 * jnp.arange(4.0) / 3)

@@ -114,10 +114,21 @@ def _gather(node: Any, x: Any, found: list[Any]) -> bool:
 
 
 class Guarded(Shortcut):
-    """A shortcut from outside of traces, in 64 bits."""
+    """A shortcut from outside of traces, in 64 bits; in the setting of the user's that the program was made in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.x64 = bool(jax.config.jax_enable_x64)
+
+    def offer(self, direct: Direct | None) -> None:
+        """Take a program, if there is none yet."""
+        if self.direct is None:
+            self.x64 = bool(jax.config.jax_enable_x64)
+        super().offer(direct)
 
     def call(self, args: tuple, kwargs: dict) -> Any:
-        if self.direct is None or is_tracing() or not nothing_traced() or jax.config.jax_disable_jit:
+        if self.direct is None or jax.config.jax_enable_x64 != self.x64 or is_tracing() or not nothing_traced() \
+                or jax.config.jax_disable_jit:
             raise Miss
         before = swap_x64(True)
         try:
