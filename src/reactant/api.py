@@ -34,6 +34,8 @@ class Jitted(LikeFunction):
     """A function that compiles itself for each signature of its arguments. Made by `jit`."""
 
     __name__: str
+    takes_keys = False
+    """Whether arguments may have keys of `jax.random.key`: NumPy functions do not compute with them."""
 
     def __init__(self, function: Callable, options: CompileOptions, static: Iterable[str], traced: Iterable[str]):
         functools.update_wrapper(self, function, updated=())
@@ -129,7 +131,7 @@ class Jitted(LikeFunction):
             self._latest = None
 
     def _sign(self, args: tuple, kwargs: dict) -> tuple[tuple, list]:
-        flat = sig.Flattener()
+        flat = sig.Flattener(keys=self.takes_keys)
         if not self._named:
             positional = tuple([flat.node(a) for a in args])
             keyword = tuple([(n, flat.node(kwargs[n])) for n in sorted(kwargs)]) if kwargs else ()

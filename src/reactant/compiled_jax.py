@@ -19,6 +19,7 @@ from reactant.frontends.jax_arguments import Settings, argument_leaves, donated_
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
+from reactant.random_keys import generator_of, is_key
 from reactant.rewrite import Report
 from reactant.runtime.direct import Miss
 from reactant.runtime.executable import Executable
@@ -109,9 +110,9 @@ class _Convention:
     def __init__(self, lowered: JaxLowered):
         self._imported, self._settings, self._static = lowered.imported, lowered.settings, lowered.static
         self.dtypes = tuple(aval.dtype for aval in self._imported.inputs)
-        self._takes_keys = any(map(jax_way.is_key, self.dtypes))
-        self._keys_out = {i: jax_way.key_implementation(out.dtype) for i, out in enumerate(self._imported.outputs)
-                          if jax_way.is_key(out.dtype)}
+        self._takes_keys = any(map(is_key, self.dtypes))
+        self._keys_out = {i: generator_of(out.dtype) for i, out in enumerate(self._imported.outputs)
+                          if is_key(out.dtype)}
 
     def leaves(self, args: tuple, kwargs: dict) -> list[Any] | None:
         """The module's arguments of a call that is being traced; None where it is for another program."""
@@ -127,7 +128,7 @@ class _Convention:
         """The leaves, keys of `jax.random` as the numbers they are made of."""
         if not self._takes_keys:
             return leaves
-        return [jax.random.key_data(x) if jax_way.is_key(d) else x for x, d in zip(leaves, self.dtypes, strict=True)]
+        return [jax.random.key_data(x) if is_key(d) else x for x, d in zip(leaves, self.dtypes, strict=True)]
 
     def built(self, results: list[Any]) -> Any:
         """What the call returns."""

@@ -15,6 +15,7 @@ import jax.export
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant import signature as sig
 from reactant.api import as_jitted, jit
 from reactant.errors import UnsupportedError
 from reactant.frontends import stablehlo
@@ -24,6 +25,7 @@ from reactant.runtime.devices import lowered_for
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.program import Array, Body, body_of, run_module
 from reactant.session import is_tracing
+from reactant.traced import Known, OfArgument
 
 if TYPE_CHECKING:
     from reactant.compiled import Lowered
@@ -95,6 +97,7 @@ class Export:
     in order; its results those of the function, then the final contents of arguments that it writes into."""
 
     def __init__(self, lowered: Lowered):
+        sig.map_tree(lowered.traced.result, _refuse_part)
         with building():
             self.module = modules.clone(lowered.module)
             _close(self.module, lowered.traced.captured)
@@ -150,11 +153,20 @@ class Export:
             target.write_bytes(self.stablehlo())
 
 
+def _refuse_part(leaf: Any) -> None:
+    if isinstance(leaf, OfArgument):
+        raise UnsupportedError("The function returns an argument, or a view of one, which is no result of its program: "
+                               "the caller has it. Return a copy (x[0].copy()) to export it.")
+    if isinstance(leaf, Known) and isinstance(leaf.value, (np.ndarray, np.generic, int, float, complex)):
+        raise UnsupportedError(f"The function returns {leaf.value!r} whatever its arguments hold, which is no result "
+                               f"of its program. Leave it out to export the function.")
+
+
 def export(function: Callable, /, *args: Any, **kwargs: Any) -> Export:
     """The optimised program of `function(*args, **kwargs)`, to be written as StableHLO text, a portable artifact, a
     `jax.export` artifact or a SavedModel. `function`: a NumPy or JAX function, or a `reactant.jit` of one.
     Arrays that the function closes over become constants. Raises `UnsupportedError` for a program that calls code
-    compiled for this process.
+    compiled for this process, and for a function that returns a view of an argument or what is known before it runs.
     """
     lowered, _ = as_jitted(function).lower_call(args, kwargs)
     return Export(lowered)

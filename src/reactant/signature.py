@@ -21,6 +21,7 @@ import numpy as np
 from reactant import named_tuples
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.named_tuples import is_named_tuple
+from reactant.random_keys import generator_of, is_key, keys_of
 from reactant.runtime.array import DeviceArray
 
 STATIC_TYPES = (bool, int, str, bytes, type(None), type(Ellipsis), np.dtype, type, slice, range, enum.Enum,
@@ -71,8 +72,10 @@ def _floats(dtype: np.dtype) -> bool:
 class Flattener:
     """One pass over the arguments: `leaves` in order, and the signature as nested tuples."""
 
-    def __init__(self, static_names: frozenset[str] = frozenset(), traced_names: frozenset[str] = frozenset()):
+    def __init__(self, static_names: frozenset[str] = frozenset(), traced_names: frozenset[str] = frozenset(),
+                 keys: bool = False):
         self.leaves: list[Any] = []
+        self._keys = keys                    # whether those of `jax.random.key` are taken
         self.static_names, self.traced_names = static_names, traced_names
         self._seen: dict[int, int] = {}      # id of array or mutable container -> its number, for shared references
         self._alive: list[Any] = []
@@ -117,6 +120,8 @@ class Flattener:
     def _array(self, x: Any) -> tuple:
         if isinstance(x, np.ndarray) and type(x) is np.ndarray and x.dtype.names is not None:
             return ("records", x.dtype, x.shape, tuple(self.node(x[name]) for name in x.dtype.names))
+        if self._keys and isinstance(x, jax.Array) and is_key(x.dtype):
+            return ("keys", generator_of(x.dtype), self._array(jax.random.key_data(x)))
         self.leaves.append(x)
         if isinstance(x, np.ndarray):
             if type(x) is not np.ndarray and not isinstance(x, np.memmap):
@@ -299,10 +304,10 @@ class Rebuilder:
         kind = node[0]
         if kind == "same":
             return self._seen[node[1]]
-        if kind in ("array", "device"):
+        if kind in ("array", "device", "keys"):
             number = len(self._seen)
             self._seen.append(None)
-            self._seen[number] = made = self._leaf(node)
+            self._seen[number] = made = keys_of(node[1], self._leaf(node[2])) if kind == "keys" else self._leaf(node)
             return made
         if kind in ("scalar", "python"):
             return self._leaf(node)

@@ -335,3 +335,58 @@ def test_derivatives_of_iterations_are_jaxs():
     agree(reactant.hessian(loss)(X), jax.hessian(loss)(X))
     agree(reactant.grad(lambda a: jax.scipy.special.gammainc(a, X).sum())(X),
           jax.grad(lambda a: jax.scipy.special.gammainc(a, X).sum())(X))
+
+
+def test_samplers_that_reject_have_the_derivative_of_the_distribution():
+    """It was that of the sampler's steps, by which gradients of means are biased."""
+    def loss(a):
+        return jax.random.gamma(jax.random.PRNGKey(1), jnp.exp(a)).sum()
+
+    agree(reactant.grad(loss)(X), jax.grad(loss)(X))
+
+
+def noisy(x, keys, *, more=None):
+    """Two uses of keys; gives new ones beside the loss."""
+    keys["model"], used = jax.random.split(keys["model"])
+    loss = jnp.sum(jax.random.normal(used, x.shape) * x**2)
+    if more is not None:
+        loss += jnp.sum(jax.vmap(jax.random.uniform)(more)) * x[0]
+    return loss, keys
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
+def test_keys_of_a_type_of_their_own_are_arguments_and_results(impl):
+    """They were refused as those of NumPy functions are."""
+    keys = {"model": jax.random.key(3, impl=impl)}
+    more = jax.random.split(jax.random.key(5, impl=impl), 3)
+    ours, jaxs = (m.value_and_grad(noisy, has_aux=True) for m in (reactant, jax))
+    for _ in range(3):      # the last ones by the shortcut
+        ((value, new), slope), ((value_, new_), slope_) = ours(X, dict(keys), more=more), jaxs(X, dict(keys), more=more)
+        np.testing.assert_allclose(value, value_, rtol=1e-5)
+        agree(slope, slope_)
+        assert new["model"] == new_["model"] and new["model"].dtype == keys["model"].dtype
+        keys = new
+    agree(jax.jit(lambda x, k: reactant.grad(noisy, has_aux=True)(x, {"model": k})[0] + jnp.zeros(()))(X, more[0]),
+          jax.grad(noisy, has_aux=True)(X, {"model": more[0]})[0])
+    agree(reactant.hessian(lambda x, k: noisy(x, {"model": k})[0])(X, more[0]),
+          jax.hessian(lambda x, k: noisy(x, {"model": k})[0])(X, more[0]))
+    with pytest.raises(TypeError, match="no derivative"):
+        reactant.grad(lambda k, x: noisy(x, {"model": k})[0])(more[0], X)
+
+
+@pytest.mark.parametrize("derived", [lambda m: m.grad(thirds), lambda m: m.value_and_grad(thirds),
+                                     lambda m: m.hessian(thirds), lambda m: getattr(m, "jacrev", m.jacobian)(thirds)])
+@pytest.mark.parametrize("given", [(np.float64(2.0), X), (2.0, X), (np.ones(4), np.arange(4.0))], ids=str)
+def test_the_users_setting_of_64_bits_holds_in_each_call(derived, given):
+    """A program of 32 bits was used with 64 bits on; with them off, some derivatives had 64."""
+    ours, jaxs = derived(reactant), derived(jax)
+    for x64 in (False, False, True, True, False):
+        with jax.enable_x64(x64):
+            found, expected = jax.tree.leaves(ours(*given)), jax.tree.leaves(jaxs(*given))
+            assert [x.dtype for x in found] == [x.dtype for x in expected]
+            for each, other in zip(found, expected, strict=True):
+                np.testing.assert_allclose(each, other, rtol=1e-12 if x64 and given[1].dtype == np.float64 else 1e-5)
+
+
+def thirds(scale, x):
+    return jnp.sum((scale * x)**2 * jnp.arange(4.0) / 3)

@@ -14,6 +14,10 @@ MOST_OPERATIONS = 10_000
 """Above, XLA takes minutes and 20 GB: lists of which the run decides which is which, in loops that are unrolled."""
 
 
+MOST_OPERATIONS = 10_000
+"""Above, XLA takes minutes and 20 GB: lists of which the run decides which is which, in loops that are unrolled."""
+
+
 def compare(seed: int, directory) -> None:
     text = Writer(seed).program()
     module = module_of(directory / f"containers_{seed}.py", text)

@@ -9,6 +9,7 @@ from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered
 from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.numpy.tensor import PYTHON
+from reactant.random_keys import generator_of, is_key
 from reactant.runtime.direct import Direct, Miss, Shortcut
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import X64, nothing_traced, restore_x64, swap_x64
@@ -85,6 +86,8 @@ def _is_tree_of_arrays(node: Any) -> bool:
         return False
     if kind in ("tuple", "namedtuple", "pytree") or kind == "list" and len(node) == 2:      # else: of another class
         return all(map(_is_tree_of_arrays, node[-1]))
+    if kind == "keys":
+        return _is_tree_of_arrays(node[2])
     return kind == "array" and node[3] is None or kind == "device" and not node[3]
 
 
@@ -96,6 +99,9 @@ def _gather(node: Any, x: Any, found: list[Any]) -> bool:
     if kind in ("array", "device"):
         found.append(x)
         return isinstance(x, jax.Array) and x.shape == node[1] and x.dtype == node[2]
+    if kind == "keys":
+        return isinstance(x, jax.Array) and is_key(x.dtype) and generator_of(x.dtype) == node[1] and \
+            _gather(node[2], jax.random.key_data(x), found)
     if kind == "dict":
         return type(x) is node[1] and len(x) == len(node[2]) and all(
             key.value in x and _gather(n, x[key.value], found) for key, n in zip(node[2], node[3], strict=True))
@@ -108,10 +114,21 @@ def _gather(node: Any, x: Any, found: list[Any]) -> bool:
 
 
 class Guarded(Shortcut):
-    """A shortcut from outside of traces, in 64 bits."""
+    """A shortcut from outside of traces, in 64 bits; in the setting of the user's that the program was made in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.x64 = bool(jax.config.jax_enable_x64)
+
+    def offer(self, direct: Direct | None) -> None:
+        """Take a program, if there is none yet."""
+        if self.direct is None:
+            self.x64 = bool(jax.config.jax_enable_x64)
+        super().offer(direct)
 
     def call(self, args: tuple, kwargs: dict) -> Any:
-        if self.direct is None or is_tracing() or not nothing_traced() or jax.config.jax_disable_jit:
+        if self.direct is None or jax.config.jax_enable_x64 != self.x64 or is_tracing() or not nothing_traced() \
+                or jax.config.jax_disable_jit:
             raise Miss
         before = swap_x64(True)
         try:

@@ -23,7 +23,7 @@ from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
 from reactant.frontends.jax import NotImported
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
-from reactant.ir import modules
+from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.jax_functions import JaxJitted
 from reactant.like_functions import LikeFunction
@@ -58,6 +58,10 @@ class Sharing(Jitted):
 
     taken: Taken | None = None
     """The derivative as JAX takes it, where it is of a JAX function."""
+
+    def _sign(self, args: tuple, kwargs: dict) -> tuple[tuple, list]:
+        key, leaves = super()._sign(args, kwargs)
+        return ((*key, jax.config.jax_enable_x64) if self.takes_keys else key), leaves      # it is JAX's dtypes then
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         with self._lock:
@@ -154,6 +158,18 @@ class Retraced(Sharing):
         return made.run(leaves, args, kwargs)
 
 
+def _is_too_wide(leaf: Any) -> bool:
+    """Whether an argument has 64 bits where JAX takes 32."""
+    return type(leaf) is Tensor and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype
+
+
+def _in_32_bits(leaf: Any) -> Any:
+    """An argument as JAX takes it where 64 bits are off: its derivative is of that type, too."""
+    if not _is_too_wide(leaf):
+        return leaf
+    return Tensor.of_value(ops.convert(leaf.value(), jax.dtypes.canonicalize_dtype(leaf.dtype)), leaf.kind)
+
+
 def is_compiled(function: Any) -> bool:
     """Whether the user has compiled a function, so that what it reads from outside is constant."""
     while hasattr(function, "differentiated"):
@@ -166,9 +182,12 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
     """`traced(args, kwargs, extra)` as a compiled function with the arguments, options and static arguments of
     `function`. taken: the same by JAX, for JAX functions that cannot be imported."""
     inner = base_of(function)
+    of_jax = isinstance(inner, JaxJitted)
 
     def entry(*args: Any, **kwargs: Any) -> Any:
         given = kwargs.pop(EXTRA, None)
+        if of_jax and any(map(_is_too_wide, leaves_of((args, kwargs)))):
+            args, kwargs = sig.map_tree((args, kwargs), _in_32_bits)
         return traced(args, kwargs, given)
 
     entry.__name__ = entry.__qualname__ = name
@@ -183,11 +202,11 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
             at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
             parameters.insert(at, keyword)
         entry.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    of_jax = isinstance(inner, JaxJitted)
     if kind is Sharing and not extra and of_jax:
         kind = OfJax
     made = kind(entry, inner.options, inner._static, inner._traced)
     made.taken = taken if of_jax else None
+    made.takes_keys = of_jax
     return made
 
 

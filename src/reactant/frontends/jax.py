@@ -17,6 +17,7 @@ from reactant.frontends import jax_rules
 from reactant.frontends.jax_arguments import Settings
 from reactant.ir import cusolver, gpu_scans, modules, ops
 from reactant.ir.types import shape_and_dtype
+from reactant.random_keys import is_key
 from reactant.records import dataclass
 from reactant.runtime.devices import default_device
 from reactant.runtime.jax_internals import restore_x64, swap_x64, with_known_shapes
@@ -187,13 +188,3 @@ def _refuse_signature(main: ir.Operation) -> None:
             shape_and_dtype(each)
         except (ValueError, KeyError, TypeError, NotImplementedError):
             raise CannotImport(f"an argument or result has the type {each}") from None
-
-
-def is_key(dtype: Any) -> bool:
-    """Whether a dtype is that of `jax.random.key`."""
-    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
-
-
-def key_implementation(dtype: Any) -> str:
-    """The random generator of a key dtype, as `jax.random.wrap_key_data` takes it."""
-    return dtype._impl.name           # private: jax.random.key_impl asks an array, and there is none yet

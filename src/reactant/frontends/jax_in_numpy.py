@@ -10,13 +10,14 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends import jax_calls
-from reactant.frontends.jax import CannotImport, NotImported, is_key, lower_call
+from reactant.frontends.jax import CannotImport, NotImported, lower_call
 from reactant.frontends.jax_arguments import Settings, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.frontends.numpy.tensor import PYTHON, Tensor, check_dtype
 from reactant.frontends.trace import current_trace, located
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
+from reactant.random_keys import generator_of, is_key, keys_of
 from reactant.session import SESSION, suspended
 
 _HERE = object()
@@ -70,7 +71,7 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
             else ("part of a compiled NumPy function", "Call it outside.")
         reason = f"The JAX function '{name}' cannot be {purpose}: {refused}."
         raise NotImported(f"{reason} {advice}", reason) from None
-    if any(is_key(out.dtype) for out in imported.outputs):
+    if not differentiated and any(is_key(out.dtype) for out in imported.outputs):
         raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
                                f"Return jax.random.key_data(key), or keep keys inside.")
     values = [_converted(leaves[i].value(), aval.dtype) for i, aval in zip(numbers, imported.inputs, strict=True)]
@@ -78,7 +79,9 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     if len(values) != len(modules.function(imported.module).regions[0].blocks[0].arguments):
         raise UnsupportedError(f"The JAX function '{name}' uses an array from outside that JAX is tracing. Pass it as "
                                f"an argument.")
-    results = [Tensor.of_value(r) for r in jax_calls.splice(imported.module, values, current_trace().module)]
+    results = [keys_of(generator_of(out.dtype), Tensor.of_value(r)) if is_key(out.dtype) else Tensor.of_value(r)
+               for r, out in zip(jax_calls.splice(imported.module, values, current_trace().module), imported.outputs,
+                                 strict=True)]
     if structure is None:
         return jax.tree_util.tree_unflatten(imported.out_tree, results)
     arrays = iter(results)

@@ -13,6 +13,7 @@ from jax._src.ad_checkpoint import remat_p  # private: the primitive of jax.chec
 from jax._src.ad_util import stop_gradient_p  # private: the primitive of jax.lax.stop_gradient
 from jax._src.interpreters import mlir as jax_mlir  # private: lowering with a rule of ours, and the rule's helpers
 from jax._src.lax import special  # private: its primitives
+from jax._src.random import random_gamma_p  # private: the primitive of jax.random.gamma and what is made of it
 from jaxlib.mlir import ir
 
 from reactant.differentiate.requests import STOP
@@ -51,8 +52,9 @@ def lowering_parameters(jaxpr: Any) -> Any:
     return jax_mlir.LoweringParameters(override_lowering_rules=tuple(overrides))
 
 
-ITERATED = (special.igamma_p, special.igammac_p)
-"""Functions of JAX that are computed by iteration, and whose derivatives are not, or are simpler."""
+ITERATED = (special.igamma_p, special.igammac_p, random_gamma_p)
+"""Functions of JAX that are computed by iteration, and whose derivatives are not, or are simpler. That of a sampler
+that rejects is another than that of its steps: whether a draw is taken depends on the parameter, too."""
 
 SIMPLIFIED = jax_mlir.LoweringParameters(override_lowering_rules=((run_module, lower_to_simplify),))
 """How to lower what is to be simplified: compiled functions of ours are parts of the program."""
