@@ -5,7 +5,8 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,10 +95,11 @@ def _close(module: ir.Module, captured: Sequence[np.ndarray]) -> None:
 
 class Export:
     """A compiled function's program for other runtimes. Its arguments are the run-time leaves of the call's arguments
-    in order; its results those of the function, then the final contents of arguments that it writes into."""
+    in order; its results those of the function, then the final contents of arguments that it writes into, then, of a
+    function with run-time checks, which of them hold (bool): outside of Python nothing raises."""
 
     def __init__(self, lowered: Lowered):
-        sig.map_tree(lowered.traced.result, _refuse_part)
+        sig.map_tree(lowered.traced.result, partial(_refuse_part, written=lowered.traced.written))
         with building():
             self.module = modules.clone(lowered.module)
             _close(self.module, lowered.traced.captured)
@@ -153,8 +155,9 @@ class Export:
             target.write_bytes(self.stablehlo())
 
 
-def _refuse_part(leaf: Any) -> None:
-    if isinstance(leaf, OfArgument):
+def _refuse_part(leaf: Any, written: Mapping[int, int]) -> None:
+    """written: arguments whose final contents are results."""
+    if isinstance(leaf, OfArgument) and (leaf.steps or leaf.number not in written):
         raise UnsupportedError("The function returns an argument, or a view of one, which is no result of its program: "
                                "the caller has it. Return a copy (x[0].copy()) to export it.")
     if isinstance(leaf, Known) and isinstance(leaf.value, (np.ndarray, np.generic, int, float, complex)):

@@ -55,6 +55,9 @@ def artifact(module: ir.Module, version: str | None = None) -> bytes:
     with building():
         try:
             written = modules.clone(module)     # what is serialized is made VHLO in place
+            for op in modules.ops_called("stablehlo.custom_call", written):
+                if "sdy.sharding_rule" in op.attributes:        # VHLO cannot express it, and it says no more than what
+                    del op.attributes["sdy.sharding_rule"]      # a compiler that shards the program may do
             modules.run_passes(written, "func.func(chlo-legalize-to-stablehlo)")    # VHLO has no CHLO
             return stablehlo.serialize_portable_artifact(written, target)
         except (ir.MLIRError, ValueError) as error:
