@@ -26,7 +26,9 @@ CALLS = [
 
 def signed(args, kwargs):
     flat = sig.Flattener()
-    key = tuple(flat.node(a) for a in args), tuple((n, flat.node(kwargs[n])) for n in sorted(kwargs)), None
+    positional = tuple(flat.node(a) for a in args)
+    keyword = tuple((n, flat.node(kwargs[n])) for n in sorted(kwargs))
+    key = positional, keyword, None, jax.config.jax_enable_x64
     return key, flat.leaves
 
 
@@ -55,6 +57,24 @@ def test_the_default_device_is_part_of_it():
     assert matches((X,), {}) is not None
     with jax.default_device(jax.devices()[0]):
         assert matches((X,), {}) is None
+    with jax.enable_x64(not jax.config.jax_enable_x64):
+        assert matches((X,), {}) is None
+
+
+def test_64_bits_are_the_users_in_each_call():
+    """JAX functions within compute in 32 bits where they are off, also when the first call was in 64."""
+    thirds = jax.jit(lambda x: x * jax.numpy.arange(3.0) / 3)
+
+    def program(x):
+        return np.sin(x) + thirds(x)
+
+    exact = np.sin(1.0) + np.arange(3) / 3
+    for first in (False, True):
+        function = reactant.jit(program, frontend="numpy")
+        for on in (first, not first, first):
+            with jax.enable_x64(on):
+                found = function(np.ones(3))
+            assert (np.abs(found - exact).max() < 1e-15) == on
 
 
 def test_calls_that_alternate():

@@ -139,7 +139,8 @@ class Jitted(LikeFunction):
             names = self._names(len(args))
             positional = tuple(self._node(flat, n, a) for n, a in zip(names, args, strict=True))
             keyword = tuple((n, self._node(flat, n, kwargs[n])) for n in sorted(kwargs))
-        return (positional, keyword, jax.config.jax_default_device), flat.leaves
+        # dtypes in JAX functions that are called within depend on the user's x64
+        return (positional, keyword, jax.config.jax_default_device, jax.config.jax_enable_x64), flat.leaves
 
     def _node(self, flat: sig.Flattener, name: str, value: Any) -> Any:
         return sig.Static(value) if name in self._static else flat.node(value, name in self._traced)

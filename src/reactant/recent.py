@@ -30,7 +30,8 @@ _CONDITIONS = {
 }
 _TEMPLATE = """
 def leaves(args, kwargs):
-    if len(args) == {count} and {keywords} and config.jax_default_device is device:
+    if len(args) == {count} and {keywords} and config.jax_default_device is device \
+            and config.jax_enable_x64 is x64:
         {unpack}
         if {conditions}:
             return [{found}]
@@ -38,18 +39,19 @@ def leaves(args, kwargs):
 """
 
 
-def matcher(positional: tuple, keyword: tuple, device: Any) -> Matcher | None:
+def matcher(positional: tuple, keyword: tuple, device: Any, x64: bool) -> Matcher | None:
     """Compares calls with a signature; None for signatures that are not flat.
 
     Flat is what has C-contiguous writeable arrays, device arrays, Python numbers, strings and None as arguments, no
-    array twice. positional, keyword: the nodes of `signature.Flattener`; device: jax's default device.
+    array twice. positional, keyword: the nodes of `signature.Flattener`; device: jax's default device. x64: whether
+    jax's 64 bits are on.
     """
     nodes = [*positional, *(node for _, node in keyword)]
     kinds = [_kind(node) for node in nodes]
     if None in kinds or len(nodes) > MOST:
         return None
     arguments = [f"x{i}" for i in range(len(nodes))]
-    known = {"ndarray": np.ndarray, "DeviceArray": DeviceArray, "config": jax.config, "device": device,
+    known = {"ndarray": np.ndarray, "DeviceArray": DeviceArray, "config": jax.config, "device": device, "x64": x64,
              "names": {name for name, _ in keyword}}
     conditions: list[str] = []
     found: list[str] = []

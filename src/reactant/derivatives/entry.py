@@ -59,10 +59,6 @@ class Sharing(Jitted):
     taken: Taken | None = None
     """The derivative as JAX takes it, where it is of a JAX function."""
 
-    def _sign(self, args: tuple, kwargs: dict) -> tuple[tuple, list]:
-        key, leaves = super()._sign(args, kwargs)
-        return ((*key, jax.config.jax_enable_x64) if self.takes_keys else key), leaves      # it is JAX's dtypes then
-
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         with self._lock:
             made = self.made(key)
