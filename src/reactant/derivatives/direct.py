@@ -116,9 +116,7 @@ def _gather(node: Any, x: Any, found: list[Any]) -> bool:
 class Guarded(Shortcut):
     """A shortcut from outside of traces, in 64 bits; in the setting of the user's that the program was made in."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.x64 = bool(jax.config.jax_enable_x64)
+    x64 = False
 
     def offer(self, direct: Direct | None) -> None:
         """Take a program, if there is none yet."""

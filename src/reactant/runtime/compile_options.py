@@ -46,7 +46,7 @@ milliseconds, the same results; `reactant.ir.traffic` counts the launches of a t
 |---|---|---|---|---|
 | Newton's method, ended by its residual | 500 | 2 | 12.7 | 4.2 |
 | adaptive_solver of benchmarks/corpus.py | not known | 5 | 3.8 | 2.0 |
-| conjugate gradient, ended by its residual | 30 | 8 | 0.47 | 0.31 |
+| conjugate gradient, ended by its residual | 15 | 8 | 0.47 | 0.31 |
 | one element written a turn | 999 | 3 | 13.9 | 4.5 |
 | corpus: shallow_water | 50 | 4 | 0.87 | 0.64 |
 | corpus: hidden_markov_model, three loops | 99 | 3-5 | 4.4 | 2.7 |
