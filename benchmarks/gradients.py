@@ -31,6 +31,8 @@ def measure(name, scale, repeats, order=False, clock="wall", peer=None):
     loss, make = GRADIENTS[name]
     arguments = make(scale)
     static = tuple(i for i, a in enumerate(arguments) if isinstance(a, int))
+    if jax.default_backend() != "cpu":
+        arguments = tuple(a if i in static else jax.device_put(a) for i, a in enumerate(arguments))
     theirs, plain = jax.jit(jax.grad(loss), static_argnums=static), jax.jit(loss, static_argnums=static)
     mine = reactant.jit(reactant.grad(loss), static_argnums=static or None)
     functions = {"jax": lambda: theirs(*arguments), "reactant": lambda: mine(*arguments),

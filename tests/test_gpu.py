@@ -78,6 +78,38 @@ def test_what_cannot_be_solved(gpu):
         reactant.jit(np.linalg.cholesky)(-np.eye(4))
 
 
+def sums(x):
+    """Cumulative ones, along each axis, from behind, of products, and of sums again."""
+    return (np.cumsum(x), np.cumsum(x, axis=0), np.cumsum(x[:, ::-1], axis=1)[:, ::-1], np.cumprod(x, axis=1),
+            np.cumsum(np.cumsum(x, axis=1) > 2, axis=0), np.add.accumulate(x, axis=-1, dtype="float32"))
+
+
+def test_cumulative_sums(gpu):
+    x = np.random.default_rng(5).random((7, 300))
+    assert_same(sums(x), reactant.jit(sums)(x), rtol=1e-5)
+    weights = np.random.default_rng(6).random((7, 300))
+    found = reactant.grad(lambda x: np.sum(np.cumsum(x, axis=1) * weights))(x)
+    np.testing.assert_allclose(found, np.cumsum(weights[:, ::-1], axis=1)[:, ::-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape, axis, dtype", [
+    ((7,), 0, "float32"), ((3, 50), 1, "float64"), ((40, 3), 0, "float32"), ((2, 3, 400), 2, "float32"),
+    ((4, 5), 0, "int32"), ((9,), 0, "float16"), ((5,), 0, "complex64"), ((1,), 0, "float32"), ((0, 3), 1, "float32")])
+def test_cumulative_sums_of_jax(gpu, shape, axis, dtype):
+    """jax lowers them as the library's there (`reactant.ir.gpu_scans`); we hold them as windows."""
+    def total(x):
+        return jax.numpy.cumsum(x, axis=axis) * 2, jax.lax.cumsum(x, axis=axis, reverse=True)
+    with jax.enable_x64(True):
+        x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        rtol = 1e-3 if dtype == "float16" else 1e-6
+        theirs, ours = jax.jit(total)(x), reactant.jit(total, frontend="jax")(x)
+        assert_same([*map(np.asarray, theirs)], [*map(np.asarray, ours)], rtol=rtol)
+        if dtype.startswith("float"):
+            def loss(x):
+                return (total(x)[0] * x).sum()
+            assert_same([np.asarray(jax.grad(loss)(x))], [np.asarray(reactant.grad(loss)(x))], rtol=rtol)
+
+
 def test_device_arrays_stay_on_the_device(gpu):
     x = reactant.array(np.arange(6.0))
     result = reactant.jit(lambda a: a * 2)(x)

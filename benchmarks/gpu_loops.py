@@ -1,0 +1,125 @@
+"""Loops on a GPU: launched turn by turn by XLA, as CUDA graphs, and as `reactant.jit` chooses.
+
+    python benchmarks/gpu_loops.py [--only NAME ...] [--repeats N] [--json FILE]
+
+Milliseconds on arrays that the GPU holds, medians of interleaved runs; "in graphs" is `jax.jit` with the options of
+`reactant.runtime.compile_options`, whose table this repeats. "launches" are those of a turn, by `reactant.ir.traffic`
+(several loops: of each), on the module that comes out of our passes.
+"""
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from rich.console import Console
+from rich.table import Table
+from shared_programs import difference, prepared
+
+from reactant.demos.measure import taking_turns
+from reactant.ir import modules, traffic
+from reactant.ir.context import building
+from reactant.runtime.compile_options import LOOPS_IN_GRAPHS
+
+CORPUS = ("shallow_water", "hidden_markov_model", "state_space", "adaptive_solver", "nas_cell_chain", "n_body_steps",
+          "neuron", "lstm", "lattice_boltzmann")
+
+
+def newton(goal, start):
+    """Damped steps to the root of x^3 + x = goal until all residuals are small."""
+    def residual(x):
+        return x**3 + x - goal
+    return lax.while_loop(lambda x: jnp.abs(residual(x)).max() > 1e-4,
+                          lambda x: x - 0.02 * residual(x) / (3 * x**2 + 1), start)
+
+
+def one_element_a_turn(x):
+    """A recurrence, written element by element."""
+    return lax.fori_loop(1, x.size, lambda i, x: x.at[i].set(0.9 * x[i - 1] + x[i]), x)
+
+
+def gradients_turn(matrix, state):
+    """A turn of the conjugate gradient method."""
+    x, r, p, rs = state
+    image = matrix @ p
+    alpha = rs / jnp.vdot(p, image)
+    r = r - alpha * image
+    new = jnp.vdot(r, r)
+    return x + alpha * p, r, r + new / rs * p, new
+
+
+def until_solved(matrix, b):
+    """Conjugate gradients, ended by the residual."""
+    begin = (jnp.zeros_like(b), b, b, jnp.vdot(b, b))
+    return lax.while_loop(lambda s: s[3] > 1e-8, lambda s: gradients_turn(matrix, s), begin)[0]
+
+
+def turns_200(matrix, b):
+    """200 turns of conjugate gradients."""
+    begin = (jnp.zeros_like(b), b, b, jnp.vdot(b, b))
+    return lax.fori_loop(0, 200, lambda _, s: gradients_turn(matrix, s), begin)[0]
+
+
+def system(n=1000, spread=0.1):
+    """A positive definite matrix and a right side."""
+    random = np.random.default_rng(0)
+    matrix = spread * random.random((n, n)) / n
+    return (matrix + matrix.T + np.diag(1 + random.random(n))).astype("f4"), random.random(n).astype("f4")
+
+
+OWN = {
+    "newton": (newton, lambda: (np.linspace(1, 9, 10_000, dtype="f4"), np.full(10_000, 3, "f4"))),
+    "one_element_a_turn": (one_element_a_turn, lambda: (np.linspace(0, 1, 1000, dtype="f4"),)),
+    "until_solved": (until_solved, system),
+    "turns_200": (turns_200, system),
+}
+PROGRAMS = (*OWN, *CORPUS)
+
+
+def launches(module):
+    """Launches a turn of each loop, as text."""
+    with building():
+        functions = modules.functions(module)
+        loops = list(modules.ops_called("stablehlo.while", module))
+        return ", ".join(f"{traffic.of_turn(loop, functions).launches:.0f}" for loop in loops) or "no loop"
+
+
+def measure(name, repeats):
+    """The row of one program, in seconds."""
+    import reactant
+    function, arrays = (OWN[name][0], OWN[name][1]()) if name in OWN else prepared(name, 1.0)
+    arrays = jax.device_put(arrays)
+    mine = reactant.jit(function, frontend="jax")
+    ways = {"jax": jax.jit(function), "in graphs": jax.jit(function, compiler_options=LOOPS_IN_GRAPHS), "ours": mine}
+    expected = ways["jax"](*arrays)
+    row = {"difference": max(difference(way(*arrays), expected) for way in ways.values()),
+           "launches": launches(mine.lower(*arrays).module)}
+    return row | taking_turns({key: lambda way=way: way(*arrays) for key, way in ways.items()}, repeats)
+
+
+def main(arguments=None):
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=PROGRAMS, default=PROGRAMS)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    rows = {}
+    table = Table(title=f"milliseconds on {jax.devices()[0].device_kind}, jax {jax.__version__}")
+    for heading in ("program", "launches a turn", "jax.jit", "in graphs", "ours", "jax.jit / ours", "difference"):
+        table.add_column(heading, justify="left" if heading == "program" else "right")
+    for name in options.only:
+        row = rows[name] = measure(name, options.repeats)
+        table.add_row(name, row["launches"], *(f"{1e3 * row[key]:.3f}" for key in ("jax", "in graphs", "ours")),
+                      f"{row['jax'] / row['ours']:.2f}", f"{row['difference']:.0e}")
+    Console(width=140).print(table)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
