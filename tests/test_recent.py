@@ -15,12 +15,15 @@ X, Y = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
 FROZEN = np.ones((2, 3))
 FROZEN.setflags(write=False)
 DEVICE = reactant.array(X)
+JAX, OTHER = jax.device_put(X), jax.device_put(X[:1])
 CALLS = [
     ((X, Y), {}), ((X, X), {}), ((X,), {}), ((X, Y, 2), {}), ((X, Y, True), {}), ((X, Y, 2.0), {}), ((X, Y, "2"), {}),
     ((X, Y, None), {}), ((X, X.T.copy().T), {}), ((X, Y[:, ::-1]), {}), ((X, FROZEN), {}), ((X, Y.astype(">f8")), {}),
     ((X, Y.astype(np.float32)), {}), ((X, Y[:1]), {}), ((X, Y.view(np.int64)), {}), ((X,), {"b": Y}), ((X,), {"c": Y}),
     ((), {"a": X, "b": Y}), ((X,), {"b": Y, "c": 2}), ((X, 2.0, 2.0), {}), ((X, 2j), {}), ((DEVICE, Y), {}),
-    ((DEVICE, DEVICE), {}), ((X, np.float64(2)), {}), ((X, [Y]), {}), ((X, np.memmap), {}), ((), {}),
+    ((DEVICE, DEVICE), {}), ((JAX, Y), {}), ((JAX, JAX), {}), ((JAX,), {"b": DEVICE}), ((OTHER, Y), {}),
+    ((JAX.astype("int32"), Y), {}), ((DEVICE,), {"b": JAX}),
+    ((X, np.float64(2)), {}), ((X, [Y]), {}), ((X, np.memmap), {}), ((), {}),
 ]
 
 
@@ -46,8 +49,8 @@ def test_matches_are_calls_of_the_same_signature(made_of):
 
 
 @pytest.mark.parametrize(("args", "flat"), [
-    ((X, Y), True), ((X, 2.0, "a", None, True), True), ((DEVICE,), True), ((X, [Y]), False), ((X, X), False),
-    ((FROZEN,), False), ((np.float32(1),), False), ((X, np.sum), False), ((1,) * (MOST + 1), False)])
+    ((X, Y), True), ((X, 2.0, "a", None, True), True), ((DEVICE,), True), ((JAX, Y), True), ((X, [Y]), False),
+    ((X, X), False), ((FROZEN,), False), ((np.float32(1),), False), ((X, np.sum), False), ((1,) * (MOST + 1), False)])
 def test_flat_signatures_have_a_matcher(args, flat):
     assert (matcher(*signed(args, {})[0]) is not None) == flat
 

@@ -25,6 +25,7 @@ _CONDITIONS = {
     "array": "type({x}) is ndarray and {x}.shape == {x}_shape and {x}.dtype is {x}_dtype and {x}.flags.carray",
     "device": "type({x}) is DeviceArray and (v := {x}._storage.value if {x}._layout is None else {x}).shape == "
               "{x}_shape and v.dtype == {x}_dtype",
+    "jax": "isinstance({x}, Array) and {x}.shape == {x}_shape and {x}.dtype == {x}_dtype",
     "python": "type({x}) is {x}_type",
     "static": "type({x}) is {x}_type and {x} == {x}_value",
 }
@@ -42,8 +43,8 @@ def leaves(args, kwargs):
 def matcher(positional: tuple, keyword: tuple, device: Any, x64: bool) -> Matcher | None:
     """Compares calls with a signature; None for signatures that are not flat.
 
-    Flat is what has C-contiguous writeable arrays, device arrays, Python numbers, strings and None as arguments, no
-    array twice. positional, keyword: the nodes of `signature.Flattener`; device: jax's default device. x64: whether
+    Flat is what has C-contiguous writeable arrays, arrays on a device, Python numbers, strings and None as arguments,
+    no array twice. positional, keyword: the nodes of `signature.Flattener`; device: jax's default device. x64: whether
     jax's 64 bits are on.
     """
     nodes = [*positional, *(node for _, node in keyword)]
@@ -51,8 +52,8 @@ def matcher(positional: tuple, keyword: tuple, device: Any, x64: bool) -> Matche
     if None in kinds or len(nodes) > MOST:
         return None
     arguments = [f"x{i}" for i in range(len(nodes))]
-    known = {"ndarray": np.ndarray, "DeviceArray": DeviceArray, "config": jax.config, "device": device, "x64": x64,
-             "names": {name for name, _ in keyword}}
+    known = {"ndarray": np.ndarray, "DeviceArray": DeviceArray, "Array": jax.Array, "config": jax.config,
+             "device": device, "x64": x64, "names": {name for name, _ in keyword}}
     conditions: list[str] = []
     found: list[str] = []
     arrays: list[str] = []
@@ -85,5 +86,5 @@ def _kind(node: Any) -> str | None:
         # An array of another memory order or byte order, or one that must not be written, is looked at with care.
         return "array" if node[3] is None and node[4] and node[2].isnative and node[2].isbuiltin == 1 else None
     if node[0] == "device":
-        return "device" if node[3] else None
+        return "device" if node[3] else "jax"
     return "python" if node[0] == "python" else None
