@@ -3,10 +3,12 @@
     python benchmarks/gpu_loops.py [--only NAME ...] [--repeats N] [--json FILE]
 
 Milliseconds on arrays that the GPU holds, medians of interleaved runs; "in graphs" is `jax.jit` with the options of
-`reactant.runtime.compile_options`, whose table this repeats. "launches" are those of a turn, by `reactant.ir.traffic`
-(several loops: of each), on the module that comes out of our passes.
+`reactant.runtime.compile_options`, whose table this repeats, "none" without any graph. "a turn" is what
+`reactant.ir.traffic` estimates on the module that comes out of our passes, of each loop: launches, and thousands of
+bytes. Names with a prime are gradients.
 """
 import argparse
+import functools
 import json
 import sys
 from pathlib import Path
@@ -24,6 +26,8 @@ from reactant.ir import modules, traffic
 from reactant.ir.context import building
 from reactant.runtime.compile_options import LOOPS_IN_GRAPHS
 
+NO_GRAPHS = {"xla_gpu_enable_command_buffer": ""}
+GRADIENTS = ("shallow_water'", "n_body'", "neuron'", "lstm'", "normalised_in_loop'")
 CORPUS = ("shallow_water", "hidden_markov_model", "state_space", "adaptive_solver", "nas_cell_chain", "n_body_steps",
           "neuron", "lstm", "lattice_boltzmann")
 
@@ -70,33 +74,57 @@ def system(n=1000, spread=0.1):
     return (matrix + matrix.T + np.diag(1 + random.random(n))).astype("f4"), random.random(n).astype("f4")
 
 
+def advected(turns, field):
+    """Upwind advection and diffusion on a ring, (n, n)."""
+    def turn(_, a):
+        return a - 0.1 * (a - jnp.roll(a, 1, 0)) + 0.01 * (jnp.roll(a, 1, 1) - 2 * a + jnp.roll(a, -1, 1))
+    return lax.fori_loop(0, turns, turn, field)
+
+
+def field(n):
+    """(n, n) numbers."""
+    return np.random.default_rng(1).random((n, n), dtype="f4")
+
+
 OWN = {
+    **{f"advected_{n}": (functools.partial(advected, 100), lambda n=n: (field(n),))
+       for n in (64, 256, 512, 1024, 2048)},
     "newton": (newton, lambda: (np.linspace(1, 9, 10_000, dtype="f4"), np.full(10_000, 3, "f4"))),
+    "newton_large": (newton, lambda: (np.linspace(1, 9, 4_000_000, dtype="f4"), np.full(4_000_000, 3, "f4"))),
     "one_element_a_turn": (one_element_a_turn, lambda: (np.linspace(0, 1, 1000, dtype="f4"),)),
     "until_solved": (until_solved, system),
     "turns_200": (turns_200, system),
 }
-PROGRAMS = (*OWN, *CORPUS)
+PROGRAMS = (*OWN, *CORPUS, *GRADIENTS)
 
 
-def launches(module):
-    """Launches a turn of each loop, as text."""
+def turns(module):
+    """Launches and kilobytes of a turn of each loop, as text."""
     with building():
         functions = modules.functions(module)
-        loops = list(modules.ops_called("stablehlo.while", module))
-        return ", ".join(f"{traffic.of_turn(loop, functions).launches:.0f}" for loop in loops) or "no loop"
+        found = [traffic.of_turn(loop, functions) for loop in modules.ops_called("stablehlo.while", module)]
+        return ", ".join(f"{turn.launches:.0f} {turn.bytes / 1e3:.0f}" for turn in found) or "no loop"
+
+
+def program(name):
+    """A function and its arguments."""
+    if name in OWN:
+        return OWN[name][0], OWN[name][1]()
+    function, arrays = prepared(name.removesuffix("'"), 1.0)
+    return (jax.grad(function) if name.endswith("'") else function), arrays
 
 
 def measure(name, repeats):
     """The row of one program, in seconds."""
     import reactant
-    function, arrays = (OWN[name][0], OWN[name][1]()) if name in OWN else prepared(name, 1.0)
+    function, arrays = program(name)
     arrays = jax.device_put(arrays)
     mine = reactant.jit(function, frontend="jax")
-    ways = {"jax": jax.jit(function), "in graphs": jax.jit(function, compiler_options=LOOPS_IN_GRAPHS), "ours": mine}
+    ways = {"jax": jax.jit(function), "none": jax.jit(function, compiler_options=NO_GRAPHS),
+            "in graphs": jax.jit(function, compiler_options=LOOPS_IN_GRAPHS), "ours": mine}
     expected = ways["jax"](*arrays)
     row = {"difference": max(difference(way(*arrays), expected) for way in ways.values()),
-           "launches": launches(mine.lower(*arrays).module)}
+           "turns": turns(mine.lower(*arrays).module)}
     return row | taking_turns({key: lambda way=way: way(*arrays) for key, way in ways.items()}, repeats)
 
 
@@ -109,11 +137,11 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     rows = {}
     table = Table(title=f"milliseconds on {jax.devices()[0].device_kind}, jax {jax.__version__}")
-    for heading in ("program", "launches a turn", "jax.jit", "in graphs", "ours", "jax.jit / ours", "difference"):
+    for heading in ("program", "a turn", "jax.jit", "none", "in graphs", "ours", "jax.jit / ours", "difference"):
         table.add_column(heading, justify="left" if heading == "program" else "right")
     for name in options.only:
         row = rows[name] = measure(name, options.repeats)
-        table.add_row(name, row["launches"], *(f"{1e3 * row[key]:.3f}" for key in ("jax", "in graphs", "ours")),
+        table.add_row(name, row["turns"], *(f"{1e3 * row[key]:.3f}" for key in ("jax", "none", "in graphs", "ours")),
                       f"{row['jax'] / row['ours']:.2f}", f"{row['difference']:.0e}")
     Console(width=140).print(table)
     if options.json:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
-from reactant.ir import context
+from reactant.ir import context, modules
 from reactant.runtime.compile_options import FUSION_OPTION, LOOPS_IN_GRAPHS, gpu_options, options_for
 from reactant.runtime.executable import Executable
 from reactant.runtime.facts import facts_of
@@ -56,13 +56,29 @@ def test_table(name):
     assert options_for(facts(function, SQUARE), "gpu") == {}
 
 
+def loop(turns, turn, x):
+    return jax.lax.fori_loop(0, turns, turn, x)
+
+
+def few(i, v):
+    return v.at[i].set(v[i - 1])
+
+
+def many(i, v):
+    return v @ v @ v @ v @ v @ v @ v
+
+
 LOOPS = {
     "ended by a residual": (lambda x: jax.lax.while_loop(lambda v: v.sum() > 1, lambda v: jnp.tanh(v @ v), x), True),
-    "few launches": (lambda x: jax.lax.fori_loop(0, 99, lambda i, v: v.at[i].set(v[i - 1]), x), True),
-    "few turns": (lambda x: jax.lax.fori_loop(0, 9, lambda i, v: v.at[i].set(v[i - 1]), x), False),
-    "many launches": (lambda x: jax.lax.fori_loop(0, 99, lambda i, v: v @ v @ v @ v @ v @ v @ v, x), False),
-    "counted, a search within": (lambda x: jax.lax.fori_loop(0, 9, lambda i, v: jax.lax.while_loop(
-        lambda w: w.max() > i, lambda w: w @ w @ w @ w @ w @ w @ w, v), x), True),
+    "few launches": (lambda x: loop(99, few, x), True),
+    "few turns": (lambda x: loop(9, few, x), False),
+    "many launches": (lambda x: loop(99, many, x), False),
+    "much memory": (lambda x: loop(99, lambda i, v: v + jnp.roll(v, 1), jnp.tile(x, (8, 8))), False),
+    "few launches after many": (lambda x: loop(99, few, loop(99, many, x)), False),
+    "few launches after a few turns of many": (lambda x: loop(99, few, loop(9, many, x)), True),
+    "few launches in a loop of many": (lambda x: loop(99, lambda i, v: loop(99, few, many(i, v)), x), True),
+    "counted, a search within": (lambda x: loop(9, lambda i, v: jax.lax.while_loop(
+        lambda w: w.max() > i, lambda w: many(i, w), v), x), True),
     "none": (lambda x: x @ x, False),
 }
 
@@ -73,7 +89,9 @@ def test_loops_in_graphs(name):
     with jax.enable_x64(True):
         text = jax.jit(function).lower(SQUARE).as_text()
     with context.building():
-        options = gpu_options(ir.Module.parse(text))
+        module = modules.parse(text)
+        modules.inline_calls(module)        # as in programs of ours
+        options = gpu_options(module)
     assert options == (LOOPS_IN_GRAPHS if expected else {})
     assert jax.jit(lambda x: x + 1).lower(SQUARE).compile(compiler_options=options)(SQUARE).max() == 2   # known to XLA
 

@@ -39,30 +39,37 @@ for every block of the second:
 | 8 rows, 3000 x 2000 and 2000 x 2000 | 28600 us | 1600 us |
 
 On a GPU XLA launches each turn of a loop from the host, which reads a condition that is not a count; turns of more than
-a few launches are CUDA graphs of their own. With loops in graphs the device tests the condition (H100, jax 0.11.2,
-milliseconds, the same results; `reactant.ir.traffic` counts the launches of a turn):
+a few launches are CUDA graphs of their own, which costs less. With loops in graphs the device tests the condition and
+nothing goes on meanwhile (benchmarks/gpu_loops.py on an H100, jax 0.11.2, milliseconds, the same results; launches and
+bytes of a turn by `reactant.ir.traffic`; no graphs at all is never faster than the default):
 
-| program, float32 | turns | launches | default | in graphs |
-|---|---|---|---|---|
-| Newton's method, ended by its residual | 500 | 2 | 12.7 | 4.2 |
-| adaptive_solver of benchmarks/corpus.py | not known | 5 | 3.8 | 2.0 |
-| conjugate gradient, ended by its residual | 15 | 8 | 0.47 | 0.31 |
-| one element written a turn | 999 | 3 | 13.9 | 4.5 |
-| corpus: shallow_water | 50 | 4 | 0.87 | 0.64 |
-| corpus: hidden_markov_model, three loops | 99 | 3-5 | 4.4 | 2.7 |
-| corpus: state_space | 256 | 5 | 4.2 | 1.5 |
-| corpus: nas_cell_chain | 50 | 5 | 0.68 | 0.61 |
-| corpus: n_body_steps | 10 | 5 | 0.27 | 0.31 |
-| corpus: neuron, lstm | 200, 50 | 6, 7 | 1.34, 0.82 | 1.34, 0.77 |
-| corpus: lattice_boltzmann | 20 | 7 | 0.41 | 0.52 |
-| conjugate gradient | 200 | 8 | 1.6 | 2.3 |
+| program, float32 | turns | launches | bytes | default | in graphs |
+|---|---|---|---|---|---|
+| newton, ended by its residual | 500 | 1 | 120 kB | 13.1 | 4.9 |
+| newton_large | 500 | 1 | 48 MB | 20.9 | 13.0 |
+| adaptive_solver | not known | 5 | 2 kB | 3.5 | 2.0 |
+| until_solved, conjugate gradients | 15 | 6 | 4 MB | 0.32 | 0.21 |
+| one_element_a_turn | 999 | 3 | 0 | 15.6 | 7.8 |
+| advected_256 | 100 | 2 | 0.5 MB | 1.46 | 1.10 |
+| advected_1024 | 100 | 3 | 17 MB | 1.84 | 1.34 |
+| advected_2048 | 100 | 3 | 67 MB | 2.31 | 2.71 |
+| shallow_water | 50 | 4 | 0.7 MB | 0.86 | 0.59 |
+| hidden_markov_model, three loops | 99 | 3-5 | 5 kB | 4.6 | 2.6 |
+| state_space | 256 | 5 | 59 kB | 4.2 | 1.5 |
+| nas_cell_chain | 50 | 5 | 0.1 MB | 0.59 | 0.56 |
+| n_body_steps | 10 | 5 | 0.6 MB | 0.19 | 0.24 |
+| neuron, lstm | 200, 50 | 6, 7 | 0.2 MB | 1.35, 0.71 | 1.37, 0.70 |
+| lattice_boltzmann | 20 | 7 | 4.5 MB | 0.41 | 0.51 |
+| turns_200, conjugate gradients | 200 | 7 | 4 MB | 1.8 | 2.5 |
+| gradient of shallow_water, two loops | 50 | 6, 4 | 1 MB | 1.0 | 1.5 |
+| gradient of n_body, two loops | 10 | 9, 6 | 0.3 MB | 0.47 | 0.71 |
+| gradient of neuron, two loops | 200 | 32, 5 | 8 kB | 7.3 | 8.2 |
 
 Turns unrolled in the graph (`xla_gpu_command_buffer_unroll_loops`) take half of that where the arguments lie where they
 lay in the call before, and no less else; the first call of 100,000 turns takes 5 s then, so they are not.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -79,8 +86,9 @@ LOOPS_IN_GRAPHS = {
         "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL",
     "xla_gpu_graph_min_graph_size": 1,
 }
-MOST_LAUNCHES, LEAST_TURNS = 5, 16
-"""Launches a turn up to which a counted loop goes into a graph, and the turns from which on."""
+MOST_LAUNCHES, LEAST_TURNS, MOST_BYTES = 5, 16, 3e7
+"""Launches and bytes of a turn up to which a counted loop goes into a graph, and the turns from which on: while the
+memory is busy for 10 us, the host launches the next turn."""
 
 NO_FUSION = {"xla_disable_hlo_passes": "fusion"}
 
@@ -99,18 +107,22 @@ def options_for(facts: Facts, platform: str) -> dict[str, Any]:
 
 
 def gpu_options(module: ir.Module) -> dict[str, Any]:
-    """The options for a module on a GPU."""
+    """The options for a module on a GPU: they are for all of its loops at once."""
     functions = modules.functions(module)
-    loops = modules.ops_called("stablehlo.while", module)
-    return dict(LOOPS_IN_GRAPHS) if any(_pays_in_a_graph(loop, functions) for loop in loops) else {}
+    counts = [(loop, trips(loop)) for loop in modules.ops_called("stablehlo.while", module)]
+    waits = any(turns is None or not turns.exact for _, turns in counts)      # the host, for a condition
+    long = [loop for loop, turns in counts if turns is not None and turns.most >= LEAST_TURNS and _innermost(loop)]
+    pays = waits or bool(long) and all(_pays_in_a_graph(traffic.of_turn(loop, functions)) for loop in long)
+    return dict(LOOPS_IN_GRAPHS) if pays else {}
 
 
-def _pays_in_a_graph(loop: ir.Operation, functions: Mapping[str, ir.Operation]) -> bool:
-    """Whether the host would wait for the loop's condition, or for each turn's launches."""
-    turns = trips(loop)
-    if turns is None or not turns.exact:
-        return True
-    return turns.most >= LEAST_TURNS and traffic.of_turn(loop, functions).launches <= MOST_LAUNCHES
+def _innermost(loop: ir.Operation) -> bool:
+    return next(modules.ops_called("stablehlo.while", loop), None) is None
+
+
+def _pays_in_a_graph(turn: traffic.Traffic) -> bool:
+    """Whether launching it from the host takes longer than all else."""
+    return turn.launches <= MOST_LAUNCHES and turn.bytes <= MOST_BYTES
 
 
 def _library_options(facts: Facts) -> dict[str, Any]:
