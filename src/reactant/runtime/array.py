@@ -27,8 +27,8 @@ from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Layout, layout_in, read, shadow_of, strided, write
 
-READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one whose "
-             "flags say so. Assign to the array itself (`x.real = ...`), or copy it first.")
+READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one "
+             "whose flags say so. Assign to the array itself (`x.real = ...`), or copy it first.")
 
 
 class DeletedArrayError(ReactantError, RuntimeError):
