@@ -857,7 +857,7 @@ __device__ int (*table[2])(int) = {one, two};
 
 
 @pytest.mark.parametrize("grid, block, message", [
-    (1, 1025, "1025 threads; a block has at most 1024"), (1, (32, 33), "32x33x1 = 1056"), (0, 32, "no size may be 0"),
+    (1, 1025, "1025 threads; a block has at most 1024"), (1, (32, 33), "32x33x1 = 1056"), (0, 32, "sizes are 1 or more"),
     ((1, 70000), 1, "limits are"), ((1, 1, 1, 1), 1, "has 4 dimensions"), (1.5, 1, "is 1.5, which is no integer")])
 def test_launches_no_gpu_takes(grid, block, message):
     with pytest.raises(ValueError, match=message):

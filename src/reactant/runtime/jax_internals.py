@@ -11,8 +11,8 @@ have regions (`cse`):
 - `jax.stages.Compiled._call`, which jax sets at the first call: its call in C++, 0.2 us shorter than `__call__`;
 - `jax._src.interpreters.mlir.refine_polymorphic_shapes`: sizes of exported programs that are told at the call;
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
-- `jaxlib.lapack._lapack.initialize` and `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which calls of LAPACK, on
-  a CPU and from a GPU's programs, end the process;
+- `jaxlib.lapack._lapack.initialize`, `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which calls of LAPACK, on
+  a CPU and from programs of a GPU, end the process;
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
 from __future__ import annotations
