@@ -25,7 +25,7 @@ from reactant.ir import types
 from reactant.runtime import array_functions
 from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
-from reactant.runtime.layout import Layout, layout_in, read, shadow_of, strided, write
+from reactant.runtime.layout import Layout, is_basic, is_element, layout_in, read, shadow_of, strided, write
 
 READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one "
              "whose flags say so. Assign to the array itself (`x.real = ...`), or copy it first.")
@@ -228,6 +228,14 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                 return _delivered(result, None)
         return _by_numpy(function, arguments, dict(options), device)
 
+    def overlaps(self, other: DeviceArray) -> bool:
+        """Whether the two are views of one buffer and have an element in common."""
+        if self._storage is not other._storage:
+            return False
+        whole = Layout.whole(self._storage.value.shape)
+        shadow, flat = shadow_of(self._layout or whole, self._storage.value.size, self.dtype)
+        return np.shares_memory(shadow, strided(flat, other._layout or whole))
+
     def _by_shadow(self, function: Callable[[np.ndarray], Any]) -> Any:
         """Apply a function that gives views (or a list of them) where NumPy would, and copies where it would copy."""
         shadow, flat = self._shadow()
@@ -260,22 +268,22 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     # Indexing
 
     def __getitem__(self, index: Any) -> Any:
-        if _is_basic(index):
-            found = self._by_shadow(lambda shadow: shadow[index]) if not _is_element(index, self.ndim) else None
+        if is_basic(index):
+            found = self._by_shadow(lambda shadow: shadow[index]) if not is_element(index, self.ndim) else None
             return self._host()[index] if found is None else found
         return _wrapped(self._host()[_host(index)], self.device, ())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._writeable:
             raise ValueError(READ_ONLY)
-        if not _is_basic(index):
+        if not is_basic(index):
             self.edit(lambda whole: whole.__setitem__(_host(index), _host(value)))
             return
         parts = index if isinstance(index, tuple) else (index,)
         every = parts if Ellipsis in parts else (*parts, Ellipsis)  # an ellipsis makes it a view even of one element
         target = self._by_shadow(lambda shadow: shadow[every])
         new = np.empty(target.shape, self.dtype)
-        new[() if _is_element(index, self.ndim) else ...] = _host(value)
+        new[() if is_element(index, self.ndim) else ...] = _host(value)
         target._assign(_buffer(new, self.device))
 
     def _assign(self, new: Array) -> None:
@@ -522,17 +530,6 @@ def _device_among(values: Sequence[Any]) -> Device:
             if found is not None:
                 return found
     return None
-
-
-def _is_basic(index: Any) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is Ellipsis or isinstance(part, slice)
-               or (isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_))) for part in parts)
-
-
-def _is_element(index: Any, ndim: int) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    return len(parts) >= ndim and all(isinstance(part, (int, np.integer)) for part in parts)
 
 
 def _wrapped(result: Any, device: Device, lent: Sequence[tuple[Any, np.ndarray]]) -> Any:
