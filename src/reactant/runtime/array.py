@@ -97,7 +97,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         view = self.reshape(shape)
         if view._storage is not self._storage:
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy.")
-        self._layout = view._layout if view._layout is not None else Layout.whole(view.shape)
+        self._layout = view.layout
         self._snapshot = None
 
     @property
@@ -159,8 +159,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return host if self._layout is None else strided(host.reshape(-1), self._layout)
 
     def _shadow(self) -> tuple[np.ndarray, np.ndarray]:
-        value = self._storage.current()
-        return shadow_of(self._layout or Layout.whole(value.shape), value.size, self.dtype)
+        return shadow_of(self.layout, self._storage.current().size, self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         host = self._host()
@@ -228,13 +227,27 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                 return _delivered(result, None)
         return _by_numpy(function, arguments, dict(options), device)
 
+    @property
+    def layout(self) -> Layout:
+        """Which elements of the buffer this shows."""
+        return self._layout or Layout.whole(self._storage.value.shape)
+
+    def same_buffer(self, other: DeviceArray) -> bool:
+        """Whether what is written into one may be seen in the other."""
+        return self._storage is other._storage
+
     def overlaps(self, other: DeviceArray) -> bool:
-        """Whether the two are views of one buffer and have an element in common."""
-        if self._storage is not other._storage:
+        """Whether the two have an element of one buffer in common."""
+        if not self.same_buffer(other):
             return False
-        whole = Layout.whole(self._storage.value.shape)
-        shadow, flat = shadow_of(self._layout or whole, self._storage.value.size, self.dtype)
-        return np.shares_memory(shadow, strided(flat, other._layout or whole))
+        shadow, flat = shadow_of(self.layout, self._storage.value.size, self.dtype)
+        return np.shares_memory(shadow, strided(flat, other.layout))
+
+    def whole(self) -> DeviceArray:
+        """All of the buffer, to read and to write."""
+        found = self._view(Layout.whole(self._storage.value.shape))
+        found._writeable = True
+        return found
 
     def _by_shadow(self, function: Callable[[np.ndarray], Any]) -> Any:
         """Apply a function that gives views (or a list of them) where NumPy would, and copies where it would copy."""
@@ -292,8 +305,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise ValueError(READ_ONLY)
         with X64():
             value = self._storage.current()
-            layout = self._layout or Layout.whole(value.shape)
-            self._storage.value = write(value, layout, new.reshape(value.shape) if self._layout is None else new)
+            self._storage.value = write(value, self.layout, new.reshape(value.shape) if self._layout is None else new)
 
     def replace(self, new: Array) -> None:
         """Make `new` the elements, as `x[...] = new` does but without a copy; seen through every view of the buffer.
