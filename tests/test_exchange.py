@@ -102,10 +102,14 @@ def test_what_cannot_be_loaded():
         reactant.load("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n nonsense }")
     with pytest.raises(InvalidArtifact, match="only tensors of static shape"):
         reactant.load("func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n return %x : tensor<?xf32> }")
-    with pytest.raises(InvalidArtifact, match="0 functions named @main"):
+    with pytest.raises(InvalidArtifact, match="has no function @main"):
         reactant.load("func.func @other(%x: tensor<3xf32>) -> tensor<3xf32> {\n return %x : tensor<3xf32> }")
     with pytest.raises(InvalidArtifact):
         reactant.load(b"ML\xefR garbage")
+    with pytest.raises(InvalidArtifact, match="has no function @main"):
+        reactant.load("")
+    with pytest.raises(TypeError, match=r"takes a path, StableHLO text or bytes, not NoneType"):
+        reactant.load(None)
     with pytest.raises(FileNotFoundError):
         reactant.load("missing.mlir")
 

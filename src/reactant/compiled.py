@@ -344,14 +344,20 @@ def _refuse_overlap(leaves: list, written: Set[int]) -> None:
     """Arguments that share memory in part cannot be told apart from copies: raise when one of them is written."""
     for number in written:
         target = leaves[number]
-        if not isinstance(target, np.ndarray):
+        if not isinstance(target, (np.ndarray, DeviceArray)):
             continue
         for other, array in enumerate(leaves):
-            if other != number and isinstance(array, np.ndarray) and array.size and target.size \
-                    and np.may_share_memory(array, target) and np.shares_memory(array, target):
+            if other != number and array is not target and _overlap(array, target):
                 raise ReactantError(
                     f"Arrays {number} and {other} among the arguments overlap in memory and the function writes into "
                     f"one of them. Pass one array and slice it inside the function, or pass a copy.")
+
+
+def _overlap(array: Any, target: np.ndarray | DeviceArray) -> bool:
+    if isinstance(target, DeviceArray):
+        return isinstance(array, DeviceArray) and target.overlaps(array)
+    return isinstance(array, np.ndarray) and bool(array.size and target.size) \
+        and np.may_share_memory(array, target) and np.shares_memory(array, target)
 
 
 def pipeline_of(options: CompileOptions) -> Any:

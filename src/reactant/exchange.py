@@ -70,7 +70,10 @@ def load(source: str | bytes | PathLike) -> Loaded:
     source: a path to a file, or its content: StableHLO text, MLIR bytecode, or a portable artifact (`bytes`).
     Raises `InvalidArtifact` (a `ValueError`) where it is not a program with a public @main over static shapes.
     """
-    if isinstance(source, PathLike) or isinstance(source, str) and "\n" not in source and "func.func" not in source:
+    if not isinstance(source, (str, bytes, PathLike)):
+        raise TypeError(f"reactant.load takes a path, StableHLO text or bytes, not {type(source).__name__}.")
+    if isinstance(source, PathLike) or source and isinstance(source, str) and "\n" not in source \
+            and "func.func" not in source:
         path = Path(source)
         return Loaded(stablehlo.module_of(path.read_bytes(), path.stem))
     return Loaded(stablehlo.module_of(source))
@@ -159,7 +162,7 @@ def _refuse_part(leaf: Any, written: Mapping[int, int]) -> None:
     """written: arguments whose final contents are results."""
     if isinstance(leaf, OfArgument) and (leaf.steps or leaf.number not in written):
         raise UnsupportedError("The function returns an argument, or a view of one, which is no result of its program: "
-                               "the caller has it. Return a copy (x[0].copy()) to export it.")
+                               "the caller has it. Return a copy (x.copy()) to export it.")
     if isinstance(leaf, Known) and isinstance(leaf.value, (np.ndarray, np.generic, int, float, complex)):
         raise UnsupportedError(f"The function returns {leaf.value!r} whatever its arguments hold, which is no result "
                                f"of its program. Leave it out to export the function.")

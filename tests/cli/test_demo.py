@@ -57,6 +57,9 @@ def test_heat_is_a_loop_whatever_its_length(tmp_path):
     (["--repeats", "0"], "--repeats must be at least 1, not 0"),
     (["--size", "-3"], "--size must be at least 1, not -3"),
     (["--output", "/no/such/folder/picture.png"], "there is no folder '/no/such/folder'"),
+    (["--output", "picture.foo"], "cannot write 'picture.foo': not the name of a picture, such as denoised.png"),
+    (["--output", "."], "not the name of a picture"),
+    (["heat", "--size", "2"], "--size must be at least 3, not 2"),
 ])
 def test_mistakes(capsys, arguments, message):
     assert main(["demo", *arguments]) == 2

@@ -75,8 +75,25 @@ def test_numba(tmp_path, capsys):
     (["none.cu"], "there is no such file"),
     (["FILE", "--kernel", "saxpi"], "unknown kernel 'saxpi'; did you mean saxpy"),
     (["FILE", "--kernel", "zzz"], "unknown kernel 'zzz'; 'FILE' has saxpy"),
-    (["FILE", "--args", "flot32[3]"], "'flot32' is no dtype"), (["FILE", "--grid", "4;2"], "is no size"),
+    (["FILE", "--args", "flot32[3]"], "'flot32' is no dtype"),
+    (["FILE", "--args", "object[3]"], "'object' is no dtype of numbers"), (["FILE", "--grid", "4;2"], "is no size"),
     (["FILE", "--args", "3"], "takes 4 arguments, 1 given")])
 def test_mistakes(file, capsys, arguments, message):
     assert main(["raise", *[file if a == "FILE" else a for a in arguments]]) == 2
     assert message.replace("FILE", file) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name, text, message", [
+    ("f.txt", "hello", "is none of the files that hold kernels: .cu,"),
+    ("f.cu", "int f() { return 1; }", "has no kernels"),
+    ("f.py", "import no_such_module", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
+    ("f.py", "from numba import cuda\n\n\n@cuda.jit\ndef one(x):\n    x[0, 0] = 1\n", "Numba cannot compile"),
+    ("f.ll", "define void @f(ptr %x) {\n  %p = getelementptr i32, ptr %x, i32 9\n  store i32 1, ptr %p\n"
+             "  ret void\n}\n",
+     "the launch accesses element 9. Launch fewer threads")])
+def test_files_that_cannot_be_raised(tmp_path, capsys, name, text, message):
+    if name == "f.py":
+        pytest.importorskip("numba.cuda", reason="needs numba-cuda")
+    (tmp_path / name).write_text(text)
+    assert main(["raise", str(tmp_path / name), "--args", "int32[4]"]) == 2
+    assert message in capsys.readouterr().err

@@ -1,8 +1,11 @@
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+import reactant
 from reactant.__main__ import main
 
 ADD = """
@@ -56,7 +59,8 @@ def test_every_kind_of_random_input(monkeypatch, capsys, type_):
 @pytest.mark.parametrize(("text", "message"), [
     ("func.func @main(%a: tensor<2xf64>) { what }", "is not a valid module: line 1, column "),
     ("func.func @main(%a: tensor<2xf64>) -> tensor<3xf64> { return %a : tensor<2xf64> }", "is not a valid module: "),
-    ("func.func @other() { return }", "cannot run '-': "),
+    ("func.func @other() { return }", "the module has no function @main, which is run; it has @other\n"),
+    ("", "cannot run '-': the module has no function @main, which is run"),
     (identity("tensor<?xf64>"), "only tensors of static shape can be run"),
     (identity("tensor<2xf64>").replace("{ return %a", '{ %0 = "stablehlo.custom_call"(%a) {call_target_name = "no"} '
                                        ': (tensor<2xf64>) -> tensor<2xf64> return %0'),
@@ -68,6 +72,32 @@ def test_modules_that_cannot_be_run(monkeypatch, capsys, text, message):
     error = capsys.readouterr().err
     assert message in error
     assert error.startswith("reactant run: error: ") and error.count("\n") == 1
+
+
+def test_numbers_that_the_file_format_has_no_name_for(tmp_path, monkeypatch, capsys):
+    import ml_dtypes
+
+    np.save(tmp_path / "x.npy", np.array([1.5, -2.0], ml_dtypes.bfloat16))
+    monkeypatch.setattr("sys.stdin", io.StringIO(identity("tensor<2xbf16>")))
+    assert main(["run", "-", "--inputs", str(tmp_path / "x.npy")]) == 0
+    assert capsys.readouterr().out == "result 0: bfloat16[2]\n[1.5 -2]\n"
+
+
+def test_linear_algebra_of_a_new_process(tmp_path):
+    """LAPACK's kernels know LAPACK only when somebody has told them: without, the process ended (signal 11)."""
+    file = tmp_path / "solve.mlir"
+    file.write_text(reactant.jit(np.linalg.solve).lower(np.eye(2), np.ones(2)).as_text())
+    command = [sys.executable, "-m", "reactant", "run", str(file), "--seed", "1"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "result 0: float64[2]" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--seed", "-1"], ["--zeros", "--inputs", "x.npy"]])
+def test_options_that_say_nothing(add_file, arguments, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", str(add_file), *arguments])
+    assert stopped.value.code == 2
+    assert "is not a seed" in (error := capsys.readouterr().err) or "not allowed with argument" in error
 
 
 def test_unreadable_files(tmp_path, add_file, capsys):

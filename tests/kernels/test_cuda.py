@@ -857,7 +857,8 @@ __device__ int (*table[2])(int) = {one, two};
 
 
 @pytest.mark.parametrize("grid, block, message", [
-    (1, 1025, "1025 threads; a block has at most 1024"), (1, (32, 33), "32x33x1 = 1056"), (0, 32, "no size may be 0"),
+    (1, 1025, "1025 threads; a block has at most 1024"), (1, (32, 33), "32x33x1 = 1056"),
+    (0, 32, "sizes are 1 or more"),
     ((1, 70000), 1, "limits are"), ((1, 1, 1, 1), 1, "has 4 dimensions"), (1.5, 1, "is 1.5, which is no integer")])
 def test_launches_no_gpu_takes(grid, block, message):
     with pytest.raises(ValueError, match=message):
@@ -986,3 +987,16 @@ def test_signs_of_vectors_in_high_registers():
     reactant.cuda.load(source, lower="native").k[(2, 1, 2), 8](a, p, s, out, 17)
     found = s[np.maximum(g, 5)] + a[(g + g // 8 - 21) % 5 * 9 + g % 8]
     np.testing.assert_array_equal(out, np.maximum(found, g % 8 + s[np.minimum(g | 2, 16)]))
+
+
+@pytest.mark.parametrize("view", [lambda n: n, lambda n: n[::2], lambda n: n[3:], lambda n: n.reshape(3, 4).T,
+                                  lambda n: n.reshape(3, 4)[:, 1]])
+def test_views_of_device_arrays_are_parts_of_their_memory(view):
+    """A pointer is the first element of a view, of a device array as of NumPy's; views of one memory may overlap."""
+    double = reactant.cuda.load("""extern "C" __global__ void doubled(double *y, const double *x, int n) {
+        if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x] * 2; }""").doubled
+    plain, device = np.arange(12.0), reactant.array(np.arange(12.0))
+    for memory in (plain, device):
+        double[1, 8](view(memory), np.arange(1.0, 7.0), 6)
+        double[1, 8](memory[1:3], memory[2:], 2)
+    np.testing.assert_array_equal(np.asarray(device), plain)

@@ -132,6 +132,24 @@ def test_overlapping_arguments_are_honoured_or_refused(agree, overlap):
         assert "overlap" in str(error)
 
 
+@pytest.mark.parametrize("target, source", [
+    (slice(0, 8), slice(0, 8)), (slice(0, 8), slice(3, 11)), (slice(0, 6), slice(6, 12)),
+    (slice(0, 12, 2), slice(1, 12, 2)), (slice(0, 0), slice(0, 3))])
+def test_views_of_one_device_array_that_overlap_are_refused(target, source):
+    import reactant
+
+    plain, device = np.arange(12.0), reactant.array(np.arange(12.0))
+    shared = np.shares_memory(plain[target], plain[source])
+    for _ in range(2):      # the second call is another way in
+        if shared:
+            with pytest.raises(reactant.ReactantError, match="overlap in memory"):
+                reactant.jit(shift_and_add)(device[target], device[source])
+        elif plain[target].size:
+            found = reactant.jit(shift_and_add)(device[target], device[source])
+            assert found == shift_and_add(plain[target], plain[source])
+            np.testing.assert_array_equal(device, plain)
+
+
 def clean_signal(signal, limit):
     """Masks: clip the peaks, zero the negative part, count, and lift what is small."""
     peaks = np.abs(signal) > limit

@@ -140,23 +140,91 @@ def _functions_that_write(x):
     np.put_along_axis(x, np.array([[1]]), 5, axis=1)
 
 
+def _views_that_functions_give(x):
+    np.einsum("ij->ji", x)[1] = 9
+    np.real(x.real)[0, 0] = 8
+    x.astype(int).conj()[0] = 7
+    whole = x.real.round(1) if x.dtype.kind == "f" else x
+    whole[0, 1] = 5
+    np.broadcast_arrays(x, x)[0][2, 2] = 6
+
+
+def _places_of_out(x):
+    np.clip(x, 2, 9, x)
+    x.clip(3, 8, x)
+    np.sum(x, 0, None, x[0])
+    x.cumsum(1, None, x)
+    np.round(x, 1, x[:])
+    np.dot(x[:, :3], x[:, :3].copy(), y := x[:, :3].copy())
+    x[:, :3] = y
+    np.modf(x, out=(None, x)) if x.dtype.kind == "f" else None
+    np.nan_to_num(x, copy=False)
+    counts = np.zeros(4, x.dtype)
+    np.add.at(counts, np.array([0, 0, 1]) + x[0, :3].astype(int) * 0, x[0, :3])
+    x[1] = counts
+
+
 def _overlapping(x):
     x[1:] = x[:-1]
     x[0] += x[1]
     x += x[0]
 
 
-@pytest.mark.parametrize("change", [_in_place, _through_views, _arrays_as_indices, _functions_that_write, _overlapping])
+@pytest.mark.parametrize("change", [_in_place, _through_views, _arrays_as_indices, _functions_that_write, _overlapping,
+                                    _views_that_functions_give, _places_of_out])
 @pytest.mark.parametrize("dtype", ["float64", "int32", "complex128"])
 def test_changes(change, dtype):
-    if dtype == "complex128" and change is _functions_that_write:
-        pytest.skip("NumPy does not order complex numbers")
+    if dtype == "complex128" and change in (_functions_that_write, _places_of_out, _views_that_functions_give):
+        pytest.skip("NumPy does not order complex numbers; parts of them are copies")
     x, right = array(matrix(dtype)), matrix(dtype)
     view, right_view = x[::2, 1:], right[::2, 1:]
     change(x)
     change(right)
     same(x, right)
     same(view, right_view)
+
+
+def test_read_only_is_said_by_flags():
+    x, z = array(matrix()), array(matrix("complex64"))
+    for read_only in (np.diag(x), x.diagonal(), np.broadcast_to(x, (2, 3, 4)), z.real, np.imag(z), np.real(z),
+                      np.lib.stride_tricks.sliding_window_view(x, (2, 2))):
+        assert not read_only.flags.writeable and not read_only.flags["WRITEABLE"]
+        with pytest.raises(ValueError, match="read-only"):
+            read_only[...] = 1
+    assert x.flags.writeable and x.T.flags.f_contiguous
+    x.flags.writeable = False
+    z.setflags(write=False)
+    for locked in (x, x[1:], z):
+        with pytest.raises(ValueError, match="read-only"):
+            locked += 1
+    with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+        x.setflags(write=True)
+    with pytest.raises(AttributeError, match="'owndata' of a device array cannot be set"):
+        x.flags.owndata = False
+
+
+def test_results_in_plain_arrays_are_those():
+    x, plain, other = array(matrix()), np.zeros((3, 4)), np.zeros((3, 4))
+    assert np.clip(x, 0, 5, plain) is plain and np.add(x, 1, out=other) is other
+    part = np.modf(x / 3, out=(None, plain))
+    assert isinstance(part[0], DeviceArray) and part[1] is plain
+    same(np.clip(x, 0, 5, out=x), np.clip(matrix(), 0, 5))
+
+
+def test_named_tuples_like_and_texts():
+    square = matrix()[:3, :3] + np.eye(3)
+    same(np.hstack(np.linalg.qr(array(square))), np.hstack(np.linalg.qr(square)))
+    same([np.zeros(3, like=array(1.0)), np.arange(3, like=array(1.0))], [np.zeros(3), np.arange(3)])
+    same([array(square) == "a", array(square) != "a"], [square == "a", square != "a"])
+    assert bytes(array(np.arange(3))) == bytes(np.arange(3))
+    assert type(np.unstack(array(square))) is tuple
+
+
+def test_names_that_only_ndarrays_have():
+    with pytest.raises(AttributeError, match=r"has no 'resize'; np.asarray\(x\).resize is that"):
+        _ = array(1.0).resize
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = array(1.0).nonsense
 
 
 def test_copies_do_not_alias():
@@ -246,6 +314,7 @@ def test_shape_in_place_repr_and_pickle():
     with pytest.raises(AttributeError, match="Incompatible shape"):
         x.T.shape = (12,)
     assert repr(array([1.0, 2.0])) == "reactant.array([1., 2.])"
+    assert repr(array([[1.0], [2.0]])) == "reactant.array([[1.],\n                [2.]])"
     same(pickle.loads(pickle.dumps(x)), matrix().reshape(2, 6))
 
 

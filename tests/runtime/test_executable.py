@@ -284,7 +284,7 @@ def test_modules_that_cannot_run():
     with context.building():
         nameless = ir.Module.parse("func.func @other() { return }")
         dynamic = ir.Module.parse("func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> { return %a : tensor<?xf32> }")
-    with pytest.raises(ValueError, match="has 0 functions named @main"):
+    with pytest.raises(ValueError, match="has no function @main"):
         Executable(nameless)
     with pytest.raises(ValueError, match="only tensors of static shape"):
         Executable(dynamic)

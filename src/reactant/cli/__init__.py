@@ -28,10 +28,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _of_xla(error: RuntimeError) -> bool:
-    """Whether the compiler refuses a program, or a program fails while it runs."""
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(error, jax.errors.JaxRuntimeError)
+def _of_others(error: Exception) -> str | None:
+    """What XLA says of a program that it refuses, or that fails while it runs; what Numba says of a kernel."""
+    jax, numba = sys.modules.get("jax"), sys.modules.get("numba")
+    if jax is not None and isinstance(error, jax.errors.JaxRuntimeError):
+        return f"XLA cannot run the program: {str(error).splitlines()[0]}"
+    if numba is not None and isinstance(error, numba.core.errors.NumbaError):
+        return f"Numba cannot compile the kernel: {str(error).strip()}"
+    return None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,12 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UsageError, ReactantError) as error:
         print(f"reactant {options.command}: error: {error}", file=sys.stderr)
         return 2
-    except RuntimeError as error:
-        if not _of_xla(error):
-            raise
-        print(f"reactant {options.command}: error: XLA cannot run the program: {str(error).splitlines()[0]}",
-              file=sys.stderr)
-        return 2
     except BrokenPipeError:  # the reader of our output, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
         return 1
+    except Exception as error:
+        said = _of_others(error)
+        if said is None:
+            raise
+        print(f"reactant {options.command}: error: {said}", file=sys.stderr)
+        return 2

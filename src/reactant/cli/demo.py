@@ -28,16 +28,20 @@ def run(options: argparse.Namespace) -> int:
         value = getattr(options, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name} must be at least 1, not {value}")
-    try:
+    try:        # the picture at the end must not fail after the work
         demo = importlib.import_module(f"reactant.demos.{options.name}")
-        from PIL import Image  # noqa: F401  # the picture at the end must not fail after the work
+        from PIL import Image
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("skimage", "PIL"):
             raise
         raise UsageError(f"the demo needs {error.name}: pip install scikit-image pillow") from None
+    if options.size is not None and options.size < demo.SMALLEST:
+        raise UsageError(f"--size must be at least {demo.SMALLEST}, not {options.size}")
     output = options.output or demo.OUTPUT
     if not output.absolute().parent.is_dir():
         raise UsageError(f"cannot write '{output}': there is no folder '{output.parent}'")
+    if output.is_dir() or Image.registered_extensions().get(output.suffix.lower()) not in Image.SAVE:
+        raise UsageError(f"cannot write '{output}': not the name of a picture, such as {demo.OUTPUT}")
     from rich.console import Console
 
     size = {} if options.size is None else {"size": options.size}

@@ -6,7 +6,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from reactant.cli.usage import UsageError, parse, unknown
+from reactant.cli.usage import UsageError, parse, seed, unknown
 from reactant.options import TARGETS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="print a smaller module that still fails: a crash, an error, or other results")
     parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of results (default 1e-6)")
     parser.add_argument("--atol", type=float, default=1e-9, help="absolute tolerance of results (default 1e-9)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the random arguments (default 0)")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the random arguments (default 0)")
     parser.add_argument("--verify", action="store_true", help="let MLIR verify the module after each name")
 
 

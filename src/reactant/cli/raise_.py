@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 HELP = "show a kernel of a .cu, .c, .ll or .py file after any step of raising it to tensors"
 
 STAGES = ("explain", "llvm", "ingest", "pointers", "structured", "counted", "tensors", "optimised", "native", "ptx")
+SUFFIXES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".ll", ".bc", ".py")
 _SIZES = re.compile(r"(\w+)\[([\d, ]*)\]")
 
 
@@ -84,6 +85,8 @@ def _kernel(options: argparse.Namespace) -> Any:
     path = Path(options.file)
     if not path.is_file():
         raise UsageError(f"cannot read '{options.file}': there is no such file")
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"'{options.file}' is none of the files that hold kernels: {', '.join(SUFFIXES)}")
     if path.suffix == ".py":
         return kernel(_choose(_numba_kernels(path), options))
     defines = dict((d.split("=", 1) if "=" in d else (d, True)) for d in options.define)
@@ -110,18 +113,22 @@ def _numba_kernels(path: Path) -> dict[str, Any]:
     sys.path.insert(0, str(path.parent))
     try:
         specification.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(str(path.parent))
     return {name: x for name, x in vars(module).items() if is_dispatcher(x) and not x.targetoptions.get("device")}
 
 
 def _choose(found: dict[str, Any], options: argparse.Namespace) -> Any:
+    if not found:
+        raise UsageError(f"'{options.file}' has no kernels")
     if options.kernel is None:
         if len(found) != 1:
             raise UsageError(f"'{options.file}' has {len(found)} kernels ({', '.join(found)}); name one with --kernel")
         return next(iter(found.values()))
     if options.kernel not in found:
-        raise unknown("kernel", options.kernel, found, f"'{options.file}' has {', '.join(found) or 'none'}")
+        raise unknown("kernel", options.kernel, found, f"'{options.file}' has {', '.join(found)}")
     return found[options.kernel]
 
 
@@ -151,7 +158,12 @@ def _argument(text: str) -> Any:
 def _dtype(name: str) -> Any:
     import numpy as np
 
+    from reactant.ir import types
+
     try:
-        return np.dtype(name)
+        dtype = np.dtype(name)
     except TypeError:
-        raise UsageError(f"'{name}' is no dtype; an array is float32[100,200], a number 3 or 0.5 or float64") from None
+        dtype = np.dtype(object)
+    if not types.supported(dtype):
+        raise UsageError(f"'{name}' is no dtype of numbers; an array is float32[100,200], a number 3 or 0.5 or float64")
+    return dtype

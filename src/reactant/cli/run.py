@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reactant.cli.usage import UsageError, parse
+from reactant.cli.usage import UsageError, parse, seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,9 +17,10 @@ HELP = "run @main of a StableHLO file on random, zero or given inputs and print 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", help="StableHLO text, bytecode or portable artifact; - reads standard input")
-    parser.add_argument("--inputs", nargs="+", type=Path, metavar="FILE.npy", help="one .npy file for each argument")
-    parser.add_argument("--zeros", action="store_true", help="all arguments zero (default: random numbers)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the random arguments (default 0)")
+    values = parser.add_mutually_exclusive_group()
+    values.add_argument("--inputs", nargs="+", type=Path, metavar="FILE.npy", help="one .npy file for each argument")
+    values.add_argument("--zeros", action="store_true", help="all arguments zero (default: random numbers)")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the random arguments (default 0)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,6 +63,8 @@ def _read(wanted: tuple[Array, ...], files: list[Path]) -> list[np.ndarray]:
             raise UsageError(f"cannot read '{file}': {error.strerror or error}") from None
         except (ValueError, EOFError) as error:
             raise UsageError(f"'{file}' is not an .npy file: {error}") from None
+        if isinstance(value, np.ndarray) and value.dtype == np.dtype((np.void, array.dtype.itemsize)):
+            value = value.view(array.dtype)     # bfloat16 and its like: the format keeps their bytes, not their names
         if not isinstance(value, np.ndarray) or value.shape != array.shape or value.dtype != array.dtype:
             have = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else "an archive"
             raise UsageError(f"argument {index} of @main is {array}, '{file}' holds {have}")

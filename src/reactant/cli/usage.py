@@ -1,6 +1,7 @@
 """Mistakes on the command line, and the module that a command reads."""
 from __future__ import annotations
 
+import argparse
 import difflib
 import sys
 from collections.abc import Iterable
@@ -17,6 +18,13 @@ BYTECODE = b"ML\xefR"
 
 class UsageError(Exception):
     """What the user can mend: printed in one line, exit status 2."""
+
+
+def seed(text: str) -> int:
+    """The type of `--seed`."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed, an integer that is 0 or more")
+    return int(text)
 
 
 def unknown(kind: str, name: str, known: Iterable[str], advice: str) -> UsageError:

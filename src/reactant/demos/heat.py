@@ -13,6 +13,7 @@ from reactant.demos import picture
 from reactant.demos.comparison import Comparison, compare, compile_anew, table
 
 OUTPUT = Path("heat.png")
+SMALLEST = 3
 _HERE = Path(__file__).parent
 # Where the script lies in an installed package, and in a checkout.
 _PLACES = (_HERE / "scripts" / "heat.py", _HERE.parents[2] / "examples" / "heat.py")

@@ -16,6 +16,7 @@ from reactant.demos import picture
 from reactant.demos.comparison import Comparison, compare, table
 
 OUTPUT = Path("denoised.png")
+SMALLEST = 1
 
 
 def noisy_photograph(size: int | None = None, noise: float = 0.1, seed: int = 0) -> np.ndarray:

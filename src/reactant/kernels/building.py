@@ -36,7 +36,7 @@ def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) 
     """Raises `LaunchError` for what a GPU refuses."""
     threads = block[0] * block[1] * block[2]
     if min(grid) < 1 or min(block) < 1:
-        raise LaunchError(f"The kernel '{name}' is launched with grid {grid} and block {block}: no size may be 0.")
+        raise LaunchError(f"The kernel '{name}' is launched with grid {grid} and block {block}: sizes are 1 or more.")
     if threads > MAX_THREADS or block[2] > 64:
         raise LaunchError(f"The kernel '{name}' is launched with blocks of {block[0]}x{block[1]}x{block[2]} = "
                           f"{threads} "

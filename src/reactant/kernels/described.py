@@ -91,7 +91,9 @@ class Described:
     def one(self, x: Any) -> Any:
         if isinstance(x, np.ndarray):
             return self.array(x)
-        if isinstance(x, (DeviceArray, jax.Array)):
+        if isinstance(x, DeviceArray):
+            return self.device_array(x)
+        if isinstance(x, jax.Array):
             return _Whole(self.root(x))
         if isinstance(x, (bool, int, np.integer, np.bool_)):
             return _Known(type(x), int(x), x)
@@ -125,6 +127,18 @@ class Described:
             return _Whole(found)
         offset = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
         return _View(found, offset, x.shape, x.strides, x.dtype, x.flags.writeable)
+
+    def device_array(self, x: DeviceArray) -> Any:
+        """As of NumPy's arrays, views are parts of the memory that they show."""
+        known = (r for r in self.roots if isinstance(r, DeviceArray) and r.same_buffer(x))
+        whole = next(known, None)
+        if whole is None:
+            whole = x.whole()
+        found, layout, step, writeable = self.root(whole), x.layout, x.itemsize, x.flags.writeable
+        if layout == whole.layout and writeable:
+            return _Whole(found)
+        return _View(found, layout.offset * step, layout.shape, tuple(s * step for s in layout.strides), x.dtype,
+                     writeable)
 
     def refuse_overlap(self) -> None:
         arrays = [r for r in self.roots if isinstance(r, np.ndarray)]

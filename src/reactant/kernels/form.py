@@ -108,9 +108,9 @@ def launch_of(module: ir.Module) -> tuple[tuple[int, int, int], tuple[int, int, 
 
 
 def line_of(op: ir.Operation) -> str:
-    """`file:line` of the kernel's source that op came from, or nothing."""
+    """`file:line` of the kernel's source that op came from, or nothing: "-" is MLIR's name for the text it parsed."""
     found = file_and_line(op.location)
-    return f"{found[0]}:{found[1]}" if found else ""
+    return f"{found[0]}:{found[1]}" if found and found[0] != "-" else ""
 
 
 def violations(module: ir.Module) -> list[str]:

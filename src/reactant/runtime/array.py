@@ -11,6 +11,7 @@ buffer of the whole array.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -22,9 +23,12 @@ from reactant import named_tuples
 from reactant.errors import ReactantError
 from reactant.ir import types
 from reactant.runtime import array_functions
-from reactant.runtime.array_flat import Flat
+from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
-from reactant.runtime.layout import Layout, layout_in, read, shadow_of, strided, write
+from reactant.runtime.layout import Layout, is_basic, is_element, layout_in, read, shadow_of, strided, write
+
+READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one "
+             "whose flags say so. Assign to the array itself (`x.real = ...`), or copy it first.")
 
 
 class DeletedArrayError(ReactantError, RuntimeError):
@@ -93,7 +97,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         view = self.reshape(shape)
         if view._storage is not self._storage:
             raise AttributeError("Incompatible shape for in-place modification. Use `.reshape()` to make a copy.")
-        self._layout = view._layout if view._layout is not None else Layout.whole(view.shape)
+        self._layout = view.layout
         self._snapshot = None
 
     @property
@@ -111,7 +115,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
     nbytes = property(lambda self: self.size * self.itemsize, doc="Bytes of the elements.")
     strides = property(lambda self: self._host().strides, doc="Bytes from element to element along each dimension.")
-    flags = property(lambda self: self._shadow()[0].flags, doc="NumPy's flags for this layout.")
+    flags = property(Flags, doc="NumPy's flags for this layout; `writeable` can be set to False.")
     T = property(lambda self: self.transpose(), doc="The transposed view.")
     mT = property(lambda self: self.swapaxes(-1, -2), doc="The view with the last two dimensions exchanged.")
 
@@ -143,7 +147,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.flat[:] = value
 
     def _read_only(self, function: Callable[[np.ndarray], np.ndarray]) -> DeviceArray:
-        result = _put(function(self._host()), self.device)
+        result = _put(np.array(function(self._host())), self.device)
         result._writeable = False
         return result
 
@@ -155,8 +159,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return host if self._layout is None else strided(host.reshape(-1), self._layout)
 
     def _shadow(self) -> tuple[np.ndarray, np.ndarray]:
-        value = self._storage.current()
-        return shadow_of(self._layout or Layout.whole(value.shape), value.size, self.dtype)
+        return shadow_of(self.layout, self._storage.current().size, self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         host = self._host()
@@ -203,9 +206,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         outputs = out if isinstance(out, tuple) or out is None else (out,)
-        if method == "at":
-            return inputs[0].edit(lambda whole: ufunc.at(whole, *map(_host, inputs[1:])))
-        device = _device_among((*inputs, *(outputs or ())))
+        device = _device_among((*inputs, *(outputs or ()))) or self.device
         if method == "__call__" and not options and device.platform != "cpu":
             given = [argument.jax if isinstance(argument, DeviceArray) else argument for argument in inputs]
             result = array_functions.ufunc_on_device(ufunc, given, device, outputs)
@@ -215,14 +216,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return _by_numpy(function, inputs, {**options, **({"out": outputs} if outputs else {})}, device)
 
     def __array_function__(self, function: Callable[..., Any], kinds: Any, arguments: Any, options: Any) -> Any:
-        device = _device_among((*arguments, *options.values()))
+        device = _device_among((*arguments, *options.values())) or self.device
         name = function.__name__
-        if name in array_functions.MUTATES_FIRST:
-            target = arguments[0] if arguments else options.pop(array_functions.MUTATES_FIRST[name])
-            if not isinstance(target, DeviceArray):
-                return function(target, *map(_host, arguments[1:]), **{key: _host(v) for key, v in options.items()})
-            return target.edit(lambda whole: function(whole, *map(_host, arguments[1:]),
-                                                       **{key: _host(value) for key, value in options.items()}))
         if name in array_functions.VIEWS and arguments and isinstance(arguments[0], DeviceArray):
             return arguments[0]._by_shadow(lambda shadow: function(shadow, *arguments[1:], **options))
         if device.platform != "cpu":
@@ -231,6 +226,28 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             if result is not None:
                 return _delivered(result, None)
         return _by_numpy(function, arguments, dict(options), device)
+
+    @property
+    def layout(self) -> Layout:
+        """Which elements of the buffer this shows."""
+        return self._layout or Layout.whole(self._storage.value.shape)
+
+    def same_buffer(self, other: DeviceArray) -> bool:
+        """Whether what is written into one may be seen in the other."""
+        return self._storage is other._storage
+
+    def overlaps(self, other: DeviceArray) -> bool:
+        """Whether the two have an element of one buffer in common."""
+        if not self.same_buffer(other):
+            return False
+        shadow, flat = shadow_of(self.layout, self._storage.value.size, self.dtype)
+        return np.shares_memory(shadow, strided(flat, other.layout))
+
+    def whole(self) -> DeviceArray:
+        """All of the buffer, to read and to write."""
+        found = self._view(Layout.whole(self._storage.value.shape))
+        found._writeable = True
+        return found
 
     def _by_shadow(self, function: Callable[[np.ndarray], Any]) -> Any:
         """Apply a function that gives views (or a list of them) where NumPy would, and copies where it would copy."""
@@ -246,40 +263,49 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
         result = function(shadow)
         try:
-            return [view(one) for one in result] if isinstance(result, (list, tuple)) else view(result)
+            return type(result)(map(view, result)) if isinstance(result, (list, tuple)) else view(result)
         except _Copied:
-            return _wrapped(function(self._host()), self.device)
+            return _by_numpy(function, (self,), {}, self.device)
+
+    def _shown(self, host: np.ndarray) -> DeviceArray:
+        """What NumPy made a view of the elements: a view of them, read-only where writes could not go through it."""
+        whole = np.asarray(self._storage.current()).reshape(-1)
+        layout = layout_in(host, whole)
+        if layout is None:
+            return self._read_only(lambda elements: host)
+        found = self._view(layout)
+        found._writeable = self._writeable and not any(
+            stride == 0 and extent > 1 for stride, extent in zip(layout.strides, layout.shape, strict=True))
+        return found
 
     # Indexing
 
     def __getitem__(self, index: Any) -> Any:
-        if _is_basic(index):
-            found = self._by_shadow(lambda shadow: shadow[index]) if not _is_element(index, self.ndim) else None
+        if is_basic(index):
+            found = self._by_shadow(lambda shadow: shadow[index]) if not is_element(index, self.ndim) else None
             return self._host()[index] if found is None else found
-        return _wrapped(self._host()[_host(index)], self.device)
+        return _wrapped(self._host()[_host(index)], self.device, ())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._writeable:
-            raise ValueError("assignment destination is read-only: a part of a complex array or a broadcast one. "
-                             "Assign to the array itself (`x.real = ...`), or copy it first.")
-        if not _is_basic(index):
+            raise ValueError(READ_ONLY)
+        if not is_basic(index):
             self.edit(lambda whole: whole.__setitem__(_host(index), _host(value)))
             return
         parts = index if isinstance(index, tuple) else (index,)
         every = parts if Ellipsis in parts else (*parts, Ellipsis)  # an ellipsis makes it a view even of one element
         target = self._by_shadow(lambda shadow: shadow[every])
         new = np.empty(target.shape, self.dtype)
-        new[...] = _host(value)
+        new[() if is_element(index, self.ndim) else ...] = _host(value)
         target._assign(_buffer(new, self.device))
 
     def _assign(self, new: Array) -> None:
         """Make `new`, of this shape and dtype, the elements; seen through every view of the same buffer."""
         if not self._writeable:
-            raise ValueError("output array is read-only")
+            raise ValueError(READ_ONLY)
         with X64():
             value = self._storage.current()
-            layout = self._layout or Layout.whole(value.shape)
-            self._storage.value = write(value, layout, new.reshape(value.shape) if self._layout is None else new)
+            self._storage.value = write(value, self.layout, new.reshape(value.shape) if self._layout is None else new)
 
     def replace(self, new: Array) -> None:
         """Make `new` the elements, as `x[...] = new` does but without a copy; seen through every view of the buffer.
@@ -328,8 +354,27 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __index__(self) -> int:
         return self._host().__index__()
 
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
+
+    def __buffer__(self, flags: int) -> memoryview:     # asked for from Python 3.12 on
+        return memoryview(self._host())
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(operator.eq, super().__eq__, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(operator.ne, super().__ne__, other)
+
+    def _compared(self, compare: Callable[[Any, Any], Any], by_ufunc: Callable[[Any], Any], other: object) -> Any:
+        try:
+            return by_ufunc(other)
+        except TypeError:       # texts: `==` of NumPy takes them, the ufunc does not
+            return _wrapped(compare(self._host(), _host(other)), self.device, ())
+
     def __repr__(self) -> str:
-        return "reactant." + repr(np.asarray(self._host()))
+        prefix = "reactant."
+        return prefix + repr(np.asarray(self._host())).replace("\n", "\n" + " " * len(prefix))
 
     def __str__(self) -> str:
         return str(self._host())
@@ -375,11 +420,18 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """An array of its own."""
         return _put(np.array(self._host()), self.device)
 
-    def astype(self, dtype: Any, *, copy: bool = True, **options: Any) -> DeviceArray:
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+               copy: bool = True) -> DeviceArray:
         """The elements converted; itself when `copy` is false and there is nothing to convert."""
         if not copy and np.dtype(dtype) == self.dtype:
             return self
-        return _put(self._host().astype(dtype, copy=True, **options), self.device)
+        made = self._host().astype(dtype, order, casting, subok, True)  # type: ignore[call-overload]
+        return _put(made, self.device)
+
+    def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+        """As `numpy.ndarray.setflags`: `write=False` makes this array (not its views) read-only, for good."""
+        if write is not None:
+            self.flags.writeable = write
 
     def fill(self, value: Any) -> None:
         """Set every element."""
@@ -388,6 +440,13 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def to_device(self, device: Device) -> DeviceArray:
         """A copy on another device (or itself when it is there)."""
         return self if device == self.device else DeviceArray(jax.device_put(self.jax, device))
+
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__") and hasattr(np.ndarray, name):
+            raise AttributeError(f"A device array has no '{name}'; np.asarray(x).{name} is that of its elements on the "
+                                 "host, read-only.", name=name, obj=self)
+        raise AttributeError(f"'DeviceArray' object has no attribute '{name}'", name=name, obj=self)
 
 
 class _Copied(Exception):
@@ -413,7 +472,8 @@ def _method_in_place(name: str) -> Callable[..., None]:
 
 
 for _name in ("all any argmax argmin argpartition argsort choose clip compress conj conjugate cumprod cumsum dot "
-              "flatten max mean min nonzero prod repeat round searchsorted std sum take trace var").split():
+              "dump dumps flatten max mean min nonzero prod repeat round searchsorted std sum take tofile trace var"
+              ).split():
     setattr(DeviceArray, _name, _method(_name))
 for _name in ("sort", "partition", "put"):
     setattr(DeviceArray, _name, _method_in_place(_name))
@@ -454,19 +514,22 @@ def _buffer(host: np.ndarray, device: Device | None) -> Array:
         return jax.device_put(np.asarray(host, host.dtype.newbyteorder("=")), device)
 
 
-def _host(value: Any) -> Any:
-    """`value` with the device arrays in it (also inside tuples, lists and dictionaries) as ndarrays."""
-    if isinstance(value, DeviceArray):
-        return value._host()
-    if isinstance(value, (tuple, list)) and any(isinstance(v, (DeviceArray, tuple, list)) for v in value):
-        return type(value)(map(_host, value))
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`value` with the arrays in it (also inside tuples and lists) changed."""
+    if isinstance(value, (DeviceArray, np.ndarray)):
+        return change(value)
+    if isinstance(value, (tuple, list)) and any(isinstance(v, (DeviceArray, np.ndarray, tuple, list)) for v in value):
+        made = [_mapped(one, change) for one in value]
+        return named_tuples.make(type(value), made) if hasattr(value, "_fields") else type(value)(made)
     return value
 
 
+def _host(value: Any) -> Any:
+    return _mapped(value, lambda one: one._host() if isinstance(one, DeviceArray) else one)
+
+
 def _on_device(value: Any) -> Any:
-    if isinstance(value, DeviceArray):
-        return value.jax
-    return type(value)(map(_on_device, value)) if type(value) in (tuple, list) else value
+    return _mapped(value, lambda one: one.jax if isinstance(one, DeviceArray) else one)
 
 
 def _device_among(values: Sequence[Any]) -> Device:
@@ -481,42 +544,55 @@ def _device_among(values: Sequence[Any]) -> Device:
     return None
 
 
-def _is_basic(index: Any) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is Ellipsis or isinstance(part, slice)
-               or (isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_))) for part in parts)
-
-
-def _is_element(index: Any, ndim: int) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    return len(parts) >= ndim and all(isinstance(part, (int, np.integer)) for part in parts)
-
-
-def _wrapped(result: Any, device: Device) -> Any:
-    """Arrays in what NumPy returned as device arrays; scalars and the rest as they are."""
-    if type(result) is np.ndarray:
-        return _put(np.array(result) if result.base is not None else result, device)
+def _wrapped(result: Any, device: Device, lent: Sequence[tuple[Any, np.ndarray]]) -> Any:
+    """Arrays in what NumPy returned as device arrays, views where it gave views of what was lent to it; scalars and the
+    rest as they are."""
     if isinstance(result, (tuple, list)):
-        made = [_wrapped(one, device) for one in result]
+        made = [_wrapped(one, device, lent) for one in result]
         return named_tuples.make(type(result), made) if hasattr(result, "_fields") else type(result)(made)
-    return result
+    if type(result) is not np.ndarray:
+        return result
+    for given, host in lent:
+        if result is host:
+            return given
+        if isinstance(given, DeviceArray) and np.may_share_memory(result, host):
+            return given._shown(result)
+    return _put(np.array(result) if result.base is not None else result, device)
 
 
-def _by_numpy(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any],
-              device: Device) -> Any:
-    """Let NumPy do it on the host; `out=` may name device arrays."""
+def _by_numpy(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any], device: Device) -> Any:
+    """Let NumPy do it on the host: on the buffers themselves, and on copies of arrays into which it writes, which are
+    taken as their elements afterwards."""
     out = options.get("out")
-    if out is None:
-        return _wrapped(function(*map(_host, arguments), **{k: _host(v) for k, v in options.items()}), device)
-    outputs = out if isinstance(out, tuple) else (out,)
-    copies = tuple(np.array(one._host()) if isinstance(one, DeviceArray) else one for one in outputs)
-    options = {key: _host(value) for key, value in options.items()} | {
-        "out": copies if isinstance(out, tuple) else copies[0]}
-    function(*map(_host, arguments), **options)
-    for one, changed in zip(outputs, copies, strict=True):
-        if isinstance(one, DeviceArray):
-            one._assign(_buffer(changed, device))
-    return out if not isinstance(out, tuple) or len(out) > 1 else out[0]
+    written = out if isinstance(out, tuple) else (out,)
+    try:
+        return _lent_to(function, arguments, options, device, lambda array: any(array is one for one in written))
+    except ValueError as error:     # of a buffer, which is read-only
+        if "read-only" not in str(error) and "output array" not in str(error):
+            raise
+    return _lent_to(function, arguments, options, device, lambda array: True)
+
+
+def _lent_to(function: Callable[..., Any], arguments: Sequence[Any], options: dict[str, Any], device: Device,
+             writes: Callable[[DeviceArray], bool]) -> Any:
+    lent: list[tuple[Any, np.ndarray]] = []
+
+    def lend(array: Any) -> np.ndarray:
+        for given, host in lent:
+            if given is array:
+                return host
+        host = array
+        if isinstance(array, DeviceArray):
+            host = np.array(array._host()) if writes(array) else array._host()
+        lent.append((array, host))
+        return host
+
+    result = function(*(_mapped(value, lend) for value in arguments),
+                      **{key: _mapped(value, lend) for key, value in options.items()})
+    for given, host in lent:
+        if isinstance(given, DeviceArray) and host.flags.writeable and host.tobytes() != given._host().tobytes():
+            given._assign(_buffer(host, given.device))
+    return _wrapped(result, device, lent)
 
 
 def _delivered(result: Any, outputs: tuple[Any, ...] | None) -> Any:

@@ -1,4 +1,5 @@
-"""`x.flat` of a device array: its elements in row-major order, to read and to write, as `numpy.flatiter` gives them."""
+"""`x.flat` of a device array: its elements in row-major order, to read and to write, as `numpy.flatiter` gives them;
+and `x.flags`."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -49,3 +50,35 @@ class Flat:
     def copy(self) -> DeviceArray:
         """The elements as a flat array of their own."""
         return self.base.ravel().copy()
+
+
+class Flags:
+    """NumPy's flags of a device array, of which `writeable` can be set to False."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        object.__setattr__(self, "_array", array)
+
+    def _now(self) -> np.flagsobj:
+        shadow = self._array._shadow()[0]
+        if not self._array._writeable:
+            shadow.flags.writeable = False
+        return shadow.flags
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._now(), name)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._now()[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "writeable":
+            raise AttributeError(f"The flag '{name}' of a device array cannot be set.")
+        if value and not self._array._writeable:
+            raise ValueError("cannot set WRITEABLE flag to True of this array; copy it")
+        self._array._writeable = bool(value)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self, name.lower(), value)
+
+    def __repr__(self) -> str:
+        return repr(self._now())

@@ -1,4 +1,4 @@
-"""Which NumPy functions device arrays hand to jax.numpy, and which give views or write into their argument: tables.
+"""Which NumPy functions device arrays hand to jax.numpy, and which give views: tables.
 
 On devices other than the CPU, what jax.numpy does as NumPy does is done there; everything else goes through NumPy on
 the host. A function is in the tables below only if its results have NumPy's dtypes and values (to rounding) in 64-bit
@@ -17,15 +17,11 @@ from reactant.ir import types
 from reactant.runtime.jax_internals import X64
 
 VIEWS = frozenset("""
-    array_split atleast_1d atleast_2d atleast_3d broadcast_to diagonal dsplit expand_dims flip fliplr flipud
-    hsplit moveaxis permute_dims ravel reshape rollaxis rot90 split squeeze swapaxes transpose matrix_transpose vsplit
-    unstack
+    array_split atleast_1d atleast_2d atleast_3d broadcast_to diag diagonal dsplit expand_dims flip fliplr flipud
+    hsplit moveaxis permute_dims ravel reshape rollaxis rot90 sliding_window_view split squeeze swapaxes transpose
+    matrix_transpose vsplit unstack
     """.split())
 """Functions of which the results are views of the first argument where NumPy can make them so."""
-
-MUTATES_FIRST = {"copyto": "dst", "put": "a", "place": "arr", "putmask": "a", "fill_diagonal": "a",
-                 "put_along_axis": "arr"}
-"""Functions that write into their first argument, and its name."""
 
 _FLOAT, _NUMBER, _ALL = "f", "iufc", "biufc"
 UFUNCS: dict[str, str] = {

@@ -11,7 +11,8 @@ have regions (`cse`):
 - `jax.stages.Compiled._call`, which jax sets at the first call: its call in C++, 0.2 us shorter than `__call__`;
 - `jax._src.interpreters.mlir.refine_polymorphic_shapes`: sizes of exported programs that are told at the call;
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
-- `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which a GPU's calls of the host's LAPACK end the process;
+- `jaxlib.lapack._lapack.initialize`, `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which calls of LAPACK, on
+  a CPU and from programs of a GPU, end the process;
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
 from __future__ import annotations
@@ -28,6 +29,7 @@ from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
 from jax._src.interpreters import mlir as _mlir  # private: what jax does to programs before XLA
 from jaxlib import gpu_solver as _gpu_solver  # private: what jax does when it lowers eig for a GPU
+from jaxlib import lapack as _lapack  # private: what jax does when it lowers linear algebra
 from jaxlib import xla_client as _xla_client  # private: clients are jax's to make
 
 if jaxlib.__version__ == "0.10.0":  # pragma: no cover - refused by our requirements, but pip can be overruled
@@ -43,6 +45,7 @@ try:
     nothing_traced = _core.trace_state_clean
     Primitive = _core.Primitive
     with_known_shapes = _mlir.refine_polymorphic_shapes
+    initialize_lapack = _lapack._lapack.initialize
     initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
     _make_cpu_client = _xla_client.make_cpu_client
 except AttributeError as missing:  # pragma: no cover - only with a jax we do not know

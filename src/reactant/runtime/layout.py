@@ -78,6 +78,19 @@ def layout_in(view: np.ndarray, flat: np.ndarray) -> Layout | None:
     return Layout(offset, view.shape, tuple(stride // step for stride in view.strides))
 
 
+def is_basic(index: Any) -> bool:
+    """Whether an index is made of integers, slices, ellipses and None, which give views."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or isinstance(part, slice)
+               or (isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_))) for part in parts)
+
+
+def is_element(index: Any, ndim: int) -> bool:
+    """Whether a basic index names one element."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return len(parts) >= ndim and all(isinstance(part, (int, np.integer)) for part in parts)
+
+
 def _indices(offset: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     found = jnp.full(shape, offset, jnp.int64)
     for axis, stride in enumerate(strides):

@@ -28,7 +28,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
 from reactant.runtime import computed_once, exact_divisions, heap, lent, reshaped_updates
-from reactant.runtime.jax_internals import X64, Primitive, apart, call_of, initialize_hybrid_kernels
+from reactant.runtime.jax_internals import X64, Primitive, apart, call_of, initialize_hybrid_kernels, initialize_lapack
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""
@@ -97,11 +97,11 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
     Raises `ValueError` where there is no such function.
     """
     with context.building():
-        mains = [op for op in module.body.operations
-                 if isinstance(op, func_dialect.FuncOp) and op.sym_name.value == "main"]
-        if len(mains) != 1:
-            raise ValueError(f"The module {name!r} has {len(mains)} functions named @main; one is run.")
-        kind, source = mains[0].type, modules.take_source(module)
+        functions = {op.sym_name.value: op for op in module.body.operations if isinstance(op, func_dialect.FuncOp)}
+        if "main" not in functions:
+            others = ", ".join(f"@{other}" for other in functions)
+            raise ValueError(f"the module has no function @main, which is run{f'; it has {others}' if others else ''}")
+        kind, source = functions["main"].type, modules.take_source(module)
         return Body(_for_xla(module), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
                     None if native is None else _for_xla(native), general, 0 if native is None else _workspace(native),
@@ -184,7 +184,10 @@ def _elsewhere(bytecode: bytes, platform: str) -> bytes:
 
 
 def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
-    return _inlined(ctx, arguments, body, body.native or body.bytecode)
+    bytecode = body.native or body.bytecode
+    if b"lapack_" in bytecode:      # not known yet where a program comes from a file
+        initialize_lapack()
+    return _inlined(ctx, arguments, body, bytecode)
 
 
 def lower_to_differentiate(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
