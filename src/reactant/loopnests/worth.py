@@ -43,9 +43,11 @@ from reactant.runtime import repeats
 LEAST_ELEMENTS = 4096
 """Elements of the biggest array from which a group without loops is worth a call."""
 LEAST_MOVED = 1 << 15
-"""Elements from which gathers, scatters and reductions are."""
-LEAST_PIECED = 1 << 17
-"""Elements from which arrays that are put together of pieces are, or several results of the same loops."""
+"""Elements from which gathers, scatters and reductions are, and arrays that are put together of pieces (XLA makes each
+of them a kernel: four `roll`s of 256 x 256 float32 214 us and 70, `pad` and a stencil 201 and 60, borders written one
+after the other 240 and 119)."""
+LEAST_TURNED = 1 << 17
+"""Elements from which transposes are, arrays that are selected, or several results of the same loops."""
 LEAST_AFTER_PRODUCT = 1 << 19
 """Elements from which what XLA computes as fast as we do is, after a product: memory decides then."""
 MOST_ROW_SUMS = 2
@@ -78,7 +80,7 @@ LEAST_SPREAD_RAGGED = 1 << 13
 """of float32 in rows of 9 to 31 that are not full vectors of 8 (32,768 in rows of 10: 57 us and 77, 20: 50 and 65)."""
 MOVED = {"stablehlo." + name for name in ("gather", "scatter", "reduce", "reduce_window")}
 PIECED = {"stablehlo." + name for name in ("pad", "concatenate", "dynamic_update_slice", "select")}
-PRODUCT, TRANSPOSE = "stablehlo.dot_general", "stablehlo.transpose"
+PRODUCT, TRANSPOSE, SELECT = "stablehlo.dot_general", "stablehlo.transpose", "stablehlo.select"
 COUNTED = {"stablehlo." + name for name in (
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "negate", "abs", "compare", "select", "reduce",
     "reduce_window", "scatter", "and", "or", "xor", "not", "remainder", "clamp", "floor", "sign",
@@ -121,7 +123,7 @@ SLOWER_PRODUCT = 0.03
 MOST_MULTIPLIED = 4096
 """Products of numbers in a product of matrices that we compute as fast as XLA."""
 THIN = 16
-"""Rows up to which a product is no work for XLA's products, from `LEAST_PIECED` elements on; of smaller ones, those by
+"""Rows up to which a product is no work for XLA's products, from `LEAST_TURNED` elements on; of smaller ones, those by
 vectors (us, XLA's and ours, n x n by n x 4 float64: n = 200 28 and 37, n = 1000 334 and 191, n = 3000 6423 and 3539;
 NumPy: 16, 214, 3520)."""
 
@@ -240,7 +242,7 @@ def _is_thin(product: ir.Operation) -> bool:
     gone = [{*numbers.contracting_dims[side], *numbers.batching_dims[side]} for side in (0, 1)]
     rows = min(size([n for d, n in enumerate(shape_of(v)) if d not in some])
                for v, some in zip(product.operands, gone, strict=True))
-    return rows <= (THIN if _elements(product) >= LEAST_PIECED else 1)
+    return rows <= (THIN if _elements(product) >= LEAST_TURNED else 1)
 
 
 def _multiplied(op: ir.Operation) -> int:
@@ -283,8 +285,7 @@ def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:
         if in_loop or name == "stablehlo.while" or _factored(op):
             return True
         elements = _elements(op)
-        if elements >= LEAST_ELEMENTS and (name in DEAR or elements >= LEAST_PIECED
-                                           or elements >= LEAST_MOVED and (name in MOVED or name == PRODUCT)):
+        if elements >= LEAST_ELEMENTS and (name in DEAR or elements >= LEAST_MOVED):
             return True
     return _kernels(ops) >= LEAST_KERNELS or _repeats(ops)
 
@@ -295,7 +296,7 @@ def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool 
     if any(op.name == "stablehlo.while" or _factored(op) for op in ops) or _repeats(ops):
         return True
     biggest = max((_elements(op) for op in ops), default=0)
-    if not in_loop and biggest < LEAST_PIECED and _kernels(ops) >= LEAST_KERNELS and not fed_by_product(ops) \
+    if not in_loop and biggest < LEAST_TURNED and _kernels(ops) >= LEAST_KERNELS and not fed_by_product(ops) \
             and _advantage(ops) > 0:
         return True
     if biggest < LEAST_ELEMENTS:
@@ -313,9 +314,8 @@ def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool 
         return False
     if any(op.name in MOVED or op.name == PRODUCT and _is_thin(op) for op in ops if _elements(op) >= LEAST_MOVED):
         return True
-    if biggest < LEAST_PIECED:
-        return False
-    if any(op.name == TRANSPOSE and _elements(op) >= LEAST_PIECED and _turns(op) for op in ops):
+    if any(op.name == TRANSPOSE and _elements(op) >= LEAST_TURNED and _turns(op) for op in ops):
         return True
-    pieced = sum(op.name in PIECED and _elements(op) >= LEAST_PIECED for op in ops)
-    return pieced > 1 or len(ops) > 4 and outputs() > 1
+    pieced = sum(op.name in PIECED and _elements(op) >= (LEAST_TURNED if op.name == SELECT else LEAST_MOVED)
+                 for op in ops)
+    return pieced > 1 or biggest >= LEAST_TURNED and len(ops) > 4 and outputs() > 1
