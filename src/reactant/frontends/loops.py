@@ -139,6 +139,7 @@ class Loop:
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
         self.irregular: set[str] = set()                # arrays that turns do not change alike (`turn_sizes`)
         self.awaited: set[str] = set()                  # are read before the first turn has bound them
+        self.replaced = set(self.rebound)               # turns put other containers into what these hold
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -305,7 +306,8 @@ class Loop:
                 slot = self.extents.slot(self, name, position, self.initial(leaf, kind))
                 carried.slots.append(slot)
                 carried.objects.append(self.at_start(name, position, leaf, kind, slot.body))
-            value = with_leaves(carried.entry, iter(carried.objects))
+            carried.same = loop_identity.unchanged(self, name)
+            value = with_leaves(carried.entry, iter(carried.objects), carried.same)
             may_be(value, carried.entry, self.later.get(name), self.carried)
             carried.known = list(identities(carried.entry, value))
             self.variables.set(name, value)
@@ -348,7 +350,7 @@ class Loop:
         inside = {id(o) for tree in branch.states.values() for o in originals(tree)}
         inside |= branches.dropped(branch.objects)
         if inside and branch.objects:       # what was there before is not new for being bound to another name
-            inside -= loop_identity.outside(self)
+            inside -= loop_identity.outside(self).union(*(map(id, originals(e)) for e in self.entries.values()))
         found = False
         for change, after in branch.objects:
             # a container that the body made, or that began the turn as a variable, may hold what only the body has
@@ -388,6 +390,10 @@ class Loop:
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
                 raise NeedsPeeling(mismatch(self, name, plan.reason))
+            if not loop_identity.kept(carried.entry, plan) >= carried.same:
+                self.replaced.add(name)
+                settled = False
+                continue
             settled &= self.settle(name, carried, plan, branch)
         return plans if settled else None
 
@@ -542,7 +548,7 @@ class Loop:
                 parts = parts_of(plan, carried.entry)
                 values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
-                value = with_leaves(carried.entry, iter(values))
+                value = with_leaves(carried.entry, iter(values), loop_identity.kept(carried.entry, plan))
                 self.variables.set(name, loop_identity.after(value, carried.entry, plan, plans, outside))
         self.guard_overlaps()
         self.growth.finish()
