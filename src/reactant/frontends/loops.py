@@ -231,12 +231,12 @@ class Loop:
         self.arrays = LoopArrays(self, branch)
         if not self.arrays.check():
             return False
-        if self.arrays.rotations:
-            if self.test is not None and not self.test_in_body:
-                self.test_in_body = True    # where what it reads is watched
-                return False
-            for rotation in self.arrays.rotations:
-                rotation.carry(self)
+        followed = [*self.arrays.rotations, *self.arrays.departures.values()]
+        if followed and self.test is not None and not self.test_in_body:
+            self.test_in_body = True    # where what it reads is watched
+            return False
+        for each in followed:
+            each.carry(self)
         if not self.growth.carry(branch):
             return False
         self.arrays.carry_views()
@@ -532,6 +532,8 @@ class Loop:
         turn_sizes.finish(self)
         for rotation in self.arrays.rotations:
             rotation.finish(self)
+        for departure in self.arrays.departures.values():
+            departure.finish()
         outside = loop_identity.outside(self) if self.surely_runs() and any(
             type(plan) is Branching for plan in plans.values()) else None
         rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
@@ -591,6 +593,8 @@ class Loop:
             return python_object(entry)     # an array may be another one with the same content
         if kind.kind != ARRAY:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))
+        if (name, position) in self.arrays.departures:
+            return self.arrays.departures[name, position].after(slot.result)
         tensor = self.arrays.after(name, part.second, slot.result)
         # Its content is the entry's where the loop never ran.
         held = part.second.tensor if type(part.second) is Held else None
