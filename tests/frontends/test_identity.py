@@ -378,3 +378,51 @@ def test_which_list_it_is():
 
     with pytest.raises(ControlFlowError, match="Which of several lists"):
         reactant.jit(program)(np.ones(3))
+
+
+class Recorded:
+    def __init__(self, x):
+        self.x = x
+        self.history = {"sum": [], "mean": []}
+        self.parts = {"twice": x * 2, "rows": [x + 1, x + 2]}
+
+    def run(self, turns):
+        for _ in range(turns):
+            self.x = self.x * 0.5 + 1
+            self.history["sum"].append(self.x.sum())
+            self.history["mean"].append(self.x.mean())
+
+    def settle(self, turns):
+        for _ in range(turns):
+            self.x = self.x * 0.5 + 1
+
+
+def lists_in_a_dict_of_an_object(x, turns):
+    thing = Recorded(x)
+    thing.run(turns)
+    return thing.x, {k: np.array(v) for k, v in thing.history.items()}
+
+
+def containers_beside_what_a_loop_changes(x, turns):
+    thing = Recorded(x)
+    parts, rows = thing.parts, thing.parts["rows"]
+    thing.settle(turns)
+    thing.parts["twice"] = x + 5
+    rows[0] = x - 5
+    return thing.x, parts["twice"], thing.parts["rows"][0], rows is thing.parts["rows"]
+
+
+def changed_beside_it_in_the_loop(x, turns):
+    thing = Recorded(x)
+    rows = thing.parts["rows"]
+    for k in range(turns):
+        thing.x = 0.5 * thing.x + rows[1]
+        rows[1] = 0.5 * thing.parts["rows"][1] + k
+    rows[0] += 1
+    return thing.x, thing.parts["rows"], rows is thing.parts["rows"]
+
+
+@pytest.mark.parametrize("program", [lists_in_a_dict_of_an_object, containers_beside_what_a_loop_changes,
+                                     changed_beside_it_in_the_loop])
+def test_what_an_object_holds_stays_in_it_where_a_loop_changes_the_object(program):
+    agree(program, [(np.arange(4.0) / 3, turns) for turns in (0, 3, 300)])

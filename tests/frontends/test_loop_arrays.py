@@ -434,3 +434,88 @@ def test_arrays_that_loops_in_loops_write_may_have_other_names(program):
     X, w = rng.standard_normal((3, 3)), rng.standard_normal(3)
     for found, wanted in zip(reactant.jit(program)(X, w), program(X, w), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def written_and_left(x, n):
+    y = x
+    for _ in range(n):
+        x[0] += 1.5
+        if x.sum() > 9:
+            x = x[::-1] * 0.5
+        x *= 0.9
+    return x, y, x is y
+
+
+def left_in_every_turn(x, n):
+    for _ in range(n):
+        x[0] += 1.5
+        x = x * 0.9
+        x[1] -= 1
+    return x
+
+
+def attribute_that_is_left(x, n):
+    field = Field(x)
+    field.values = x
+    for k in range(n):
+        field.values += 0.3
+        if field.values.sum() > 9:
+            field.values = field.values / 2 + k
+    return field.values
+
+
+def left_in_a_loop_inside(x, n):
+    for t in range(n):
+        x[1] *= 0.99
+        for k in range(30):
+            x[0] += 0.5
+            if x.sum() > 9 + k:
+                x = x * 0.5
+                if t > 5 and k > 7:
+                    break
+            x[2] += 0.1
+    return x
+
+
+def left_in_a_while(x, n):
+    turns = 0
+    while x.sum() < n:
+        x[0] += 1.5
+        turns += 1
+        if turns % 4 == 0:
+            x = x + 0.1
+    return x, turns
+
+
+@pytest.mark.parametrize("program", [written_and_left, left_in_every_turn, attribute_that_is_left,
+                                     left_in_a_loop_inside, left_in_a_while])
+def test_a_name_leaves_an_argument_that_it_has_written(program):
+    start = np.arange(5.0) / 3
+    agree(program, [(start, n) for n in (0, 1, 3, 40)])
+    agree(program, [(start.astype(np.float32), 40)])
+    assert reactant.jit(program).lower(start, 5000).operations()["stablehlo.while"] > 0
+
+
+def left_while_another_name_looks(x, n):
+    y, s = x, 0.0
+    for _ in range(n):
+        x[0] += 1.5
+        if x.sum() > 9:
+            x = x * 0.5
+        s += y[0]
+    return x, y, s
+
+
+def left_and_shared(x, n):
+    z = x
+    for _ in range(n):
+        x[0] += 1.5
+        if x.sum() > 9:
+            x = z = x * 0.5
+        x *= 0.9
+    return x, z
+
+
+@pytest.mark.parametrize("program", [left_while_another_name_looks, left_and_shared])
+def test_a_name_leaves_an_array_that_others_look_at_meanwhile(program):
+    agree(program, [(np.arange(5.0) / 3, n) for n in (0, 1, 12)])

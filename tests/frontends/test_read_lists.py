@@ -291,3 +291,49 @@ def test_a_list_of_two_places_under_a_condition_is_refused():
 
     with pytest.raises(ControlFlowError, match="changes a list of 0 elements differently"):
         reactant.jit(program)(copy.deepcopy(START), 20)
+
+
+def quasi_newton(x, turns):
+    """L-BFGS: the two loops over the last few steps, the newest first and then last."""
+    def slope(x):
+        return np.array([4 * x[0] ** 3 + x[1], x[0] + 2 * x[1], 2 * x[2] - x[0]])
+
+    steps, changes = [], []
+    g = slope(x)
+    for _ in range(turns):
+        if np.abs(g).max() < 1e-9:
+            break
+        q, factors = g.copy(), []
+        for s, y in zip(reversed(steps), reversed(changes), strict=False):
+            a = (s @ q) / (s @ y)
+            factors.append(a)
+            q -= a * y
+        if steps:
+            q *= (steps[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
+        for s, y, a in zip(steps, changes, reversed(factors), strict=False):
+            q += s * (a - (y @ q) / (s @ y))
+        s = -0.5 * q
+        y = slope(x + s) - g
+        if s @ y > 1e-12:
+            steps.append(s)
+            changes.append(y)
+            if len(steps) > 3:
+                del steps[0], changes[0]
+        x, g = x + s, g + y
+    return x, len(steps)
+
+
+def weights_beside_a_list(x, weights):
+    found, total = [], 0.0
+    for v in x:
+        for w, f in zip(weights, found, strict=False):
+            total += w * f
+        if v > 0:
+            found.append(v)
+    return total
+
+
+def test_lists_beside_lists_that_grow():
+    agree(quasi_newton, [(np.array([1.0, -0.5, 2.0]), turns) for turns in (0, 2, 30)])
+    agree(weights_beside_a_list, [(np.array([1.0, -1.0, 2.0, 3.0, 0.5, 4.0]), weights)
+                                  for weights in ([], [0.5, 0.25], (1.0, 2.0, 3.0), list(range(1, 9)))])

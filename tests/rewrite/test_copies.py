@@ -79,6 +79,9 @@ PROGRAMS = {
     "constants that differ": program(20, factor=lambda number: number + 2.0),
     "rows that differ": program(20, extra=lambda number: ROW.format(row=number % 4, end=number % 4 + 1)),
     "loops": program(12, extra=LOOP),
+    "loops that differ": program(
+        12, ", ".join(f"%k{n}_l#1" for n in range(12)), ", ".join([T] * 12),
+        extra=lambda number: LOOP.replace("negate %v", "sine %v" if number % 3 else "tanh %v")),
     "results of all turns": program(20, ", ".join(f"%k{n}_b" for n in range(20)), ", ".join([T] * 20)),
     "nothing of the last turn": program(20, "%k9_r, %x", f"{T}, {T}"),
     "nothing of the last loops": program(12, "%k5_r", extra=LOOP),

@@ -71,6 +71,7 @@ class Carried:
     slots: list[Slot | None] = field(default_factory=list)
     objects: list[Any] = field(default_factory=list)
     known: list[set[int]] = field(default_factory=list)     # what each container is or may be, by identity
+    same: set[int] = field(default_factory=set)     # the nodes of containers in it that no turn replaces, by identity
 
     def leaves(self) -> list[Tree]:
         return list(leaves(self.entry))
@@ -84,9 +85,11 @@ def leaves(tree: Tree) -> Iterator[Tree]:
         yield tree
 
 
-def with_leaves(tree: Tree, leaves: Iterator[Any]) -> Any:
+def with_leaves(tree: Tree, leaves: Iterator[Any], same: Set[int] = frozenset()) -> Any:
+    """The value of a tree with other leaves. The nodes `same`, by identity, stay what they were captured from."""
     if type(tree) is Node:
-        return rebuilt(tree, [with_leaves(c, leaves) for c in tree.children])
+        children = [with_leaves(c, leaves, same) for c in tree.children]
+        return tree.original if id(tree) in same else rebuilt(tree, children)
     return next(leaves)
 
 

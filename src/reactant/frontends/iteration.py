@@ -25,7 +25,7 @@ from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.operators import ag__
 from reactant.frontends.optional import known
-from reactant.frontends.run_time_lists import RunTimeList
+from reactant.frontends.run_time_lists import RunTimeList, of_items
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
 
@@ -433,9 +433,19 @@ def _enumerate(iterable: Any, start: int = 0) -> Any:
     return enumerate(iterable, start) if items is None or _is_begun(items) else EnumerateItems(items, start)
 
 
+def _beside(iterable: Any) -> Items | None:
+    """A list beside one of which only the run knows the length, by index; where it is empty, an iterator too."""
+    if operator.length_hint(iterable) == 0 and type(iterable) in (list, tuple, type(reversed([]))):
+        return RangeItems(0, 0, 1)
+    rows = of_items(iterable) if type(iterable) in (list, tuple) else None
+    return None if rows is None else RowItems(rows, iterable)
+
+
 @replace(builtins.zip)
 def _zip(*iterables: Any, strict: bool = False) -> Any:
     found = [items_of(i) for i in iterables] if is_tracing() else []
+    if any(i is not None and (is_tensor(i.length) or i.length == 0) for i in found):
+        found = [_beside(iterable) if i is None else i for i, iterable in zip(found, iterables, strict=True)]
     if not found or None in found or any(_is_begun(i) or isinstance(i, UsedUp) and found.count(i) > 1 for i in found):
         return zip(*iterables, strict=strict)
     lengths = [i.length for i in found]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import rotations
+from reactant.frontends import departures, rotations
 from reactant.frontends.aliases import (
     ChosenStorage,
     GuardedStorage,
@@ -35,6 +35,7 @@ from reactant.frontends.carried import (
     leaves,
     own_copies,
 )
+from reactant.frontends.departures import Departure
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.operators import VALUE
@@ -148,6 +149,7 @@ class LoopArrays:
         self.shared: dict[int, Storage] = {}
         self.guarded: dict[str, GuardedStorage] = {}
         self.rotations: list[Rotation] = []
+        self.departures: dict[tuple[str, int], Departure] = {}
         self.in_place: set[str] = set()
         self.views: dict[int, View] = {}
         pairs = [*self.overlaps()]
@@ -169,13 +171,14 @@ class LoopArrays:
         seen = sorted(shown | others)   # where the function has returned before (VALUE), the loop does not run
         self.rotations = rotations.find(self, seen) if seen else []
         if seen and not self.rotations and (shown or not all([self.is_given(other) for other in sorted(others)])):
-            if self.made_run_time_values(seen):
+            self.departures = departures.find(self, seen)
+            if not self.departures:
+                if not self.made_run_time_values(seen):
+                    self.refuse(seen[0], NeedsPeeling(ControlFlowError(
+                        f"'{seen[0]}' is bound to another array in a loop that runs inside compiled code, and the "
+                        f"array it was bound to before is written in place while others can see it. Start from a copy: "
+                        f"{seen[0]} = {seen[0]}.copy().")))
                 return False
-            self.refuse(seen[0], NeedsPeeling(ControlFlowError(
-                f"'{seen[0]}' is bound to another array in a loop that runs inside compiled code, and the array it was "
-                f"bound to before is written in place while others can see it. Start from a copy: "
-                f"{seen[0]} = {seen[0]}.copy().")))
-            return False
         for name in {*self.starts.values()}:
             _, outside = self.origins(name)
             if outside & changed or outside and name in in_place:

@@ -223,7 +223,7 @@ def _tested(loop: Loop, block: ir.Block) -> ir.Value | None:
             objects = [python_object(leaf) if slot is None else loop.at_start(name, i, leaf, kind, slot.test)
                        for i, (leaf, kind, slot) in enumerate(
                            zip(carried.leaves(), carried.kinds, carried.slots, strict=True))]
-            loop.variables.set(name, with_leaves(carried.entry, iter(objects)))
+            loop.variables.set(name, with_leaves(carried.entry, iter(objects), carried.same))
 
     try:
         with array_lists.standing_in(loop), loop.growth.standing_in():

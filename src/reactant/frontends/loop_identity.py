@@ -1,13 +1,13 @@
 """Which lists, dicts and objects the variables of a loop are (`identity`): carried as themselves, or by content."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from reactant.frontends.aliases import reachable
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import identities_after, may_be
-from reactant.frontends.plans import Branching, Plan
+from reactant.frontends.plans import Branching, Keep, Plan
 from reactant.frontends.state import CONTAINERS, Node, Tree
 
 if TYPE_CHECKING:
@@ -30,6 +30,34 @@ def kept_after_all(loop: Loop, branch: Branch) -> list[str]:
     changed = {id(change.container) for change, _ in branch.objects}
     return [n for n in loop.rebound if changed and n in loop.carried and n not in branch.states
             and changed & reachable([loop.variables.get(n)])[0]]
+
+
+def unchanged(loop: Loop, name: str) -> set[int]:
+    """The containers in what a variable holds that turns leave where they are, as nodes of its tree by identity: what
+    changes in them is carried as theirs."""
+    def visit(tree: Tree, kinds: Iterator[Any]) -> bool:
+        """Whether nothing of a part is carried."""
+        if type(tree) is not Node:
+            return next(kinds) is None
+        still = all([visit(child, kinds) for child in tree.children])
+        if still and tree.kind in ("list", "dict", "object"):
+            found.add(id(tree))
+        return still
+
+    found: set[int] = set()
+    if name not in loop.replaced:
+        visit(loop.carried[name].entry, iter(loop.carried[name].kinds))
+    return found
+
+
+def kept(entry: Tree, plan: Plan) -> set[int]:
+    """The nodes of the tree of a variable, by identity, that are the same containers after a turn."""
+    if type(entry) is not Node:
+        return set()
+    if type(plan) is Keep:
+        return {id(entry)}.union(*(kept(child, plan) for child in entry.children))
+    children = plan.children if type(plan) is Branching and len(plan.children) == len(entry.children) else []
+    return set().union(*map(kept, entry.children, children))
 
 
 def outside(loop: Loop) -> set[int]:

@@ -139,6 +139,7 @@ class Loop:
         self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
         self.irregular: set[str] = set()                # arrays that turns do not change alike (`turn_sizes`)
         self.awaited: set[str] = set()                  # are read before the first turn has bound them
+        self.replaced = set(self.rebound)               # turns put other containers into what these hold
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -230,12 +231,12 @@ class Loop:
         self.arrays = LoopArrays(self, branch)
         if not self.arrays.check():
             return False
-        if self.arrays.rotations:
-            if self.test is not None and not self.test_in_body:
-                self.test_in_body = True    # where what it reads is watched
-                return False
-            for rotation in self.arrays.rotations:
-                rotation.carry(self)
+        followed = [*self.arrays.rotations, *self.arrays.departures.values()]
+        if followed and self.test is not None and not self.test_in_body:
+            self.test_in_body = True    # where what it reads is watched
+            return False
+        for each in followed:
+            each.carry(self)
         if not self.growth.carry(branch):
             return False
         self.arrays.carry_views()
@@ -305,7 +306,8 @@ class Loop:
                 slot = self.extents.slot(self, name, position, self.initial(leaf, kind))
                 carried.slots.append(slot)
                 carried.objects.append(self.at_start(name, position, leaf, kind, slot.body))
-            value = with_leaves(carried.entry, iter(carried.objects))
+            carried.same = loop_identity.unchanged(self, name)
+            value = with_leaves(carried.entry, iter(carried.objects), carried.same)
             may_be(value, carried.entry, self.later.get(name), self.carried)
             carried.known = list(identities(carried.entry, value))
             self.variables.set(name, value)
@@ -348,7 +350,7 @@ class Loop:
         inside = {id(o) for tree in branch.states.values() for o in originals(tree)}
         inside |= branches.dropped(branch.objects)
         if inside and branch.objects:       # what was there before is not new for being bound to another name
-            inside -= loop_identity.outside(self)
+            inside -= loop_identity.outside(self).union(*(map(id, originals(e)) for e in self.entries.values()))
         found = False
         for change, after in branch.objects:
             # a container that the body made, or that began the turn as a variable, may hold what only the body has
@@ -388,6 +390,10 @@ class Loop:
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
                 raise NeedsPeeling(mismatch(self, name, plan.reason))
+            if not loop_identity.kept(carried.entry, plan) >= carried.same:
+                self.replaced.add(name)
+                settled = False
+                continue
             settled &= self.settle(name, carried, plan, branch)
         return plans if settled else None
 
@@ -526,6 +532,8 @@ class Loop:
         turn_sizes.finish(self)
         for rotation in self.arrays.rotations:
             rotation.finish(self)
+        for departure in self.arrays.departures.values():
+            departure.finish()
         outside = loop_identity.outside(self) if self.surely_runs() and any(
             type(plan) is Branching for plan in plans.values()) else None
         rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
@@ -542,7 +550,7 @@ class Loop:
                 parts = parts_of(plan, carried.entry)
                 values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
                     zip(parts, carried.leaves(), strict=True))]
-                value = with_leaves(carried.entry, iter(values))
+                value = with_leaves(carried.entry, iter(values), loop_identity.kept(carried.entry, plan))
                 self.variables.set(name, loop_identity.after(value, carried.entry, plan, plans, outside))
         self.guard_overlaps()
         self.growth.finish()
@@ -585,6 +593,8 @@ class Loop:
             return python_object(entry)     # an array may be another one with the same content
         if kind.kind != ARRAY:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))
+        if (name, position) in self.arrays.departures:
+            return self.arrays.departures[name, position].after(slot.result)
         tensor = self.arrays.after(name, part.second, slot.result)
         # Its content is the entry's where the loop never ran.
         held = part.second.tensor if type(part.second) is Held else None

@@ -136,13 +136,14 @@ def find(arrays: LoopArrays, names: Iterable[str]) -> list[Rotation]:
 def _followed(arrays: LoopArrays, name: str) -> set[str] | None:
     """The names whose memories `name` may point to after an iteration; None where it may be anything else."""
     ends = arrays.end_tensors.get(name, [])
-    if len(ends) != 1 or ends[0].steps or not _only_chosen(ends[0].storage):
+    if len(ends) != 1 or ends[0].steps or not only_chosen(ends[0].storage):
         return None
     roots = roots_of(ends[0].storage)
     return {arrays.starts[r] for r in roots} if roots <= arrays.starts.keys() else None
 
 
-def _only_chosen(storage: Storage) -> bool:
+def only_chosen(storage: Storage) -> bool:
+    """Whether it is an array of its own, or one of several."""
     options = storage.options if type(storage) is ChosenStorage else (storage,)
     return all(type(s) is Storage for s in options)
 

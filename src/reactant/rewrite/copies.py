@@ -298,8 +298,7 @@ class Part:
             view.operation.move_before(anchor)
         terminator = views[-1].operation
         copies = flat(views[:-1])
-        if self.repeat.holes:
-            self._fill(start, copies)
+        filled = self._fill(start, copies) if self.repeat.holes else set()
         for (place, result), value in zip(self.results, list(terminator.operands), strict=True):
             old = ops.views[start + place].operation.results[result]
             made.current[hash(old)] = value
@@ -309,7 +308,7 @@ class Part:
         for index in range(start + length - 1, start - 1, -1):
             ops.views[index].operation.erase()
         if known:
-            known.hand_on(copies)
+            known.hand_on(copies, filled)
 
     def _lines(self, start: int) -> list[ir.Location]:
         return [view.operation.location for view in self.made.ops.views[start:start + self.repeat.length]]
@@ -325,8 +324,9 @@ class Part:
             if new is not None:
                 view.operation.location = new
 
-    def _fill(self, start: int, copies: list[ir.OpView]) -> None:
-        """Put the ops of a copy in place of holes."""
+    def _fill(self, start: int, copies: list[ir.OpView]) -> set[int]:
+        """Put the ops of a copy in place of holes; gives where they are."""
+        filled: set[int] = set()
         for number, view in enumerate(copies):
             if view.operation.name != "stablehlo.custom_call" or PLACE not in view.attributes:
                 continue
@@ -338,3 +338,5 @@ class Part:
                 old.replace_all_uses_with(new)
             hole.erase()
             copies[number] = copy.opview
+            filled.add(number)
+        return filled

@@ -1,7 +1,7 @@
 """What rules have found out in a function, handed on to copies of it."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
@@ -23,17 +23,17 @@ def flat(views: Sequence[ir.OpView]) -> list[Any]:
     return found
 
 
-def addresses(views: Sequence[ir.OpView]) -> list[int]:
-    """Of the values that ops define: their results, and the arguments of their regions."""
+def addresses(views: Sequence[ir.OpView], closed: Set[int] = frozenset()) -> list[int]:
+    """Of the values that ops define: their results, and the arguments of their regions, but for the `closed` ones."""
     found: list[int] = []
-    for view in views:
+    for number, view in enumerate(views):
         results = view.results
         if len(results) == 1:
             found.append(hash(results[0]))
         else:
             found += map(hash, results)
         kind: Any = type(view)
-        if kind is ir.OpView or kind._ODS_REGIONS != (0, True):
+        if number not in closed and (kind is ir.OpView or kind._ODS_REGIONS != (0, True)):
             found += [hash(argument) for region in view.regions for block in region for argument in block.arguments]
     return found
 
@@ -100,9 +100,10 @@ class Known:
             seen = (entry, entry.rows.get(()) or entry.select(()), *seen[2:])
         return Fact(seen, owners, readers, identity(op) in self.of.asking)
 
-    def hand_on(self, views: Sequence[ir.OpView]) -> None:
-        """There is a copy of the function with these ops, in the order of `flat`."""
-        stands_for = dict(zip(self.defined, addresses(views), strict=True))
+    def hand_on(self, views: Sequence[ir.OpView], filled: Set[int]) -> None:
+        """There is a copy of the function with these ops, in the order of `flat`; those that were opaque in the
+        function, at the places `filled`, may have regions now."""
+        stands_for = dict(zip(self.defined, addresses(views, filled), strict=True))
         stands_for.update(self.stands_for)
         self._learn(views, self.facts, stands_for)
 

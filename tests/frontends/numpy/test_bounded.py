@@ -503,3 +503,68 @@ def test_reshape_that_cannot_be_known_or_seen_is_refused():
         reactant.jit(lambda x, m: x[m].reshape(2, -1).sum())(x, m)
     with pytest.raises(reactant.ControlFlowError, match="copy"):
         reactant.jit(seen)(x, m)
+
+
+CUBE = RANDOM.normal(size=(6, 5, 4))
+WITH_ARRAYS = {
+    "rows": lambda i, a, b: (i, slice(a, b)),
+    "rows of a grid": lambda i, a, b: (i[:, None], slice(a, None), i % 4),
+    "columns": lambda i, a, b: (slice(a, b), i),
+    "apart": lambda i, a, b: (i, slice(None, b), i % 4),
+    "from the end": lambda i, a, b: (slice(None, -a), -i, slice(None, None, -1)),
+    "with a new dimension": lambda i, a, b: (None, slice(a, b), i),
+    "behind an ellipsis": lambda i, a, b: (..., slice(a, b), i % 4),
+    "numbers beside it": lambda i, a, b: ([a, b], slice(a, None), 1),
+    "every other one": lambda i, a, b: (i, slice(a, None, 2)),
+    "of known size": lambda i, a, b: (i, slice(a, a + 2)),
+    "mask that is known": lambda i, a, b: (np.arange(6) % 2 == 0, slice(a, b)),
+}
+
+
+@pytest.mark.parametrize("name", WITH_ARRAYS)
+def test_index_arrays_beside_slices_with_run_time_bounds(name):
+    def program(x, i, a, b):
+        key = WITH_ARRAYS[name](i, a, b)
+        found = x[key]
+        total, most = (found * 2).sum(), found.max(initial=-9.0)
+        x[key] = found + 1
+        x[key] *= 0.5
+        x[key] = 7 * x[key] - most
+        return total, most
+
+    compiled = reactant.jit(program)
+    for a, b in [(1, 3), (2, 2), (3, 1), (1, 4)]:
+        places = np.array([0, 3, 1])
+        mine, theirs = CUBE.copy(), CUBE.copy()
+        wanted = program(mine, places, a, b)
+        found = compiled(theirs, places, np.int64(a), np.int64(b))
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+        np.testing.assert_allclose(theirs, mine, rtol=1e-13)
+
+
+def rows_change_places(x):
+    for k in range(len(x) - 1):
+        p = k + np.abs(x[k:, k]).argmax()
+        x[[k, p], k:] = x[[p, k], k:]
+        x[k + 1:, k:] -= np.outer(x[k + 1:, k] / x[k, k], x[k, k:])
+    return np.diag(x).prod()
+
+
+def test_elimination_with_rows_that_change_places():
+    big = RANDOM.normal(size=(40, 40))
+    assert reactant.jit(rows_change_places).lower(big).operations()["stablehlo.while"] > 0
+    mine, theirs = big.copy(), big.copy()
+    np.testing.assert_allclose(reactant.jit(rows_change_places)(theirs), rows_change_places(mine), rtol=1e-9)
+    np.testing.assert_allclose(theirs, mine, atol=1e-9)
+
+
+def test_index_arrays_beside_such_slices_that_are_refused():
+    def masked(x, i, a):
+        return x[x[:, 0] > 0, a:].sum()
+
+    def added(x, i, a):
+        np.add.at(x, (i, slice(a, None)), 1.0)
+
+    for program in (masked, added):
+        with pytest.raises(UnsupportedError, match="slice"):
+            reactant.jit(program)(MATRIX.copy(), np.array([1, 1]), np.int64(2))

@@ -324,7 +324,7 @@ def put(tensor: Tensor, items: list, value: object) -> None:
     if 0 in chosen.result:
         return
     new = cast(ops.reshape(source.value(), shape), tensor.dtype)
-    unique = _unique(chosen)
+    unique = is_unique(chosen)
     updates = st.broadcast(new, chosen.result)
     chosen.view.assign(write(chosen, updates, "second", unique, any_order=alike(shape, chosen)))
 
@@ -349,7 +349,7 @@ def alike(shape: Shape, chosen: Selection) -> bool:
     return all(padded[d] == 1 for d in chosen.batch)
 
 
-def _unique(chosen: Selection) -> bool:
+def is_unique(chosen: Selection) -> bool:
     """Whether no element is addressed twice, as far as is known now."""
     if size(chosen.index_shape) <= 1:
         return True
@@ -438,10 +438,13 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
         from reactant.frontends.numpy import masked
         masked.at(ufunc, tensor, items, value)
         return
-    if indexing.has_run_time_bounds(items) or runtime_masks(items) or indexing.is_basic(items):
+    if indexing.is_basic(items) or runtime_masks(items):
         found = tensor[index]          # no element stands there twice
         tensor[index] = ufunc(found) if ufunc.nin == 1 else ufunc(found, value)
         return
+    if indexing.has_run_time_bounds(items):
+        raise UnsupportedError(f"numpy.{ufunc.__name__}.at: index arrays together with a slice that has run-time "
+                               f"bounds are not supported in compiled code. Loop over the rows.")
     operands = [tensor] if ufunc.nin == 1 else [tensor, value]
     dtypes = loop_dtypes(ufunc, (*(weak_type(x) for x in operands), *(None,) * ufunc.nout))    # cast back: unsafe
     chosen = select(tensor, items)
@@ -458,7 +461,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
     updates = cast(updates, tensor.dtype)       # integers of other widths wrap alike
     if ufunc is np.subtract:
         updates = ops.negate(updates)
-    chosen.view.assign(write(chosen, updates, combine, unique=_unique(chosen)))
+    chosen.view.assign(write(chosen, updates, combine, unique=is_unique(chosen)))
 
 
 def combiner(ufunc: np.ufunc, dtype: np.dtype, dtypes: tuple[np.dtype, ...]) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
-from reactant.frontends.numpy import indexing, masked, value_facts
+from reactant.frontends.numpy import advanced, indexing, masked, value_facts
 from reactant.frontends.numpy.bounded import (
     ADVICE,
     Bounded,
@@ -46,8 +46,9 @@ class Part:
 def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]` where some slice has a bound known only at run time."""
     if not indexing.is_basic(items):
-        raise UnsupportedError("A slice with run-time bounds together with index arrays or masks is not supported in "
-                               "compiled code. Index in two steps.")
+        window, rest = _apart(tensor, items)
+        return advanced.get(window, rest) if type(window) is Tensor \
+            else _chosen(window, advanced.select(window.frame, rest))
     basic, extents, every = indexing.Basic(), [], []
     for i in items:
         axis = len(basic.starts)
@@ -77,11 +78,46 @@ def _thinned(view: Tensor, every: list[int]) -> Tensor:
 
 def put(tensor: Tensor, items: list, value: object) -> None:
     """`tensor[items] = value` where some slice has a bound known only at run time."""
+    if not indexing.is_basic(items):
+        window, rest = _apart(tensor, items)
+        if type(window) is Tensor:
+            advanced.put(window, rest, value)
+            return
+        found = advanced.select(window.frame, rest)
+        new = _chosen(window, found)
+        new.store(value)
+        found.view.assign(advanced.write(found, new.frame.value(), "second", advanced.is_unique(found)))
+        return
     target = get(tensor, items)
     if type(target) is Bounded:
         target.store(value)
     else:
         indexing.store(target, value)
+
+
+def _apart(tensor: Tensor, items: list) -> tuple[Tensor | Bounded, list]:
+    """What the slices of a key with index arrays leave of an array, and the key for the rest."""
+    basic, rest = [], []
+    for i in items:
+        if getattr(type(i), "partial", False) or type(i) is Tensor and indexing.is_boolean(i):
+            raise UnsupportedError("A slice with run-time bounds together with a run-time mask is not supported in "
+                                   "compiled code. Index in two steps.")
+        if i is None or isinstance(i, slice):
+            basic.append(i)
+            rest.append(slice(None))
+            continue
+        if i is not Ellipsis:
+            basic += [slice(None)] * (np.ndim(i) if indexing.is_boolean(i) else 1)
+        rest.append(i)
+    return get(tensor, basic), rest
+
+
+def _chosen(window: Bounded, found: advanced.Selection) -> Bounded:
+    """What index arrays select of a window, as a copy."""
+    extents: list[Extent | None] = [None] * len(found.result)
+    for d, extent in zip(found.windows, (e for d, e in enumerate(window.extents) if d not in found.axes), strict=True):
+        extents[d] = extent
+    return Bounded(Tensor.of_value(advanced.read(found), strides=found.strides), extents)
 
 
 def _resolved(s: slice, n: int) -> Part:
