@@ -24,14 +24,14 @@ from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.linear import prepared, primal_of, tangent_tree
 from reactant.derivatives.outline import Slot, as_floating, filled, leaves_of
 from reactant.differentiate import requests
-from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.activity import BRANCHES, block_ops, blocks_of, captured
 from reactant.differentiate.division import divided
 from reactant.differentiate.forward import finish, new_function
 from reactant.errors import ReactantError
 from reactant.frontends.jax import NotImported
 from reactant.frontends.numpy.tensor import ARRAY
 from reactant.frontends.trace import current_trace
-from reactant.ir import modules
+from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
 from reactant.jax_functions import JaxJitted
@@ -194,14 +194,11 @@ def _divide(traced: Traced, extra: int) -> tuple[Traced, Traced]:
     """The program of the outputs and of what is kept, and the one of the derivative: its arguments are what is kept,
     then the `extra` last arguments."""
     block = modules.function(traced.module).regions[0].blocks[0]
-    body, returned = block_ops(block)
     arguments = list(block.arguments)
     late = set(arguments[len(arguments) - extra:])
-    delayed = []
-    for op in body:
-        if any(v in late for v in [*op.operands, *captured(op)]):
-            late.update(op.results)
-            delayed.append(op)
+    _split_branches(block, late)
+    body, returned = block_ops(block)
+    delayed = [op for op in body if any(r in late for r in op.results)]
     outputs, derivative = traced.result
     of_outputs = _Renumbered()
     outputs = of_outputs.tree(outputs)
@@ -219,6 +216,55 @@ def _divide(traced: Traced, extra: int) -> tuple[Traced, Traced]:
     return (Traced(first, (outputs, kept), written_copies=traced.written_copies, captured=traced.captured, flags=flags,
                    errors=traced.errors),
             Traced(second, derivative))
+
+
+def _split_branches(block: ir.Block, late: set[ir.Value]) -> None:
+    """Make two of each conditional of which only some results depend on `late`, which learns all values that do: rules
+    have put the outputs' and the derivative's branches together where they have one condition."""
+    for op in block_ops(block)[0]:
+        if not any(v in late for v in [*op.operands, *captured(op)]):
+            continue
+        if op.name not in BRANCHES:
+            late.update(op.results)
+            continue
+        for region in blocks_of(op):
+            _split_branches(region, late)
+        ends = [block_ops(region)[1] for region in blocks_of(op)]
+        waits = [any(end[i] in late for end in ends) or op.operands[0] in late for i in range(len(op.results))]
+        if all(waits):
+            late.update(op.results)
+            continue
+        for of_late in (False, True):
+            chosen = [i for i, waiting in enumerate(waits) if waiting == of_late]
+            if not chosen:
+                continue
+            part = _part_of_branches(op, chosen)
+            for i, result in zip(chosen, part.results, strict=True):
+                op.results[i].replace_all_uses_with(result)
+            if of_late:
+                late.update(part.results)
+        op.erase()
+
+
+def _part_of_branches(op: ir.Operation, chosen: Sequence[int]) -> ir.Operation:
+    """A conditional before `op` with some of its results, and what these need."""
+    with ir.InsertionPoint(op):
+        part: ir.Operation = ops.create(op.name, [op.results[i].type for i in chosen], list(op.operands),
+                                        regions=len(op.regions))
+    for region, block in zip(part.regions, blocks_of(op), strict=True):
+        body, returned = block_ops(block)
+        wanted = {returned[i] for i in chosen}
+        kept = []
+        for inner in reversed(body):
+            if any(r in wanted for r in inner.results):
+                wanted.update(inner.operands, captured(inner))
+                kept.append(inner)
+        mapping: dict[ir.Value, ir.Value] = {}
+        with ir.InsertionPoint(region.blocks.append()):
+            for inner in reversed(kept):
+                modules.clone_with(inner, mapping)
+            ops.create("stablehlo.return", [], [mapping.get(returned[i], returned[i]) for i in chosen])
+    return part
 
 
 def delayed_results(ops_: Sequence[ir.Operation]) -> list[ir.Value]:
