@@ -137,6 +137,8 @@ def turned(z):
 turned.defvjp(lambda z: (z * z, z), lambda z, g: ((3 + 1j) * z * g,))
 
 WITH_JVP = {
+    "jax's own of bits": lambda x: (jnp.frexp(x)[0] * jnp.ldexp(x, 3)).sum(),
+    "jax's own by both arguments": lambda x: jax.scipy.special.zeta(x**2 + 1.5, jnp.abs(x) + 0.5).sum(),
     "plain": lambda x: safe_root(x).sum(),
     "straight through": lambda x: (rounded(x) ** 2).sum(),
     "static arguments": lambda x: applied(jnp.sin, x, 3).sum(),

@@ -28,6 +28,8 @@ LIBRARY = str(Path(jax.__file__).parent)
 PRIMITIVES = ("custom_jvp_call", "custom_vjp_call")
 _ON_BEHALF = ("/custom_derivatives.py:", "_custom_root at ")
 """Where functions of JAX's own have a rule that its user gave: `jax.custom_gradient`, `jax.lax.custom_root`."""
+_OPAQUE = ("_frexp at ", "zeta at ")
+"""Functions of JAX's own whose operations have no derivative, as those of bits, or not by all arguments."""
 
 
 def name_of(parameters: dict[str, Any]) -> str:
@@ -38,9 +40,9 @@ def name_of(parameters: dict[str, Any]) -> str:
 
 
 def is_the_users(parameters: dict[str, Any]) -> bool:
-    """Whether the rule is not one of JAX's own, which are the mathematical ones."""
+    """Whether the rule is not one of JAX's own, which are the mathematical ones that the operations have, too."""
     name = name_of(parameters)
-    return f" at {LIBRARY}" not in name or any(part in name for part in _ON_BEHALF)
+    return f" at {LIBRARY}" not in name or name.startswith(_OPAQUE) or any(part in name for part in _ON_BEHALF)
 
 
 def keep_call(context: Any, *operands: ir.Value, **parameters: Any) -> Sequence[ir.Value]:
