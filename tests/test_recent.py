@@ -22,6 +22,8 @@ CALLS = [
     ((X, Y.astype(np.float32)), {}), ((X, Y[:1]), {}), ((X, Y.view(np.int64)), {}), ((X,), {"b": Y}), ((X,), {"c": Y}),
     ((), {"a": X, "b": Y}), ((X,), {"b": Y, "c": 2}), ((X, 2.0, 2.0), {}), ((X, 2j), {}), ((DEVICE, Y), {}),
     ((DEVICE, DEVICE), {}), ((JAX, Y), {}), ((JAX, JAX), {}), ((JAX,), {"b": DEVICE}), ((OTHER, Y), {}),
+    ((DEVICE.T.copy().T, Y), {}),
+    ((DEVICE[:, ::-1], Y), {}), ((DEVICE[:1], Y), {}),
     ((JAX.astype("int32"), Y), {}), ((DEVICE,), {"b": JAX}),
     ((X, np.float64(2)), {}), ((X, [Y]), {}), ((X, np.memmap), {}), ((), {}),
 ]

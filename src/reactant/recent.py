@@ -24,7 +24,7 @@ _STATIC_TYPES = (bool, int, str, type(None))
 _CONDITIONS = {
     "array": "type({x}) is ndarray and {x}.shape == {x}_shape and {x}.dtype is {x}_dtype and {x}.flags.carray",
     "device": "type({x}) is DeviceArray and (v := {x}._storage.value if {x}._layout is None else {x}).shape == "
-              "{x}_shape and v.dtype == {x}_dtype",
+              "{x}_shape and v.dtype == {x}_dtype and ({x}._layout is None or {x}.apart is None)",
     "jax": "isinstance({x}, Array) and {x}.shape == {x}_shape and {x}.dtype == {x}_dtype",
     "python": "type({x}) is {x}_type",
     "static": "type({x}) is {x}_type and {x} == {x}_value",
@@ -86,5 +86,5 @@ def _kind(node: Any) -> str | None:
         # An array of another memory order or byte order, or one that must not be written, is looked at with care.
         return "array" if node[3] is None and node[4] and node[2].isnative and node[2].isbuiltin == 1 else None
     if node[0] == "device":
-        return "device" if node[3] else "jax"
+        return ("device" if node[3] else "jax") if node[4] is None else None
     return "python" if node[0] == "python" else None

@@ -134,7 +134,8 @@ class Flattener:
         if jax.dtypes.issubdtype(x.dtype, jax.dtypes.extended):
             raise UnsupportedError(f"A NumPy function cannot take an array of dtype {x.dtype}. Pass "
                                    f"jax.random.key_data(key), or compile with frontend=\"jax\".")
-        return ("device", tuple(x.shape), np.dtype(x.dtype), type(x) is DeviceArray)
+        ours = type(x) is DeviceArray
+        return ("device", tuple(x.shape), np.dtype(x.dtype), ours, x.apart if ours else None)
 
     def _container(self, x: Any, trace_numbers: bool) -> Any:
         kind = type(x)
@@ -223,7 +224,7 @@ def has_device_array(node: Any) -> bool:
     """Whether a signature has a device array anywhere."""
     if not isinstance(node, tuple) or not node:
         return False
-    return (node[0] == "device" and len(node) == 4) or any(has_device_array(n) for n in node)
+    return (node[0] == "device" and len(node) == 5) or any(has_device_array(n) for n in node)
 
 
 _HEAP_TYPE = 1 << 9      # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement

@@ -84,6 +84,8 @@ def _argument(session: Trace, node: tuple, number: int) -> Tensor:
         writeable = node[4]
         if node[3] is not None and all(s % dtype.itemsize == 0 for s in node[3]):
             strides = tuple(s // dtype.itemsize for s in node[3])
+    elif kind == "device":
+        strides = node[4]
     return Tensor(storage, strides=strides, writeable=writeable)
 
 

@@ -1000,3 +1000,21 @@ def test_views_of_device_arrays_are_parts_of_their_memory(view):
         double[1, 8](view(memory), np.arange(1.0, 7.0), 6)
         double[1, 8](memory[1:3], memory[2:], 2)
     np.testing.assert_array_equal(np.asarray(device), plain)
+
+
+@pytest.mark.parametrize("view", [lambda a: a[:6], lambda a: a[::2], lambda a: a[::-1], lambda a: a.reshape(3, 4).T])
+def test_views_of_device_arrays_in_a_program(view):
+    """A launch inside a compiled function finds their memory order, or is refused, as it is of NumPy's views."""
+    double = reactant.cuda.load("""extern "C" __global__ void doubled(double *y, int n) {
+        if (threadIdx.x < n) y[threadIdx.x] = threadIdx.x * 2 + 1; }""").doubled
+    run = reactant.jit(lambda y: double[1, 8](y, 6))
+    plain, device = np.arange(12.0), reactant.array(np.arange(12.0))
+    said = []
+    for memory in (plain, device):
+        try:
+            run(view(memory))
+            said.append("")
+        except reactant.ReactantError as error:
+            said.append(str(error))
+    assert said[0] == said[1]
+    np.testing.assert_array_equal(np.asarray(device), plain)

@@ -232,6 +232,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Which elements of the buffer this shows."""
         return self._layout or Layout.whole(self._storage.value.shape)
 
+    @property
+    def apart(self) -> tuple[int, ...] | None:
+        """The strides, in elements, where those of a row-major array are others."""
+        return None if self._layout is None or self._layout.contiguous else self._layout.strides
+
     def same_buffer(self, other: DeviceArray) -> bool:
         """Whether what is written into one may be seen in the other."""
         return self._storage is other._storage
@@ -490,6 +495,8 @@ def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: 
     """
     if isinstance(value, (DeviceArray, jax.Array)) and (dtype is None or np.dtype(dtype) == value.dtype):
         buffer = value.jax if isinstance(value, DeviceArray) else value
+        if jax.dtypes.issubdtype(buffer.dtype, jax.dtypes.extended):
+            raise TypeError(f"A device array cannot hold {buffer.dtype}: take jax.random.key_data(keys).")
         if buffer.is_deleted():
             _Storage(buffer).current()
         if device is not None and device not in buffer.devices():
