@@ -6,6 +6,8 @@ mode for the kinds named; the test compares each with NumPy.
 """
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,13 +90,26 @@ def function_on_device(name: str, arguments: Sequence[Any], options: Mapping[str
     """The result of a NumPy function by jax.numpy, or None where the host has to do it."""
     kinds, named = FUNCTIONS.get(name, ("", frozenset()))
     arrays = [value for value in _leaves((arguments, options)) if isinstance(value, (jax.Array, np.ndarray))]
-    if not kinds or not set(options) <= named or any(np.dtype(value.dtype).kind not in kinds for value in arrays):
+    if not kinds or not set(options) <= named or _fills(name, arguments) \
+            or any(np.dtype(value.dtype).kind not in kinds for value in arrays):
         return None
     if any(value.size == 0 for value in arrays) and name not in ("concatenate", "stack", "where", "sum", "prod"):
         return None
     precision = {"precision": "highest"} if name in ("dot", "vdot", "inner", "tensordot") else {}
     with X64():
         return getattr(jnp, name)(*arguments, **options, **precision)
+
+
+def _fills(name: str, arguments: Sequence[Any]) -> bool:
+    """Whether an output array is among the arguments without a name, which jax.numpy does not take."""
+    place = _place_of_out(name)
+    return place is not None and len(arguments) > place and arguments[place] is not None
+
+
+@functools.cache
+def _place_of_out(name: str) -> int | None:
+    names = list(inspect.signature(getattr(np, name)).parameters)
+    return names.index("out") if "out" in names else None
 
 
 def _simple(value: Any) -> bool:
