@@ -188,12 +188,27 @@ def shape_changes_in_loop(x):
 
 
 def rebound_and_written(x):
+    k, y = 0, x
+    while y.sum() < x[2]:
+        x[0] += 1.5
+        y = y if k < 5 else y + 1
+        k += 1
+        if k == 4:
+            x = x + 0.1
+    return x, y
+
+
+def written_and_then_rebound(x):
     k = 0
-    while k < x[2]:
+    while k < x[1]:
         x[0] = k
-        x = x + 1
+        x = x + 0.25
         k += 1
     return x
+
+
+def test_written_and_then_rebound():
+    agree(written_and_then_rebound, [(UP,), (-UP,), (UP * 3,)])
 
 
 def bound_to_an_outer_array_and_written(x):
