@@ -234,8 +234,9 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def apart(self) -> tuple[int, ...] | None:
-        """The strides, in elements, where those of a row-major array are others."""
-        return None if self._layout is None or self._layout.contiguous else self._layout.strides
+        """The strides, in elements, where those of a row-major array are others and no element stands for several."""
+        layout = self._layout
+        return None if layout is None or layout.contiguous or 0 in layout.strides else layout.strides
 
     def same_buffer(self, other: DeviceArray) -> bool:
         """Whether what is written into one may be seen in the other."""
