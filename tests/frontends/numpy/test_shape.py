@@ -70,6 +70,23 @@ def test_layout_of_results_decides_what_is_a_view():
     check(work, X)
 
 
+LAYOUTS = {
+    "repeated rows": lambda x: np.broadcast_to(x[0], (5, 3, 4)).transpose(1, 0, 2),
+    "repeated numbers": lambda x: np.broadcast_to(x[:, :1], (2, 3, 4)).transpose(2, 1, 0),
+    "repeated in the middle": lambda x: np.broadcast_to(x.transpose(2, 0, 1)[:, None], (4, 5, 2, 3)),
+    "repeated twice": lambda x: np.broadcast_to(x.transpose(2, 1, 0)[:, None, :, None], (4, 2, 3, 2, 2)),
+    "one long": lambda x: x.transpose(2, 0, 1)[:, :, :1], "backwards": lambda x: x.transpose(1, 2, 0)[::-1, ::2],
+    "every second": lambda x: x.transpose(2, 0, 1)[::2], "empty": lambda x: x.transpose(2, 0, 1)[:, :0],
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_order_of_memory(name):
+    """Dimensions of stride 0 come where NumPy's iterators put them."""
+    check(lambda x: (np.ravel(x, "K"), x.flatten("K")), LAYOUTS[name](X))
+    check(lambda x: (np.ravel(LAYOUTS[name](x), "K"), LAYOUTS[name](x).flatten("K")), X)
+
+
 # ---- attributes that are set -----------------------------------------------------------------------------------
 
 def flattened_in_place(x):

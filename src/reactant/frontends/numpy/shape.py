@@ -138,10 +138,28 @@ def ravel(a: object, order: str = "C") -> Tensor:
     if order == "A" or (order == "K" and (a.flags.forc or a.ndim < 2)):
         order = "F" if a.flags.fnc else "C"
     if order == "K":
-        a = transpose(a, np.argsort([-abs(s) for s in a.strides_], kind="stable").tolist())
+        a = transpose(a, _iterated_order(a.shape, a.strides_))
     elif order == "F":
         a = transpose(a)
     return reshape(a, (a.size,), copy=None if a.flags.c_contiguous else True)
+
+
+def _iterated_order(shape: st.Shape, strides: st.Shape) -> list[int]:
+    """Dimensions, outermost first, in the order in which NumPy's iterators go through memory (`order="K"`).
+
+    An insertion sort from the last dimension on, in which a dimension along which memory does not move (of one element,
+    or broadcast) is compared with no other: it lands where sorting by strides alone would not put it."""
+    order: list[int] = []       # innermost first
+    moves = [0 if n == 1 else abs(s) for n, s in zip(shape, strides, strict=True)]
+    for d in reversed(range(len(shape))):
+        place = len(order)
+        for k in reversed(range(place)):
+            if moves[d] and moves[order[k]]:
+                if moves[order[k]] <= moves[d]:
+                    break
+                place = k
+        order.insert(place, d)
+    return order[::-1]
 
 
 @implements(np.squeeze, aliases=True)
