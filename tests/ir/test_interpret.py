@@ -1,6 +1,10 @@
 """The reference interpreter, made safe: what aborts the process there is refused or repaired here."""
+import itertools
+
+import jax
 import numpy as np
 import pytest
+from jax import lax
 
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -104,3 +108,23 @@ def test_scatter_leaves_its_operand_alone():
         scattered, doubled = evaluate(modules.parse(text), [np.ones(4), np.ones(2)])
     np.testing.assert_array_equal(scattered, [2, 1, 2, 1])
     np.testing.assert_array_equal(doubled, [2, 2, 2, 2])
+
+
+@pytest.mark.parametrize("out", list(itertools.permutations(range(4))))
+def test_convolutions_in_any_order(out):
+    """The interpreter ended the process."""
+    x, kernel = np.random.default_rng(3).normal(size=(2, 3, 4, 5)), np.random.default_rng(4).normal(size=(6, 3, 3, 2))
+
+    def convolved(x, kernel):
+        return lax.conv_general_dilated(x, kernel, (2, 1), ((0, 2), (1, -1)), (1, 2), (2, 1),
+                                        lax.ConvDimensionNumbers((0, 1, 2, 3), (0, 1, 2, 3), out))
+    with jax.enable_x64(True):
+        text, wanted = jax.jit(convolved).lower(x, kernel).as_text(), np.asarray(convolved(x, kernel))
+    np.testing.assert_allclose(run(text, x, kernel)[0], wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_convolutions_add_up_in_the_dtype_of_the_result():
+    x, kernel = np.full((1, 1, 8), 100, np.int8), np.full((1, 1, 3), 100, np.int8)
+    text = jax.jit(lambda x, kernel: lax.conv_general_dilated(x, kernel, (1,), "VALID", preferred_element_type=np.int32)
+                   ).lower(x, kernel).as_text()
+    np.testing.assert_array_equal(run(text, x, kernel)[0], np.full((1, 1, 6), 30_000, np.int32))

@@ -6,6 +6,7 @@ transforms and factorizations, which it does not know either, a program is cut: 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -13,8 +14,8 @@ from jaxlib.mlir.dialects import stablehlo
 
 from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
-from reactant.ir import creation, library, modules, ops
-from reactant.ir.types import dtype_of, is_complex, is_integer, shape_and_dtype
+from reactant.ir import convolution, creation, library, modules, ops
+from reactant.ir.types import dtype_of, is_complex, is_integer, shape_and_dtype, shape_of, tensor_type
 
 
 class NotInterpretable(ReactantError, NotImplementedError):
@@ -65,6 +66,7 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
     _spell_out_total_orders(work)
     _fix_random_numbers(work)
     _copy_before_scatters(work)
+    _spell_out_convolutions(work)
     main = modules.function(work, function)
     dtypes = _split_complex_results(main)
     if function != "main":
@@ -154,6 +156,27 @@ def _copy_before_scatters(work: ir.Module) -> None:
             for number in range(len(op.results)):
                 x = op.operands[number]
                 op.operands[number] = ops.select(ops.constant(True), x, x)
+    creation.record(before)
+
+
+def _spell_out_convolutions(work: ir.Module) -> None:
+    """The interpreter adds products up in the dtype of the operands, not of the result, and dies of some convolutions
+    whose results do not have batch, space and features in that order."""
+    before = creation.record(None)
+    for op in [each for each in modules.walk(work) if each.name == "stablehlo.convolution"]:
+        numbers, result = convolution.of(op), op.results[0]
+        order = (numbers.out.first, *numbers.out.spatial, numbers.out.second)
+        last = len(order) - 1
+        usual = replace(numbers, out=convolution.Layout(0, last, tuple(range(1, last))))
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        attributes["dimension_numbers"] = convolution.dimension_numbers(usual)
+        kind = tensor_type(tuple(shape_of(result)[d] for d in order), dtype_of(result))
+        with ir.InsertionPoint(op), op.location:
+            operands = [ops.convert(x, dtype_of(result)) for x in op.operands]
+            made = ops.create(op.name, [kind], operands, attributes).result
+            made = ops.transpose(made, [order.index(d) for d in range(last + 1)])
+        result.replace_all_uses_with(made)
+        op.erase()
     creation.record(before)
 
 
