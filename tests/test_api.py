@@ -66,6 +66,8 @@ def test_static_and_traced_argnames():
     np.testing.assert_allclose(f(x, power=2, factor=2.0), x * 4)
     with pytest.raises(reactant.ReactantError, match="static_argnames: the function has no argument 'nothing'"):
         reactant.jit(scale, static_argnames="nothing")
+    with pytest.raises(reactant.ReactantError, match="'power' is among static_argnames and traced_argnames"):
+        reactant.jit(scale, static_argnames=("factor", "power"), traced_argnames="power")
 
 
 def test_decorator_with_and_without_arguments():

@@ -192,6 +192,23 @@ def test_a_program_that_xla_refuses(tmp_path, capsys, flag):
     assert capsys.readouterr().err.startswith("reactant opt: error: XLA cannot run the program: NOT_FOUND")
 
 
+@pytest.mark.parametrize(("flags", "message"), [
+    (["--bisect", "--reduce"], "not allowed with argument --bisect"),
+    (["--bisect", "--verify"], "--verify has no meaning beside --bisect and --reduce"),
+    (["--reduce", "--limit", "3"], "--limit has no meaning"),
+    (["--reduce", "--print-patterns"], "--print-patterns has no meaning"),
+    (["--bisect", "--rtol", "nan"], "argument --rtol: 'nan' is not a tolerance, 0 or more"),
+    (["--bisect", "--atol", "-1"], "argument --atol: '-1' is not a tolerance"),
+    (["--bisect", "--atol", "x"], "argument --atol: 'x' is not a tolerance"),
+])
+def test_options_that_say_nothing(file, capsys, flags, message):
+    try:
+        status = main(["opt", file, *flags])
+    except SystemExit as ended:
+        status = ended.code
+    assert status == 2 and message in capsys.readouterr().err
+
+
 def test_unknown_rules_left_out(file, capsys):
     assert main(["opt", file, "--without", "aritmetic"]) == 2
     assert "unknown rule 'aritmetic'; did you mean arithmetic" in capsys.readouterr().err

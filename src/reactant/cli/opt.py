@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import warnings
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from reactant.options import CompileOptions
 
 HELP = "run pipelines, passes, families or single rules over a StableHLO file and print the result"
+PRINTING = "limit", "print_patterns", "verify"
+"""Options of a run that prints the module."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,12 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="stop after so many rewrites and name the rules that fired most; the module is printed "
                              "as it is by then")
     parser.add_argument("--print-patterns", action="store_true", help="say on standard error which rules fired")
-    parser.add_argument("--bisect", action="store_true",
+    search = parser.add_mutually_exclusive_group()
+    search.add_argument("--bisect", action="store_true",
                         help="print, instead of the module, which rewrite changes its results on random arguments")
-    parser.add_argument("--reduce", action="store_true",
+    search.add_argument("--reduce", action="store_true",
                         help="print a smaller module that still fails: a crash, an error, or other results")
-    parser.add_argument("--rtol", type=float, default=1e-6, help="relative tolerance of results (default 1e-6)")
-    parser.add_argument("--atol", type=float, default=1e-9, help="absolute tolerance of results (default 1e-9)")
+    parser.add_argument("--rtol", type=_tolerance, default=1e-6, help="relative tolerance of results (default 1e-6)")
+    parser.add_argument("--atol", type=_tolerance, default=1e-9, help="absolute tolerance of results (default 1e-9)")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the random arguments (default 0)")
     parser.add_argument("--verify", action="store_true", help="let MLIR verify the module after each name")
 
@@ -46,6 +50,13 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of rewrites, 1 or more")
     return int(text)
+
+
+def _tolerance(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= (value := float(text)) < float("inf"):
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a tolerance, 0 or more")
 
 
 def chosen(options: argparse.Namespace) -> CompileOptions:
@@ -78,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
             raise unknown("pass", name, pipelines.names(), advice) from None
     module = parse(options.file)
     if options.bisect or options.reduce:
+        if ignored := [name for name in PRINTING if getattr(options, name) not in (None, False)]:
+            raise UsageError(f"--{ignored[0].replace('_', '-')} has no meaning beside --bisect and --reduce")
         _check_runnable(module, options.file)
         return _bisect(module, names, options) if options.bisect else _reduce(module, names, options)
     report = Report() if options.limit is None else Report(limit=options.limit)
