@@ -398,6 +398,25 @@ def test_lower_and_compile():
     assert compiled.times.xla == spent
 
 
+def stretched(state, factor):
+    state["x"][1:] *= factor
+    return state["x"] @ state["y"]
+
+
+def test_shapes_in_place_of_arrays():
+    shape = jax.ShapeDtypeStruct((6, 6), np.float32)
+    made, arrays = reactant.jit(stretched).lower({"x": shape, "y": shape}, 2.0), [np.ones((6, 6), "f") for _ in "xyab"]
+    assert made.as_text() == reactant.jit(stretched).lower({"x": arrays[0], "y": arrays[1]}, 2.0).as_text()
+    state, plain = dict(zip("xy", arrays[:2], strict=True)), dict(zip("xy", arrays[2:], strict=True))
+    np.testing.assert_array_equal(made.compile()(state, 2.0), stretched(plain, 2.0))
+    np.testing.assert_array_equal(state["x"], plain["x"])
+    assert reactant.grad(lambda x, y: np.sum(x @ y)).lower(shape, shape).cost()["flops"] > 0
+    placed = jax.ShapeDtypeStruct((3,), np.float32, sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+    assert isinstance(reactant.jit(lambda x: x * 2).lower(placed).compile()(jax.numpy.ones(3)), jax.Array)
+    with pytest.raises(reactant.UnsupportedError, match=r"no values to compute with\. `\.lower\(\.\.\.\)` takes it"):
+        reactant.jit(stretched)({"x": shape, "y": shape}, 2.0)
+
+
 def test_code_hlo_and_code_xla():
     assert "func.func public @main" in reactant.code_hlo(axpy, 2.0, np.ones(2), np.ones(2), optimize=False)
     assert "HloModule" in reactant.code_xla(axpy, 2.0, np.ones(2), np.ones(2))

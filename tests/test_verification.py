@@ -61,6 +61,11 @@ def test_agreement():
     assert str(found) == "same: compiled and plain agree (7 values compared)."
 
 
+def test_both_raise():
+    found = reactant.verify(lambda x: x.reshape(7), np.arange(3.0))
+    assert found and "both raise ValueError: cannot reshape array of size 3" in str(found)
+
+
 def test_arguments_are_left_alone():
     x = np.arange(3.0)
     reactant.verify(same, x, np.ones(3))

@@ -103,10 +103,12 @@ class Jitted(LikeFunction):
         return self if instance is None else functools.partial(self, instance)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
-        """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
+        """The program for these arguments, before XLA: text, operation counts, cost, `compile()`.
+
+        `jax.ShapeDtypeStruct`s stand for arrays of NumPy's, or with a `sharding` for device arrays."""
         if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
-        key, _ = self._sign(args, kwargs)
+        key, _ = self._sign(args, kwargs, described=True)
         return self._lower(key, keep=True)
 
     def lower_call(self, args: tuple, kwargs: dict) -> tuple[Lowered, list]:
@@ -132,8 +134,8 @@ class Jitted(LikeFunction):
             self._entries.clear()
             self._latest = None
 
-    def _sign(self, args: tuple, kwargs: dict) -> tuple[tuple, list]:
-        flat = sig.Flattener(keys=self.takes_keys)
+    def _sign(self, args: tuple, kwargs: dict, described: bool = False) -> tuple[tuple, list]:
+        flat = sig.Flattener(keys=self.takes_keys, described=described)
         if not self._named:
             positional = tuple([flat.node(a) for a in args])
             keyword = tuple([(n, flat.node(kwargs[n])) for n in sorted(kwargs)]) if kwargs else ()

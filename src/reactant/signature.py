@@ -73,9 +73,10 @@ class Flattener:
     """One pass over the arguments: `leaves` in order, and the signature as nested tuples."""
 
     def __init__(self, static_names: frozenset[str] = frozenset(), traced_names: frozenset[str] = frozenset(),
-                 keys: bool = False):
+                 keys: bool = False, described: bool = False):
         self.leaves: list[Any] = []
         self._keys = keys                    # whether those of `jax.random.key` are taken
+        self._described = described          # whether arrays may be `jax.ShapeDtypeStruct`s
         self.static_names, self.traced_names = static_names, traced_names
         self._seen: dict[int, int] = {}      # id of array or mutable container -> its number, for shared references
         self._alive: list[Any] = []
@@ -103,7 +104,19 @@ class Flattener:
             return ("python", kind)
         if isinstance(x, STATIC_TYPES):
             return Static(x)
+        if kind is jax.ShapeDtypeStruct:
+            return self._description(x)
         return self._shared(x) or self._container(x, trace_numbers)
+
+    def _description(self, x: jax.ShapeDtypeStruct) -> tuple:
+        """Of an array that is nowhere: NumPy's, or a device array where a sharding says so."""
+        if not self._described:
+            raise UnsupportedError(f"{x} has no values to compute with. `.lower(...)` takes it; a call takes an array.")
+        if jax.dtypes.issubdtype(x.dtype, jax.dtypes.extended):
+            raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be described. Pass one to `.lower(...)`.")
+        self.leaves.append(x)
+        shape, dtype = tuple(x.shape), np.dtype(x.dtype)
+        return ("array", shape, dtype, None, True) if x.sharding is None else ("device", shape, dtype, False, None)
 
     def _member(self, x: Any) -> Any:
         """A field of a struct: its whole numbers are known, as sizes are."""

@@ -32,13 +32,16 @@ class Verification:
     name: str
     compared: int = 0
     differences: list[Difference] = field(default_factory=list)
+    raised: str = ""
+    """The exception that both runs ended with."""
 
     def __bool__(self) -> bool:
         return not self.differences
 
     def __str__(self) -> str:
         if not self.differences:
-            return f"{self.name}: compiled and plain agree ({self.compared} values compared)."
+            ended = f"; both raise {self.raised}" if self.raised else ""
+            return f"{self.name}: compiled and plain agree ({self.compared} values compared{ended})."
         lines = [f"{self.name}: {len(self.differences)} of {self.compared} values differ"]
         return "\n".join([*lines, *(f"  {d}" for d in self.differences)])
 
@@ -65,6 +68,7 @@ def verify(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 
         if type(error) is not type(other_error):
             found.differences.append(Difference("exception", f"plain: {_said(error)}; compiled: {_said(other_error)}"))
             return found
+        found.raised = _said(error)
     _compare(result, other, "result", rtol, atol, found)
     for number, (a, b) in enumerate(zip(mine[0], theirs[0], strict=True)):
         _compare(a, b, f"argument {number}", rtol, atol, found)

@@ -82,7 +82,7 @@ class Sharing(Jitted):
         try:
             return super().lower(*args, **kwargs)
         except NotImported as refused:
-            key, leaves = self._sign(args, kwargs)
+            key, leaves = self._sign(args, kwargs, described=True)
             return self.by_jax(key, refused).lower(leaves)
 
 
