@@ -1,6 +1,7 @@
 """Tests use the shipped thresholds, whatever `reactant calibrate` has stored on this machine."""
 import gc
 import os
+import zlib
 from pathlib import Path
 
 import jax
@@ -13,9 +14,24 @@ MOST_MAPS = 20_000
 """Linux gives a process 65,530; every program has several, and JAX, which the tests compare with, keeps all of its."""
 
 
+TABLES = pytest.StashKey[set[str]]()
+"""Sampled tests that were met."""
+
+
 def pytest_addoption(parser):
     parser.addoption("--part", metavar="K/N", help="of the tests that are chosen every N-th, from the K-th on: the "
                      "slow ones together take many hours")
+
+
+def pytest_itemcollected(item):
+    """Of what is `sampled(n)`, about every n-th row is run each time; the others are slow. Which ones depends on their
+    names alone: in products of tables, one that is fixed would meet but some of the others."""
+    if mark := item.get_closest_marker("sampled"):
+        table = item.nodeid.partition("[")[0]
+        first = table not in item.config.stash.setdefault(TABLES, set())
+        item.config.stash[TABLES].add(table)
+        if not first and zlib.crc32(item.name.encode()) % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)      # after -m and -k

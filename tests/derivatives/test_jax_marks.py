@@ -166,6 +166,7 @@ WITH_VJP = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", WITH_JVP.values(), ids=WITH_JVP)
 def test_custom_jvp(loss):
     agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
@@ -173,6 +174,7 @@ def test_custom_jvp(loss):
     agree(reactant.hessian(loss)(X), jax.hessian(loss)(X))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", WITH_VJP.values(), ids=WITH_VJP)
 def test_custom_vjp(loss):
     agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
@@ -376,6 +378,7 @@ def test_keys_of_a_type_of_their_own_are_arguments_and_results(impl):
         reactant.grad(lambda k, x: noisy(x, {"model": k})[0])(more[0], X)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("derived", [lambda m: m.grad(thirds), lambda m: m.value_and_grad(thirds),
                                      lambda m: m.hessian(thirds), lambda m: getattr(m, "jacrev", m.jacobian)(thirds)])
 @pytest.mark.parametrize("given", [(np.float64(2.0), X), (2.0, X), (np.ones(4), np.arange(4.0))], ids=str)

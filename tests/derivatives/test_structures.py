@@ -189,6 +189,7 @@ def with_objects(x):
     return whole.inner.total + whole.sides[0] * whole.sides[1]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [with_history, with_objects])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_the_function_makes_may_be_changed_in_branches(function, sign):

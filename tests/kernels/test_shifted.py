@@ -81,6 +81,7 @@ def random_kernel(seed):
     return source, TYPES[kind], start + turns * step, seed
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", [*range(30), *(pytest.param(s, marks=pytest.mark.slow) for s in range(30, 400))])
 def test_random_registers(seed):
     source, dtype, end, _ = random_kernel(seed)

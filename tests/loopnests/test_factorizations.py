@@ -24,6 +24,7 @@ def native_of(function, *arguments, **options):
     return compiled.lowered.notes
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lead", LEADS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_lu(lead, dtype):

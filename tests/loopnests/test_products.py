@@ -25,6 +25,7 @@ def numbers(*shape, dtype=np.float32, seed=0):
     return (made + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else made).astype(dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.complex64])
 @pytest.mark.parametrize("rows, depth, columns", [(8, 3, 64), (20, 16, 16), (9, 48, 8), (31, 49, 17), (7, 16, 16),
                                                   (10, 0, 40), (0, 16, 16), (12, 1, 200)])

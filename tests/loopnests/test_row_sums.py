@@ -48,6 +48,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("shape", [(4, 64), (11, 66), (10, 130), (33, 1000)], ids=str)
 def test_programs(name, shape):
@@ -76,6 +77,7 @@ THIN = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, count, dtype", [
     *((name, count, "float64") for name in THIN for count in (2, 6, 17)),
     *((name, 5, dtype) for name in ("columns", "of the turned") for dtype in ("float32", "complex128", "int32"))])

@@ -55,6 +55,7 @@ print(min(faults[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux") or heap._mallopt() is None, reason="needs an untuned glibc")
 @pytest.mark.parametrize("tuned", [False, True])
 def test_freed_memory_stays_in_the_process(tuned):

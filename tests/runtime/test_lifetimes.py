@@ -101,6 +101,7 @@ DERIVED = {"gradient": lambda: reactant.grad(lambda x: _recurrence(x).sum()),
            "concatenations": lambda: reactant.jit(lambda x: _transform(x[:8] + 0j))}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", {**WAYS, **DERIVED})
 def test_nothing_of_ours_waits_for_the_collector(way):
     """Nothing we make refers to itself: what it holds (arrays, modules) would stay until cycles are collected."""

@@ -60,6 +60,7 @@ def test_estimate_grows_with_the_ways():
     assert estimate(lambda x: jnp.stack([x[i] * 2 + 1 for i in range(5)]), (5, 100)) == 0
 
 
+@pytest.mark.slow
 def test_what_is_reversed_again_and_again_is_a_call():
     """XLA did not compile it in minutes."""
     def turned(x):

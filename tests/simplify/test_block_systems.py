@@ -39,6 +39,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("pivots", [False, True])
 def test_systems_of_blocks(name, pivots):

@@ -240,6 +240,7 @@ class Triangular:
         return ops.dynamic_update_slice(array, new, place(low))
 
 
+@pytest.mark.slow
 def test_random_triangular_programs():
     seen = []
     for seed in range(45):

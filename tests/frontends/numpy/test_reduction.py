@@ -20,6 +20,7 @@ MASK = np.random.default_rng(0).integers(0, 2, (4, 3)).astype(bool) | (np.arange
 TABLE, DEEP = samples.ordinary("d", 4, 3), samples.ordinary("d", 2, 3, 4)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_dtype(name):
     f = getattr(np, name)
@@ -57,6 +58,7 @@ def test_small_and_empty(name):
     check_table([lambda a: f(a, axis=0), lambda a: f(a, axis=1), lambda a: f(a, axis=3)], empty)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [n for n in EVERY if n not in CUMULATIVE])
 def test_axes(name):
     f = getattr(np, name)

@@ -31,6 +31,7 @@ def test_every_method_is_there():
     assert set(PLACES) == set(numpys._QuantileMethods)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("method", PLACES)
 def test_quantiles(method):
     check_table(quantiles(np.quantile, np.percentile, method), X, HOLES, WHOLE, SINGLE, BYTES, rtol=1e-6)

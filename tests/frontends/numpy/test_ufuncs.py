@@ -29,6 +29,7 @@ def test_numpy_scalars_are_strong():
     check_table([lambda *a, s=s: [x + s for x in a] for s in SCALARS], *arrays, rtol=1e-6)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("pair", [(a, b) for a in samples.ALL for b in samples.ALL if a < b], ids="".join)
 def test_mixed_dtypes(pair):
     a, b = (samples.ordinary(d, 4) for d in pair)

@@ -34,12 +34,14 @@ FILTERS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FILTERS)
 def test_modes(name, mode):
     check(lambda x: FILTERS[name](x, mode), IMAGE, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("x", [LINE, CUBE, IMAGE.astype(np.float32)], ids=["1d", "3d", "float32"])
 @pytest.mark.parametrize("name", FILTERS)
 def test_ranks_and_dtypes(name, x):

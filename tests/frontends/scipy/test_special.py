@@ -36,6 +36,7 @@ ARGUMENTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", sorted(special._FUNCTIONS))
 def test_against_scipy(name):
     function = getattr(scipy.special, name)
