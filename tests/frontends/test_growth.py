@@ -247,3 +247,120 @@ def test_other_variables_that_may_hold_an_element(program):
     agree(program, [(X, False)])
     with pytest.raises(reactant.ControlFlowError, match="written in place"):
         reactant.jit(program)(X, True)
+
+
+# ---- one of several arrays ---------------------------------------------------------------------------------------
+
+def sometimes_halved(x, write=None):
+    states = []
+    for _ in range(N):
+        x = x * 0.9 + 0.3
+        x[0] += 0.1
+        if x.sum() > 3:
+            x = x * 0.5
+        states.append(x)
+    if write is not None:
+        x[1] = 9.0
+        states[write][0] = 5.0
+    return np.array(states), x, states[-1]
+
+
+def best_so_far(x, write=None):
+    states, best = [], x
+    for i in range(N):
+        new = x + np.sin(i + x)
+        best = new if new.sum() < best.sum() else best
+        states.append((i, best, best.sum()))
+        x = new
+    if write is not None:
+        states[write][1][0] = 5.0
+    return [s[1] for s in states], best, states[7][2]
+
+
+def made_or_given(x, write=None):
+    states, zeros = [], np.zeros_like(x)
+    for _ in range(N):
+        states.append(x * 0.5 if x.sum() > 1 else zeros)
+        x = x * 0.9 + 0.01
+    if write is not None:
+        zeros[write] = 5.0
+    return np.array(states)
+
+
+def by_two_names(x):
+    states, y = [], x
+    for _ in range(N):
+        x = x * 0.99 + 0.1
+        if x.sum() > 3:
+            x = x * 0.5
+        states.append(x)
+        y = x
+    y[0] = -1.0
+    return np.array(states), x, y
+
+
+def one_of_two_goes_on(x, limit, write=None):
+    states, kept = [], x
+    for i in range(N):
+        first, second = x * 2 + i, x * 3
+        kept = first if x[0] > limit else second
+        states.append(first)
+        x = x + 0.1
+    if write is not None:
+        kept[write] = 5.0
+    return np.array(states), kept
+
+
+def turned(m, write=None):
+    states = []
+    for _ in range(N):
+        new = m * 0.99 + 1
+        states.append(new)
+        m = new.T
+    if write is not None:
+        m[0, write] = 3.0
+    return states[-1], states[-2], m
+
+
+def whole_and_parts(x, write=None):
+    states, tails, log = [], [], []
+    for _ in range(N):
+        x = x * 0.9 + 0.1
+        states.append(x)
+        tails.append(x[1:])
+        log.append((x.sum(), x))
+    if write is not None:
+        states[write][2] = 5.0
+    return np.array(states), np.array(tails), log[9][1], x
+
+
+def before_and_after(x, write=None):
+    states = []
+    for _ in range(N):
+        states.append(x)
+        x = x * 0.9 + 0.1
+        states.append(x)
+    x = None
+    if write is not None:
+        states[write][2] = 5.0
+    return np.array(states)
+
+
+@pytest.mark.parametrize(("program", "arguments"), [
+    (sometimes_halved, (X,)), (sometimes_halved, (X, 3)), (sometimes_halved, (X, -1)), (best_so_far, (X,)),
+    (whole_and_parts, (X,)), (before_and_after, (X,)), (made_or_given, (X,)), (by_two_names, (X,)),
+    (one_of_two_goes_on, (X, 1.0)), (one_of_two_goes_on, (X, 99.0)),
+    (turned, (np.arange(9.0).reshape(3, 3),))], ids=lambda v: getattr(v, "__name__", str(v)[-5:]))
+def test_one_of_several_arrays(program, arguments):
+    """`one_of_two_goes_on` and `turned` gave the variable's array for the last element, whichever it was."""
+    agree(program, [arguments])
+    assert "stablehlo.while" in reactant.code_hlo(program, *arguments, optimize=False)
+
+
+@pytest.mark.parametrize(("program", "arguments"), [
+    (best_so_far, (X, 3)), (whole_and_parts, (X, 4)), (before_and_after, (X, 4)), (made_or_given, (X, 1)),
+    (one_of_two_goes_on, (X, 99.0, 0)),
+    (turned, (np.arange(9.0).reshape(3, 3), 1))], ids=lambda v: getattr(v, "__name__", ""))
+def test_one_of_several_arrays_is_written(program, arguments):
+    with pytest.raises(reactant.ControlFlowError, match="written in place"):
+        reactant.jit(program)(*arguments)

@@ -198,6 +198,20 @@ class MovedTogether(GuardedStorage):
             "write where a mask selects: x[mask] = values.")
 
 
+class PerhapsAgain(GuardedStorage):
+    """An element of a list that may be the same array as another one."""
+
+    __slots__ = ()
+
+    def write(self, value: ir.Value) -> None:
+        raise self.error()
+
+    def error(self) -> ControlFlowError:
+        return ControlFlowError(
+            f"What a loop appended to '{self.name}' may be one array in several places (other elements, a variable); "
+            f"now it is written in place. Append a copy: {self.name}.append(x.copy()).")
+
+
 def stamp(storage: Storage) -> Any:
     """Changes whenever the content may have changed."""
     if type(storage) is ChosenStorage:

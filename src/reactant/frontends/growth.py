@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Set
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,14 @@ from jaxlib.mlir import ir
 
 from reactant.errors import LeakError
 from reactant.frontends import calls, effects, identity
-from reactant.frontends.aliases import GuardedStorage, globals_of, has_dynamic_steps, reachable, roots_of
+from reactant.frontends.aliases import (
+    GuardedStorage,
+    PerhapsAgain,
+    globals_of,
+    has_dynamic_steps,
+    reachable,
+    roots_of,
+)
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import contents_tree
 from reactant.frontends.carried import (
@@ -135,6 +142,7 @@ class Growth:
         self.lengths: dict[str, int | None] = {}        # of lists that elements are taken from
         self.turns: dict[str, list[int] | None] = {}     # in which each element is appended, where that is known
         self.deeper: tuple[str, int] | None = None     # the body was left to be traced with this list's grower
+        self.repeated: set[Any] = set()
         self.simple = type(loop.count) is int and not loop.flags     # every turn is known to run
         cells = loop.variables.cells
         for name in (*names, *read):
@@ -401,16 +409,26 @@ class Growth:
         self.branch = branch
         if not self.settled(branch):
             return False
-        arrays = [r for trees in self.trees.values() for t in trees for leaf in leaves(t)
-                  if type(leaf) is Held and leaf.tensor.kind == ARRAY for r in roots_of(leaf.tensor.storage)
-                  if not branch.preexisting(r) and r not in self.loop.arrays.starts]
-        if len(arrays) != len(set(arrays)):
-            raise refusal("by the same array in two places")
+        self.repeated = self.in_two_places()
         for name, trees in self.trees.items():
             for tree in trees:
                 self.require_fresh(tree)
             self.rows[name] = [[self.row(name, leaf) for leaf in leaves(tree)] for tree in trees]
         return True
+
+    def in_two_places(self) -> set[Any]:
+        """Arrays made in the loop that may be elements twice: appended twice in a turn, or in two turns since a
+        variable keeps them."""
+        arrays = self.loop.arrays
+        times = Counter(root for trees in self.trees.values() for tree in trees for leaf in leaves(tree)
+                        if type(leaf) is Held and leaf.tensor.kind == ARRAY for root in roots_of(leaf.tensor.storage)
+                        if root in arrays.starts or not self.branch.preexisting(root))
+        found = {root for root, number in times.items() if number > 1}
+        for start in times.keys() & arrays.starts.keys():
+            names, _ = arrays.origins(arrays.starts[start])
+            if kept := {root for name in names for root in arrays.ends[name] if root in times} - {start}:
+                found |= {start, *kept}
+        return found
 
     def require_fresh(self, tree: Tree) -> None:
         if type(tree) is Node:
@@ -431,14 +449,13 @@ class Growth:
         if tensor.kind != ARRAY:
             return Row(self.carried(leaf.value), None, tensor.kind)
         roots = roots_of(tensor.storage)
-        if len(roots) != 1:
-            raise refusal("by one of several arrays")
-        root = next(iter(roots))
-        if root in self.loop.arrays.starts:
-            return self.start_row(name, leaf, self.loop.arrays.starts[root])
-        if self.branch.preexisting(root):
-            return self.outer_row(name, leaf, root)
-        return self.fresh_row(name, leaf, root)
+        if len(roots) == 1 and not roots & self.repeated:
+            root = next(iter(roots))
+            if root in self.loop.arrays.starts:
+                return self.start_row(name, leaf, self.loop.arrays.starts[root])
+            if self.branch.preexisting(root):
+                return self.outer_row(name, leaf, root)
+        return self.made_row(name, leaf, roots)
 
     def start_row(self, name: str, leaf: Held, variable: str) -> Row:
         """The array that a variable begins the turn with: in the first one, the array from before the loop."""
@@ -463,23 +480,31 @@ class Growth:
             raise refusal("by parts of an array that the loop writes")
         return Row(self.carried(leaf.value), lambda k, v: _guarded(name, [root], v))
 
-    def fresh_row(self, name: str, leaf: Held, root: Any) -> Row:
-        """An array made in the turn. Where a variable is bound to it at the end, it is the last turn's element, too."""
-        holders = [n for n, ends in self.loop.arrays.ends.items() if root in ends]
-        if set(holders) & self.loop.arrays.in_place:
-            raise refusal("by an array that is written in place in the next iteration")
+    def made_row(self, name: str, leaf: Held, roots: set[Any]) -> Row:
+        """An array made in the turn, one of several, or one that is an element in two places. Where a variable is bound
+        to it at the end, it is the last turn's element, too."""
+        for root in roots:
+            self.require_unwritten(self.branch, root)
+        once = self.loop.arrays.is_made(leaf.tensor.storage) and not roots & self.repeated
 
         def element(k: int, value: ir.Value) -> Tensor:
-            if k < self.count - 1:
-                return _guarded(name, self.still_held(set(holders)), value)
-            held = [t for t in map(self.loop.variables.get, holders) if type(t) is Tensor and t.kind == ARRAY]
-            for t in held:
-                if not t.steps and t.shape == root.shape and not has_dynamic_steps(leaf.tensor):
-                    for step in leaf.tensor.steps:
-                        t = t.view(step)
-                    return t
-            return _guarded(name, [r for t in held for r in roots_of(t.storage)], value)
+            if k == self.count - 1 and (last := self.held_at_end(leaf)) is not None:
+                return last
+            sources = [s for root in roots for s in self.sources(root, self.loop.start + k)]
+            return _guarded(name, sources, value) if once else Tensor(PerhapsAgain(name, sources, value))
         return Row(self.carried(leaf.value), element)
+
+    def held_at_end(self, leaf: Held) -> Tensor | None:
+        """What the last turn appended, where a variable is bound to the whole array that it is, or is a part of."""
+        tensor = leaf.tensor
+        for name, ends in self.loop.arrays.end_tensors.items():
+            held = self.loop.variables.get(name)
+            if len(ends) == 1 and ends[0].storage is tensor.storage and not ends[0].steps and type(held) is Tensor \
+                    and held.kind == ARRAY and not held.steps and not has_dynamic_steps(tensor):
+                for step in tensor.steps:
+                    held = held.view(step)
+                return held
+        return None
 
     def still_held(self, names: set[str]) -> list[Any]:
         """The arrays of variables that may, after the loop, be bound to what one of `names` was bound to in a turn."""

@@ -305,9 +305,14 @@ class LoopArrays:
 
     def identical(self, first: str, second: str) -> bool:
         """Whether two variables are always bound to one and the same whole array made in the body."""
-        ends = {(id(t.storage), bool(t.steps), type(t.storage) is MovedTogether or len(roots_of(t.storage)) == 1)
+        ends = {(id(t.storage), bool(t.steps), type(t.storage) is MovedTogether or self.is_made(t.storage))
                 for n in (first, second) for t in self.end_tensors[n]}
         return len(ends) == 1 and ends.pop()[1:] == (False, True)
+
+    def is_made(self, storage: Storage) -> bool:
+        """Whether it is one array, or one of several that were made in the body."""
+        roots = roots_of(storage)
+        return len(roots) == 1 or not any(root in self.starts or self.branch.preexisting(root) for root in roots)
 
     def after(self, name: str, leaf: Tree, result: ir.Value) -> Tensor:
         """The array a variable was bound to by the last iteration: one from outside, one that some variable was bound
