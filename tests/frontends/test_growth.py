@@ -364,3 +364,64 @@ def test_one_of_several_arrays(program, arguments):
 def test_one_of_several_arrays_is_written(program, arguments):
     with pytest.raises(reactant.ControlFlowError, match="written in place"):
         reactant.jit(program)(*arguments)
+
+
+def given_by_name(x, y, write=None):
+    states = []
+    for i in range(N):
+        states.append(x[1:])
+        x = y * 0.9 + i if x.sum() > 1 else y
+    if write is not None:
+        states[write][0] = 66.0
+    return states[1], y
+
+
+def bound_to_another(x, y, write=None):
+    states = []
+    for _ in range(N):
+        states.append(x)
+        x = y
+    if write is not None:
+        y[write] = 66.0
+    return states[1], states[0], x
+
+
+def passed_from_name_to_name(x, y, write=None):
+    states, z = [], x * 3
+    for _ in range(N):
+        states.append(x)
+        x, y, z = y, z, z * 0.5
+    if write is not None:
+        y[write] = 66.0
+    return states[1], states[0], states[-1], x
+
+
+@pytest.mark.parametrize("program", [given_by_name, bound_to_another, passed_from_name_to_name],
+                         ids=lambda f: f.__name__)
+def test_other_arrays_that_a_variable_begins_a_turn_with(program):
+    agree(program, [(X, X + 0.5)])
+    if program is given_by_name:
+        with pytest.raises(reactant.ControlFlowError, match="written in place"):
+            reactant.jit(program)(X.copy(), X + 0.5, 1)
+    else:
+        agree(program, [(X, X + 0.5, 1)])
+
+
+@pytest.mark.parametrize("joined", [
+    np.array, np.stack, np.vstack, np.asarray, np.hstack, lambda s: np.concatenate(s).reshape(-1, 5),
+    lambda s: np.array(s[10:]), lambda s: np.array([*s[20:50], *s[5:9], s[3], s[60]]), lambda s: np.stack(s, axis=1),
+    lambda s: np.array(s, np.float32), lambda s: np.stack([v.reshape(5, 1) for v in s], axis=2),
+    lambda s: np.concatenate([v[:, None] for v in s[1:]], axis=1), lambda s: np.column_stack(s)])
+def test_elements_that_are_joined_are_a_slice(joined):
+    """They were taken apart and joined again, one by one: 10,000 took 15 s to compile."""
+    def f(x):
+        states = []
+        for _ in range(N):
+            x = x * 0.9 + 0.1
+            states.append(x)
+        return joined(states)
+    agree(f, [(X,)])
+    made = reactant.jit(f).lower(X)
+    assert sum(made.operations().values()) < 30
+    if joined in (np.array, np.stack, np.vstack):
+        assert made.as_text(optimized=False).count("concatenate") == 1

@@ -371,14 +371,26 @@ class Growth:
         loop = self.loop
         variable = loop.arrays.starts.get(root)
         if variable is not None:
-            before = roots_of(loop.entries[variable].tensor.storage) if turn in (None, loop.start) else ()
-            return [*before, *self.still_held({variable})]
+            return self.sources_of_start(variable, turn)
         if self.branch.preexisting(root):
             return [root]
         holders = {n for n, ends in loop.arrays.ends.items() if root in ends}
         last = turn is None or turn == loop.count - 1 or bool(loop.flags)
         held = [t for t in map(loop.variables.get, holders if last else ()) if type(t) is Tensor and t.kind == ARRAY]
         return [*self.still_held(holders), *(r for t in held for r in roots_of(t.storage))]
+
+    def sources_of_start(self, variable: str, turn: int | None) -> list[Any]:
+        """`sources` of the array that a variable begins a turn with: what it is before the loop, then what variables
+        were bound to at the end of the turn before."""
+        arrays, found = self.loop.arrays, []
+        if turn in (None, self.loop.start):
+            found += arrays.entry_storages(variable)
+        if turn != self.loop.start:
+            names, outside = arrays.origins(variable)
+            found += [*outside, *(s for name in arrays.passed_on(variable) for s in arrays.entry_storages(name))]
+            made = {root for name in names for root in arrays.ends[name]}
+            found += self.still_held({variable, *(name for name, ends in arrays.ends.items() if ends & made)})
+        return found
 
     def finish_grown(self) -> None:
         for name, grower in self.growers.items():
@@ -463,12 +475,11 @@ class Growth:
         if variable in self.loop.arrays.in_place or type(entry) is not Held or has_dynamic_steps(leaf.tensor):
             raise refusal("by an array that is written in place later")
         first = entry.tensor if not leaf.tensor.steps else None
-        before = list(roots_of(entry.tensor.storage))
 
         def element(k: int, value: ir.Value) -> Tensor:
             if k == 0 and first is not None:
                 return first
-            return _guarded(name, [*(before if k == 0 else ()), *self.still_held({variable})], value)
+            return _guarded(name, self.sources_of_start(variable, self.loop.start + k), value)
         return Row(self.carried(leaf.value), element)
 
     def outer_row(self, name: str, leaf: Held, root: Any) -> Row | Any:
@@ -508,18 +519,10 @@ class Growth:
 
     def still_held(self, names: set[str]) -> list[Any]:
         """The arrays of variables that may, after the loop, be bound to what one of `names` was bound to in a turn."""
-        ends, starts = self.loop.arrays.ends, self.loop.arrays.starts
-        found = []
-        for name in ends:
-            seen: set[str] = set()
-            waiting = [starts[r] for r in ends[name] if r in starts]
-            while waiting:
-                current = waiting.pop()
-                if current not in seen:
-                    seen.add(current)
-                    waiting += [starts[r] for r in ends[current] if r in starts]
+        found, arrays = [], self.loop.arrays
+        for name in arrays.ends:
             held = self.loop.variables.get(name)
-            if seen & names and type(held) is Tensor and held.kind == ARRAY:
+            if arrays.passed_on(name) & names and type(held) is Tensor and held.kind == ARRAY:
                 found += roots_of(held.storage)
         return found
 

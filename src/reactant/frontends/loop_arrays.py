@@ -290,6 +290,17 @@ class LoopArrays:
                     outside.add(root)
         return names, outside
 
+    def passed_on(self, name: str) -> set[str]:
+        """The variables that, at the start of a turn, may be bound to what `name` is bound to after it or later."""
+        found: set[str] = set()
+        waiting = [self.starts[r] for r in self.ends[name] if r in self.starts]
+        while waiting:
+            current = waiting.pop()
+            if current not in found:
+                found.add(current)
+                waiting += [self.starts[r] for r in self.ends[current] if r in self.starts]
+        return found
+
     def entry_storages(self, name: str) -> set[Storage]:
         return {root for leaf in by_value(self.loop.entries[name], self.loop.carried[name])
                 if type(leaf) is Held and leaf.tensor.kind == ARRAY for root in roots_of(leaf.tensor.storage)}

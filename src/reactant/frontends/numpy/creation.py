@@ -4,6 +4,7 @@ What is uniform becomes a splat constant, what counts becomes an iota; small kno
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, check_dtype, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast
+from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
 
@@ -131,9 +133,45 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
     if len(shapes) != 1:
         raise ValueError("setting an array element with a sequence. The requested array has an inhomogeneous shape "
                          f"after 1 dimensions. The detected shape was ({len(rows)},) + inhomogeneous part.")
-    parts = [as_value(r, np.dtype(dtype)) for r in rows]
-    shape = shapes.pop()
-    return Tensor.of_value(ops.concatenate([ops.reshape(p, (1, *shape)) for p in parts], 0))
+    of_one = {r.dtype for r in rows} if all([type(r) is Tensor for r in rows]) else set()
+    parts = [as_value(r, np.dtype(dtype if len(of_one) != 1 else rows[0].dtype)) for r in rows]
+    return Tensor.of_value(cast(joined(parts, 0, (1, *shapes.pop())), dtype))
+
+
+def joined(values: Sequence[ir.Value], axis: int, shape: Shape | None = None) -> ir.Value:
+    """Values side by side; `shape` is what each is taken in. What were rows of one value, one after the other, are a
+    slice of that: lists that a loop has appended to hold thousands."""
+    runs: list[list] = []     # [first of them, what they are rows of, first row, end]
+    for value in values:
+        whole, row = _row_of(value)
+        if runs and row is not None and runs[-1][3] == row and runs[-1][1] == whole \
+                and shape_of(runs[-1][0]) == shape_of(value):
+            runs[-1][3] += 1
+        else:
+            runs.append([value, whole, row, None if row is None else row + 1])
+    return ops.concatenate([_run(*run, axis, shape or shape_of(run[0])) for run in runs], axis)
+
+
+def _run(first: ir.Value, whole: ir.Value, start: int | None, stop: int, axis: int, shape: Shape) -> ir.Value:
+    """Rows of a value side by side."""
+    if start is None or stop == start + 1:
+        return ops.reshape(first, shape)
+    _, *rest = shape_of(whole)
+    rows = ops.reshape(ops.slice(whole, [start, *[0] * len(rest)], [stop, *rest]), (stop - start, *shape))
+    if axis:
+        rows = ops.transpose(rows, [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)])
+    return ops.reshape(rows, (*shape[:axis], (stop - start) * shape[axis], *shape[axis + 1:]))
+
+
+def _row_of(value: ir.Value) -> tuple[ir.Value | None, int | None]:
+    """What a value is a row of, in any shape, and which; (None, None) where it is no row."""
+    while (made := ops.made_by(value, "reshape")) is not None:
+        value = made.operands[0]
+    if (made := ops.made_by(value, "slice")) is not None:
+        (one, *rest), (_, *others) = shape_of(value) or (0,), shape_of(made.operands[0]) or (0,)
+        if one == 1 and rest == others:
+            return made.operands[0], attr.decode(made.attributes["start_indices"])[0]
+    return None, None
 
 
 def _row(x: Any, dtype: Any) -> Any:
