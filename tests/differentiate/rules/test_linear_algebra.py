@@ -231,6 +231,28 @@ def test_a_solution_needs_no_derivative_of_the_factors():
         line.rpartition(" : ")[2] for line in text.splitlines() if "dot_general" in line]
 
 
+@pytest.mark.parametrize("control", ["scan", "while", "cond"])
+def test_a_solution_within_control_flow_needs_no_derivative_of_factors_made_outside(control):
+    def solved(a, b):
+        factor, _, order = lax.linalg.lu(a)
+
+        def turn(x):
+            x = lax.linalg.triangular_solve(factor, x[order], left_side=True, lower=True, unit_diagonal=True)
+            return lax.linalg.triangular_solve(factor, x, left_side=True)
+
+        if control == "scan":
+            return lax.scan(lambda x, _: (turn(x), None), b, None, length=3)[0]
+        if control == "while":
+            return lax.while_loop(lambda x: x.sum() > 1, turn, b)
+        return lax.cond(b.sum() > 1, turn, jnp.sin, b)
+
+    a, b = matrix(5, 5) + 4 * np.eye(5), np.abs(matrix(5, 1)) + 1
+    module = module_of(of_jax(solved), [a, b])
+    lines = reactant.grad(lambda a, b: jnp.sum(solved(a, b) ** 2), (0, 1)).lower(a, b).as_text().splitlines()
+    assert not [line for line in lines if "barrier {reactant" in line or ("trsm" in line and line.count("5x5") > 1)]
+    check(module, [a, b], evaluate=compiled, order=1, rtol=3e-5)
+
+
 def test_q_and_r_need_no_derivative_of_the_householder_vectors():
     """One solve with R; where the vectors are read as well, theirs is computed."""
     a = matrix(6, 4)
