@@ -213,6 +213,23 @@ def test_arbitrary_vectors_are_refused():
         jvp(module, [0], [0])
 
 
+@pytest.mark.parametrize("function, shape", [
+    (lambda a: np.linalg.svd(a)[0][:, :2], (5, 2)), (lambda a: np.linalg.svd(a)[2][..., :2, :] ** 2, (2, 2, 5)),
+    (lambda a: np.linalg.svd(a)[1], (5, 2)), (lambda a: np.linalg.svd(a)[2], (5, 2)),
+    (lambda a: np.linalg.svd(a)[2][-1], (3, 4)), (lambda a: np.linalg.svd(a)[0] ** 2, (2, 3, 2)),
+    (lambda a: jnp.linalg.svd(a)[0][:, :2], (5, 2))])
+def test_of_all_vectors_those_that_are_determined(function, shape):
+    """The first min(m, n), and one more: the normal of a hyperplane, the solution of a homogeneous system."""
+    a, t, g = matrix(*shape), RNG.standard_normal(shape), RNG.standard_normal(function(matrix(*shape)).shape)
+    with jax.enable_x64(True):
+        gradient = lambda x: np.asarray(reactant.vjp(function, x)[1](g)[0])                          # noqa: E731
+        expected = (np.asarray(function(a + 1e-5 * t)) - np.asarray(function(a - 1e-5 * t))) / 2e-5
+        np.testing.assert_allclose(reactant.jvp(function, (a,), (t,))[1], expected, atol=1e-7)
+        np.testing.assert_allclose(np.sum(gradient(a) * t), np.sum(expected * g), atol=1e-7)
+        bent = reactant.hvp(lambda x: (function(x) * g).sum(), (a,), (t,))
+        np.testing.assert_allclose(bent, (gradient(a + 1e-5 * t) - gradient(a - 1e-5 * t)) / 2e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("function", [lambda a: lax.linalg.schur(a)[0], lambda a: lax.linalg.hessenberg(a)[0]])
 def test_forms_without_a_rule_say_so(function):
     a = matrix(3, 3)
