@@ -79,14 +79,14 @@ def _associated(op: ir.Operation) -> ir.Operation:
     last = len(shape_of(op.result)) - 1
     batch = tuple(range(last - 1))
     numbers = attr.decode(op.attributes["dot_dimension_numbers"])
-    if any(tuple(each) != batch for each in numbers.batching_dims):
+    if any(tuple(each) != batch for each in numbers.batching_dims) or not _are_matrices(op):
         return op
     for this in (0, 1):
         (x, y), dims = (op.operands[this], op.operands[1 - this]), numbers.contracting_dims
         (at,), (along,) = dims[this], dims[1 - this]
         inner, g = _scaled(y, along)
         product, outer = ops.made_by(inner, "dot_general"), _vectors(_scaled(x, at)[0])
-        if g is None or product is None or outer is None:
+        if g is None or product is None or outer is None or not _are_matrices(product):
             continue
         inside = attr.decode(product.attributes["dot_dimension_numbers"])
         number = 0 if along == last - 1 else 1                       # which factor the scaled dimension comes from
@@ -110,6 +110,14 @@ def _associated(op: ir.Operation) -> ir.Operation:
         if fits:
             return function.owner.operation
     return op
+
+
+def _are_matrices(op: ir.Operation) -> bool:
+    """Whether a product is one of (stacks of) matrices."""
+    rank = len(shape_of(op.result))
+    numbers = attr.decode(op.attributes["dot_dimension_numbers"])
+    return rank >= 2 and all(len(shape_of(x)) == rank for x in op.operands) \
+        and all(len(each) == 1 for each in numbers.contracting_dims)
 
 
 def _factors(op: ir.Operation) -> _Factors | None:
