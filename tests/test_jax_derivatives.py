@@ -155,3 +155,28 @@ def test_vmap_has_no_loop():
     mapped = jax.jit(jax.vmap(reactant.jit(layer), in_axes=(0, None)))
     text = mapped.lower(jnp.ones((8, 3)), jnp.ones((2, 3))).as_text()
     assert "stablehlo.while" not in text and "stablehlo.dot_general" in text
+
+
+def test_numbers_of_jax_are_numbers():
+    """Kernels take them as such, and they may be bound anew in place: as JAX's arrays do not change, nobody sees it."""
+    cuda = pytest.importorskip("numba.cuda", reason="needs numba-cuda")
+
+    @cuda.jit
+    def scaled(a, x, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            out[i] = a * x[i] ** 2
+
+    @reactant.jit
+    def f(a, x):
+        a += 1
+        out = np.empty_like(x)
+        scaled[1, 32](a, x, out)
+        return np.sum(out)
+
+    x = jnp.arange(3.0)
+    for a in (2.0, jnp.asarray(2.0)):
+        slopes = jax.jit(jax.grad(f, (0, 1)))(a, x)
+        np.testing.assert_allclose(slopes[0], 5)
+        np.testing.assert_allclose(slopes[1], 6 * np.arange(3.0))
+    assert f(jnp.asarray(2.0), x) == 15 and jax.vmap(f, (0, None))(jnp.arange(2.0), x).tolist() == [5, 10]

@@ -77,6 +77,8 @@ def _argument(session: Trace, node: tuple, number: int) -> Tensor:
         return Tensor(storage, kind=PYTHON if kind == "python" else SCALAR)
     shape, dtype = node[1], native_dtype(node[2])
     check_dtype(dtype)
+    if kind == "device" and not shape and not node[3]:                           # JAX's numbers, which do not change
+        return Tensor(Storage((), dtype, value=session.add_argument((), dtype)), kind=SCALAR)
     storage = Storage(shape, dtype, value=session.add_argument(shape, dtype), argument=number)
     session.arguments.append(storage)
     strides, writeable = None, True

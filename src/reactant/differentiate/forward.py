@@ -9,7 +9,7 @@ import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import determinants, factors, requests, roots, signs, smooth, spectral
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
 from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
-from reactant.differentiate.prepare import prepared
+from reactant.differentiate.prepare import SOLUTION, prepared
 from reactant.differentiate.requests import target_of
 from reactant.errors import NotDifferentiable
 from reactant.ir import modules, ops
@@ -54,7 +54,7 @@ def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Block]:
 
 
 MARKED = (smooth.LOG_OF_SUM, smooth.SINC, signs.SAME, signs.PRODUCT, signs.HYPOT, determinants.DETERMINANT,
-          factors.ORTHOGONAL, spectral.FUNCTION, roots.EVEN_FUNCTION, roots.SQUARE_OF_ANGLE)
+          factors.ORTHOGONAL, spectral.FUNCTION, roots.EVEN_FUNCTION, roots.SQUARE_OF_ANGLE, SOLUTION)
 """Barriers that say a derivative, and are nothing once that is taken."""
 
 

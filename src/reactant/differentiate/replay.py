@@ -68,6 +68,8 @@ class Replayed:
         self.block = blocks_of(loop)[1]
         self.active = [i for i, a in enumerate(self.block.arguments) if a in sweep.active]
         self.outer = [v for v in captured(loop) if v in sweep.active]
+        self.changed: set[ir.Value] = set()
+        """Those of `outer` to whose adjoints a turn adds."""
         self.turns: ir.Value | None = None
         """How many turns the loop takes, as a value of the old module, where its forward sweep counts them."""
 
@@ -92,7 +94,8 @@ class Replayed:
         block.append_to(made.regions[1])
         scratch.erase()
         found = list(made.results)[1:]
-        adjoint.update(zip(self.outer, found[len(self.active):], strict=False))
+        adjoint.update((v, g) for v, g in zip(self.outer, found[len(self.active):], strict=False)
+                       if v in self.changed)
         for i, g in zip(self.active, found, strict=False):
             self.sweep.add(adjoint, loop.operands[i], g)
         self.count(early)
@@ -122,6 +125,7 @@ class Replayed:
         for i, g in zip(self.active, values, strict=False):
             self.sweep.add(local, returned[i], g)
         self.sweep.run(body, self.states, local)
+        self.changed.update(v for v, g in zip(self.outer, values[len(self.active):], strict=True) if local[v] != g)
         inputs = [*(self.block.arguments[i] for i in self.active), *self.outer]
         results = [local[v] if v in local else zeros(v) for v in inputs]
         drop_dead(block, [*results, self.turn])

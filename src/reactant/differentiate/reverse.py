@@ -231,6 +231,7 @@ class Reverse:
         outer = [v for v in captured(op) if v in self.active]
         adjoint.settle([*outer, *op.results])
         scopes: list[BranchScope] = []
+        changed: set[ir.Value] = set()
 
         def branch(block: ir.Block) -> list[ir.Value]:
             place = anchor()
@@ -240,6 +241,7 @@ class Reverse:
             for result, value in zip(op.results, returned, strict=True):
                 self.add(local, value, adjoint.get(result))
             self.run(body, scopes[-1], local)
+            changed.update(v for v in outer if v in local and not (v in adjoint and local[v] == adjoint[v]))
             results = [local[v] if v in local else zeros(v) for v in outer]
             drop_dead(place.block, results)
             return results
@@ -253,7 +255,7 @@ class Reverse:
         for each, values in zip(scopes, found, strict=True):
             each.finish(values)
             each.place.erase()
-        adjoint.update(zip(outer, made.results, strict=True))
+        adjoint.update((v, g) for v, g in zip(outer, made.results, strict=True) if v in changed)
 
     def _loop(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         slots = slots_of(op)
@@ -272,6 +274,7 @@ class Reverse:
         carried = [i for i, a in enumerate(block.arguments) if a in self.active]
         outer = [v for v in captured(op) if v in self.active]
         scopes: list[LoopScope] = []
+        changed: set[ir.Value] = set()
         early = None if bound.exact else stand_in(tensor_type((), np.dtype(np.int64)))
 
         def count() -> ir.Value:
@@ -285,6 +288,7 @@ class Reverse:
             for i, g in zip(carried, values, strict=False):
                 self.add(local, returned[i], g)
             self.run(body, scopes[0], local)
+            changed.update(v for v, g in zip(outer, values[len(carried):], strict=True) if local[v] != g)
             results = [local[v] if v in local else zeros(v) for v in [*(block.arguments[i] for i in carried), *outer]]
             drop_dead(place.block, [*results, turn])
             scopes[0].settle(counted=early is not None)
@@ -296,7 +300,7 @@ class Reverse:
         inits += [adjoint[v] if v in adjoint else zeros(v) for v in outer]
         _, *made = ops.while_([ops.constant(0, "int64"), *inits],
                               lambda turns, *_: ops.compare(turns, count(), "LT"), step)
-        adjoint.update(zip(outer, made[len(carried):], strict=True))
+        adjoint.update((v, g) for v, g in zip(outer, made[len(carried):], strict=True) if v in changed)
         for i, g in zip(carried, made, strict=False):
             self.add(adjoint, op.operands[i], g)
         if NUMBER in op.attributes:

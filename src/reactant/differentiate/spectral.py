@@ -1,19 +1,24 @@
 """Functions of matrices: V diag(g(w)) V^H of a symmetric matrix V diag(w) V^H, U diag(g(s)) V^H of any.
 
-Users write them, and they are the gradients of sums over eigenvalues and singular values. They are smooth where
-eigenvalues are equal, though the vectors are not. `mark` puts a barrier over (the function, A, V, w, V, g, parameters
-of g) or (.., A, U, s, V^H, g, ..) there; where g is not computed element by element from the values with the same
-parameters for all of them, there are none.
+Users write them, pseudo-inverses are such (the other way round, V diag(g(s)) U^H), and they are the gradients of sums
+over eigenvalues and singular values. They are smooth where eigenvalues are equal, though the vectors are not. `mark`
+puts a barrier over (the function, A, V, w, V, g, parameters of g) or (.., A, U, s, V^H, g, ..) there; where g is not
+computed element by element from the values with the same parameters for all of them, there are none.
+
+V (g (U^H b)), as least squares are solved, has the derivative of (V g U^H) b.
 """
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.cones import cone_of, has_rules
-from reactant.differentiate.signs import put_barrier
+from reactant.differentiate.signs import SAME, put_barrier
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
+from reactant.ir.matrices import adjoint, conjugate, matmul, swapped
 from reactant.ir.types import dtype_of, is_complex, shape_of
 from reactant.records import dataclass
 
@@ -28,10 +33,15 @@ SYMMETRIC, SINGULAR = ("syevd_ffi", "heevd_ffi"), ("gesdd_ffi", "gesvd_ffi")
 def mark(module: ir.Module | ir.Operation) -> None:
     """Mark every such product in a module."""
     for op in [op for op in modules.walk(module) if op.name == "stablehlo.dot_general"]:
+        op = _associated(op)
         found = _factors(op)
         if found is None:
             continue
-        made, left, right, g = found
+        made, g = found.made, found.g
+        if found.flipped is not None:
+            op = _flipped(op, found.flipped)
+            with op.location, ir.InsertionPoint(op):
+                g = g if g is None or found.flipped is swapped else conjugate(g)
         values, kind = made.results[1], ANY
         with op.location, ir.InsertionPoint(op):
             g = ops.splat(1, values) if g is None else g
@@ -39,12 +49,79 @@ def mark(module: ir.Module | ir.Operation) -> None:
         parameters: tuple[ir.Value, ...] = ()
         if cone is not None and has_rules(cone) and all(_is_uniform(v) for v in cone.parameters):
             parameters, kind = cone.parameters, len(cone.parameters)
-        put_barrier(op, [op.result, made.operands[0], made.results[left], values, made.results[right], g, *parameters],
+        vectors = made.results[found.left], made.results[found.right]
+        put_barrier(op, [op.result, made.operands[0], vectors[0], values, vectors[1], g, *parameters],
                     {FUNCTION: ir.IntegerAttr.get(ir.IntegerType.get_signless(32), kind)})
 
 
-def _factors(op: ir.Operation) -> tuple[ir.Operation, int, int, ir.Value | None] | None:
-    """The decomposition, the numbers of its left and right vectors, and the diagonal between them (None: nothing)."""
+@dataclass(frozen=True)
+class _Factors:
+    """U diag(g) V^H (V diag(g) V^H), or where it is to be `flipped` what that makes of it; no g: of ones."""
+
+    made: ir.Operation
+    left: int
+    right: int
+    g: ir.Value | None
+    flipped: Callable[[ir.Value], ir.Value] | None
+
+
+def _flipped(op: ir.Operation, flip: Callable[[ir.Value], ir.Value]) -> ir.Operation:
+    """The op that flips a product, which is read through it, flipped back, from now on."""
+    with op.location, ir.InsertionPoint.after(op):
+        turned = swapped(op.result)
+        found = turned if flip is swapped else conjugate(turned)
+        op.result.replace_all_uses_except(flip(found), turned.owner.operation)
+    return found.owner.operation
+
+
+def _associated(op: ir.Operation) -> ir.Operation:
+    """The product V g U^H where an op is V (g (U^H b)), marked as what is the same as (V g U^H) b; else the op."""
+    last = len(shape_of(op.result)) - 1
+    batch = tuple(range(last - 1))
+    numbers = attr.decode(op.attributes["dot_dimension_numbers"])
+    if any(tuple(each) != batch for each in numbers.batching_dims) or not _are_matrices(op):
+        return op
+    for this in (0, 1):
+        (x, y), dims = (op.operands[this], op.operands[1 - this]), numbers.contracting_dims
+        (at,), (along,) = dims[this], dims[1 - this]
+        inner, g = _scaled(y, along)
+        product, outer = ops.made_by(inner, "dot_general"), _vectors(_scaled(x, at)[0])
+        if g is None or product is None or outer is None or not _are_matrices(product):
+            continue
+        inside = attr.decode(product.attributes["dot_dimension_numbers"])
+        number = 0 if along == last - 1 else 1                       # which factor the scaled dimension comes from
+        vectors = _vectors(product.operands[number])
+        if any(tuple(each) != batch for each in inside.batching_dims) or vectors is None \
+                or vectors.made != outer.made or _vectors(product.operands[1 - number]) is not None:
+            continue
+        (of_vectors,), (of_right,) = inside.contracting_dims[number], inside.contracting_dims[1 - number]
+        with op.location, ir.InsertionPoint(op):
+            left = x if at == last else swapped(x)
+            right = product.operands[number] if of_vectors == last else swapped(product.operands[number])
+            weights = ops.broadcast_in_dim(ops.convert(g, dtype_of(left)), shape_of(left), (*batch, last))
+            function = matmul(ops.multiply(left, weights), right)
+            fits = _factors(function.owner.operation) is not None
+            if fits:
+                other, places = product.operands[1 - number], ([last], [of_right])
+                pair = (other, function) if this else (function, other)
+                put_barrier(op, [op.result, ops.dot_general(
+                    *pair, contracting_dims=places[::-1] if this else places, batching_dims=(batch, batch))],
+                    {SAME: ir.UnitAttr.get()})
+        if fits:
+            return function.owner.operation
+    return op
+
+
+def _are_matrices(op: ir.Operation) -> bool:
+    """Whether a product is one of (stacks of) matrices."""
+    rank = len(shape_of(op.result))
+    numbers = attr.decode(op.attributes["dot_dimension_numbers"])
+    return rank >= 2 and all(len(shape_of(x)) == rank for x in op.operands) \
+        and all(len(each) == 1 for each in numbers.contracting_dims)
+
+
+def _factors(op: ir.Operation) -> _Factors | None:
+    """What an op is the product of."""
     numbers = attr.decode(op.attributes["dot_dimension_numbers"])
     last = len(shape_of(op.result)) - 1
     if any(tuple(each) != tuple(range(last - 1)) for each in numbers.batching_dims) \
@@ -57,18 +134,22 @@ def _factors(op: ir.Operation) -> tuple[ir.Operation, int, int, ir.Value | None]
         return None
     made, ((first,), (second,)) = left.made, numbers.contracting_dims
     turned = [left.turned != (first != last), right.turned != (second == last)]
-    real = not is_complex(dtype_of(made.operands[0]))
+    real, flip = not is_complex(dtype_of(made.operands[0])), None
     if ops.target_of(made).endswith(SYMMETRIC):
         fits = left.number == right.number == 0 and turned == [False, True] \
             and (real or not left.conjugate and right.conjugate)
     else:
         fits = (left.number, right.number) == (2, 3) and turned == [False, False] \
             and (real or not left.conjugate and not right.conjugate)
+        if (left.number, right.number) == (3, 2) and turned == [True, True]:
+            fits = real or left.conjugate == right.conjugate
+            flip = adjoint if left.conjugate else swapped
+            left, right = right, left
     k = shape_of(made.results[1])[-1]
     thin = shape_of(made.results[left.number])[-1] == k == shape_of(made.results[right.number])[-2]
     if not fits or not thin or made.block != op.block:
         return None
-    return made, left.number, right.number, diagonals[0] if diagonals else None
+    return _Factors(made, left.number, right.number, diagonals[0] if diagonals else None, flip)
 
 
 @dataclass(frozen=True)
@@ -148,6 +229,10 @@ def _spread(value: ir.Value, along: int) -> ir.Value | None:
     """g, (batch..., k), that matrices have along one of their dimensions."""
     shape = shape_of(value)
     spread = ops.made_by(_real_part(value), "broadcast_in_dim")
+    reshaped = ops.made_by(_real_part(value), "reshape")
+    if reshaped is not None and shape_of(reshaped.operands[0]) == (*shape[:-2], shape[along]) \
+            and shape[2 * len(shape) - 3 - along] == 1:
+        return reshaped.operands[0]
     if spread is None:
         return None
     inner = shape_of(spread.operands[0])

@@ -167,8 +167,8 @@ def _from_jacobi(op: ir.Operation) -> list[ir.Value]:
     """Of (a, s, U, V, info), where LAPACK has V^H. No more vectors are made than are read."""
     a, settings = op.operands[0], _settings(op)
     rank, k = len(shape_of(a)), min(shape_of(a)[-2:])
-    everything = _yes(settings, "full_matrices") and not (_reads_first(op.results[2], rank - 1, k)
-                                                          and _reads_first(op.results[3], rank - 1, k))
+    everything = _yes(settings, "full_matrices") and not (reads_first(op.results[2], rank - 1, k)
+                                                          and reads_first(op.results[3], rank - 1, k))
     mode = ("A" if everything else "S") if _yes(settings, "compute_uv") else "N"
     made = _svd("gesdd", a, mode, [r.type for r in op.results], everything or mode == "N")
     u, v = made[2], adjoint(made[3])
@@ -185,7 +185,10 @@ def _svd(name: str, a: ir.Value, mode: str, types: Sequence[ir.Type], full: bool
                         letters(mode=mode), len(batch), 0)
 
 
-def _reads_first(value: ir.Value, dim: int, count: int) -> bool:
+ELEMENT_BY_ELEMENT = {f"stablehlo.{word}" for word in ("real", "imag", "negate", "complex", "select")}
+
+
+def reads_first(value: ir.Value, dim: int, count: int) -> bool:
     """Whether all that is read of `value` are its first `count` elements along `dim`."""
     return shape_of(value)[dim] <= count or all(_use_reads_first(use.owner.operation, dim, count) for use in value.uses)
 
@@ -195,9 +198,9 @@ def _use_reads_first(op: ir.Operation, dim: int, count: int) -> bool:
         return bool(attr.decode(op.attributes["limit_indices"])[dim] <= count)
     if op.name == "stablehlo.transpose":
         dim = list(attr.decode(op.attributes["permutation"])).index(dim)
-    elif op.name not in ("stablehlo.real", "stablehlo.imag", "stablehlo.negate", "stablehlo.complex"):
+    elif op.name not in ELEMENT_BY_ELEMENT:
         return False
-    return _reads_first(op.results[0], dim, count)
+    return reads_first(op.results[0], dim, count)
 
 
 def _widened(x: ir.Value, columns: int) -> ir.Value:

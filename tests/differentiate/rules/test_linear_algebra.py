@@ -213,6 +213,23 @@ def test_arbitrary_vectors_are_refused():
         jvp(module, [0], [0])
 
 
+@pytest.mark.parametrize("function, shape", [
+    (lambda a: np.linalg.svd(a)[0][:, :2], (5, 2)), (lambda a: np.linalg.svd(a)[2][..., :2, :] ** 2, (2, 2, 5)),
+    (lambda a: np.linalg.svd(a)[1], (5, 2)), (lambda a: np.linalg.svd(a)[2], (5, 2)),
+    (lambda a: np.linalg.svd(a)[2][-1], (3, 4)), (lambda a: np.linalg.svd(a)[0] ** 2, (2, 3, 2)),
+    (lambda a: jnp.linalg.svd(a)[0][:, :2], (5, 2))])
+def test_of_all_vectors_those_that_are_determined(function, shape):
+    """The first min(m, n), and one more: the normal of a hyperplane, the solution of a homogeneous system."""
+    a, t, g = matrix(*shape), RNG.standard_normal(shape), RNG.standard_normal(function(matrix(*shape)).shape)
+    with jax.enable_x64(True):
+        gradient = lambda x: np.asarray(reactant.vjp(function, x)[1](g)[0])                          # noqa: E731
+        expected = (np.asarray(function(a + 1e-5 * t)) - np.asarray(function(a - 1e-5 * t))) / 2e-5
+        np.testing.assert_allclose(reactant.jvp(function, (a,), (t,))[1], expected, atol=1e-7)
+        np.testing.assert_allclose(np.sum(gradient(a) * t), np.sum(expected * g), atol=1e-7)
+        bent = reactant.hvp(lambda x: (function(x) * g).sum(), (a,), (t,))
+        np.testing.assert_allclose(bent, (gradient(a + 1e-5 * t) - gradient(a - 1e-5 * t)) / 2e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("function", [lambda a: lax.linalg.schur(a)[0], lambda a: lax.linalg.hessenberg(a)[0]])
 def test_forms_without_a_rule_say_so(function):
     a = matrix(3, 3)
@@ -229,6 +246,28 @@ def test_a_solution_needs_no_derivative_of_the_factors():
         text = modules.to_text(made)
     assert text.count("trsm") <= 8 and "tensor<5x5xf64>, tensor<5x5xf64>) -> tensor<5x5xf64>" not in [
         line.rpartition(" : ")[2] for line in text.splitlines() if "dot_general" in line]
+
+
+@pytest.mark.parametrize("control", ["scan", "while", "cond"])
+def test_a_solution_within_control_flow_needs_no_derivative_of_factors_made_outside(control):
+    def solved(a, b):
+        factor, _, order = lax.linalg.lu(a)
+
+        def turn(x):
+            x = lax.linalg.triangular_solve(factor, x[order], left_side=True, lower=True, unit_diagonal=True)
+            return lax.linalg.triangular_solve(factor, x, left_side=True)
+
+        if control == "scan":
+            return lax.scan(lambda x, _: (turn(x), None), b, None, length=3)[0]
+        if control == "while":
+            return lax.while_loop(lambda x: x.sum() > 1, turn, b)
+        return lax.cond(b.sum() > 1, turn, jnp.sin, b)
+
+    a, b = matrix(5, 5) + 4 * np.eye(5), np.abs(matrix(5, 1)) + 1
+    module = module_of(of_jax(solved), [a, b])
+    lines = reactant.grad(lambda a, b: jnp.sum(solved(a, b) ** 2), (0, 1)).lower(a, b).as_text().splitlines()
+    assert not [line for line in lines if "barrier {reactant" in line or ("trsm" in line and line.count("5x5") > 1)]
+    check(module, [a, b], evaluate=compiled, order=1, rtol=3e-5)
 
 
 def test_q_and_r_need_no_derivative_of_the_householder_vectors():

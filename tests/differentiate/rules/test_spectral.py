@@ -1,4 +1,5 @@
 """Functions of matrices with equal eigenvalues or singular values, and second derivatives of sums over those."""
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import reactant
 
 RNG = np.random.default_rng(3)
 TURN = np.linalg.qr(RNG.standard_normal((4, 4)))[0]
+RIGHT = RNG.standard_normal((4, 2))
 EQUAL = TURN @ np.diag([1.0, 1.0, 2.0, 2.0]) @ TURN.T
 
 
@@ -52,6 +54,41 @@ def test_functions_of_matrices(function, a):
     moved = reactant.jvp(function, (a,), (t,))[1]
     np.testing.assert_allclose(moved, along(function, a, t), atol=1e-8)
     (swept,) = reactant.vjp(function, a)[1](g)
+    np.testing.assert_allclose(np.sum(swept * t).real, np.sum(g * moved).real, rtol=1e-9)
+
+
+def truncated(a):
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return (np.conj(vh.T) * np.where(s > 0.2 * np.max(s), 1 / s, 0.0)) @ np.conj(u.T)
+
+
+def least_squares(a, b=RIGHT):
+    return np.linalg.lstsq(a, b[:len(a)], rcond=None)[0]
+
+
+def of_vector(a, b=RIGHT[:, 0]):
+    return scipy.linalg.lstsq(a, b[:len(a)])[0]
+
+
+def least_squares_of_jax(a, b=RIGHT):
+    return jnp.linalg.lstsq(a, b[:len(a)])[0]
+
+
+COMPLEX = (TURN + 1j * TURN[::-1]) @ np.diag([2.0, 2, 0.25, 0.25])
+
+
+@pytest.mark.parametrize("a", [TURN[:, :3], TURN[:2], EQUAL, COMPLEX[:, :3]], ids=["tall", "wide", "equal", "complex"])
+@pytest.mark.parametrize("function", [least_squares, of_vector, least_squares_of_jax, scipy.linalg.pinv, truncated,
+                                      lambda a: np.linalg.pinv(a, rcond=0.2)])
+def test_least_squares_and_pseudo_inverses_at_equal_values(function, a):
+    """With singular values left out that are not zero, too."""
+    t, g = (RNG.standard_normal(np.shape(x)) * (1 + k * 1j if np.iscomplexobj(a) else 1)
+            for k, x in ((1, a), (3, function(a))))
+    with jax.enable_x64(True):
+        moved = reactant.jvp(function, (a,), (t,))[1]
+        np.testing.assert_allclose(moved, along(function, a, t), atol=1e-8)
+        (swept,) = reactant.vjp(function, a)[1](g)
+        swept, moved = np.asarray(swept), np.asarray(moved)
     np.testing.assert_allclose(np.sum(swept * t).real, np.sum(g * moved).real, rtol=1e-9)
 
 

@@ -24,6 +24,7 @@ from reactant.differentiate.rules.matrices import (
     without_diagonal,
 )
 from reactant.ir import ops
+from reactant.ir.cusolver import reads_first
 from reactant.ir.matrices import adjoint, conjugate, matmul
 from reactant.ir.types import dtype_of, is_complex, shape_of, tensor_type
 
@@ -116,18 +117,22 @@ routine("geev", _eigen_forward)
 def _singular_forward(call: Call, tangents: Tangents) -> Tangents:
     """A = U S V^H: with M = U^H A' V, s' = Re diag(M); U^H U' and V^H V' divide the parts of M S and S M by
     s_j^2 - s_i^2; what A' has outside of U's (V's) range is divided by s. What of a complex vector's phase is free goes
-    to U."""
+    to U. Vectors beyond the first min(m, n) are arbitrary, but for a single real one."""
     t: ir.Value = tangents[0]
     mode = setting(call, "mode")
     m, n = shape_of(t)[-2:]
     k = min(m, n)
     _, s, u, vh, _ = call.results
-    full = shape_of(call.op.results[2])[-1] != k or shape_of(call.op.results[3])[-2] != k
     if mode == NOTHING:
         _, s, u, vh, _ = _thin(call)
-    elif full and any(list(call.op.results[i].uses) for i in (2, 3) if _is_wider(call, i, k)):
-        raise call.refuse("full_matrices=True has vectors beyond the first min(m, n), which are arbitrary. "
-                          "Use full_matrices=False.")
+    whole_u, whole_v = u, adjoint(vh)
+    for number_of_result, dim in ((2, -1), (3, -2)):
+        result = call.op.results[number_of_result]
+        extent, rank = shape_of(result)[dim], len(shape_of(result))
+        alone = extent == k + 1 and not is_complex(dtype_of(t))
+        if mode != NOTHING and not alone and not reads_first(result, rank + dim, k):
+            raise call.refuse("full_matrices=True has vectors beyond the first min(m, n), which are arbitrary. "
+                              "Use full_matrices=False, or only the first of them.")
     batch = shape_of(t)[:-2]
     u = ops.slice(u, [0] * len(shape_of(u)), [*batch, m, k])
     v = adjoint(ops.slice(vh, [0] * len(shape_of(vh)), [*batch, k, n]))
@@ -148,8 +153,17 @@ def _singular_forward(call: Call, tangents: Tangents) -> Tangents:
         turn_u = ops.add(turn_u, ops.divide(ops.complex(number(0, phase), phase), columns))
     du = plus(matmul(u, turn_u), _outside(u, matmul(t, v), s) if m > k else None)
     dv = plus(matmul(v, turn_v), _outside(v, matmul(adjoint(t), u), s) if n > k else None)
-    return [None, moved, None if full and _is_wider(call, 2, k) else du,
-            None if full and _is_wider(call, 3, k) else adjoint(dv), None]
+    return [None, moved, _with_rest(du, u, whole_u), adjoint(_with_rest(dv, v, whole_v)), None]
+
+
+def _with_rest(du: ir.Value, u: ir.Value, whole: ir.Value) -> ir.Value:
+    """U' with that of the vectors beyond: of a single one, which stays orthogonal to U; nobody reads that of more."""
+    shape, k = shape_of(whole), shape_of(u)[-1]
+    rank, beyond = len(shape), shape[-1] - k
+    if beyond != 1:
+        return ops.pad(du, 0, [0] * rank, [*[0] * (rank - 1), beyond]) if beyond else du
+    rest = ops.slice(whole, [*[0] * (rank - 1), k], shape)
+    return ops.concatenate([du, ops.negate(matmul(u, matmul(adjoint(du), rest)))], rank - 1)
 
 
 def _thin(call: Call) -> list[ir.Value]:
@@ -159,11 +173,6 @@ def _thin(call: Call) -> list[ir.Value]:
     k, dtype = min(m, n), dtype_of(call.inputs[0])
     vectors = [tensor_type((*batch, m, k), dtype), tensor_type((*batch, k, n), dtype)]
     return again_with(call, [kind, call.op.results[1].type, *vectors, call.op.results[4].type], mode=THIN)
-
-
-def _is_wider(call: Call, number_of_result: int, k: int) -> bool:
-    shape = shape_of(call.op.results[number_of_result])
-    return (shape[-1] if number_of_result == 2 else shape[-2]) != k
 
 
 def _outside(u: ir.Value, moved: ir.Value, s: ir.Value) -> ir.Value:
