@@ -426,3 +426,72 @@ def changed_beside_it_in_the_loop(x, turns):
                                      changed_beside_it_in_the_loop])
 def test_what_an_object_holds_stays_in_it_where_a_loop_changes_the_object(program):
     agree(program, [(np.arange(4.0) / 3, turns) for turns in (0, 3, 300)])
+
+
+# ---- tuples ------------------------------------------------------------------------------------------------------
+
+def pairs_of_others(c):
+    """The loops over so many tuples of numbers would be loops of the program, if nobody asked which tuple it is."""
+    pairs = [(a, b) for a, b in zip(c[:-1], c[1:], strict=True)]
+    total = 0.0
+    for p in pairs:
+        for q in pairs:
+            if p is q:
+                continue
+            total += 1 / (0.1 + abs(p[0] - q[1]))
+    return total
+
+
+def tuple_that_stays(c):
+    limits = p = (c[0], c[1])
+    n = 0
+    while c[n] < 0.9:
+        if p is limits:
+            c[n] = c[n] * 0.5
+        n += 1
+    return n
+
+
+@pytest.mark.parametrize("program", [pairs_of_others, tuple_that_stays])
+def test_is_of_tuples(program):
+    agree(program, np.random.default_rng(3).random(20))
+
+
+def tuple_of_a_branch(c):
+    p, q = (c[0], c[1]), (c[1], c[2])
+    best = p
+    if q[0] > p[0]:
+        best = q
+    return 1 if best is p else 2
+
+
+def tuple_of_a_choice(c):
+    p, q = (c[0], (c[1],)), (c[1], (c[2],))
+    return 1 if (p if p[0] > q[0] else q)[1] is p[1] else 2
+
+
+def tuple_of_a_loop(c):
+    p = q = (c[0], c[1])
+    n = 0
+    while c[n] < 0.9:
+        if q is p:
+            c[n] = c[n] * 0.5
+        n += 1
+        if c[n] > 0.5:
+            q = (c[n], c[n])
+    return n
+
+
+def tuple_of_many(c):
+    pairs = [(a, b) for a, b in zip(c[:-1], c[1:], strict=True)]
+    best = pairs[0]
+    for p in pairs:
+        if p[0] > best[0]:
+            best = p
+    return sum(1 for p in pairs if p is best)
+
+
+@pytest.mark.parametrize("program", [tuple_of_a_branch, tuple_of_a_choice, tuple_of_a_loop, tuple_of_many])
+def test_which_tuple_it_is(program):
+    with pytest.raises(ControlFlowError, match="Which of several tuples"):
+        reactant.jit(program)(np.random.default_rng(3).random(20))

@@ -7,6 +7,8 @@ reach by another name is refused (`about_to_change`). Arrays do not need this: `
 """
 from __future__ import annotations
 
+import contextlib
+import weakref
 from collections import deque
 from collections.abc import Iterable
 from inspect import CO_OPTIMIZED
@@ -99,6 +101,33 @@ def is_linked(container: Any) -> bool:
     """Whether a container may be some other one."""
     trace = Trace.current()
     return trace is not None and any(link.made is container for link in trace.identities)
+
+
+# ---- tuples, which nobody changes: only `is` tells which one a name is bound to ----------------------------------
+
+def note_tuple(made: tuple) -> None:
+    """`made` stands for one of several tuples from now on, or for a copy of one."""
+    trace = Trace.current()
+    if trace is not None:
+        trace.tuples[id(made)] = _sign(made, trace)
+
+
+def _sign(made: tuple, trace: Trace) -> Any:
+    """What tells a tuple from a later one at the same address, and keeps no array alive: who holds one is counted."""
+    for part in made:
+        if type(part) is tuple and id(part) in trace.tuples:
+            return trace.tuples[id(part)]
+        with contextlib.suppress(TypeError):
+            return weakref.ref(part)
+    return None
+
+
+def may_be_one_tuple(left: Any, right: Any) -> bool:
+    """Whether two may be the same tuple in the run, since control flow has made one of them."""
+    trace = Trace.current()
+    if trace is None or not isinstance(left, tuple) or type(left) is not type(right) or len(left) != len(right):
+        return False
+    return any(id(each) in trace.tuples and trace.tuples[id(each)] is _sign(each, trace) for each in (left, right))
 
 
 def about_to_change(container: Any) -> None:

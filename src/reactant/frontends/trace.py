@@ -153,6 +153,7 @@ class Trace:
         self.choices: list[weakref.ref[Any]] = []
         """The memories that may be one of several (`aliases`), in the order they were made."""
         self.identities: list[Any] = []
+        self.tuples: dict[int, Any] = {}
         """Which containers may be which others (`identity`)."""
         self.given: list[Any] = []
         """The lists, dicts and objects among the arguments."""
