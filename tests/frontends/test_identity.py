@@ -495,3 +495,51 @@ def tuple_of_many(c):
 def test_which_tuple_it_is(program):
     with pytest.raises(ControlFlowError, match="Which of several tuples"):
         reactant.jit(program)(np.random.default_rng(3).random(20))
+
+
+# ---- attributes in slots, and objects that conditional expressions make --------------------------------------------
+
+class Slotted:
+    __slots__ = ("__scale", "x")
+
+    def __init__(self, x, scale=1.0):
+        self.x, self.__scale = x, scale
+
+
+def slot_with_another_name(x, c):
+    holder = Slotted([x * 1.0, x * 2.0])
+    rows = holder.x
+    if c.sum() > 0:
+        rows = [x * 3.0, x * 4.0]
+    rows[0] = x - 1
+    return holder.x[0], rows[0]
+
+
+def test_what_slots_hold_is_known_by_another_name():
+    with pytest.raises(ControlFlowError, match="only the run decides which one it is"):
+        reactant.jit(slot_with_another_name)(np.ones(3), np.ones(3))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_object_of_a_choice(sign):
+    def program(x):
+        first = Thing(x[0])
+        last = first if x[2] > 0 else Thing(x[2] - 1)
+        return first.x, last.x
+
+    agree(program, np.arange(1.0, 4.0) * sign)
+
+
+def added(thing, value):
+    thing.y = value
+    return thing
+
+
+def test_a_choice_that_changes_an_object_of_outside():
+    def program(x):
+        thing = Thing(x[0])
+        other = added(thing, x[1]) if x[0] > 0 else thing
+        return other.x, len(vars(thing))
+
+    with pytest.raises(ControlFlowError, match="differently in its branches"):
+        reactant.jit(program)(np.ones(2))

@@ -76,7 +76,7 @@ def forget() -> None:
     trace = Trace.current()
     if trace is None or not trace.identities or effects.recording():
         return
-    seen = _reached()
+    seen = reached()
     for link in trace.identities:
         link.known = [o for o in link.known if id(o) in seen]
     trace.identities[:] = [link for link in trace.identities if link.known and id(link.made) in seen]
@@ -138,7 +138,7 @@ def about_to_change(container: Any) -> None:
     others = [o for link in trace.identities if link.made is container for o in link.known]
     others += [link.made for link in trace.identities if any(o is container for o in link.known)]
     others = [o for o in others if o is not container]
-    if others and not _reached().isdisjoint(map(id, others)):
+    if others and not reached().isdisjoint(map(id, others)):
         kind = getattr(container, "stands_for", type(container)).__name__
         plain = type(container) in _METHODS or hasattr(container, "stands_for")
         what = f"a {kind}" if plain else f"an object of type {kind}"
@@ -154,9 +154,9 @@ def about_to_call(function: Any, owner: Any) -> None:
         about_to_change(owner)
 
 
-def _reached() -> set[int]:
+def reached(everywhere: bool = False) -> set[int]:
     """The identities of all that the user's code can reach now."""
-    return reachable(roots())[0]
+    return reachable(roots(), everywhere)[0]
 
 
 def roots() -> list[Any]:
