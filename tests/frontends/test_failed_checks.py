@@ -260,3 +260,26 @@ def test_batches_and_derivatives_raise_without_values():
     with pytest.raises(ValueError, match="negative"):
         reactant.grad(root)(-1.0)
     assert reactant.grad(root)(4.0) == 0.25
+
+
+def place(rows, limit):
+    k = 0
+    while rows[k] < limit and rows[k + 1] < limit:
+        k += 1
+    return rows[k + 1]
+
+
+def each_place(rows, limits):
+    """Each search has checks, and a loop that asks whether all before it have held."""
+    return [place(rows, limits[i]) if limits[i] > 0 else rows[0] for i in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)[:len(limits)]]
+
+
+def test_loops_share_what_the_checks_before_them_say():
+    rows = np.arange(12.0)
+    good, bad = np.arange(10.0) % 7, np.arange(10.0) * 3
+    check(each_place, rows, good)
+    with pytest.raises(IndexError):
+        reactant.jit(each_place)(rows, bad)
+    conjunctions = [reactant.jit(each_place).lower(rows, good[:n]).as_text(optimized=False).count("stablehlo.and %")
+                    for n in (5, 10)]
+    assert conjunctions[1] < 2.2 * conjunctions[0]      # else with the square of the loops

@@ -426,3 +426,120 @@ def changed_beside_it_in_the_loop(x, turns):
                                      changed_beside_it_in_the_loop])
 def test_what_an_object_holds_stays_in_it_where_a_loop_changes_the_object(program):
     agree(program, [(np.arange(4.0) / 3, turns) for turns in (0, 3, 300)])
+
+
+# ---- tuples ------------------------------------------------------------------------------------------------------
+
+def pairs_of_others(c):
+    """The loops over so many tuples of numbers would be loops of the program, if nobody asked which tuple it is."""
+    pairs = [(a, b) for a, b in zip(c[:-1], c[1:], strict=True)]
+    total = 0.0
+    for p in pairs:
+        for q in pairs:
+            if p is q:
+                continue
+            total += 1 / (0.1 + abs(p[0] - q[1]))
+    return total
+
+
+def tuple_that_stays(c):
+    limits = p = (c[0], c[1])
+    n = 0
+    while c[n] < 0.9:
+        if p is limits:
+            c[n] = c[n] * 0.5
+        n += 1
+    return n
+
+
+@pytest.mark.parametrize("program", [pairs_of_others, tuple_that_stays])
+def test_is_of_tuples(program):
+    agree(program, np.random.default_rng(3).random(20))
+
+
+def tuple_of_a_branch(c):
+    p, q = (c[0], c[1]), (c[1], c[2])
+    best = p
+    if q[0] > p[0]:
+        best = q
+    return 1 if best is p else 2
+
+
+def tuple_of_a_choice(c):
+    p, q = (c[0], (c[1],)), (c[1], (c[2],))
+    return 1 if (p if p[0] > q[0] else q)[1] is p[1] else 2
+
+
+def tuple_of_a_loop(c):
+    p = q = (c[0], c[1])
+    n = 0
+    while c[n] < 0.9:
+        if q is p:
+            c[n] = c[n] * 0.5
+        n += 1
+        if c[n] > 0.5:
+            q = (c[n], c[n])
+    return n
+
+
+def tuple_of_many(c):
+    pairs = [(a, b) for a, b in zip(c[:-1], c[1:], strict=True)]
+    best = pairs[0]
+    for p in pairs:
+        if p[0] > best[0]:
+            best = p
+    return sum(1 for p in pairs if p is best)
+
+
+@pytest.mark.parametrize("program", [tuple_of_a_branch, tuple_of_a_choice, tuple_of_a_loop, tuple_of_many])
+def test_which_tuple_it_is(program):
+    with pytest.raises(ControlFlowError, match="Which of several tuples"):
+        reactant.jit(program)(np.random.default_rng(3).random(20))
+
+
+# ---- attributes in slots, and objects that conditional expressions make --------------------------------------------
+
+class Slotted:
+    __slots__ = ("__scale", "x")
+
+    def __init__(self, x, scale=1.0):
+        self.x, self.__scale = x, scale
+
+
+def slot_with_another_name(x, c):
+    holder = Slotted([x * 1.0, x * 2.0])
+    rows = holder.x
+    if c.sum() > 0:
+        rows = [x * 3.0, x * 4.0]
+    rows[0] = x - 1
+    return holder.x[0], rows[0]
+
+
+def test_what_slots_hold_is_known_by_another_name():
+    with pytest.raises(ControlFlowError, match="only the run decides which one it is"):
+        reactant.jit(slot_with_another_name)(np.ones(3), np.ones(3))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_object_of_a_choice(sign):
+    def program(x):
+        first = Thing(x[0])
+        last = first if x[2] > 0 else Thing(x[2] - 1)
+        return first.x, last.x
+
+    agree(program, np.arange(1.0, 4.0) * sign)
+
+
+def added(thing, value):
+    thing.y = value
+    return thing
+
+
+def test_a_choice_that_changes_an_object_of_outside():
+    def program(x):
+        thing = Thing(x[0])
+        other = added(thing, x[1]) if x[0] > 0 else thing
+        return other.x, len(vars(thing))
+
+    with pytest.raises(ControlFlowError, match="differently in its branches"):
+        reactant.jit(program)(np.ones(2))

@@ -156,3 +156,56 @@ def test_arrays_do_not_take_objects_apart():
 
     with pytest.raises(reactant.UnsupportedError, match="array of objects"):
         reactant.jit(lambda x: x * Plain())(np.ones(3))
+
+
+class Stock:
+    """Something to take from, while there is something."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+
+class Budget(Stock):
+    def __bool__(self):
+        return self.count > 0 and self.count < 100
+
+    __len__ = None
+
+
+def taken(x, kind):
+    stock, turns = kind(0), 0
+    for value in x:
+        if value > 0.5:
+            stock.count += 1
+    empty = not stock
+    while stock:
+        if x[turns] > 0.25:
+            turns += 1
+        stock.count -= 1
+    return turns, empty, 1 if stock or x[0] > 0.5 else 2, 3 if stock and x[1] > 0.5 else 4
+
+
+@pytest.mark.parametrize("kind", [Stock, Budget])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_truth_of_objects(kind, seed):
+    x = np.random.default_rng(seed).random(20) * (seed > 0)
+    assert reactant.jit(taken)(x, kind) == taken(x, kind)
+
+
+def test_what_truth_must_be():
+    class Wrong:
+        def __init__(self, x):
+            self.x = x
+
+        def __bool__(self):
+            return self.x[0] > 0
+
+    def program(x):
+        return 1 if Wrong(x) else 2
+
+    for each in (program, reactant.jit(program)):
+        with pytest.raises(TypeError, match="__bool__ should return bool, returned numpy.bool"):
+            each(np.ones(2))

@@ -133,3 +133,14 @@ def test_ranges_of_what_is_moved():
             assert range_of(ops.pad(x, 0, (1, 0), (0, 0))) == (0, 9)
             return x
         assert build_module(build, np.dtype(np.int32)) is not None
+
+
+def test_a_conjunction_of_many_terms():
+    def also(i):
+        whole = ops.compare(i, 7, "LT")
+        for k in range(3000):
+            whole = ops.and_(whole, ops.compare(i, 8 + k, "LT"))
+        return whole
+
+    with building():
+        assert analysed(trips, 0, 9, 1, "LT", also=also).most == 7

@@ -20,6 +20,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.conversion import is_user_file
+from reactant.frontends.effects import attributes
 from reactant.frontends.jax_recognition import codes
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
@@ -504,7 +505,7 @@ def parts_of_object(x: Any) -> list[Any]:
     if isinstance(x, FunctionType):
         return [_content(c) for c in x.__closure__ or ()]
     held = type(x).__flags__ & (1 << 9) or type(x) is SimpleNamespace
-    return list(getattr(x, "__dict__", {}).values()) if held else []
+    return list(attributes(x).values()) if held else []
 
 
 def _hidden_parts(x: Any) -> list[Any]:

@@ -483,9 +483,13 @@ class Meeting:
         """Whether the object was made in the branch: it is gone, or part of what a variable was bound to."""
         if id(change.container) in reachable([self.variables.get(n) for n in self.variables.cells])[0]:
             return False
-        return any(id(change.container) in dropped(branch.objects) for branch in (self.then, self.orelse)) or any(
-            change.container is part for branch in (self.then, self.orelse) for tree in branch.states.values()
-            for part in originals(tree))
+        branches = self.then, self.orelse
+        if any(id(change.container) in dropped(branch.objects) for branch in branches) or any(
+                change.container is part for branch in branches for tree in branch.states.values()
+                for part in originals(tree)):
+            return True
+        # what a conditional expression gives, and what such values were made of: no variable holds it (yet)
+        return not change.before and id(change.container) not in identity.reached(everywhere=True)
 
     def refuse_growing(self, objects: list[tuple[Change, Plan]]) -> None:
         """Nothing has been done yet that would have to be taken back."""

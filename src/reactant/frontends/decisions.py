@@ -34,10 +34,26 @@ def is_traced(value: Any) -> bool:
 
 def asked(value: Any) -> Any:
     """What decides in a test: of lists that are no lists while tracing, whether there is something in them; of what
-    may be None, whether it is there and true."""
+    may be None, whether it is there and true; of objects, what their class says."""
     if type(value) is MaybeNone:
         return and_(value.defined, lambda: condition(value.value))
-    return value.has_elements() if type(value) in (RunTimeList, Grower, Alternative) else value
+    return value.has_elements() if type(value) in (RunTimeList, Grower, Alternative) else _said_by_class(value)
+
+
+def _said_by_class(value: Any) -> Any:
+    """The truth of an object of a user's class, where that says one; anything else as it is."""
+    kind = type(value)
+    if kind in objects.PLAIN:
+        return value
+    if (method := objects.method_of(kind, "__bool__")) is not None:
+        said = objects.call(method, value)
+        if type(said) is bool or is_tensor(said) and said.kind == PYTHON and said.dtype.kind == "b":
+            return said
+        name = f"{said.__class__.__module__}.{said.__class__.__name__}".removeprefix("builtins.")
+        raise TypeError(f"__bool__ should return bool, returned {name}")
+    if hasattr(kind, "__bool__") or (method := objects.method_of(kind, "__len__")) is None:
+        return value
+    return ag__.NotEq(objects.call(method, value), 0)
 
 
 def predicate_of(value: Tensor) -> ir.Value:
@@ -94,15 +110,17 @@ def or_(first: Any, *others: Callable[[], Any]) -> Any:
 def _until(decisive: bool, first: Any, *others: Callable[[], Any]) -> Any:
     """The first operand whose truth is `decisive`, or the last one."""
     for position, other in enumerate(others):
-        if type(first) is MaybeNone:
-            test = asked(first)
-            known, rest = first.value if decisive else first, _Noted(decisive, (other, *others[position + 1:]))
+        test = asked(first)
+        if test is not first and (type(first) is MaybeNone or is_traced(test)):
+            known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
+            if decisive and type(first) is MaybeNone:
+                known = first.value
             return if_exp(test, *((lambda: known, rest) if decisive else (rest, lambda: known)))  # noqa: B023
         if is_traced(first):
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
             sides = (lambda: known, rest) if decisive else (rest, lambda: known)  # noqa: B023
             return rest.settled(known, staged_if(predicate_of(first), *sides))
-        if bool(first) is decisive:
+        if bool(test) is decisive:
             return first
         first = other()
     return first
@@ -148,6 +166,9 @@ def same(left: Any, right: Any) -> Any:
     if identity.are_linked(left, right) or identity.are_linked(right, left):
         raise ControlFlowError("Which of several lists, dicts or objects this is (`is`) is known only at run time. "
                                "Keep a truth or a number that says which one it is, and compare that.")
+    if identity.may_be_one_tuple(left, right):
+        raise ControlFlowError("Which of several tuples this is (`is`) is known only at run time. Compare what they "
+                               "hold (==), or keep a number that says which one it is, and compare that.")
     return False
 
 

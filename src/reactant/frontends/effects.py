@@ -177,8 +177,19 @@ def slots(x: Any) -> list[str]:
     found = []
     for cls in type(x).__mro__:
         slots = cls.__dict__.get("__slots__", ())
-        found += [slots] if isinstance(slots, str) else list(slots)
+        found += [_mangled(s, cls) for s in ([slots] if isinstance(slots, str) else slots)]
     return [s for s in found if s not in ("__dict__", "__weakref__")]
+
+
+def _mangled(name: str, cls: type) -> str:
+    """The name that a slot has in its class."""
+    private = name.startswith("__") and not name.endswith("__")
+    return f"_{cls.__name__.lstrip('_')}{name}" if private else name
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """What an object holds, in its `__dict__` and in slots of its class."""
+    return {**getattr(x, "__dict__", {}), **{s: getattr(x, s) for s in slots(x) if hasattr(x, s)}}
 
 
 def contents(container: Any) -> Any:
@@ -198,11 +209,8 @@ def contents(container: Any) -> Any:
         return set(container)
     else:
         held = {}
-    held_attributes = dict(getattr(container, "__dict__", {}))
-    for slot in slots(container):
-        if hasattr(container, slot):
-            held_attributes[slot] = getattr(container, slot)
-    return {**{("key", k): v for k, v in held.items()}, **{("attribute", k): v for k, v in held_attributes.items()}}
+    return {**{("key", k): v for k, v in held.items()},
+            **{("attribute", k): v for k, v in attributes(container).items()}}
 
 
 def refill(container: Any, new: Any) -> None:
@@ -229,10 +237,11 @@ def refill(container: Any, new: Any) -> None:
             base = collections.OrderedDict if isinstance(container, collections.OrderedDict) else dict
             base.clear(container)
             base.update(container, {k: v for (kind, k), v in new.items() if kind == "key"})
-        _refill_attributes(container, {k: v for (kind, k), v in new.items() if kind == "attribute"})
+        refill_attributes(container, {k: v for (kind, k), v in new.items() if kind == "attribute"})
 
 
-def _refill_attributes(owner: Any, new: dict[str, Any]) -> None:
+def refill_attributes(owner: Any, new: dict[str, Any]) -> None:
+    """Make the object, or the class, hold these attributes and no others."""
     if isinstance(owner, type):
         now = dict(vars(owner))
         for name in now.keys() - new.keys():

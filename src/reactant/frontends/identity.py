@@ -7,6 +7,8 @@ reach by another name is refused (`about_to_change`). Arrays do not need this: `
 """
 from __future__ import annotations
 
+import contextlib
+import weakref
 from collections import deque
 from collections.abc import Iterable
 from inspect import CO_OPTIMIZED
@@ -74,7 +76,7 @@ def forget() -> None:
     trace = Trace.current()
     if trace is None or not trace.identities or effects.recording():
         return
-    seen = _reached()
+    seen = reached()
     for link in trace.identities:
         link.known = [o for o in link.known if id(o) in seen]
     trace.identities[:] = [link for link in trace.identities if link.known and id(link.made) in seen]
@@ -101,6 +103,33 @@ def is_linked(container: Any) -> bool:
     return trace is not None and any(link.made is container for link in trace.identities)
 
 
+# ---- tuples, which nobody changes: only `is` tells which one a name is bound to ----------------------------------
+
+def note_tuple(made: tuple) -> None:
+    """`made` stands for one of several tuples from now on, or for a copy of one."""
+    trace = Trace.current()
+    if trace is not None:
+        trace.tuples[id(made)] = _sign(made, trace)
+
+
+def _sign(made: tuple, trace: Trace) -> Any:
+    """What tells a tuple from a later one at the same address, and keeps no array alive: who holds one is counted."""
+    for part in made:
+        if type(part) is tuple and id(part) in trace.tuples:
+            return trace.tuples[id(part)]
+        with contextlib.suppress(TypeError):
+            return weakref.ref(part)
+    return None
+
+
+def may_be_one_tuple(left: Any, right: Any) -> bool:
+    """Whether two may be the same tuple in the run, since control flow has made one of them."""
+    trace = Trace.current()
+    if trace is None or not isinstance(left, tuple) or type(left) is not type(right) or len(left) != len(right):
+        return False
+    return any(id(each) in trace.tuples and trace.tuples[id(each)] is _sign(each, trace) for each in (left, right))
+
+
 def about_to_change(container: Any) -> None:
     """Raises `ControlFlowError` where a change of `container` may be one of another that the user can reach."""
     trace = Trace.current()
@@ -109,7 +138,7 @@ def about_to_change(container: Any) -> None:
     others = [o for link in trace.identities if link.made is container for o in link.known]
     others += [link.made for link in trace.identities if any(o is container for o in link.known)]
     others = [o for o in others if o is not container]
-    if others and not _reached().isdisjoint(map(id, others)):
+    if others and not reached().isdisjoint(map(id, others)):
         kind = getattr(container, "stands_for", type(container)).__name__
         plain = type(container) in _METHODS or hasattr(container, "stands_for")
         what = f"a {kind}" if plain else f"an object of type {kind}"
@@ -125,9 +154,9 @@ def about_to_call(function: Any, owner: Any) -> None:
         about_to_change(owner)
 
 
-def _reached() -> set[int]:
+def reached(everywhere: bool = False) -> set[int]:
     """The identities of all that the user's code can reach now."""
-    return reachable(roots())[0]
+    return reachable(roots(), everywhere)[0]
 
 
 def roots() -> list[Any]:

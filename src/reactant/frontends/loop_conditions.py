@@ -5,6 +5,7 @@ Flags of `break` and `return`, and checks that have failed, end a loop too.
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,7 +20,7 @@ from reactant.frontends.iteration import FAR
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.state import ABSENT, Held, capture
-from reactant.frontends.trace import Trace, told_by
+from reactant.frontends.trace import Region, Trace, told_by
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
@@ -113,12 +114,35 @@ def build(loop: Loop, scratch: ir.Operation, checks: list[Check], going: Slot | 
 
 def all_hold(trace: Trace) -> ir.Value | None:
     """Whether every check so far has held, on the way to what is being built now; None where there is none."""
-    guards = [loop.guard.body for loop in trace.loops if loop.guard is not None]
-    oks = [ok for ok, _, region in trace.checks if not region.closed and region.encloses(trace.region)]
     together = None
-    for ok in (*guards, *oks):
-        together = ok if together is None else ops.and_(together, ok)
+    for loop in trace.loops:
+        if loop.guard is not None:
+            together = _both(together, loop.guard.body)
+    regions = [trace.region]
+    while regions[-1].parent is not None:
+        regions.append(regions[-1].parent)
+    for region in reversed(regions):
+        if not region.closed:
+            together = _both(together, _hold_in(trace, region))
     return together
+
+
+def _hold_in(trace: Trace, region: Region) -> ir.Value | None:
+    """Whether every check of a region has held: what is new since somebody asked, and what that got. (A program of many
+    loops has many checks before each.)"""
+    oks = [ok for ok, _, where in trace.checks if where is region]
+    first, together = region.held
+    if oks[:len(first)] != first:
+        first, together = [], None
+    with contextlib.nullcontext() if region is trace.region else ir.InsertionPoint(region.block):
+        for ok in oks[len(first):]:
+            together = _both(together, ok)
+    region.held = oks, together
+    return together
+
+
+def _both(first: ir.Value | None, second: ir.Value | None) -> ir.Value | None:
+    return second if first is None else first if second is None else ops.and_(first, second)
 
 
 def limit(trace: Trace, count: Tensor) -> ir.Value:

@@ -17,7 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import named_tuples
-from reactant.frontends import alternatives, effects
+from reactant.frontends import alternatives, effects, identity
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
@@ -161,8 +161,10 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
     if kind in ("rows", "sized", "following"):
         return node.key.made(children)
     if kind == "tuple":
-        return tuple(children) if cls is tuple else named_tuples.make(
+        made = tuple(children) if cls is tuple else named_tuples.make(
             cls, children[:node.key[1]], node.key[2:], children[node.key[1]:])
+        identity.note_tuple(made)
+        return made
     if kind == "dict":
         return dict(zip(node.key[1], children, strict=True))
     made = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)

@@ -34,15 +34,17 @@ MOST_JOINS = 256
 
 
 class Region:
-    """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state."""
+    """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state.
+    `held`: some first ones of its checks, and whether they all hold."""
 
-    __slots__ = ("block", "closed", "holders", "parent", "saved", "written")
+    __slots__ = ("block", "closed", "held", "holders", "parent", "saved", "written")
 
     def __init__(self, parent: Region | None, block: ir.Block):
         self.parent, self.block = parent, block
         self.closed = False
         self.saved: dict[Storage, tuple] = {}
         self.written: dict[Storage, ir.Value] = {}
+        self.held: tuple[list[ir.Value], ir.Value | None] = [], None
         self.holders: list[weakref.ref[Storage]] = []
         """Storages that hold writes, or have held some."""
 
@@ -151,6 +153,7 @@ class Trace:
         self.choices: list[weakref.ref[Any]] = []
         """The memories that may be one of several (`aliases`), in the order they were made."""
         self.identities: list[Any] = []
+        self.tuples: dict[int, Any] = {}
         """Which containers may be which others (`identity`)."""
         self.given: list[Any] = []
         """The lists, dicts and objects among the arguments."""

@@ -110,9 +110,20 @@ def _trips(loop: ir.Operation, known: dict[int, Any] | None) -> Trips | None:
 
 
 def _terms(value: ir.Value) -> list[ir.Value]:
-    """The terms of a conjunction."""
-    both = creation.made(value, "stablehlo.and")
-    return [value] if both is None else [term for operand in both.operands for term in _terms(operand)]
+    """The terms of a conjunction, each once."""
+    found: dict[ir.Value, None] = {}
+    waiting, seen = [value], set()      # not by recursion: the checks of a long program are one conjunction
+    while waiting:
+        current = waiting.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        both = creation.made(current, "stablehlo.and")
+        if both is None:
+            found[current] = None
+        else:
+            waiting += reversed([*both.operands])
+    return [*found]
 
 
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}

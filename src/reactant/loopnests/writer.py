@@ -124,35 +124,38 @@ class Writer:
             self.tried[name] = text, tuple(operands), word, least
         return name
 
-    def again(self, name: str) -> str | None:
-        """The name of what the last trial wrote under another one, written where that can be read; None where it is
-        made of what only the trial had, such as a counter."""
-        if name in self.level:
-            return name
-        if name not in self.tried:
-            return None
-        text, operands, word, least = self.tried[name]
-        names: dict[str, str] = {}
-        for old in (*operands, *NAME.findall(text)):
-            new = self.again(old)
-            if new is None:
-                return None
-            names[old] = new
-        made = self.pure(NAME.sub(lambda found: names[found[0]], text), [names[o] for o in operands], word, least)
-        if made not in self.facts.ranges and name in self.tried_facts.ranges:
-            self.facts.ranges[made] = self.tried_facts.ranges[name]
-            for known, more in ((self.tried_facts.lower, self.facts.lower), (self.tried_facts.upper, self.facts.upper)):
-                more[made] = tuple(here for each in known.get(name, ()) if (here := self.here(each)) is not None)
-        return made
-
-    def here(self, expression: Affine) -> Affine | None:
-        """An expression that the last trial has found, in names that can be read outside of it (`again`)."""
+    def here(self, expression: Affine, found: dict[str, str | None] | None = None) -> Affine | None:
+        """An expression that the last trial has found, in names that can be read outside of it; None where it is made
+        of what only the trial had, such as a counter. `found`: names already asked for, which many may be made of."""
+        found = {} if found is None else found
         total = number(expression.constant)
         for name, factor in expression.terms:
-            if (made := self.again(name)) is None:
+            if (made := self._again(name, found)) is None:
                 return None
             total = total + symbol(made).times(factor)
         return total
+
+    def _again(self, name: str, found: dict[str, str | None]) -> str | None:
+        """The name of what the last trial wrote under another one, written where that can be read."""
+        if name in self.level:
+            return name
+        if name in found or name not in self.tried:
+            return found.get(name)
+        text, operands, word, least = self.tried[name]
+        found[name] = None
+        names: dict[str, str] = {}
+        for old in dict.fromkeys((*operands, *NAME.findall(text))):
+            if (new := self._again(old, found)) is None:
+                return None
+            names[old] = new
+        made = found[name] = self.pure(
+            NAME.sub(lambda match: names[match[0]], text), [names[o] for o in operands], word, least)
+        if made not in self.facts.ranges and name in self.tried_facts.ranges:
+            self.facts.ranges[made] = self.tried_facts.ranges[name]
+            for known, more in ((self.tried_facts.lower, self.facts.lower), (self.tried_facts.upper, self.facts.upper)):
+                more[made] = tuple(
+                    here for each in known.get(name, ()) if (here := self.here(each, found)) is not None)
+        return made
 
     # ---- scopes
 
