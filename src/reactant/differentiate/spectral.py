@@ -75,31 +75,33 @@ def _flipped(op: ir.Operation, flip: Callable[[ir.Value], ir.Value]) -> ir.Opera
 
 
 def _associated(op: ir.Operation) -> ir.Operation:
-    """The product V g U^H where an op is V (g (U^H b)), marked as what is the same as (V g U^H) b; else the op."""
-    last = len(shape_of(op.result)) - 1
+    """The product V g U^H where an op is V (g (U^H b)) or (V g) (U^H b), marked as the same as (V g U^H) b; else the
+    op."""
+    last = max(len(shape_of(x)) for x in op.operands) - 1
     batch = tuple(range(last - 1))
-    numbers = attr.decode(op.attributes["dot_dimension_numbers"])
-    if any(tuple(each) != batch for each in numbers.batching_dims) or not _are_matrices(op):
+    if not _are_matrices(op, last + 1):
         return op
+    dims = attr.decode(op.attributes["dot_dimension_numbers"]).contracting_dims
     for this in (0, 1):
-        (x, y), dims = (op.operands[this], op.operands[1 - this]), numbers.contracting_dims
-        (at,), (along,) = dims[this], dims[1 - this]
-        inner, g = _scaled(y, along)
-        product, outer = ops.made_by(inner, "dot_general"), _vectors(_scaled(x, at)[0])
-        if g is None or product is None or outer is None or not _are_matrices(product):
+        (x, y), (at,), (along,) = (op.operands[this], op.operands[1 - this]), dims[this], dims[1 - this]
+        if len(shape_of(x)) != last + 1:
             continue
-        inside = attr.decode(product.attributes["dot_dimension_numbers"])
-        number = 0 if along == last - 1 else 1                       # which factor the scaled dimension comes from
-        vectors = _vectors(product.operands[number])
-        if any(tuple(each) != batch for each in inside.batching_dims) or vectors is None \
-                or vectors.made != outer.made or _vectors(product.operands[1 - number]) is not None:
+        (plain, weights), (inner, g) = _scaled(x, at), _scaled(y, along, len(shape_of(y)) == last)
+        product, outer = ops.made_by(inner, "dot_general"), _vectors(plain)
+        if (g is None) == (weights is None) or product is None or outer is None or not _are_matrices(product, last + 1):
             continue
-        (of_vectors,), (of_right,) = inside.contracting_dims[number], inside.contracting_dims[1 - number]
+        number = _place_of_vectors(product, outer.made, None if len(shape_of(y)) == last else int(along != last - 1))
+        if number is None:
+            continue
+        inside = attr.decode(product.attributes["dot_dimension_numbers"]).contracting_dims
+        (of_vectors,), (of_right,) = inside[number], inside[1 - number]
         with op.location, ir.InsertionPoint(op):
             left = x if at == last else swapped(x)
             right = product.operands[number] if of_vectors == last else swapped(product.operands[number])
-            weights = ops.broadcast_in_dim(ops.convert(g, dtype_of(left)), shape_of(left), (*batch, last))
-            function = matmul(ops.multiply(left, weights), right)
+            if g is not None:
+                spread = ops.broadcast_in_dim(ops.convert(g, dtype_of(left)), shape_of(left), (*batch, last))
+                left = ops.multiply(left, spread)
+            function = matmul(left, right)
             fits = _factors(function.owner.operation) is not None
             if fits:
                 other, places = product.operands[1 - number], ([last], [of_right])
@@ -112,12 +114,20 @@ def _associated(op: ir.Operation) -> ir.Operation:
     return op
 
 
-def _are_matrices(op: ir.Operation) -> bool:
-    """Whether a product is one of (stacks of) matrices."""
-    rank = len(shape_of(op.result))
+def _place_of_vectors(product: ir.Operation, made: ir.Operation, number: int | None) -> int | None:
+    """Which operand of a product are vectors of the decomposition `made`, of which no other is; `number`: it has to be
+    this one."""
+    found = [k for k, x in enumerate(product.operands) if (vectors := _vectors(x)) is not None and vectors.made == made]
+    return found[0] if len(found) == 1 and number in (None, found[0]) else None
+
+
+def _are_matrices(op: ir.Operation, rank: int) -> bool:
+    """Whether a product is one of (stacks of) matrices of this rank, or of a matrix and a vector."""
     numbers = attr.decode(op.attributes["dot_dimension_numbers"])
-    return rank >= 2 and all(len(shape_of(x)) == rank for x in op.operands) \
-        and all(len(each) == 1 for each in numbers.contracting_dims)
+    ranks = sorted(len(shape_of(x)) for x in op.operands)
+    return rank >= 2 and ranks in ([rank, rank], [rank - 1, rank]) \
+        and all(len(each) == 1 for each in numbers.contracting_dims) \
+        and all(tuple(each) == tuple(range(rank - 2)) for each in numbers.batching_dims)
 
 
 def _factors(op: ir.Operation) -> _Factors | None:
@@ -204,15 +214,25 @@ def constant_of(value: ir.Value) -> np.ndarray | None:
     return ops.constant_value(value if spread is None else spread.operands[0])
 
 
-def _scaled(value: ir.Value, along: int) -> tuple[ir.Value, ir.Value | None]:
-    """(x, g), where a matrix is x multiplied by g along one of its dimensions; None for no g."""
+def _scaled(value: ir.Value, along: int, vector: bool = False) -> tuple[ir.Value, ir.Value | None]:
+    """(x, g), where a matrix is x multiplied by g along one of its dimensions, or a vector is a product times g; None
+    for no g."""
     value, rank = _unguarded(value), len(shape_of(value))
-    made = ops.made_by(value, "multiply")
+    made = ops.made_by(value, "multiply", "divide")
     if made is not None:
-        for x, factor in (tuple(made.operands), tuple(made.operands)[::-1]):
-            g = _spread(factor, along)
+        divided = made.name == "stablehlo.divide"
+        for x, factor in (tuple(made.operands), tuple(made.operands)[::-1])[:1 if divided else 2]:
+            if vector:
+                g = None if ops.made_by(x, "dot_general") is None else _real_part(factor)
+            else:
+                g = _spread(factor, along)
+            if g is not None and divided:
+                with made.location, ir.InsertionPoint(made):
+                    g = ops.divide(ops.splat(1, g), g)
             if g is not None:
                 return x, g
+    if vector:
+        return value, None
     product = ops.made_by(value, "dot_general")
     if product is not None and along >= rank - 2:
         number = 1 if along == rank - 1 else 0

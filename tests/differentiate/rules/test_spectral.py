@@ -74,14 +74,41 @@ def least_squares_of_jax(a, b=RIGHT):
     return jnp.linalg.lstsq(a, b[:len(a)])[0]
 
 
+def solved(how):
+    """`how` says it of U, s, V, b; of a vector b."""
+    def function(a, b=RIGHT[:, 0]):
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return how(u, s, np.conj(vh.T), b[:len(a)])
+    return function
+
+
+def of_a_symmetric_matrix(a, b=RIGHT[:, 0]):
+    w, v = np.linalg.eigh(a @ np.conj(a.T) + np.eye(len(a)))
+    return v @ ((np.conj(v.T) @ b[:len(a)]) / w)
+
+
 COMPLEX = (TURN + 1j * TURN[::-1]) @ np.diag([2.0, 2, 0.25, 0.25])
 
 
-@pytest.mark.parametrize("a", [TURN[:, :3], TURN[:2], EQUAL, COMPLEX[:, :3]], ids=["tall", "wide", "equal", "complex"])
-@pytest.mark.parametrize("function", [least_squares, of_vector, least_squares_of_jax, scipy.linalg.pinv, truncated,
-                                      lambda a: np.linalg.pinv(a, rcond=0.2)])
-def test_least_squares_and_pseudo_inverses_at_equal_values(function, a):
+MATRICES = {"tall": TURN[:, :3], "wide": TURN[:2], "equal": EQUAL, "complex": COMPLEX[:, :3]}
+SOLUTIONS = [
+    least_squares, of_vector, least_squares_of_jax, scipy.linalg.pinv, truncated,
+    lambda a: np.linalg.pinv(a, rcond=0.2),
+    solved(lambda u, s, v, b: v @ (1 / s * (np.conj(u.T) @ b))),
+    solved(lambda u, s, v, b: (v * (1 / s)) @ (b @ np.conj(u))),
+    solved(lambda u, s, v, b: v @ (s / (s**2 + 0.1) * (b @ np.conj(u))))]
+DIVIDED = [     # complex numbers as NumPy divides them are more than one operation
+    of_a_symmetric_matrix, solved(lambda u, s, v, b: v @ ((u.T @ b) / s)),
+    solved(lambda u, s, v, b: (v / s) @ (u.T @ b)), solved(lambda u, s, v, b: ((b @ u) / s) @ v.T),
+    solved(lambda u, s, v, b: v @ ((u.T @ np.outer(b, b)) / s[:, None]))]
+
+
+@pytest.mark.parametrize(("function", "name"), [
+    *((f, name) for f in SOLUTIONS for name in MATRICES),
+    *((f, name) for f in DIVIDED for name in MATRICES if name != "complex")])
+def test_least_squares_and_pseudo_inverses_at_equal_values(function, name):
     """With singular values left out that are not zero, too."""
+    a = MATRICES[name]
     t, g = (RNG.standard_normal(np.shape(x)) * (1 + k * 1j if np.iscomplexobj(a) else 1)
             for k, x in ((1, a), (3, function(a))))
     with jax.enable_x64(True):
