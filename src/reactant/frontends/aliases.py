@@ -213,6 +213,12 @@ class PerhapsAgain(GuardedStorage):
             f"now it is written in place. Append a copy: {self.name}.append(x.copy()).")
 
 
+class Picked(GuardedStorage):
+    """An element of a list of arrays, at a place that only the run knows."""
+
+    __slots__ = ()
+
+
 def stamp(storage: Storage) -> Any:
     """Changes whenever the content may have changed."""
     if type(storage) is ChosenStorage:
@@ -414,7 +420,8 @@ def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
                if type(o) is Tensor and o.kind == ARRAY}
     new = [all(r.region is trace.region and r not in carried for r in roots_of(t.storage)) for t in (a, b)]
     known = roots.isdisjoint(carried) or any(new)
-    if known and (new[0] != new[1] or not may_be_one(a.storage, b.storage)):
+    apart = new[0] != new[1] and not any(isinstance(r, GuardedStorage) for r in roots)     # which may be any they watch
+    if known and (apart or not may_be_one(a.storage, b.storage)):
         return False
     if known and type(a.storage) is type(b.storage) is Storage and (a.steps != b.steps or not a.storage.joined):
         return False

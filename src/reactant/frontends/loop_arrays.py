@@ -17,6 +17,7 @@ from reactant.frontends.aliases import (
     ChosenStorage,
     GuardedStorage,
     MovedTogether,
+    Picked,
     ViewStorage,
     as_storage,
     is_owned,
@@ -164,6 +165,10 @@ class LoopArrays:
         in_place = self.in_place = {name for name, c in self.loop.carried.items() if c.late is None
                     for o, kind, slot in zip(c.objects, c.kinds, c.slots, strict=False)
                     if kind is not None and is_tensor(o) and o.kind == ARRAY and written_in_place(self.loop, o, slot)}
+        for name, roots in self.ends.items():
+            if any(type(root) is Picked for root in roots):     # unrolled, it is known which one
+                raise ControlFlowError(f"Which element of a list '{name}' is bound to after a loop is known only at "
+                                       f"run time. Bind it to a copy, or keep the number of the element.")
         shown = {other for name in self.starts.values() for other in self.origins(name)[0]
                  if self.entry_storages(other) & changed} - {VALUE}
         others = {other for name in self.starts.values() for other in self.origins(name)[0]

@@ -45,6 +45,9 @@ MOST_GROWN = 64
 """Iterations up to which a list that the loop cannot carry may grow in each of them, under a condition."""
 FEW_ROWS = 16
 """Loops over lists of more run-time numbers may stay loops."""
+FEW_ARRAYS = 64
+"""Loops over lists of more arrays may, or of more than `FEW_ROWS` where there are loops inside: to pick one costs more
+than what is done with a small one (24 layers of 32 x 32: 573 us a call, unrolled 424)."""
 DECISIONS, LOOPS = frozenset({"if_stmt", "while_stmt"}), frozenset({"for_stmt", "while_stmt"})
 SEGMENTS, SEGMENTED_LENGTH = 4, 128
 """A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
@@ -159,7 +162,7 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
         enter, iterable = iterable.turn(body, live, dead), iterable.begun()
     items = items_of(iterable)
     if items is None:
-        items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__))
+        items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__), _has(LOOPS, body.__code__))
     if items is None:
         return _run_over(iterable, body, enter, flags, live, dead)
     iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
@@ -192,14 +195,15 @@ def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
         raise refusal("while a loop runs over it")
 
 
-def _rows(iterable: Any, lists: bool) -> Items | None:
-    """Many elements of a list that are run-time numbers, or tuples of such, as something a loop can run over. `lists`:
-    also few or known ones, since only the run may know how long lists get there (not without an `if`)."""
+def _rows(iterable: Any, lists: bool, nested: bool) -> Items | None:
+    """Many elements of a list that are run-time numbers or arrays, or tuples of such, as something a loop can run over.
+    `lists`: also few or known ones, since only the run may know how long lists get there (not without an `if`);
+    `nested`: there are loops inside."""
     if type(iterable) not in (list, tuple) or not iterable:
         return None
     if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
         return None
-    rows = of_items(iterable)
+    rows = of_items(iterable, arrays=len(iterable) > (FEW_ROWS if nested else FEW_ARRAYS))
     return None if rows is None else RowItems(rows, iterable)
 
 

@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ListTooLong, UnsupportedError
 from reactant.frontends import identity
+from reactant.frontends.aliases import Picked, roots_of
 from reactant.frontends.calls import OURS
 from reactant.frontends.carried import BranchChangesList, leaves, needs_grower, with_leaves
 from reactant.frontends.list_changes import (
@@ -27,7 +28,8 @@ from reactant.frontends.list_changes import (
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import bounded
 from reactant.frontends.numpy.bounded import Bounded, Range
-from reactant.frontends.numpy.storage import Storage
+from reactant.frontends.numpy.creation import joined as side_by_side
+from reactant.frontends.numpy.storage import Storage, is_permuted
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__
 from reactant.frontends.state import (
@@ -48,7 +50,7 @@ from reactant.frontends.state import (
 )
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, shape_of, size
 from reactant.records import dataclass
 
 if TYPE_CHECKING:
@@ -452,30 +454,42 @@ def too_long(capacity: int) -> Callable[[], ListTooLong]:
                                f"it. Give it room: reactant.jit(f, list_capacity={16 * capacity}).")
 
 
-def of_items(items: list | tuple, widest: bool = False) -> RunTimeList | None:
+MOST_STACKED = 1 << 20
+"""Bytes of arrays in a list up to which they are copied side by side, in each call, so that a loop can pick from them:
+twenty layers of a network are rather unrolled."""
+
+
+def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) -> RunTimeList | None:
     """Known elements as rows, so that a run-time index picks one; None where they do not have one structure, or hold
-    arrays (which others see) or other objects. `widest`: numbers of several types become the widest of them."""
+    other objects. `widest`: numbers of several types become the widest of them. `arrays`: also arrays, of one shape and
+    dtype; what is picked is guarded, since others see them."""
     trees = [capture(x) for x in items]
     if not trees or not _is_flat(trees[0]) or not all(alike(trees[0], tree) for tree in trees):
         return None
     kinds: list[Kind | None] = []
     rows: list[Storage | None] = []
+    seen: set[Storage] = set()
     for parts in zip(*map(leaves, trees), strict=True):
         try:
             found = [kind_of(part) for part in parts]
             kind = reduce(joined, found) if None not in found else None
         except Mismatch:
             return None
-        if kind is None or kind.kind == ARRAY or not widest and any(
-                (k.kind, k.dtype) != (kind.kind, kind.dtype) for k in found):
+        if kind is None or not widest and any((k.kind, k.dtype) != (kind.kind, kind.dtype) for k in found):
             return None
+        if kind.kind == ARRAY:
+            if not arrays or len(items) * size(kind.shape) * kind.dtype.itemsize > MOST_STACKED or any(
+                    type(part) is not Held or is_permuted(kind.shape, part.tensor.strides_) for part in parts):
+                return None
+            seen |= {root for part in parts for root in roots_of(part.tensor.storage)}
         if all(type(part) is Known for part in parts):
             whole = ops.constant(np.array([part.value for part in parts], kind.dtype))
         else:
-            whole = ops.concatenate([ops.reshape(value_of(part, kind), (1,)) for part in parts], 0)
+            whole = side_by_side([value_of(part, kind) for part in parts], 0, (1, *kind.shape))
         kinds.append(kind)
-        rows.append(Storage((len(items),), kind.dtype, whole))
-    return RunTimeList([], trees[0], kinds, rows, ops.constant(len(items), np.int64), None, len(items))
+        rows.append(Storage(shape_of(whole), kind.dtype, whole))
+    guarded = (lambda value: Tensor(Picked("an element", seen, value))) if seen else None
+    return RunTimeList([], trees[0], kinds, rows, ops.constant(len(items), np.int64), guarded, len(items))
 
 
 def _is_flat(tree: Tree) -> bool:
