@@ -36,6 +36,21 @@ def with_variables(x, t):
     return len(found), max(found), n, y
 
 
+def read_and_bound_anew(x, t):
+    """It said that y is not bound."""
+    found, y = [1.0], x * 2
+    if x[0] > t:
+        found.append(y[0])
+        y = y + 1
+        found.append(y.sum())
+    y = np.sin(x)
+    if y[1] > t:
+        y = y[:2]
+        found.append(y[1])
+    y = len(found)
+    return y, sum(found)
+
+
 @dataclass
 class Body:
     x: np.ndarray
@@ -87,8 +102,8 @@ def taken_from(x, t):
     return len(stack), sum(stack), stack[0]
 
 
-@pytest.mark.parametrize("program", [one_after_the_other, with_variables, in_a_method, nested_and_in_a_dict,
-                                     in_a_closure, taken_from])
+@pytest.mark.parametrize("program", [one_after_the_other, read_and_bound_anew, with_variables, in_a_method,
+                                     nested_and_in_a_dict, in_a_closure, taken_from])
 def test_agrees(program):
     agree(program, CASES)
 

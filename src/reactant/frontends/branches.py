@@ -253,6 +253,7 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
                 meeting.clear()
     except BaseException:
         variables.restore(before)
+        variables.restore(only_inside)      # it may be tried in another way
         raise
     finally:
         scratch.erase()

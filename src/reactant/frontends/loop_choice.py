@@ -34,6 +34,7 @@ from reactant.frontends.iteration import FAR, Items, RestItems, RowItems, UsedUp
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.run_time_lists import of_items
+from reactant.frontends.state import Variables
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.options import CompileOptions
 
@@ -90,8 +91,13 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
         if effects.recording() or current_trace().many_turns:
             raise
         failure = error.with_traceback(None)        # it would hold the list, and who does is counted
-    loop = Loop((then, orelse), lambda k: decisions.if_stmt(test, then, orelse, live, dead), (), live, dead, live,
-                count=1)
+    variables = Variables((then, orelse), live, dead)
+    only_inside = {name: variables.get(name) for name in dead}
+
+    def turn(_: Any) -> None:
+        variables.restore(only_inside)      # loops carry no variables that nobody reads after them: a branch may
+        decisions.if_stmt(test, then, orelse, live, dead)
+    loop = Loop((then, orelse), turn, (), live, dead, live, count=1)
     try:
         loop.stage()
     except (ReactantError, NeedsPeeling):
