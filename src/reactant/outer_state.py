@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from reactant.attributes import attributes
 from reactant.errors import StateChangeError
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.jax_recognition import codes
 from reactant.frontends.numpy.tensor import Tensor
-from reactant.signature import attributes, is_plain_object
+from reactant.signature import is_plain_object
 
 MOST = 2_000
 """So many values are looked at."""

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from reactant import named_tuples
+from reactant.attributes import attributes
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.named_tuples import is_named_tuple
 from reactant.random_keys import generator_of, is_key, keys_of
@@ -264,17 +265,6 @@ def _made_by_python(cls: type) -> bool:
     except TypeError:
         return False
     return True
-
-
-def attributes(x: Any) -> dict[str, Any]:
-    """The attributes of a plain object, those in slots included."""
-    found = dict(getattr(x, "__dict__", {}))
-    for cls in type(x).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(x, name):
-                found[name] = getattr(x, name)
-    return found
 
 
 def empty_object(cls: type) -> Any:

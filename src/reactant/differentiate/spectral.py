@@ -86,11 +86,12 @@ def _associated(op: ir.Operation) -> ir.Operation:
         (x, y), (at,), (along,) = (op.operands[this], op.operands[1 - this]), dims[this], dims[1 - this]
         if len(shape_of(x)) != last + 1:
             continue
-        (plain, weights), (inner, g) = _scaled(x, at), _scaled(y, along, len(shape_of(y)) == last)
+        vector = len(shape_of(y)) == last
+        (plain, weights), (inner, g) = _scaled(x, at), _scaled(y, along, vector)
         product, outer = ops.made_by(inner, "dot_general"), _vectors(plain)
         if (g is None) == (weights is None) or product is None or outer is None or not _are_matrices(product, last + 1):
             continue
-        number = _place_of_vectors(product, outer.made, None if len(shape_of(y)) == last else int(along != last - 1))
+        number = _place_of_vectors(product, outer.made, None if vector else int(along != last - 1))
         if number is None:
             continue
         inside = attr.decode(product.attributes["dot_dimension_numbers"]).contracting_dims

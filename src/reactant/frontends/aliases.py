@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.attributes import attributes
 from reactant.errors import ControlFlowError
 from reactant.frontends.conversion import is_user_file
-from reactant.frontends.effects import attributes
 from reactant.frontends.jax_recognition import codes
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor

@@ -15,6 +15,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from reactant.attributes import slots
 from reactant.errors import ControlFlowError, LeakError, ReactantError
 from reactant.frontends import effects, identity, source_map
 from reactant.frontends.aliases import (
@@ -165,7 +166,7 @@ def _entries(tree: Node, end: Node) -> Iterator[tuple[Any, Tree]]:
         return
     wanted = "key" if tree.kind == "dict" else "attribute"
     for (kind, name), child in zip(end.key[1], end.children, strict=True):
-        if kind == wanted and (kind == "key" or name not in effects.slots(tree.original)):
+        if kind == wanted and (kind == "key" or name not in slots(tree.original)):
             yield name, child
 
 

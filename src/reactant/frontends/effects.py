@@ -14,6 +14,7 @@ from dataclasses import field
 from types import CellType, FunctionType
 from typing import Any
 
+from reactant.attributes import attributes, slots
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.records import dataclass
 
@@ -172,26 +173,6 @@ def touch_arguments(arguments: tuple, keywords: dict) -> None:
                 stack[-1].touch(argument)
 
 
-def slots(x: Any) -> list[str]:
-    """The names of an object's attributes that are slots of its class."""
-    found = []
-    for cls in type(x).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        found += [_mangled(s, cls) for s in ([slots] if isinstance(slots, str) else slots)]
-    return [s for s in found if s not in ("__dict__", "__weakref__")]
-
-
-def _mangled(name: str, cls: type) -> str:
-    """The name that a slot has in its class."""
-    private = name.startswith("__") and not name.endswith("__")
-    return f"_{cls.__name__.lstrip('_')}{name}" if private else name
-
-
-def attributes(x: Any) -> dict[str, Any]:
-    """What an object holds, in its `__dict__` and in slots of its class."""
-    return {**getattr(x, "__dict__", {}), **{s: getattr(x, s) for s in slots(x) if hasattr(x, s)}}
-
-
 def contents(container: Any) -> Any:
     """A copy of what the container holds: a list, a set, or a dict of keys or attributes."""
     if isinstance(container, CellType):
@@ -237,11 +218,10 @@ def refill(container: Any, new: Any) -> None:
             base = collections.OrderedDict if isinstance(container, collections.OrderedDict) else dict
             base.clear(container)
             base.update(container, {k: v for (kind, k), v in new.items() if kind == "key"})
-        refill_attributes(container, {k: v for (kind, k), v in new.items() if kind == "attribute"})
+        _refill_attributes(container, {k: v for (kind, k), v in new.items() if kind == "attribute"})
 
 
-def refill_attributes(owner: Any, new: dict[str, Any]) -> None:
-    """Make the object, or the class, hold these attributes and no others."""
+def _refill_attributes(owner: Any, new: dict[str, Any]) -> None:
     if isinstance(owner, type):
         now = dict(vars(owner))
         for name in now.keys() - new.keys():

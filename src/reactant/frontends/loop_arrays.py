@@ -282,18 +282,9 @@ class LoopArrays:
     def origins(self, name: str) -> tuple[set[str], set[Storage]]:
         """Whose arrays from before the loop `name` may be bound to at the start of some iteration; and which arrays
         from outside, bound in the body."""
-        names, outside, waiting = set(), set(), [name]
-        while waiting:
-            current = waiting.pop()
-            if current in names:
-                continue
-            names.add(current)
-            for root in self.ends[current]:
-                if root in self.starts:
-                    waiting.append(self.starts[root])
-                elif self.branch.preexisting(root):
-                    outside.add(root)
-        return names, outside
+        names = {name, *self.passed_on(name)}
+        return names, {root for each in names for root in self.ends[each]
+                       if root not in self.starts and self.branch.preexisting(root)}
 
     def passed_on(self, name: str) -> set[str]:
         """The variables that, at the start of a turn, may be bound to what `name` is bound to after it or later."""

@@ -168,7 +168,7 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
         enter, iterable = iterable.turn(body, live, dead), iterable.begun()
     items = items_of(iterable)
     if items is None:
-        items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__), _has(LOOPS, body.__code__))
+        items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__), body.__code__)
     if items is None:
         return _run_over(iterable, body, enter, flags, live, dead)
     iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
@@ -201,15 +201,15 @@ def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
         raise refusal("while a loop runs over it")
 
 
-def _rows(iterable: Any, lists: bool, nested: bool) -> Items | None:
+def _rows(iterable: Any, lists: bool, body: CodeType) -> Items | None:
     """Many elements of a list that are run-time numbers or arrays, or tuples of such, as something a loop can run over.
-    `lists`: also few or known ones, since only the run may know how long lists get there (not without an `if`);
-    `nested`: there are loops inside."""
+    `lists`: also few or known ones, since only the run may know how long lists get there (not without an `if`)."""
     if type(iterable) not in (list, tuple) or not iterable:
         return None
     if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
         return None
-    rows = of_items(iterable, arrays=len(iterable) > (FEW_ROWS if nested else FEW_ARRAYS))
+    many = len(iterable) > FEW_ARRAYS or len(iterable) > FEW_ROWS and _has(LOOPS, body)
+    rows = of_items(iterable, arrays=many)
     return None if rows is None else RowItems(rows, iterable)
 
 

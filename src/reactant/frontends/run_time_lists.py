@@ -28,7 +28,7 @@ from reactant.frontends.list_changes import (
 from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import bounded
 from reactant.frontends.numpy.bounded import Bounded, Range
-from reactant.frontends.numpy.creation import joined as side_by_side
+from reactant.frontends.numpy.creation import side_by_side
 from reactant.frontends.numpy.storage import Storage, is_permuted
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__

@@ -50,6 +50,7 @@ def _refusal(op: ir.Operation) -> str | None:
     return None
 
 
+@creation.elsewhere()
 def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str = "main") -> list[np.ndarray]:
     """The results of `function` on `arguments`. The module itself is not changed.
 
@@ -111,7 +112,6 @@ def _cut_at_library(work: ir.Module, arguments: Sequence[np.ndarray], function: 
 def _guard_divisions(work: ir.Module) -> None:
     """The interpreter dies of an integer division by zero or of the smallest integer by -1. Give it those results as
     XLA has them: x / 0 = -1, x % 0 = x, x / -1 = -x, x % -1 = 0."""
-    before = creation.record(None)
     for op in list(modules.walk(work)):
         if op.name in ("stablehlo.divide", "stablehlo.remainder") and is_integer(dtype_of(op.results[0])):
             x, y = op.operands
@@ -126,12 +126,10 @@ def _guard_divisions(work: ir.Module) -> None:
                 result = ops.select(by_zero, ops.not_(ops.splat(0, x)) if divide else x, result)
             op.results[0].replace_all_uses_with(result)
             op.erase()
-    creation.record(before)
 
 
 def _spell_out_total_orders(work: ir.Module) -> None:
     """The interpreter compares floats in total order as others; their bits, as integers, are in that order."""
-    before = creation.record(None)
     for op in list(modules.walk(work)):
         if op.name == "stablehlo.compare" and "TOTALORDER" in str(op.attributes.get("compare_type")):
             with ir.InsertionPoint(op), op.location:
@@ -139,7 +137,6 @@ def _spell_out_total_orders(work: ir.Module) -> None:
                 made = ops.compare(left, right, attr.decode(op.attributes["comparison_direction"]))
             op.results[0].replace_all_uses_with(made)
             op.erase()
-    creation.record(before)
 
 
 def _ordered_bits(x: ir.Value) -> ir.Value:
@@ -150,19 +147,16 @@ def _ordered_bits(x: ir.Value) -> ir.Value:
 
 def _copy_before_scatters(work: ir.Module) -> None:
     """The interpreter scatters into the memory of the operand, which others may still read: give it a copy."""
-    before = creation.record(None)
     for op in [each for each in modules.walk(work) if each.name == "stablehlo.scatter"]:
         with ir.InsertionPoint(op), op.location:
             for number in range(len(op.results)):
                 x = op.operands[number]
                 op.operands[number] = ops.select(ops.constant(True), x, x)
-    creation.record(before)
 
 
 def _spell_out_convolutions(work: ir.Module) -> None:
     """The interpreter adds products up in the dtype of the operands, not of the result, and dies of some convolutions
     whose results do not have batch, space and features in that order."""
-    before = creation.record(None)
     for op in [each for each in modules.walk(work) if each.name == "stablehlo.convolution"]:
         numbers, result = convolution.of(op), op.results[0]
         order = (numbers.out.first, *numbers.out.spatial, numbers.out.second)
@@ -177,7 +171,6 @@ def _spell_out_convolutions(work: ir.Module) -> None:
             made = ops.transpose(made, [order.index(d) for d in range(last + 1)])
         result.replace_all_uses_with(made)
         op.erase()
-    creation.record(before)
 
 
 def _fix_random_numbers(work: ir.Module) -> None:
@@ -205,12 +198,10 @@ def _split_complex_results(main: ir.Operation) -> list[np.dtype]:
     values = list(terminator.operands)
     dtypes = [shape_and_dtype(value.type)[1] for value in values]
     if any(map(is_complex, dtypes)):
-        before = creation.record(None)
         with ir.InsertionPoint(terminator), ir.Location.unknown():
             parts = [part for value, dtype in zip(values, dtypes, strict=True)
                      for part in ((ops.real(value), ops.imag(value)) if is_complex(dtype) else (value,))]
             ops.create("func.return", [], parts)
-        creation.record(before)
         terminator.erase()
         inputs = [argument.type for argument in block.arguments]
         main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [p.type for p in parts]))

@@ -135,10 +135,10 @@ def array_of(nested: object, dtype: object = None) -> Tensor:
                          f"after 1 dimensions. The detected shape was ({len(rows)},) + inhomogeneous part.")
     of_one = {r.dtype for r in rows} if all([type(r) is Tensor for r in rows]) else set()
     parts = [as_value(r, np.dtype(dtype if len(of_one) != 1 else rows[0].dtype)) for r in rows]
-    return Tensor.of_value(cast(joined(parts, 0, (1, *shapes.pop())), dtype))
+    return Tensor.of_value(cast(side_by_side(parts, 0, (1, *shapes.pop())), dtype))
 
 
-def joined(values: Sequence[ir.Value], axis: int, shape: Shape | None = None) -> ir.Value:
+def side_by_side(values: Sequence[ir.Value], axis: int, shape: Shape | None = None) -> ir.Value:
     """Values side by side; `shape` is what each is taken in. What were rows of one value, one after the other, are a
     slice of that: lists that a loop has appended to hold thousands."""
     runs: list[list] = []     # [first of them, what they are rows of, first row, end]

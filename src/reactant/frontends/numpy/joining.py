@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.creation import joined, shape_tuple
+from reactant.frontends.numpy.creation import shape_tuple, side_by_side
 from reactant.frontends.numpy.implements import implements, refuse
 from reactant.frontends.numpy.indexing import store
 from reactant.frontends.numpy.promotion import result_type
@@ -77,7 +77,7 @@ def concatenate(arrays: object = (), /, axis: int | None = 0, out: object = None
                                  f"but along dimension {d}, the array at index 0 has size {parts[0].shape[d]} and the "
                                  f"array at index {number} has size {p.shape[d]}")
     common = _dtype_of_all(parts, out.dtype if dtype is None and out is not None else dtype, casting)
-    value = joined([cast(p.value(), common) for p in parts], axis)
+    value = side_by_side([cast(p.value(), common) for p in parts], axis)
     if out is not None:
         return _fill(out, value)
     column_major = all(p.flags.fnc or p.flags.forc and not p.flags.c_contiguous for p in parts) and parts[0].ndim > 1

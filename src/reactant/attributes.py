@@ -1,0 +1,24 @@
+"""What objects hold: in their `__dict__`, and in slots of their classes."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def slots(x: Any) -> list[str]:
+    """The names of an object's attributes that are slots of its class."""
+    found = []
+    for cls in type(x).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        found += [_mangled(s, cls) for s in ([slots] if isinstance(slots, str) else slots)]
+    return [s for s in found if s not in ("__dict__", "__weakref__")]
+
+
+def _mangled(name: str, cls: type) -> str:
+    """The name that a slot has in its class."""
+    private = name.startswith("__") and not name.endswith("__")
+    return f"_{cls.__name__.lstrip('_')}{name}" if private else name
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """The attributes of an object, those in slots included."""
+    return {**getattr(x, "__dict__", {}), **{s: getattr(x, s) for s in slots(x) if hasattr(x, s)}}
