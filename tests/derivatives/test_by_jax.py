@@ -50,6 +50,7 @@ def agree(found, expected):
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(found))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", [ruled, stopped, in_a_loop, printing])
 def test_every_derivative(f):
     slope = jax.grad(f)(X)

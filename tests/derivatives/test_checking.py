@@ -36,6 +36,7 @@ EXACT = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EXACT)
 def test_the_complex_step_is_exact(name):
     with jax.enable_x64(True):

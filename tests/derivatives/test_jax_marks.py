@@ -17,6 +17,7 @@ STOPPED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("loss", STOPPED)
 def test_gradients_stop(loss):
     np.testing.assert_allclose(reactant.grad(loss)(X), jax.grad(loss)(X), rtol=1e-5)
@@ -378,7 +379,7 @@ def test_keys_of_a_type_of_their_own_are_arguments_and_results(impl):
         reactant.grad(lambda k, x: noisy(x, {"model": k})[0])(more[0], X)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("derived", [lambda m: m.grad(thirds), lambda m: m.value_and_grad(thirds),
                                      lambda m: m.hessian(thirds), lambda m: getattr(m, "jacrev", m.jacobian)(thirds)])
 @pytest.mark.parametrize("given", [(np.float64(2.0), X), (2.0, X), (np.ones(4), np.arange(4.0))], ids=str)

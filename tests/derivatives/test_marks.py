@@ -350,6 +350,7 @@ def vjp_of(lib):
     return lambda arguments, outputs, cotangents: (7 * cotangents * lib.cos(arguments[0]),)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("taken", [jax, reactant], ids=["jax", "reactant"])
 @pytest.mark.parametrize("lib", [jnp, np], ids=["jnp", "np"])
 @pytest.mark.parametrize("rules", ["jvp", "vjp", "both"])

@@ -52,8 +52,9 @@ def is_float(array):
 
 
 @building()
-def check(module, arguments, *, evaluate=interpret.evaluate, order=2, rtol=1e-5, seed=0):
-    """First derivatives in both modes, and second ones by forward over reverse."""
+def check(module, arguments, *, evaluate=interpret.evaluate, order=2, rtol=1e-5, values_rtol=0, seed=0):
+    """First derivatives in both modes, and second ones by forward over reverse; values beside them are the plain ones
+    to `values_rtol`."""
     rng = np.random.default_rng(seed)
     arguments = [np.asarray(a) for a in arguments]
     varied = [i for i, a in enumerate(arguments) if is_float(a)]
@@ -66,8 +67,8 @@ def check(module, arguments, *, evaluate=interpret.evaluate, order=2, rtol=1e-5,
     moved = evaluate(forward, [*arguments, *tangents])
     swept = evaluate(reverse, [*arguments, *cotangents])
     for a, b, c in zip(plain, moved, swept, strict=False):
-        np.testing.assert_array_equal(a, b)
-        np.testing.assert_array_equal(a, c)
+        np.testing.assert_allclose(b, a, rtol=values_rtol)
+        np.testing.assert_allclose(c, a, rtol=values_rtol)
     moved, swept = moved[len(plain):], swept[len(plain):]
 
     def along(program, given, extra):

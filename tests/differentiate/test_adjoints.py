@@ -14,7 +14,7 @@ def windows_of(random, shape):
                     if random.random() < 0.6 else slice(None) for n in shape)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_any_windows(seed):
     random = np.random.default_rng(seed)

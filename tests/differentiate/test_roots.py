@@ -29,7 +29,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CASES)
 def test_where_the_root_is_zero(name):
     function, x, first, second = CASES[name]

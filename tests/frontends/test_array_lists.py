@@ -185,6 +185,7 @@ PROGRAMS = [
     outside_of_loops, of_an_object, borders, rows_that_are_swapped]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_programs(program):
     agree(program, [(U,)])

@@ -196,6 +196,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name, x64):
     function, *args = PROGRAMS[name]

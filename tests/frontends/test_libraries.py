@@ -39,6 +39,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     function, *arguments = PROGRAMS[name]

@@ -136,6 +136,7 @@ def arguments(length=9):
     return generator.random(length), generator.random(length)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_numpy_with_a_known_count(program):
     with warnings.catch_warnings():

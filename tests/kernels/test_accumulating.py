@@ -89,7 +89,7 @@ BODIES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("body", BODIES)
 def test_sums_in_local_arrays(body):
     source = LOCAL.replace("BODY", BODIES[body]).replace("T ", "int ").replace("START", "3, 1, 4, 1, 5, 9, 2, 6")

@@ -185,6 +185,7 @@ __global__ void __launch_bounds__(256, 2) unused(int *__restrict__ q) { q[0] = 1
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("what", LANGUAGE)
 def test_language(what):
     body, expected = LANGUAGE[what]
@@ -524,6 +525,7 @@ def test_half_precision():
 
 # ---- arguments by the signature --------------------------------------------------------------------------------
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind, dtype, values", [
     ("char", np.int8, (3, True)), ("unsigned char", np.uint8, (200, np.uint8(200))), ("short", np.int16, (-7,)),
     ("int", np.int32, (3, np.int64(3), True)), ("unsigned int", np.uint32, (2**32 - 1,)),

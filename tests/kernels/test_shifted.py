@@ -32,6 +32,7 @@ def hotspot(p, t):
             + 0.14 * q[1:-1, :-2, 1:-1] + 0.15 * q[:-2, 1:-1, 1:-1] + 0.16 * q[2:, 1:-1, 1:-1] + 0.01 * p)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(40, 16, 32), (5, 13, 11), (3, 8, 8), (2, 3, 1), (17, 9, 70)])
 def test_planes_in_registers(shape):
     nz, ny, nx = shape
@@ -81,7 +82,7 @@ def random_kernel(seed):
     return source, TYPES[kind], start + turns * step, seed
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", [*range(30), *(pytest.param(s, marks=pytest.mark.slow) for s in range(30, 400))])
 def test_random_registers(seed):
     source, dtype, end, _ = random_kernel(seed)

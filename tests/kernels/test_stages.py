@@ -43,7 +43,7 @@ def launch(module: Any, arguments: list[Any], **options: Any) -> list[Any]:
     return copies
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CASES)
 def test_kernel(kernels: Any, name: str) -> None:
     _, _, _, arguments, _, expected = CASES[name]

@@ -140,6 +140,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_through_kernels(kernels, name):
     launch, arguments, before = GRADIENTS[name]

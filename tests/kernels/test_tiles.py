@@ -93,6 +93,7 @@ def some(quick, more):
     return [*quick, *(pytest.param(*case, marks=pytest.mark.slow) for case in more)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source, edge, n, block, halo, kind", some(
     [(ROW, "filled", 257, 32, 1, "short"), (ROW, "wrapped", 100, 32, 3, "double"),
      (TURNS, "clamped", 5, 8, 2, "float")],
@@ -177,6 +178,7 @@ def test_neighbours_in_x_along_columns_need_no_transposes():
     assert "stablehlo.transpose" not in agrees(source, (9, 10), (8, 8), x, 70, 75)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
 def test_what_is_no_staging_stays_memory(body):
     source = f"""extern "C" __global__ void k(const double *x, double *y) {{
@@ -272,6 +274,7 @@ extern "C" __global__ void k(const float *a, const float *b, float *c, int n, in
             assert operations["stablehlo.dot_general"] == 1 and sum(operations.values()) < 6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("body", [
     "s[t] = 1; if (t < n) { s[t] += x[t]; } if (t > 2) s[t] = 7;",              # reads what was set
     "s[t] = 1; s[t + 8] = 2; if (t < n) { s[t + 8] = x[t]; s[t] = 3; } s[t] += s[t + 8];",
@@ -333,6 +336,7 @@ def test_of_several_guards_the_narrowest_counts():
         np.testing.assert_array_equal(y, np.where(i < min(n, m), x[i % 5 * 100 + 1], 0))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mask", [0x1F0, 0b1011, 0b110, 0b1100110, 0b101010101, 0x0FF0, 7, 0x7FFFFFF8, -16])
 def test_masks_of_bits(mask):
     """Runs of ones in a mask are differences of quotients; many of them are computed bit by bit."""

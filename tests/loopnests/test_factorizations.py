@@ -51,6 +51,7 @@ def test_singular(lead):
     assert (reactant.jit(lambda a: np.linalg.det(a), native="always")(a) == 0).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lead", LEADS)
 def test_cholesky(lead):
     rng = np.random.default_rng(2)
@@ -66,6 +67,7 @@ def test_cholesky(lead):
     assert np.isnan(mine[0]).any() and not np.isnan(mine[0]).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lead", [(), (9,)])
 def test_triangular_solves(lead):
     """From the left and the right, with either triangle, turned or not, with the diagonal taken for ones or not."""

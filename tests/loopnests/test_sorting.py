@@ -54,7 +54,7 @@ def canonical(x):
         return np.where(x != x, np.array(np.nan, x.dtype), np.where(x == 0, np.zeros((), x.dtype), x))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", ["signed", "unsigned", "total", "canonical"])
 @pytest.mark.parametrize(("way", "shape"), [
     ("insertion", (3, 45, 2)), *((way, shape) for way in ("radix", "vector", "vector, carried")
@@ -131,7 +131,7 @@ def ends_in_order(name, where, length):
     return x if where != "one" else x[1]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("where", ["in order", "too great", "alike", "one"])
 @pytest.mark.parametrize("name", ["f8", "i8", "u4", "f4"])
 @pytest.mark.parametrize("length", [25, 41, 2500])

@@ -101,6 +101,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     function, make, strips = PROGRAMS[name]

@@ -62,6 +62,7 @@ def module_of(seed, arguments):
         return module
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_tiles_compute_the_same(small, seed):
     rng = np.random.default_rng(seed)

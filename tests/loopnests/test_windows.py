@@ -114,7 +114,7 @@ def anywhere(n, count, dtype=np.int64, seed=0):
     return begins, ends, random.integers(-n, n, count), random.random(count), random.random(n)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("native", ["auto", "always"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs(program, native):

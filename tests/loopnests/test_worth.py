@@ -74,7 +74,7 @@ TABLE = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TABLE)
 def test_decisions(name):
     function, arguments, calls = TABLE[name]

@@ -29,6 +29,7 @@ def test_full_size_is_larger_than_tiny(name):
     assert module.__doc__
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", run.PROGRAMS)
 def test_numba_twin_agrees(name):
     pytest.importorskip("numba")

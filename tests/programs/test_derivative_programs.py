@@ -59,6 +59,7 @@ PEERS = (fori, scan, scan_of_pairs, cumulated, sorted_, hyperbolic, factored, co
 X = np.array([0.7, 0.3, 1.1, 0.5, 0.9, 0.2], np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", PEERS, ids=lambda f: f.__name__)
 def test_jax_functions_in_32_bits(function):
     expected = jax.grad(function)(jnp.asarray(X))

@@ -83,6 +83,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_in_graphs(name):
     function, expected = LOOPS[name]

@@ -76,7 +76,7 @@ CONSUMERS = {"elementwise": lambda a: a + a[::-1], "reduction": lambda a: a.real
              "library": lambda a: a.reshape(-1, 4)[:4].T @ a.reshape(-1, 4)[:4]}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("first", [16, 0])

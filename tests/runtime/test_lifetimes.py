@@ -63,6 +63,7 @@ def made(monkeypatch):
     gc.enable()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_programs_go_with_their_function(way, made):
     function = WAYS[way]()
@@ -101,7 +102,7 @@ DERIVED = {"gradient": lambda: reactant.grad(lambda x: _recurrence(x).sum()),
            "concatenations": lambda: reactant.jit(lambda x: _transform(x[:8] + 0j))}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", {**WAYS, **DERIVED})
 def test_nothing_of_ours_waits_for_the_collector(way):
     """Nothing we make refers to itself: what it holds (arrays, modules) would stay until cycles are collected."""

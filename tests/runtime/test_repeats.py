@@ -25,6 +25,7 @@ def lowered(steps, put_together, shape=(5,), **options):
     return reactant.jit(butterflies(steps, put_together), frontend="jax", **options).lower(x).compile(), x
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("steps, put_together, native, fused", [
     (5, jnp.stack, False, True), (160, jnp.stack, True, True), (160, sum, False, True),
     (160, lambda a: a, False, True)])

@@ -35,6 +35,7 @@ def agree(seed: int) -> None:
                               f"{jax.jit(function).lower(*given).as_text()}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(FEW))
 def test_few_programs(seed):
     agree(seed)

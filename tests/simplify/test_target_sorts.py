@@ -57,7 +57,7 @@ def test_jax_order_of_floats_is_kept(native):
             assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("native", ["auto", "never"])
 @pytest.mark.parametrize("dtype", ["float32", "int16", "uint32", "bfloat16"])
 def test_greatest_elements(dtype, native):

@@ -27,6 +27,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("pivots", [False, True])
 def test_tridiagonal_systems(name, pivots):

@@ -6,6 +6,7 @@ fire and settle), verified, and evaluated again, on ordinary values and on NaN, 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +29,8 @@ TRIED_DTYPES = {
     "number": ("float32", "int32", "complex64"), "ordered": ("float32", "int32", "int8", "uint8", "bool"),
 }
 SEEDS = 6
+LARGE, SEEDS_OF_LARGE = 1000, 3
+"""From that many elements on one array holds every special value many times, in many places."""
 LENGTH = 16
 """Of the vectors rules are tried on: room for every special value."""
 
@@ -163,7 +166,8 @@ def _kinds(pattern: object) -> dict[str, type]:
 
 def _inputs(rule: Rule, module: ir.Module) -> Iterator[list[np.ndarray]]:
     types = [shape_and_dtype(a.type) for a in modules.function(module).regions[0].blocks[0].arguments]
-    for seed in range(SEEDS):
+    large = any(math.prod(shape) >= LARGE for shape, _ in types)
+    for seed in range(SEEDS_OF_LARGE if large else SEEDS):
         rng = np.random.default_rng(seed)
         yield [special_values(rng, shape, dtype, seed, rule.assumes == "finite") for shape, dtype in types]
 

@@ -87,7 +87,7 @@ ROWS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives(name):
     build, *arguments = ROWS[name]

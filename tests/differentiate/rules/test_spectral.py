@@ -44,6 +44,7 @@ def along(function, a, t, step=1e-3):
     return (4 * apart(step / 2) - apart(step)) / 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function, a", [
     (exponential, np.eye(3)), (exponential, EQUAL), (root, EQUAL), (polar, EQUAL), (polar, TURN[:, :3]),
     (shrunk, TURN[:3]), (exponential, TURN + 1j * TURN), (shrunk, (TURN + 1j * TURN)[:, :2])])

@@ -39,12 +39,14 @@ OF_SOME = [
     lambda v: np.searchsorted(np.sort(v), 0.1, side="right"), lambda v: np.searchsorted(np.sort(v), np.nan)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sliced", SLICES)
 def test_reductions(sliced):
     for a, b in BOUNDS[:1] if sliced is not SLICES[0] else BOUNDS[:4]:
         check_table([lambda x, a, b, f=f: f(x[sliced(a, b)]) for f in REDUCTIONS], X, np.int64(a), np.int64(b))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bounds", [(2, 5), (0, 8), (3, 7)])
 def test_reductions_of_something(bounds):
     check_table([lambda x, a, b, f=f: f(x[a:b]) for f in OF_SOME], X, *map(np.int64, bounds), rtol=1e-6)
@@ -521,6 +523,7 @@ WITH_ARRAYS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WITH_ARRAYS)
 def test_index_arrays_beside_slices_with_run_time_bounds(name):
     def program(x, i, a, b):

@@ -62,7 +62,7 @@ CORNERS = {      # (ufunc, where the sign of a zero or an infinity beside NaN is
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", sorted(UFUNCS))
 def test_every_dtype(name):
     ufunc, cases = UFUNCS[name], []

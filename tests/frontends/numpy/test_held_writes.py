@@ -331,7 +331,7 @@ def compare(seed):
           optimize=bool(seed % 2))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed):
     compare(seed)

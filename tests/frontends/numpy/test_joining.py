@@ -59,6 +59,7 @@ TABLE = [
     lambda a, b: np.atleast_3d(a, a[0], a[0, 0])]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["f8", "i1", "c8", "?"])
 def test_table(dtype):
     a, b = ((RANDOM.normal(size=(2, 3)) * 10).astype(dtype) for _ in range(2))

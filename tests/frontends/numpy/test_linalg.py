@@ -38,7 +38,7 @@ def close(f, *args, **options):
 
 # ---- equations -------------------------------------------------------------------------------------------------
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("a", SQUARES, ids=identity_of)
 @pytest.mark.parametrize("f", [np.linalg.inv, np.linalg.det, np.linalg.slogdet])
 def test_of_one_square_matrix(f, a):
@@ -192,6 +192,7 @@ def test_hermitian_svd(a):
     close(rebuilt, a)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("a", [POSITIVE, HERMITIAN, POSITIVE_STACK, INTEGER, POSITIVE.astype(np.float32), SQUARE,
                                NO_ROWS], ids=identity_of)
 @pytest.mark.parametrize("UPLO", ["L", "u"])
@@ -210,6 +211,7 @@ def test_eigh_triangle_is_checked():
     check(lambda a: np.linalg.eigh(a, "x"), POSITIVE)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("a", SQUARES, ids=identity_of)
 def test_eig_is_complex_and_satisfies_its_equation(a):
     values, vectors = reactant.jit(lambda a: np.linalg.eig(a))(a)

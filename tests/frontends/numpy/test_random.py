@@ -47,7 +47,7 @@ DISCRETE = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("method, args, law", CONTINUOUS, ids=[f"{m}{a}" for m, a, _ in CONTINUOUS])
 def test_continuous_laws(method, args, law):
     """Kolmogorov-Smirnov; a wrong law has a p-value of nothing, the right one above 1e-3 for this seed."""
@@ -59,7 +59,7 @@ def test_continuous_laws(method, args, law):
     assert laws.kstest(sample, law.cdf).pvalue > 1e-3
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("method, args, law", DISCRETE, ids=[f"{m}{a}" for m, a, _ in DISCRETE])
 def test_discrete_laws(method, args, law):
     """Chi-square over the values expected at least ten times, the rest together."""
@@ -98,7 +98,7 @@ def test_draws_are_independent():
         assert abs(np.corrcoef(x, y)[0, 1]) < 5 / np.sqrt(COUNT)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("low, high, dtype", [
     (0, 256, np.uint8), (-128, 128, np.int8), (0, 2, bool), (0, 2**32, np.uint32), (0, 3 * 2**30, np.int64),
     (-2**63, 2**63, np.int64), (0, 2**64, np.uint64), (5, 3 * 2**62, np.uint64), (-2**62, 2**62 + 2**61, np.int64)])
@@ -231,7 +231,7 @@ def test_choice_of_rows_and_single_elements():
 
 # ---- kinds, shapes, errors -------------------------------------------------------------------------------------
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("method, args, options", [
     ("random", (), {}), ("random", ((2, 3),), {}), ("random", (), {"size": ()}),
     ("random", (), {"dtype": np.float32}),

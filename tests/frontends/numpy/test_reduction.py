@@ -20,7 +20,7 @@ MASK = np.random.default_rng(0).integers(0, 2, (4, 3)).astype(bool) | (np.arange
 TABLE, DEEP = samples.ordinary("d", 4, 3), samples.ordinary("d", 2, 3, 4)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_dtype(name):
     f = getattr(np, name)
@@ -41,6 +41,7 @@ def test_every_dtype(name):
                 atol=1e-2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_not_a_number(name):
     f = getattr(np, name)
@@ -50,6 +51,7 @@ def test_not_a_number(name):
         check_table([lambda c: f(c, axis=1)], np.nan_to_num(NAN) - 1j * np.nan_to_num(NAN)[::-1])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_small_and_empty(name):
     f, empty = getattr(np, name), np.zeros((0, 3))

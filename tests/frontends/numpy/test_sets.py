@@ -30,6 +30,7 @@ def everything(x):
     return laid_out(values, n), laid_out(first, n), each, laid_out(counts, n)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", samples.ALL)
 def test_unique_of_every_dtype(dtype):
     """Ties, NaN and signed zeros: counts and values agree with NumPy's."""

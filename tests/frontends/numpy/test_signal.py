@@ -53,7 +53,7 @@ def test_gradient():
         lambda a, x: np.gradient(a, edge_order=3), lambda a, x: np.gradient(a, axis=(1, 0))], A, XS)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", ["f8", "i4", "c16", "i1", "?"])
 @pytest.mark.parametrize("n, m", [(5, 3), (3, 5), (6, 2), (6, 4), (4, 4), (1, 4), (9, 3), (50, 40), (40, 50),
                                   (130, 34)])

@@ -44,7 +44,7 @@ def test_lexsort():
                 random.integers(0, 5, 100), random.integers(0, 3, 100).astype(np.uint8), random.integers(0, 5, 100) / 2)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("dtype", samples.ALL)
 def test_searchsorted(dtype):
     check_table([lambda a, v: np.searchsorted(a, v), lambda a, v: np.searchsorted(a, v, side="right"),

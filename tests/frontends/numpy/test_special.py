@@ -30,6 +30,7 @@ def test_angle():
     check_table([lambda *a: [np.angle(x) for x in a], lambda *a: [np.angle(x, deg=True) for x in a]], *EVERY, rtol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", samples.ALL)
 def test_differences(dtype):
     check_table([lambda x: np.diff(x), lambda x: np.diff(x, n=2, axis=0), lambda x: np.diff(x, n=0),

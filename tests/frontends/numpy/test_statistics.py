@@ -31,7 +31,7 @@ def test_every_method_is_there():
     assert set(PLACES) == set(numpys._QuantileMethods)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", PLACES)
 def test_quantiles(method):
     check_table(quantiles(np.quantile, np.percentile, method), X, HOLES, WHOLE, SINGLE, BYTES, rtol=1e-6)
@@ -74,6 +74,7 @@ def test_weights_are_refused():
 INFINITE = np.array([[np.inf, np.inf], [1, -np.inf]])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("a", [X, HOLES, WHOLE, SINGLE, X + 1j * HOLES, WHOLE > 0, INFINITE],
                          ids=lambda a: str(a.dtype))
 def test_medians(a):

@@ -35,7 +35,7 @@ def arrays_for(ufunc, method):
     return found
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", ["reduce", "accumulate"])
 @pytest.mark.parametrize("name", sorted(set(BINARY) - WRONG_IN_NUMPY))
 def test_every_dtype(name, method):

@@ -16,7 +16,7 @@ WEIGHTED = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "
             "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*WEIGHTED, "cosine", "correlation", "jensenshannon", "seuclidean", "mahalanobis"])
 def test_metrics(name):
     positive = name == "jensenshannon"

@@ -34,7 +34,7 @@ FILTERS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FILTERS)
 def test_modes(name, mode):

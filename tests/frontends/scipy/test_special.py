@@ -36,7 +36,7 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(special._FUNCTIONS))
 def test_against_scipy(name):
     function = getattr(scipy.special, name)
@@ -119,6 +119,7 @@ def test_slopes_where_the_form_changes():
     np.testing.assert_allclose(matrix, second, rtol=1e-7)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function, x, slope", [
     (lambda x: scipy.special.boxcox(2.0, x), 0.0, np.log(2) ** 2 / 2),
     (lambda x: scipy.special.boxcox1p(2.0, x), 0.0, np.log(3) ** 2 / 2),

@@ -27,6 +27,7 @@ def test_densities(name):
     check(lambda x: distribution.logpdf(x, *shapes), X[4:9] / 31, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", sorted(CONTINUOUS.keys() - {"invgamma", "maxwell", "beta"}))
 def test_probabilities(name):
     shapes, distribution = CONTINUOUS[name], getattr(stats, name)

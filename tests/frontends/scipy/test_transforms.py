@@ -11,6 +11,7 @@ from tests.support import check
 X = np.random.default_rng(0).normal(size=(4, 6))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", transforms.NAMES)
 def test_transforms(name):
     function = getattr(scipy.fft, name)
