@@ -10,7 +10,7 @@ import itertools
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, MethodWrapperType, SimpleNamespace
 from typing import Any
@@ -482,13 +482,14 @@ def reachable_storages(functions: list[FunctionType]) -> list[Storage]:
     return list(found)
 
 
-def reachable(roots: list[Any], everywhere: bool = False) -> tuple[set[int], dict[int, int]]:
+def reachable(roots: list[Any], everywhere: bool = False,
+              depth: int = REACH + 2) -> tuple[set[int], dict[int, int]]:
     """Identities of the objects that are reached from `roots`, and how often each list is. everywhere: also through
     the defaults and global variables of functions, and what C code holds."""
     seen: set[int] = set()
     times: dict[int, int] = {}
 
-    waiting: list[tuple[Any, int]] = [(root, REACH + 2) for root in reversed(roots)]
+    waiting: list[tuple[Any, int]] = [(root, depth) for root in reversed(roots)]
     while waiting:      # see `reachable_storages`
         x, depth = waiting.pop()
         if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or type(x) is Tensor:
@@ -519,7 +520,8 @@ def _hidden_parts(x: Any) -> list[Any]:
     if isinstance(x, FunctionType):
         return [*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values(), *globals_of(x)]
     slots = hasattr(type(x), "__slots__") and not hasattr(x, "__dict__")
-    return gc.get_referents(x) if slots or isinstance(x, (partial, BuiltinFunctionType, MethodWrapperType)) else []
+    opaque = isinstance(x, (partial, BuiltinFunctionType, MethodWrapperType, Iterator))
+    return gc.get_referents(x) if slots or opaque else []
 
 
 def globals_of(function: FunctionType) -> list[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,10 @@ from reactant.frontends.branch_arrays import BranchArrays, Maker
 from reactant.frontends.carried import BranchChangesList, LateRead, needs_grower, unbound
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.effects import Change, Recorder
+from reactant.frontends.leaving import Leaving
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
-from reactant.frontends.operators import UNSET, Interrupted
+from reactant.frontends.operators import UNSET, Interrupted, Left
 from reactant.frontends.plans import (
     Branching,
     Broken,
@@ -44,6 +45,7 @@ from reactant.frontends.plans import (
     assembled,
     described,
     leaves_of,
+    one_sided,
     originals,
     unify,
     unusable,
@@ -228,7 +230,7 @@ def _referred(tree: Tree) -> Iterator[Any]:
 # ---- the statement ---------------------------------------------------------------------------------------------
 
 def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | None, live: tuple[str, ...] = (),
-              dead: tuple[str, ...] = (), functions: tuple = ()) -> Any:
+              dead: tuple[str, ...] = (), functions: tuple = (), left: Left = (None, None)) -> Any:
     """Trace both sides; returns what their values are together (for conditional expressions)."""
     trace = current_trace()
     fewer_memories()
@@ -247,7 +249,7 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
             sides.append(run(region.blocks.append(), side, variables, before))
             variables.restore(before)
         with source_map.location():
-            meeting = Meeting(trace, predicate, variables, before, *sides)
+            meeting = Meeting(trace, predicate, variables, before, *sides, left)
             try:
                 return meeting.finish()
             finally:
@@ -307,9 +309,11 @@ class Meeting:
     """Where two traced branches become one op."""
 
     def __init__(self, trace: Trace, predicate: ir.Value, variables: Variables, before: dict[str, Any], then: Branch,
-                 orelse: Branch):
+                 orelse: Branch, left: Left = (None, None)):
         self.trace, self.predicate, self.variables, self.before = trace, predicate, variables, before
         self.then, self.orelse = then, orelse
+        self.leaving = [None if names is None else Leaving(branch, names)
+                        for names, branch in zip(left, (then, orelse), strict=True)]
         self.operands: tuple[list[ir.Value], list[ir.Value]] = ([], [])
 
     def clear(self) -> None:
@@ -370,7 +374,15 @@ class Meeting:
         old = capture(self.before[name])
         sides = [branch.states[name] if name in branch.states else branch.after(old)
                  for branch in (self.then, self.orelse)]
-        return self.unified(*sides, name)
+        return self.unless_left(self.unified(*sides, name), sides, lambda side: name not in side.left)
+
+    def unless_left(self, plan: Plan, trees: Sequence[Tree], lost: Callable[[Leaving], bool]) -> Plan:
+        """What differs, as the other side has it where nobody reads it on a path that leaves."""
+        if type(plan) is Broken:
+            for side, leaving in enumerate(self.leaving):
+                if leaving is not None and lost(leaving):
+                    return one_sided(trees[1 - side], second=side == 0)
+        return plan
 
     def unusable(self, name: str, plan: Broken) -> Any:
         return unusable(name, plan.reason, "an `if` that is decided at run time")
@@ -393,6 +405,8 @@ class Meeting:
                     raise
                 continue        # it held what a branch made when it was first changed: so the branch made it as well
             plan = self.unified(a, b, change.name)
+            if not self.trace.loops:        # in loops, lists grow
+                plan = self.unless_left(plan, (a, b), lambda side: side.loses(change))      # noqa: B023
             if type(plan) is Broken and type(a) is type(b) is Node and a.kind == b.kind:
                 plan = Broken("they leave different elements, keys or attributes in it")
             plans.append((change, plan))

@@ -61,12 +61,12 @@ def predicate_of(value: Tensor) -> ir.Value:
 
 
 def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
-            dead: tuple[str, ...]) -> None:
+            dead: tuple[str, ...], left: operators.Left = (None, None)) -> None:
     test = asked(test)
     if not is_traced(test):
         return operators.if_stmt(test, then, orelse, live, dead)
     try:
-        staged_if(predicate_of(test), then, orelse, live, dead, (then, orelse))
+        staged_if(predicate_of(test), then, orelse, live, dead, (then, orelse), left)
     except StagedRaise:
         if effects.recording():
             raise

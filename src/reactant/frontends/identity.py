@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections import deque
-from collections.abc import Iterable
 from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import Any
@@ -167,15 +166,16 @@ def roots() -> list[Any]:
     called = frames()
     for frame in called[:len(called) - (0 if trace is None else trace.depth)]:
         if is_user_file(frame.f_code.co_filename):
-            found += _variables(frame)
+            local, outside = variables_of(frame)
+            found += [*(value for name, value in local if not name.startswith("ag__")), *outside]
     called.clear()      # this function's own frame was in there: a cycle that would keep all these alive
     return found
 
 
-def _variables(frame: FrameType) -> Iterable[Any]:
+def variables_of(frame: FrameType) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """The local variables of a function that is being called, by name, and the global ones that its code names."""
     outside, local = frame.f_globals, frame.f_locals
-    found = [*(value for name, value in local.items() if not name.startswith("ag__")),
-             *(outside[name] for name in frame.f_code.co_names if name in outside)]
+    found = list(local.items()), [outside[name] for name in frame.f_code.co_names if name in outside]
     if type(local) is dict and frame.f_code.co_flags & CO_OPTIMIZED:
         local.clear()       # a copy that Python before 3.13 keeps with the frame, and makes anew when it is asked
     return found

@@ -332,7 +332,7 @@ class ListItems(Items):
     """The elements of a list of run-time length."""
 
     def __init__(self, items: RunTimeList, grower: Grower | None = None):
-        self.items, self.length = items, items.length()
+        self.items, self.length = items, items.length() if items.room else 0
         self.lists = () if grower is None else (grower,)
 
     def at(self, k: int | Tensor) -> Any:

@@ -179,6 +179,7 @@ class JumpLowering:
         self.generator = contains(function.body, SUSPENSIONS)
         self.all_native = _jumps_in_finally(function)
         self.loops: list[dict] = []
+        self.shielded = 0       # what runs on the way out may read anything
 
     def run(self) -> list[ast.stmt]:
         """The lowered body. A function whose only `return`s stand at its top level keeps them."""
@@ -222,7 +223,9 @@ class JumpLowering:
                 break
             if set_here:
                 guarded, more = self.block(rest)
-                out.append(at_location(ast.If(_none_of(set_here), guarded, []), rest[0]))
+                guard = at_location(ast.If(_none_of(set_here), guarded, []), rest[0])
+                guard.leaves = None, self.leaving(set_here)
+                out.append(guard)
                 flags |= more
                 break
         return out or [at_location(ast.Pass(), self.function)], flags
@@ -249,17 +252,22 @@ class JumpLowering:
                 return self._loop_jump(s)
             case ast.If():
                 s.native = self.is_native(s)
+                jumps = always_jumps(s.body), always_jumps(s.orelse)
                 s.body, flags = self.block(s.body)
+                sides = [flags, set()]
                 if s.orelse:
-                    s.orelse, more = self.block(s.orelse)
-                    flags = flags | more
-                return [s], flags
+                    s.orelse, sides[1] = self.block(s.orelse)
+                s.leaves = tuple(self.leaving(side) if always else None
+                                 for side, always in zip(sides, jumps, strict=True))
+                return [s], flags | sides[1]
             case ast.For() | ast.While():
                 return self._loop(s)
             case ast.Try() | ast.TryStar():
                 return self._try(s)
             case ast.With():
+                self.shielded += 1
                 s.body, flags = self.block(s.body)
+                self.shielded -= 1
                 return [s], flags
             case ast.Match():
                 flags = set()
@@ -268,6 +276,12 @@ class JumpLowering:
                     flags |= more
                 return [s], flags
         return [s], set()
+
+    def leaving(self, flags: set[str]) -> frozenset[str] | None:
+        """The flags, one of which a path sets that leaves the innermost loop or the function by them; None where it may
+        go on in here."""
+        ways = {RETURNED, *(loop["broke"] for loop in self.loops[-1:])}
+        return frozenset(flags) if flags and flags <= ways and not self.shielded else None
 
     def _loop_jump(self, s: ast.Break | ast.Continue) -> tuple[list[ast.stmt], set[str]]:
         loop = self.loops[-1]
@@ -294,12 +308,21 @@ class JumpLowering:
         if loop["skip"] in flags:
             s.body.insert(0, assign(loop["skip"], ast.Constant(False), s))
         s.stop_flags = tuple(sorted(flags - {loop["skip"]}))
+        if not self.shielded:
+            s.broke = loop["broke"]
         s.orelse = []
         if orelse and s.stop_flags:
             orelse = [at_location(ast.If(_none_of(s.stop_flags), orelse, []), orelse[0])]
         return [*before, s, *orelse], (flags - {loop["broke"], loop["skip"]}) | after
 
     def _try(self, s: ast.Try | ast.TryStar) -> tuple[list[ast.stmt], set[str]]:
+        self.shielded += 1
+        try:
+            return self._shielded(s)
+        finally:
+            self.shielded -= 1
+
+    def _shielded(self, s: ast.Try | ast.TryStar) -> tuple[list[ast.stmt], set[str]]:
         s.body, flags = self.block(s.body)
         flags -= {getattr(s, "flag", None)}
         if s.orelse:

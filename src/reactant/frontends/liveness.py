@@ -1,15 +1,16 @@
 """Which local variables may still be read: backward over the structured statements that `jumps` leaves.
 
 `annotate` writes `node.live_out` on every `if` and loop, and `node.live_head` on loops (what the next iteration, the
-test or the code after the loop may read). Sets only err on the large side: a variable that is carried needlessly costs
-a little, one that is forgotten would be wrong.
+test or the code after the loop may read). On an `if` one of whose sides leaves the loop or the function, and on loops
+that are left, `node.left` says what may be read on that path. Sets only err on the large side: a variable that is
+carried needlessly costs a little, one that is forgotten would be wrong.
 """
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
 
-from reactant.frontends.jumps import COMPREHENSIONS, LOOPS, SCOPES, TRIES, children
+from reactant.frontends.jumps import COMPREHENSIONS, LOOPS, RETURNED, SCOPES, TRIES, VALUE, children
 
 Names = frozenset[str]
 _NONE: Names = frozenset()
@@ -133,6 +134,11 @@ def captured(statements: Iterable[ast.stmt]) -> Names:
 class Liveness:
     def __init__(self, everything: Names) -> None:
         self.everything = everything
+        self.after: dict[str, Names] = {RETURNED: frozenset((VALUE,))}
+        """What this function may read once a flag is set by which it, or a loop, is left."""
+
+    def left(self, flags: Iterable[str] | None) -> Names | None:
+        return None if flags is None else frozenset().union(*(self.after.get(f, self.everything) for f in flags))
 
     def block(self, statements: list[ast.stmt], out: Names, handlers: Names = _NONE) -> Names:
         for s in reversed(statements):
@@ -144,6 +150,7 @@ class Liveness:
         match s:
             case ast.If():
                 s.live_out = out | handlers
+                s.left = [self.left(side) for side in getattr(s, "leaves", ())]
                 inside = self.block(s.body, out, handlers) | self.block(s.orelse, out, handlers)
                 return inside | reads([s.test])
             case ast.While() | ast.For():
@@ -168,6 +175,9 @@ class Liveness:
 
     def _loop(self, s: ast.For | ast.While, out: Names, handlers: Names) -> Names:
         s.live_out = out | handlers
+        if hasattr(s, "broke"):
+            self.after[s.broke] = s.live_out
+            s.left = self.left(s.stop_flags) | handlers
         head = out | handlers | frozenset(getattr(s, "stop_flags", ()))
         target: Names = _NONE
         if isinstance(s, ast.For):

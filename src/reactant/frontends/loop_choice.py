@@ -37,6 +37,7 @@ from reactant.frontends.run_time_lists import of_items
 from reactant.frontends.state import Variables
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.options import CompileOptions
+from reactant.records import dataclass
 
 SMALL = 4
 """Loops of at most this many iterations are always unrolled where their bodies hold no loops."""
@@ -83,10 +84,10 @@ def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
 
 
 def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
-            dead: tuple[str, ...]) -> None:
+            dead: tuple[str, ...], left: operators.Left = (None, None)) -> None:
     """An `if` that appends to lists in one of its branches is a loop of one turn, where lists may grow."""
     try:
-        return decisions.if_stmt(test, then, orelse, live, dead)
+        return decisions.if_stmt(test, then, orelse, live, dead, left)
     except BranchChangesList as error:
         if effects.recording() or current_trace().many_turns:
             raise
@@ -159,8 +160,10 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
 
 
 def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
-             rebound: tuple[str, ...], appended: tuple[str, ...] = (), read: tuple[str, ...] = ()) -> None:
-    """`appended` are the names of lists that the body only appends to, `read` those it reads, too."""
+             rebound: tuple[str, ...], appended: tuple[str, ...] = (), read: tuple[str, ...] = (),
+             left: tuple[str, ...] | None = None) -> None:
+    """`appended` are the names of lists that the body only appends to, `read` those it reads, too; `left` are the
+    variables that may be read once a flag has ended the loop."""
     if not is_tracing():
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
     enter: Callable[[Any], None] = body
@@ -170,12 +173,12 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
     if items is None:
         items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__), body.__code__)
     if items is None:
-        return _run_over(iterable, body, enter, flags, live, dead)
+        return _run_over(iterable, _Turn(body, enter, live, dead, left), flags)
     iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
     if is_tensor(start):
         items = RestItems(items, start)
     with same_lengths(items.lists):
-        loop = _Counted(items, body, enter, flags, live, dead, rebound, appended, read,
+        loop = _Counted(items, _Turn(body, enter, live, dead, left), flags, rebound, appended, read,
                         0 if is_tensor(start) else start)
         if iterator is not None:
             iterator.stand(None)        # while the loop takes from it, its body cannot
@@ -223,11 +226,10 @@ def _has_tensors(item: Any) -> bool:
     return is_tensor(item) or type(item) is tuple and any(map(_has_tensors, item))
 
 
-def _run_over(iterable: Any, body: FunctionType, enter: Callable[[Any], None], flags: tuple[str, ...],
-              live: tuple[str, ...], dead: tuple[str, ...]) -> None:
+def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
     """One iteration after the other, over what Python knows how to iterate over."""
     iterators.use(iterable)
-    iterator, cells, lost, most = elements.begin(iterable), operators.cells_of(body), 0, _options().max_unroll
+    iterator, cells, lost, most = elements.begin(iterable), operators.cells_of(turn.body), 0, _options().max_unroll
     while True:
         stopped = _stopped(cells, flags)
         if is_traced(stopped):
@@ -241,36 +243,45 @@ def _run_over(iterable: Any, body: FunctionType, enter: Callable[[Any], None], f
             value = elements.END if stopped else elements.following(iterator)
         if value is elements.END:
             break
-        _turn(value, stopped, body, enter, live, dead)
+        turn.run(value, stopped)
     if lost:
         iterators.lose(iterable)
 
 
-def _turn(value: Any, stopped: Any, body: FunctionType, enter: Callable[[Any], None], live: tuple[str, ...],
-          dead: tuple[str, ...]) -> None:
-    """One iteration; a branch where a run-time value decides whether to go on."""
-    if is_traced(stopped):
-        staged_if(predicate_of(stopped), None, lambda: enter(value), live, dead, (body,))
-    else:
-        enter(value)
+@dataclass
+class _Turn:
+    """What a `for` runs: `enter` runs the body with an element."""
+
+    body: FunctionType
+    enter: Callable[[Any], None]
+    live: tuple[str, ...]
+    dead: tuple[str, ...]
+    left: tuple[str, ...] | None
+
+    def run(self, value: Any, stopped: Any) -> None:
+        """One iteration; a branch where a run-time value decides whether to go on."""
+        if is_traced(stopped):
+            staged_if(predicate_of(stopped), None, lambda: self.enter(value), self.live, self.dead, (self.body,),
+                      (self.left, None))
+        else:
+            self.enter(value)
 
 
 class _Counted:
     """A `for` over elements that a run-time index can pick, from `start` on. What runs it returns how many elements are
-    taken then. `enter` runs the body with an element."""
+    taken then."""
 
-    def __init__(self, items: Items, body: FunctionType, enter: Callable[[Any], None], flags: tuple[str, ...],
-                 live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...],
-                 read: tuple[str, ...], start: int):
-        self.items, self.body, self.enter = items, body, enter
-        self.flags, self.live, self.dead, self.rebound = flags, live, dead, rebound
+    def __init__(self, items: Items, each: _Turn, flags: tuple[str, ...], rebound: tuple[str, ...],
+                 appended: tuple[str, ...], read: tuple[str, ...], start: int):
+        self.items, self.each, self.flags, self.rebound = items, each, flags, rebound
         self.appended, self.read = appended, read
-        self.exclusive = exclusive_lists(body, (*appended, *read))
+        self.exclusive = exclusive_lists(each.body, (*appended, *read))
         self.start, self.peeled = start, 0
         self.iterator: UsedUp | None = None
 
     def loop(self) -> Loop:
-        made = Loop((self.body,), lambda k: self.enter(self.items.at(k)), self.flags, self.live, self.dead,
+        each = self.each
+        made = Loop((each.body,), lambda k: each.enter(self.items.at(k)), self.flags, each.live, each.dead,
                     self.rebound, count=self.items.length, start=self.start, appended=self.appended,
                     exclusive=self.exclusive, read=self.read)
         made.policy = self.items.policy
@@ -278,7 +289,7 @@ class _Counted:
         return made
 
     def stopped(self) -> Any:
-        return _stopped(operators.cells_of(self.body), self.flags)
+        return _stopped(operators.cells_of(self.each.body), self.flags)
 
     def stage(self) -> int | Tensor:
         try:
@@ -308,10 +319,10 @@ class _Counted:
     def turn(self, k: int, stopped: Any) -> int:
         """The iteration with this index; returns the next one's."""
         if self.iterator is None or is_traced(stopped):
-            _turn(self.items.known(k), stopped, self.body, self.enter, self.live, self.dead)
+            self.each.run(self.items.known(k), stopped)
             return k + 1
         self.iterator.stand(k + 1)
-        self.enter(self.items.known(k))      # which may take more from it
+        self.each.enter(self.items.known(k))      # which may take more from it
         k = self.iterator.begin()
         if is_tensor(k):
             raise iterators.unknown()
@@ -374,7 +385,7 @@ class _Counted:
     def unroll(self, error: ReactantError | None) -> int | Tensor:
         options, built = _options(), _Operations()
         if self.items.length <= SMALL:
-            current_trace().unrolled.add(self.body.__code__)
+            current_trace().unrolled.add(self.each.body.__code__)
 
         def limit(number: int) -> None:
             if number >= options.max_unroll and built.count() and error is not None:

@@ -45,6 +45,9 @@ class Unset:
 
 UNSET = Unset()
 
+Left = tuple[tuple[str, ...] | None, tuple[str, ...] | None]
+"""Of the two sides of an `if`: what may be read on a path that leaves a loop or the function; None where it goes on."""
+
 
 class Unusable:
     """What a variable holds when control flow left it without a value that code may use; reading it raises."""
@@ -63,7 +66,7 @@ def cells_of(*functions: FunctionType | None) -> dict[str, CellType]:
 
 
 def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
-            dead: tuple[str, ...]) -> None:
+            dead: tuple[str, ...], left: Left = (None, None)) -> None:
     if test:
         then()
     elif orelse is not None:
@@ -83,7 +86,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
 
 def for_stmt(iterable: Iterable, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
              dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...] = (),
-             read: tuple[str, ...] = ()) -> None:
+             read: tuple[str, ...] = (), left: tuple[str, ...] | None = None) -> None:
     cells = cells_of(body)
     stops = [cells[f] for f in flags]
     for item in ag__.iterate(iterable):

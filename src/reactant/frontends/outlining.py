@@ -12,7 +12,8 @@ afterwards, the second those that the blocks assign and nothing reads again. Loo
     while test: A        becomes    ag__.while_stmt(ag__test_3, ag__body_3, flags, live, dead, rebound)
 
 The last tuple names the variables that are bound anew, not only updated in place (`a += 1`). Where there are such, two
-more name the lists that the body only appends to, and those with which it does more. Where a function
+more name the lists that the body only appends to, and those with which it does more. Where a side of an `if` leaves a
+loop or the function, and with `for` loops that are left, `left` names what may be read on that path. Where a function
 assigns variables of another scope (`nonlocal`, `global`), `ag__.touch` is told before.
 """
 from __future__ import annotations
@@ -171,7 +172,9 @@ class Outliner:
         if s.orelse:
             made.append(self._function(f"ag__else_{number}", s.orelse, writes(s.orelse), (), s.orelse[0]))
         otherwise = name(f"ag__else_{number}") if s.orelse else ast.Constant(None)
-        call = operator_call("if_stmt", s.test, name(f"ag__then_{number}"), otherwise, live, dead)
+        left = [ast.Tuple([ast.Constant(None) if names is None else _tuple(sorted(names)) for names in s.left],
+                          ast.Load())] if any(names is not None for names in s.left) else []
+        call = operator_call("if_stmt", s.test, name(f"ag__then_{number}"), otherwise, live, dead, *left)
         return [*made, at_location(ast.Expr(call), s)]
 
     def _while(self, s: ast.While) -> list[ast.stmt]:
@@ -193,10 +196,11 @@ class Outliner:
         number = next(self.namer)
         lists = _appended(s.body)
         item = at_location(ast.Assign([s.target], name(ITEM)), s)
+        left = [ast.keyword("left", _tuple(sorted(s.left)))] if s.stop_flags and hasattr(s, "left") else []
         body = self._function(f"ag__body_{number}", [item, *s.body], assigned, (ITEM,), s.body[0])
         call = operator_call("for_stmt", s.iter, name(body.name), _tuple(s.stop_flags), live, dead,
                              _tuple(sorted({*targets, *_rebound(s.body)})),
-                             *self._lists(lists))
+                             *self._lists(lists), keywords=left)
         return [body, at_location(ast.Expr(call), s)]
 
     @staticmethod
