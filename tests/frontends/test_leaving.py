@@ -83,7 +83,7 @@ def dict_of_arrays(x, limit):
 
 def known_afterwards(x, limit):
     kept = []
-    for k in range(5):
+    for _k in range(5):
         x = x * 1.5
         kept.append(x)
         if np.sum(x) > limit:
@@ -136,7 +136,7 @@ def twice_in_the_outer_loop(x, limit):
     lists = [[x], [x + 1]]
     total = np.zeros_like(x)
     for current in lists + lists:
-        for k in range(3):
+        for _k in range(3):
             x = x * 1.1
             if np.sum(x) > limit:
                 break
@@ -147,7 +147,7 @@ def twice_in_the_outer_loop(x, limit):
 
 def element_of_what_is_returned(x, limit):
     kept, result = [], []
-    for k in range(4):
+    for _k in range(4):
         x = x * 1.5
         if np.sum(x) > limit:
             result.append(kept)
@@ -159,7 +159,7 @@ def element_of_what_is_returned(x, limit):
 def in_finally(x, limit):
     kept = []
     try:
-        for k in range(4):
+        for _k in range(4):
             x = x * 1.5
             if np.sum(x) > limit:
                 return x
@@ -183,7 +183,7 @@ class Counted:
 def in_a_context(x, limit):
     out = np.zeros(1)
     with Counted(out) as kept:
-        for k in range(4):
+        for _k in range(4):
             x = x * 1.5
             if np.sum(x) > limit:
                 break
@@ -194,7 +194,7 @@ def in_a_context(x, limit):
 def in_a_class(x, limit):
     Solver.steps = []
     steps = Solver.steps
-    for k in range(4):
+    for _k in range(4):
         x = x * 1.5
         if np.sum(x) > limit:
             break
@@ -204,7 +204,7 @@ def in_a_class(x, limit):
 
 def logged(x, limit):
     LOG.clear()
-    for k in range(4):
+    for _k in range(4):
         x = x * 1.5
         if np.sum(x) > limit:
             break
@@ -223,7 +223,7 @@ def noted():
 def by_a_generator(x, limit):
     kept = []
     lengths = (len(kept) for _ in range(1))
-    for k in range(4):
+    for _k in range(4):
         x = x * 1.5
         if np.sum(x) > limit:
             break
@@ -233,7 +233,7 @@ def by_a_generator(x, limit):
 
 def goes_on(x, limit):
     kept = []
-    for k in range(5):
+    for _k in range(5):
         x = x * 1.5
         if np.sum(x) > limit:
             x = x / 4
@@ -245,7 +245,7 @@ def goes_on(x, limit):
 
 def of_two_loops(x, limit):
     kept = []
-    for i in range(3):
+    for _i in range(3):
         for k in range(3):
             x = x * 1.3
             if np.sum(x) > limit:
