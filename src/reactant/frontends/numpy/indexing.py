@@ -185,6 +185,8 @@ def _known(i: object) -> object:
     if isinstance(i, (list, range)):
         from reactant.frontends.numpy.implements import has_tensors
         return wrap(list(i)) if has_tensors(list(i)) else _index_array(i)
+    if hasattr(type(i), "as_array"):        # a list of run-time length
+        return i.as_array() if i.room else _index_array([])
     return i
 
 

@@ -152,6 +152,8 @@ def take(a: object, indices: object, axis: int | None = None, out: object = None
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = axis_in(axis, a.ndim)
+    if hasattr(type(indices), "as_array"):         # a list of run-time length
+        indices = indices.as_array() if indices.room else np.zeros(0, np.intp)
     if not isinstance(indices, np.ndarray):        # also arrays of run-time size keep their own way
         indices = as_tensor(indices)
     index = indices if getattr(type(indices), "partial", False) else moded(indices, a.shape[axis], mode)
