@@ -615,12 +615,12 @@ def test_operators_are_used(recorded):
 def test_live_and_dead_variables_reach_the_operator():
     seen = {}
 
-    def if_stmt(test, then, orelse, live, dead):
-        seen["if"] = live, dead
+    def if_stmt(test, then, orelse, live, dead, left=(None, None)):
+        seen["if"] = live, dead, left
         operators.if_stmt(test, then, orelse, live, dead)
 
-    def for_stmt(iterable, body, flags, live, dead, rebound):
-        seen["for"] = flags, live, dead, rebound
+    def for_stmt(iterable, body, flags, live, dead, rebound, left):
+        seen["for"] = flags, live, dead, rebound, left
         operators.for_stmt(iterable, body, flags, live, dead, rebound)
 
     def program(xs):
@@ -641,8 +641,10 @@ def test_live_and_dead_variables_reach_the_operator():
         assert calls.call(program, [1, 4, 6, 7]) == program([1, 4, 6, 7])
     finally:
         operators.install(**before)
-    flags, live, dead, rebound = seen["for"]
+    flags, live, dead, rebound, left = seen["for"]
     assert flags == ("ag__broke_1",)
+    assert {"total", "last"} <= set(left) and set(left) <= {"total", "last", "ag__"}
+    assert seen["if"][2] == (left, None)
     assert set(live) == {"total", "last", "ag__broke_1"}
     assert set(dead) == {"i", "x", "square", "scratch"}
     assert rebound == ("ag__broke_1", "i", "last", "scratch", "square", "x")

@@ -218,6 +218,12 @@ class Picked(GuardedStorage):
 
     __slots__ = ()
 
+    def error(self) -> ControlFlowError:
+        return ControlFlowError(
+            "An element of a list of arrays that only the run picks (by its place, by sorted, min or max) is a copy in "
+            "compiled code, and now it is written in place, or one of the arrays that it may be. Write into a copy: "
+            "x.copy().")
+
 
 def stamp(storage: Storage) -> Any:
     """Changes whenever the content may have changed."""
@@ -492,7 +498,8 @@ def reachable(roots: list[Any], everywhere: bool = False,
     waiting: list[tuple[Any, int]] = [(root, depth) for root in reversed(roots)]
     while waiting:      # see `reachable_storages`
         x, depth = waiting.pop()
-        if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or type(x) is Tensor:
+        if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or type(x) is Tensor \
+                or hasattr(type(x), "ag__internal"):
             continue
         times[id(x)] = times.get(id(x), 0) + 1
         if id(x) in seen or not depth:

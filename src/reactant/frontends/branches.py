@@ -80,6 +80,7 @@ class Branch:
     outcome: Tree = ABSENT
     raised: bool = False
     region: Region | None = None
+    copies: dict[int, Any] = field(default_factory=dict)      # as `Trace.copies`
 
     def after(self, tree: Tree) -> Tree:
         """A value from before the branch, with the content its arrays have at the branch's end."""
@@ -118,7 +119,7 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
         prepare: Callable[[], None] | None = None) -> Branch:
     """Trace `body()` into `block`. Afterwards variables, objects and storages are as they were before."""
     trace = current_trace()
-    first_check = len(trace.checks)
+    first_check, copies, orders = len(trace.checks), dict(trace.copies), len(trace.orders)
     branch = Branch(block)
     try:
         with trace.inside(block) as region, effects.recorded(variables.handled()) as recorder:
@@ -136,6 +137,10 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
             branch.preexisting = _age(region)
         branch.written = {s: v for s, v in region.written.items() if type(s) is not ChosenStorage}
         branch.checks = [(ok, error) for ok, error, _ in trace.checks[first_check:]]
+    except BaseException:
+        trace.copies = copies       # it may be traced in another way
+        del trace.orders[orders:]
+        raise
     finally:
         del trace.checks[first_check:]
         region.saved, region.written = {}, {}       # they would keep arrays alive
@@ -243,11 +248,16 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
     scratch = scratch_blocks(2)
     try:
         sides = []
+        copies = trace.copies
         for region, function in zip(scratch.regions, (then, orelse), strict=True):
             variables.restore(only_inside)
+            trace.copies = dict(copies)
             side = failing_at_run_time(function) if function else lambda: None
             sides.append(run(region.blocks.append(), side, variables, before))
+            sides[-1].copies = trace.copies
             variables.restore(before)
+        trace.copies = sides[1].copies
+        trace.copies.update({k: c for k, c in sides[0].copies.items() if c.owner is None or k not in trace.copies})
         with source_map.location():
             meeting = Meeting(trace, predicate, variables, before, *sides, left)
             try:

@@ -19,6 +19,7 @@ from reactant.frontends import (
     attempts,
     chosen_keys,
     effects,
+    element_copies,
     elements,
     generated,
     heaps,
@@ -132,9 +133,13 @@ def result(returned: Any, value: Any) -> Any:
 def _touching(operator: Callable, position: int) -> Callable:
     """The operator, told to `effects` which object it is about to change."""
     def changes(*arguments: Any, **keywords: Any) -> Any:
-        identity.about_to_change(arguments[position])
-        effects.touch(arguments[position])
-        return operator(*arguments, **keywords)
+        container = arguments[position]
+        identity.about_to_change(container)
+        element_copies.begin_change(container)
+        effects.touch(container)
+        result = operator(*arguments, **keywords)
+        element_copies.end_change(container)
+        return result
     return changes
 
 
@@ -146,9 +151,14 @@ def _generator(elements: Iterable) -> Iterable:
 def _calling(operator: Callable) -> Callable:
     """`call_bound`, told to `effects` which object it may change."""
     def calls(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
-        identity.about_to_call(function, owner)
+        changing = identity.about_to_call(function, owner)
+        if changing:
+            element_copies.begin_change(owner)
         effects.touch(owner)
-        return operator(function, owner, *arguments, **keywords)
+        result = operator(function, owner, *arguments, **keywords)
+        if changing:
+            element_copies.end_change(owner)
+        return result
     return calls
 
 

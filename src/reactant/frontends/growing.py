@@ -18,7 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import calls, effects
+from reactant.frontends import calls, effects, element_copies
 from reactant.frontends.aliases import GuardedStorage, has_dynamic_steps, roots_of
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import StagedRaise
@@ -86,8 +86,8 @@ class Grower(Changes):
     """
 
     __slots__ = ("capacity", "changed", "count", "exact", "former", "found", "given", "head", "held", "kinds",
-                 "limited", "loop", "maxlen", "most", "name", "passed", "rows", "shown", "start", "stands_for", "tree",
-                 "use")      # so no plain object, whose attributes are state
+                 "limited", "loop", "maxlen", "most", "name", "passed", "rows", "shared", "shown", "start",
+                 "stands_for", "tree", "use")      # so no plain object, whose attributes are state
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
 
@@ -98,6 +98,7 @@ class Grower(Changes):
         if self.stands_for is deque:
             use = SHIFTS if self.maxlen is not None else max(use, READS)
         self.loop, self.name, self.use = loop, name, use
+        self.shared = type(target) is RunTimeList and target.shared
         self.given: list[Tree] = []           # the elements from before the loop, where they are rows, too
         self.former = target if type(target) is RunTimeList else None
         self.tree: Tree | None = None           # of the first element met: the structure of all
@@ -141,6 +142,8 @@ class Grower(Changes):
         if not target:
             return
         self.given, self.start = [capture(x) for x in target], len(target)
+        for item in target:
+            element_copies.register(item)       # who knows such a list by another name must not change it
         for tree in self.given:
             self.fit(tree, list(leaves(tree)))
         self.make(0)
@@ -190,6 +193,7 @@ class Grower(Changes):
 
     def appendleft(self, item: Any) -> None:
         self.require_use(SHIFTS)
+        element_copies.moved(self)
         tree = capture(item)
         self.require_fresh(tree, True)
         self.put(tree, first=True)
@@ -242,13 +246,14 @@ class Grower(Changes):
     def taken(self, message: str, first: bool) -> Any:
         """The last or first element, which is in there no longer."""
         self.require_use(SHIFTS if first else POPS)
+        element_copies.moved(self)
         if self.is_empty():
             current_trace().check(ops.constant(False), lambda: IndexError(message))
             raise StagedRaise
         count = self.count.read()
         current_trace().check(ops.compare(count, 0, "GT"), lambda: IndexError(message))
         left = ops.subtract(count, 1)
-        element = self.view().at(python_number(ops.constant(0, np.int64) if first else left, (0, self.capacity)))
+        element = self.view().at(python_number(ops.constant(0, np.int64) if first else left, (0, self.capacity)), False)
         self.count.write(left)
         if first:
             self.head.write(self.place(ops.constant(1, np.int64)))
@@ -260,6 +265,7 @@ class Grower(Changes):
 
     def clear(self) -> None:
         self.require_use(POPS)
+        element_copies.moved(self)
         if not self.is_empty():
             self.count.write(ops.constant(0, np.int64))
 
@@ -292,7 +298,7 @@ class Grower(Changes):
         if type(tree) is Node:
             if tree.kind not in ("tuple", "list"):
                 raise refusal(f"by objects of type {type(tree.original).__name__} under conditions")
-            alone = self.is_only_here(tree.original, top)
+            alone = self.is_only_here(tree.original, top) and not element_copies.is_copy(tree)
             if not alone and (tree.kind == "list" or any(_is_array(leaf) for leaf in leaves(tree))):
                 raise refusal(f"by a {tree.kind} that other code sees, under conditions")
             for child in tree.children:
@@ -389,10 +395,12 @@ class Grower(Changes):
             return []
         sources = [s for s in self.rows if s is not None]
         rows = [s and Storage(s.shape, s.dtype, s.read()) for s in self.rows]
-        return RunTimeList([], self.tree, self.kinds, rows, self.count.read(),
-                           lambda value: Tensor(Element(self.name, sources, value)),
-                           len(self.given) if self.use < POPS else 0, self.stands_for,
-                           None if self.head is None else self.head.read())
+        found = RunTimeList([], self.tree, self.kinds, rows, self.count.read(),
+                            lambda value: Tensor(Element(self.name, sources, value)),
+                            len(self.given) if self.use < POPS else 0, self.stands_for,
+                            None if self.head is None else self.head.read())
+        found.owner = self
+        return found
 
     shape = property(lambda self: (len(v),) if type(v := self.view()) is list else v.shape)
 

@@ -398,10 +398,12 @@ class Growth:
                 continue
             target, turns = self.lists[name], self.turns[name]
 
-            def guarded(turn: int | None, grower: Grower = grower, name: str = name
-                        ) -> Callable[[ir.Value], Tensor] | None:
+            def also(turn: int | None, grower: Grower = grower) -> list[Storage]:
                 roots = [*(root for root, _ in grower.held), *grower.shown, *grower.outside()]
-                found = [s for root in roots for s in self.sources(root, turn)]
+                return [s for root in roots for s in self.sources(root, turn)]
+
+            def guarded(turn: int | None, name: str = name) -> Callable[[ir.Value], Tensor] | None:
+                found = also(turn)      # noqa: B023
                 return (lambda value: _guarded(name, found, value)) if found else None
             if (length := self.lengths.get(name)) is not None:
                 grower.straighten()
@@ -410,7 +412,9 @@ class Growth:
                 extend(target, [grower.element(k, guarded(None)) for k in range(length)])
             elif turns is None:
                 identity.about_to_change(target)
-                self.put(name, RunTimeList.of(target, grower, guarded(None)))
+                made = RunTimeList.of(target, grower, guarded(None))
+                made.watch(also(None), name)
+                self.put(name, made)
             else:
                 extend(target, [grower.element(len(grower.given) + k, guarded(turn)) for k, turn in enumerate(turns)])
 

@@ -147,10 +147,12 @@ def about_to_change(container: Any) -> None:
             "or change each one where it is certain which it is.")
 
 
-def about_to_call(function: Any, owner: Any) -> None:
-    """`about_to_change` for methods of Python's containers."""
-    if isinstance(owner, _METHODS) and getattr(function, "__name__", "") in CHANGING:
+def about_to_call(function: Any, owner: Any) -> bool:
+    """`about_to_change` for methods of Python's containers; whether this is one that changes it."""
+    changing = isinstance(owner, _METHODS) and getattr(function, "__name__", "") in CHANGING
+    if changing:
         about_to_change(owner)
+    return changing
 
 
 def reached(everywhere: bool = False) -> set[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends import element_copies
 from reactant.frontends.branches import StagedRaise
 from reactant.frontends.carried import leaves
 from reactant.frontends.numpy.python_numbers import bounds
@@ -34,6 +35,7 @@ class Changes:
     tree: Tree | None
     kinds: list[Kind | None]
     room: int       # how many rows there are
+    shared: bool    # whether elements that are lists may be elsewhere, too
 
     def begin_change(self) -> None:
         raise NotImplementedError
@@ -64,6 +66,8 @@ class Changes:
     def insert(self, index: Any, item: Any) -> None:
         self.begin_change()
         self.take_in(item)
+        element_copies.moved(self)
+        self.keep(item)
         self.put(capture(item), None if self.is_empty() else within(index, self.content()[1]))
 
     def __setitem__(self, index: Any, item: Any) -> None:
@@ -73,7 +77,18 @@ class Changes:
         count = self.how_many()
         place = counted(index, count)
         require(inside(place, count), IndexError, f"{self.named} assignment index out of range")
+        element_copies.moved(self)
+        self.keep(item, place)
         self.store(place, item)
+
+    def settle(self) -> None:
+        """Arrays in here are elsewhere, too, from now on."""
+
+    def keep(self, item: Any, place: Any = None) -> None:
+        """An element comes to stand at a place, of whose lists others may know."""
+        if element_copies.has_lists(tree := capture(item)):
+            self.shared |= element_copies.is_copy(tree)
+            element_copies.register(item, self, place)
 
     def begin_store(self, index: Any) -> None:
         """Refuse what cannot be set."""
@@ -98,6 +113,7 @@ class Changes:
         self.begin_change()
         if self.is_empty():
             return nothing_there(f"pop from empty {self.named}")
+        element_copies.moved(self)
         rows, count = self.content()
         require(ops.compare(count, 0, "GT"), IndexError, f"pop from empty {self.named}")
         place = counted(index, count)
@@ -115,6 +131,7 @@ class Changes:
             if not isinstance(index, slice):
                 nothing_there(f"{self.named} assignment index out of range")
             return
+        element_copies.moved(self)
         rows, count = self.content()
         if isinstance(index, slice):
             if index.step not in (None, 1):
@@ -130,6 +147,7 @@ class Changes:
 
     def remove(self, item: Any) -> None:
         self.begin_change()
+        element_copies.moved(self)
         place = self.place_of(item, f"{self.named}.remove(x): x not in {self.named}")
         rows, count = self.content()
         self.replace(*without(rows, count, place, ops.add(place, 1)))
@@ -142,12 +160,14 @@ class Changes:
 
     def reverse(self) -> None:
         self.begin_change()
+        element_copies.moved(self)
         if not self.is_empty():
             rows, count = self.content()
             self.replace([row and reversed_rows(row, count) for row in rows], count)
 
     def rotate(self, n: Any = 1) -> None:
         self.begin_change()
+        element_copies.moved(self)
         if self.is_empty():
             return
         rows, count = self.content()
@@ -160,6 +180,7 @@ class Changes:
 
     def sort(self, *, key: Any = None, reverse: Any = False) -> None:
         self.begin_change()
+        element_copies.moved(self)
         if not self.is_empty():
             rows, count = self.content()
             self.replace(self.sorted_rows(rows, count, key, reverse), count)

@@ -9,6 +9,7 @@ from types import CellType
 from typing import Any
 
 from reactant.frontends.effects import Change
+from reactant.frontends.element_copies import Copy
 from reactant.frontends.holders import attributes_of, hidden_references, looks, owner_of, references
 from reactant.frontends.identity import Link
 from reactant.frontends.state import Node
@@ -41,7 +42,7 @@ def place_of(box: list[list], copies: set[int]) -> Place | None:
         hidden, found = references(target)
         holders = []
         for holder in found:        # no comprehension: it would refer to the list by a cell
-            if type(holder) not in (Change, Node, Link) and id(holder) not in copies:
+            if type(holder) not in (Change, Node, Link, Copy) and id(holder) not in copies:
                 holders.append(holder)
         look.complete = hidden == hidden_references()
         if look.complete and len(holders) == 1:

@@ -91,6 +91,8 @@ class Loop:
     `start`; a `while` has a `test()`, its outcome `first` before the loop, and `again(*flags)`: the test, unless one of
     the flags is set."""
 
+    ag__internal = True
+
     def __init__(self, functions: Iterable[FunctionType | None], body: Callable[[Any], None], flags: tuple[str, ...],
                  live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], *, count: Any = None,
                  test: Callable[[], Any] | None = None, first: Any = None,

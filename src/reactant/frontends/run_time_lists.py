@@ -5,7 +5,7 @@ The elements stand in rows of arrays, after those that were there before the loo
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ListTooLong, UnsupportedError
-from reactant.frontends import identity
-from reactant.frontends.aliases import Picked, roots_of
+from reactant.frontends import element_copies, identity
+from reactant.frontends.aliases import PerhapsAgain, Picked, roots_of
 from reactant.frontends.calls import OURS
 from reactant.frontends.carried import BranchChangesList, leaves, needs_grower, with_leaves
 from reactant.frontends.list_changes import (
@@ -69,11 +69,15 @@ def _stacked(tree: Tree, columns: Iterator[Tensor]) -> Tensor:
     return np.stack([_stacked(child, columns) for child in tree.children], axis=1)
 
 
+_WRITTEN = ("This writes into an array that is, or was, an element of a list of which only the run knows the length, "
+            "and that is in several places. Write into a copy: x.copy().")
+
+
 class RunTimeList(Changes):
     """A list with a run-time length: `prefix` are the elements from before the loop."""
 
-    __slots__ = ("capacity", "count", "guarded", "head", "kinds", "prefix", "region", "rows", "stands_for",
-                 "tree")       # so no plain object
+    __slots__ = ("capacity", "count", "guarded", "head", "kinds", "owner", "prefix", "region", "rows", "shared",
+                 "stands_for", "tree", "watches")       # so no plain object
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
 
@@ -85,16 +89,39 @@ class RunTimeList(Changes):
         self.stands_for, self.head = stands_for, head       # the rows are a ring that begins at `head`
         self.count = python_number(count, (least, self.capacity))
         self.region = current_trace().region
+        self.owner: Any = None          # the list that a change of an element changes, where it is another one
+        self.shared = False
+        self.watches: list[Storage] = []        # reading these raises once an array is written that stood in the list
+
+    def watch(self, sources: Iterable[Storage], name: str = "rows") -> None:
+        if sources := list(sources):
+            self.watches.append(PerhapsAgain(name, sources, ops.constant(0)))
+
+    def has_arrays(self) -> bool:
+        return any(kind is not None and kind.kind == ARRAY for kind in self.kinds)
+
+    def settle(self) -> None:
+        """Arrays in here are elsewhere, too, from now on: they can be read."""
+        if self.has_arrays():
+            self.guarded = self.guarded or (lambda value: Tensor(PerhapsAgain("rows", [], value)))
+            for row in self.rows:
+                if row is not None:
+                    row.constant = _WRITTEN
 
     @staticmethod
     def of(target: list | RunTimeList, grower: Grower, guarded: Callable[[ir.Value], Tensor] | None) -> RunTimeList:
         """What `target` has become after a loop."""
+        if type(target) is RunTimeList:
+            target.settle()
         prefix = target.prefix if type(target) is RunTimeList else [] if grower.given else list(target)
         before = target.guarded if type(target) is RunTimeList else None
         both = guarded if before is None or guarded is None else lambda v: before(guarded(v).value())
         grower.straighten()
-        return RunTimeList(prefix, grower.tree, grower.kinds, grower.rows, grower.count.read(), both or before,
+        made = RunTimeList(prefix, grower.tree, grower.kinds, grower.rows, grower.count.read(), both or before,
                            stands_for=grower.stands_for)
+        if type(target) is RunTimeList:
+            made.shared, made.watches = target.shared, target.watches
+        return made
 
     # -- length and elements
 
@@ -127,14 +154,18 @@ class RunTimeList(Changes):
         current_trace().check(bounded.wrap(inside).value(), lambda: IndexError("list index out of range"))
         return self.at(place)
 
-    def at(self, place: Any) -> Any:
-        """The element at a run-time place, counted from the start, which is inside."""
+    def at(self, place: Any, stays: bool = True) -> Any:
+        """The element at a run-time place, counted from the start, which is inside. `stays`: in the list."""
         if not self.capacity:
             raise IndexError("list index out of range")
         parts = []
+        views = stays and self.guarded is None and self.has_arrays() and self.has_views()
         for position, (part, kind) in enumerate(zip(leaves(self.tree), self.kinds, strict=True)):
             if kind is None:
                 parts.append(part.value)
+                continue
+            if views and kind.kind == ARRAY:
+                parts.append(Tensor(self.rows[position])[place if is_tensor(place) else int(place)])
                 continue
             if self.head is None:
                 value = self.column(position)[place].value()
@@ -145,10 +176,25 @@ class RunTimeList(Changes):
             arrays, value = kind.kind == ARRAY, ops.convert(value, kind.dtype)    # where more has become known of them
             parts.append(self.guarded(value) if arrays and self.guarded is not None else
                          Tensor.of_value(value, kind.kind))
-        return with_leaves(self.tree, iter(parts))
+        found = with_leaves(self.tree, iter(parts))
+        if stays and element_copies.has_lists(self.tree):
+            element_copies.register(found, self if self.owner is None else self.owner, place)
+        return found
+
+    def has_views(self) -> bool:
+        """Whether arrays that are elements can be views of the rows, where they then all are."""
+        if self.prefix and self.region is current_trace().region:
+            self.replace(*self.content())
+        exact = all(row is None or kind is None or row.dtype == kind.dtype
+                    for row, kind in zip(self.rows, self.kinds, strict=True))
+        if self.prefix or self.head is not None or not exact:
+            self.settle()
+        return self.guarded is None
 
     def column(self, position: int) -> Tensor:
         """One part of all elements, those of the prefix first; what lies behind the last one means nothing."""
+        for each in self.watches:
+            each.read()
         kind, rows = self.kinds[position], self.rows[position]
         values = []
         for item in self.prefix:
@@ -174,6 +220,7 @@ class RunTimeList(Changes):
         if type(step) is not int or step not in (1, -1) or step < 0 and (index.start, index.stop) != (None, None):
             raise UnsupportedError("A slice of a list of run-time length with a step. " + _ADVICE)
         rows, count = self.content()
+        element_copies.share(self)
         if step < 0:
             rows = [row and reversed_rows(row, count) for row in rows]
         elif (index.start, index.stop) != (None, None):
@@ -185,7 +232,9 @@ class RunTimeList(Changes):
     def of_rows(self, rows: list[ir.Value | None], count: ir.Value) -> RunTimeList:
         """Another list of such elements."""
         memories = [row and Storage(shape_of(row), dtype_of(row), row) for row in rows]
-        return RunTimeList([], self.tree, self.kinds, memories, count, self.guarded, stands_for=self.stands_for)
+        made = RunTimeList([], self.tree, self.kinds, memories, count, self.guarded, stands_for=self.stands_for)
+        made.shared, made.watches = self.shared, self.watches
+        return made
 
     def as_node(self) -> Tree:
         """What control flow carries and merges: the length and the rows, where the elements are numbers."""
@@ -193,6 +242,7 @@ class RunTimeList(Changes):
             return Known(self)
         if (self.prefix or self.head is not None) and self.region is current_trace().region:
             self.replace(*self.content())
+        self.leave_prefix()
         rows, count = self.content()
         memories = self.rows if not self.prefix and self.head is None else \
             [Storage(shape_of(row), dtype_of(row), row) for row in rows]
@@ -202,6 +252,7 @@ class RunTimeList(Changes):
               for memory, row, kind in zip(memories, rows, self.kinds, strict=True))], self)
 
     def copy(self) -> RunTimeList:
+        element_copies.share(self)
         return self.of_rows(*self.content())
 
     # -- changes, in the region that it was made in
@@ -218,7 +269,7 @@ class RunTimeList(Changes):
         return rows, total.value() if is_tensor(total) else ops.constant(total, np.int64)
 
     def element_of(self, rows: list[ir.Value | None], place: ir.Value) -> Any:
-        return self.of_rows(rows, place).at(python_number(place, (0, self.capacity)))
+        return self.of_rows(rows, place).at(python_number(place, (0, self.capacity)), False)
 
     room = property(lambda self: len(self.prefix) + self.capacity)
 
@@ -230,7 +281,18 @@ class RunTimeList(Changes):
             needs_grower(self, error)
             raise error
 
+    def leave_prefix(self) -> None:
+        """Its elements become rows: who knows a list among them by another name must not change it."""
+        for item in self.prefix:
+            element_copies.register(item)
+        if self.prefix and self.has_arrays():
+            self.watch(root for item in self.prefix for leaf in leaves(capture(item)) if type(leaf) is Held
+                       for root in roots_of(leaf.tensor.storage))
+            self.settle()
+
     def replace(self, rows: list[ir.Value | None], count: ir.Value) -> None:
+        self.leave_prefix()
+        self.settle()
         new = self.of_rows(rows, count)
         self.prefix, self.rows, self.count, self.capacity, self.head = [], new.rows, new.count, new.capacity, None
 
@@ -264,6 +326,7 @@ class RunTimeList(Changes):
 
     def append(self, item: Any) -> None:
         self.begin_change()
+        self.keep(item, self.content()[1])
         self.put(capture(item))
 
     def put(self, tree: Tree, place: ir.Value | None = None) -> None:
@@ -315,6 +378,7 @@ class RunTimeList(Changes):
         second, (rows, count) = self.alike(other), self.content()
         if second is None:
             return rows, count
+        element_copies.share(self, second)
         more, length = second.content()
         places = [[count, *(ops.constant(0, np.int64) for _ in kind.shape)] if kind else [] for kind in self.kinds]
         return [row and ops.dynamic_update_slice(padded(row, self.room + second.room), new, place)
@@ -322,7 +386,7 @@ class RunTimeList(Changes):
 
     def alike(self, other: Any) -> RunTimeList | None:
         """Another list in rows, with elements of the kinds of this one; None where it is empty."""
-        found = of_items(other) if type(other) is list and other else other
+        found = _rows_of(other) if type(other) is list and other else other
         if not isinstance(found, (list, RunTimeList)) or self.stands_for is not list:
             raise TypeError(f"can only concatenate list (not \"{type(other).__name__}\") to list")
         if type(found) is list and not found:
@@ -379,6 +443,7 @@ class RunTimeList(Changes):
     def ordered(self, key: Callable | None = None, reverse: bool = False) -> RunTimeList:
         """`sorted(items)`."""
         rows, count = self.content()
+        element_copies.share(self)
         found = self.of_rows(self.sorted_rows(rows, count, key, reverse), count)
         found.stands_for = list
         return found
@@ -490,6 +555,14 @@ def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) ->
         rows.append(Storage(shape_of(whole), kind.dtype, whole))
     guarded = (lambda value: Tensor(Picked("an element", seen, value))) if seen else None
     return RunTimeList([], trees[0], kinds, rows, ops.constant(len(items), np.int64), guarded, len(items))
+
+
+def _rows_of(items: list) -> RunTimeList:
+    found = of_items(items)
+    if found is None:
+        raise UnsupportedError("A list of run-time length is joined with one whose elements are no numbers, or tuples "
+                               "of such, of one structure. " + _ADVICE)
+    return found
 
 
 def _is_flat(tree: Tree) -> bool:

@@ -37,6 +37,8 @@ class Region:
     """A block under construction. `saved` maps storages older than the region, that it wrote, to their first state.
     `held`: some first ones of its checks, and whether they all hold."""
 
+    ag__internal = True     # users hold it by what they hold: nothing of theirs is found there
+
     __slots__ = ("block", "closed", "held", "holders", "parent", "saved", "written")
 
     def __init__(self, parent: Region | None, block: ir.Block):
@@ -92,6 +94,8 @@ def told_by(error: Callable[..., BaseException]) -> tuple[ir.Value, ...]:
 
 class Trace:
     """State of one trace. Made by `tracing()`; `Trace.current()` is the running one of this thread, else None."""
+
+    ag__internal = True     # users hold it by what they hold: nothing of theirs is found there
 
     def __init__(self, options: Any = None):
         self.options = options
@@ -152,6 +156,10 @@ class Trace:
         """What stands for lists that these loops append to (`growing`)."""
         self.choices: list[weakref.ref[Any]] = []
         """The memories that may be one of several (`aliases`), in the order they were made."""
+        self.copies: dict[int, Any] = {}
+        """Lists that stand for elements of lists in rows (`element_copies`)."""
+        self.orders: list[Any] = []
+        """Lists that are others in an order of the run, and those (`element_copies`)."""
         self.identities: list[Any] = []
         self.tuples: dict[int, Any] = {}
         """Which containers may be which others (`identity`)."""

@@ -14,7 +14,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends import calls
 from reactant.frontends.numpy.creation import as_tensor, elements_of_one
 from reactant.frontends.numpy.python_numbers import is_python
-from reactant.frontends.numpy.tensor import PYTHON, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.operators import ag__
 from reactant.frontends.trace import current_trace
 
@@ -187,7 +187,11 @@ def _taken(items: list, order: Any) -> list:
         if any(type(i) is not type(first) or len(i) != len(first) for i in items):
             raise _mixed()
         columns = [_taken([i[c] for i in items], order) for c in range(len(first))]
-        return [type(first)(parts) for parts in zip(*columns, strict=True)] if columns else [first] * len(items)
+        found = [type(first)(parts) for parts in zip(*columns, strict=True)] if columns else [first] * len(items)
+        if type(first) is list:
+            from reactant.frontends import element_copies  # which needs this package
+            element_copies.reorder(items, found)
+        return found
     if not all(type(i) is Tensor or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
         raise _mixed()
     tensors = [wrap(i) for i in items]
@@ -197,6 +201,10 @@ def _taken(items: list, order: Any) -> list:
     made = [chosen[k] for k in range(chosen.shape[0])]
     if is_python(first):
         return [Tensor.of_value(wrap(m).value(), PYTHON) for m in made]
+    if tensors[0].kind == ARRAY:
+        from reactant.frontends.aliases import Picked, roots_of  # as above
+        sources = {root for t in tensors for root in roots_of(t.storage)}
+        return [Tensor(Picked("an element", sources, m.value())) for m in made]
     return made
 
 

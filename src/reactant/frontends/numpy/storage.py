@@ -66,13 +66,13 @@ class Storage:
     """Whether the content changes by writes to this storage alone; not where it stands for others."""
 
     def __init__(self, shape: Shape, dtype: np.dtype, value: ir.Value | None = None, data: np.ndarray | None = None, *,
-                 argument: int | None = None, constant: bool = False):
+                 argument: int | None = None, constant: bool | str = False):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.settled, self.data = value, data
         self.held: dict[SliceStep, HeldWrite] = {}
         """Writes that `settled` lacks. No two share an element; all were made in `region`, which is the current one."""
         self.argument = argument      # position among main's arguments, for write-back
-        self.constant = constant      # made outside the trace: writing raises
+        self.constant = constant      # made outside the trace: writing raises; or the text of what it raises
         self.version = 0
         self.captured: tuple[int, ir.Value] | None = None     # what known content was last read as
         self.joined = False           # stands for memories that were made in branches or a loop

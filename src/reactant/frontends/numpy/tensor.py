@@ -18,7 +18,14 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ConcreteValueNeeded, ConstantWriteError, LeakError, UnsupportedError, where
+from reactant.errors import (
+    ConcreteValueNeeded,
+    ConstantWriteError,
+    ControlFlowError,
+    LeakError,
+    UnsupportedError,
+    where,
+)
 from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
@@ -158,7 +165,7 @@ class Tensor(Sized):
     def require_writeable(self) -> None:
         """Raise what NumPy raises for a read-only view; name the case of an array from outside."""
         if self.storage.constant:
-            raise ConstantWriteError()
+            raise ConstantWriteError() if self.storage.constant is True else ControlFlowError(self.storage.constant)
         if not self.writeable or self.kind != ARRAY:
             raise ValueError("assignment destination is read-only")
 
