@@ -1,5 +1,7 @@
 """How derivatives are compiled: once for each program, however often they are made; what they read may change."""
+import jax
 import numpy as np
+import pytest
 
 import reactant
 from reactant.derivatives import entry
@@ -55,3 +57,19 @@ def test_arrays_that_loops_only_read_are_no_outputs():
     value, moved = reactant.jvp(program, (X,), (X,))
     np.testing.assert_allclose(value, program(X))
     np.testing.assert_allclose(moved, reactant.grad(program)(X) @ X)
+
+
+def test_float0_tangents_hold_integers_constant_as_none_does():
+    n, held = np.arange(5), np.zeros(5, jax.dtypes.float0)
+
+    def moved(x, n):
+        return reactant.jvp(lambda x, n: x ** 3 * n, (x, n), (x, held))[1]
+
+    def curved(x, n):
+        return reactant.hvp(lambda x, n: np.sum(x ** 3 * n), (x, n), (x, held))
+
+    for run, wanted in ((moved, 3 * X ** 3 * n), (curved, 6 * X ** 2 * n)):
+        np.testing.assert_allclose(run(X, n), wanted)
+        np.testing.assert_allclose(reactant.jit(run)(X, n), wanted)
+    with pytest.raises(TypeError, match="give it the tangent None"):
+        reactant.jvp(lambda x, n: x * n, (X, n), (X, n))

@@ -11,6 +11,7 @@ from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.interpret import evaluate
+from reactant.loopnests.control import Compiler
 from reactant.loopnests.graph import Node, read_block
 from reactant.loopnests.stage import Call
 from tests.loopnests.running import run, written
@@ -442,3 +443,28 @@ def test_loops_in_branches_write_in_place(program):
     text = native_text(program, flags)
     assert "%tmp" not in text and text.count("scf.for") <= 2        # what comes in, and what goes out
     np.testing.assert_array_equal(reactant.jit(program, native="always")(flags.copy()), program(flags.copy()))
+
+
+def test_loops_in_loops_are_written_once_where_no_array_changes_places(monkeypatch):
+    """Each was written on trial and again for good, so that a nest of five was written as twenty loops."""
+    def nest(x, limit):
+        while x[0] < limit:
+            x[0] += 1.0
+            while x[1] < x[0]:
+                x[1] += 1.0
+                while x[2] < x[1]:
+                    x[2] += 1.0
+                    while x[3] < x[2]:
+                        x[3] += 1.0
+                        while x[4] < x[3]:
+                            x[4] += 1.5
+
+    wrote = []
+    write = Compiler._write_while
+    monkeypatch.setattr(Compiler, "_write_while", lambda self, node, *rest, **named: (
+        wrote.append(node), write(self, node, *rest, **named))[1])
+    plain, compiled = np.linspace(-1.0, 0.5, 12), np.linspace(-1.0, 0.5, 12)
+    nest(plain, 3.0)
+    reactant.jit(nest, native="always")(compiled, 3.0)
+    assert_same(plain, compiled)
+    assert len(wrote) == len(set(wrote)) == 5

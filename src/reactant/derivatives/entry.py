@@ -348,7 +348,8 @@ def _refuse_constant(which: int | str, leaf: Any) -> None:
     what = f"{np.dtype(leaf.dtype)} array" if shown else str(leaf.dtype) if type(leaf) is Tensor \
         else type(leaf).__name__
     raise TypeError(f"Argument {which} has a part of type {what}, which has no derivative: only floats and "
-                    f"complex numbers vary. Pass it as float, or leave it out with argnums.")
+                    f"complex numbers vary. Pass it as float, or leave it out with argnums (of jvp and hvp: give it "
+                    f"the tangent None).")
 
 
 def _is_number(leaf: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import jax
+
 from reactant import signature as sig
 from reactant.api import Jitted
 from reactant.derivatives import by_jax
@@ -36,16 +38,22 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
         **kwargs: Any) -> tuple:
     """(outputs, J t): the derivative of `function(*primals, **kwargs)` along `tangents`, one for each argument.
 
-    A tangent of None holds its argument constant. Outputs of a function that writes into its arguments are
-    (result, final contents of the written arguments). Integer outputs have tangent 0.0.
+    A tangent of None (or of dtype float0, as JAX has it) holds its argument constant. Outputs of a function that writes
+    into its arguments are (result, final contents of the written arguments). Integer outputs have tangent 0.0.
     has_aux: the function returns (value, aux), and the result is (outputs, J t, aux).
     """
     if len(primals) != len(tangents):
         raise ReactantError(f"jvp got {len(primals)} arguments and {len(tangents)} tangents.")
+    tangents = _none_for_float0(tangents)
     if is_tracing():
         return jvp_traced(function, tuple(primals), tangents, kwargs, has_aux)
     given = tuple(None if t is None else floating(t) for t in tangents)
     return delivered(function, _jvp_entry(function, has_aux)(*primals, **kwargs, **{EXTRA: given}))
+
+
+def _none_for_float0(tangents: Sequence[Any]) -> tuple:
+    """Tangents with None for what JAX gives to integers: an array of dtype float0."""
+    return tuple(None if getattr(t, "dtype", None) == jax.dtypes.float0 else t for t in tangents)
 
 
 def floating(tree: Any) -> Any:
@@ -102,6 +110,7 @@ def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
     """The Hessian of `function(*primals, **kwargs)` times a vector, without the Hessian: the gradient in the arguments
     that have a tangent other than None, moved along `tangents`. One such argument gives its product, several a tuple.
     has_aux: the function returns (value, aux), and the result is (product, aux)."""
+    tangents = _none_for_float0(tangents)
     numbers = tuple(n for n, t in enumerate(tangents) if t is not None)
     _, result, *aux = jvp(_gradient_of(function, numbers, has_aux), primals, tangents, has_aux=has_aux, **kwargs)
     result = result[0] if len(numbers) == 1 else result

@@ -282,21 +282,26 @@ class Compiler(Counters):
         find_rows(self, node, slots, destinations)
         if self.trusts and node in self.rotated:
             self.trusted = True
-        else:
-            self._try_while(node, slots, destinations)
+        elif self._try_while(node, slots, destinations):
+            return
         for slot, rotates in zip(slots, self.rotated[node], strict=True):
             slot.rotates = rotates
         self._place_slots(node, slots, destinations)
         self._write_while(node, slots, [s for s in slots if s.rotates], final=True)
 
-    def _try_while(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
-        """Write a loop to see which arrays change places, and forget what was written."""
+    def _try_while(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> bool:
+        """Write a loop to see which arrays change places. True if none does: what was written stays, else it is
+        forgotten."""
         state = (dict(self.e.storage), dict(self.e.bound), {k: list(v) for k, v in self.free.items()})
         made, taken = list(self.frames[-1].made), list(self._taken)
         buffers = [(b, b.version, b.level, b.home) for b in set(self.e.storage.values())]
-        with self.w.trial(), self.e.remembering():
+        with self.w.trial() as stays, self.e.remembering():
             self._place_slots(node, slots, destinations)
             self._write_while(node, slots, [], final=False)
+            self.rotated[node] = [s.rotates for s in slots]
+            if not any(self.rotated[node]):
+                stays.append(True)
+                return True
         self.e.storage.clear()
         self.e.storage.update(state[0])
         self.e.bound = state[1]
@@ -305,7 +310,7 @@ class Compiler(Counters):
         for buffer, version, level, home in buffers:    # what the trial changed
             buffer.version, buffer.level, buffer.home = version, level, home
         self._restore_scratch()
-        self.rotated[node] = [s.rotates for s in slots]
+        return False
 
     def _restore_scratch(self) -> None:
         """Workspace first asked for on trial stays; its names are forgotten by the trial."""

@@ -185,24 +185,26 @@ class Writer:
         self.scopes[-1].lines.append(tail)
 
     @contextmanager
-    def trial(self) -> Iterator[None]:
-        """What is written inside is thrown away."""
+    def trial(self) -> Iterator[list[bool]]:
+        """What is written inside is thrown away, unless something is put into the list: then it stays."""
         marks = [(len(s.lines), dict(s.made), len(s.names)) for s in self.scopes]
         facts, depth = self.facts, len(self.scopes)
         self.facts = facts.copy()
         self.tried = {}
+        stays: list[bool] = []
         try:
-            yield
+            yield stays
         finally:
-            self.tried_facts, self.facts = self.facts, facts
-            while len(self.scopes) > depth:
-                self.close()
-            for scope, (lines, made, names) in zip(self.scopes, marks, strict=True):
-                del scope.lines[lines:]
-                scope.made = made
-                for name in scope.names[names:]:
-                    del self.level[name]
-                del scope.names[names:]
+            if not stays:
+                self.tried_facts, self.facts = self.facts, facts
+                while len(self.scopes) > depth:
+                    self.close()
+                for scope, (lines, made, names) in zip(self.scopes, marks, strict=True):
+                    del scope.lines[lines:]
+                    scope.made = made
+                    for name in scope.names[names:]:
+                        del self.level[name]
+                    del scope.names[names:]
 
     # ---- numbers
 
