@@ -123,6 +123,15 @@ def test_scatter_skips_windows_that_lie_partly_outside():
         np.testing.assert_array_equal(run(jax.jit(added).lower(x, i, y).as_text(), x, i, y)[0], wanted)
 
 
+def test_products_that_sum_nothing_up():
+    """The interpreter ended the process."""
+    product, = run("""func.func @main(%a: tensor<2x0xf32>, %b: tensor<0x3xf32>) -> tensor<2x3xf32> {
+        %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+            : (tensor<2x0xf32>, tensor<0x3xf32>) -> tensor<2x3xf32>
+        return %0 : tensor<2x3xf32> }""", np.zeros((2, 0), np.float32), np.zeros((0, 3), np.float32))
+    np.testing.assert_array_equal(product, np.zeros((2, 3), np.float32))
+
+
 @pytest.mark.parametrize("dtype", ["ui8", "ui32", "ui64"])
 def test_unsigned_indices(dtype):
     """The interpreter takes them for signed ones."""

@@ -69,6 +69,7 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
     _sign_indices(work)
     _copy_before_scatters(work)
     _skip_windows(work)
+    _empty_sums(work)
     _spell_out_convolutions(work)
     main = modules.function(work, function)
     dtypes = _split_complex_results(main)
@@ -200,6 +201,15 @@ def _skip_windows(work: ir.Module) -> None:
                 others = [k for k in range(len(shape)) if k != at]
                 inside = ops.broadcast_in_dim(ops.reduce(inside, True, along, "and"), shape, others)
             op.operands[number] = ops.select(inside, index, -1 - max(extents))
+
+
+def _empty_sums(work: ir.Module) -> None:
+    """The interpreter dies of products of matrices that sum nothing up, which are 0."""
+    for op in [each for each in modules.walk(work) if each.name == "stablehlo.dot_general"]:
+        if 0 in shape_of(op.operands[0]) and 0 not in shape_of(op.results[0]):
+            with ir.InsertionPoint(op), op.location:
+                op.results[0].replace_all_uses_with(ops.splat(0, op.results[0]))
+            op.erase()
 
 
 def _spell_out_convolutions(work: ir.Module) -> None:
