@@ -110,6 +110,43 @@ def test_scatter_leaves_its_operand_alone():
     np.testing.assert_array_equal(doubled, [2, 2, 2, 2])
 
 
+def test_scatter_skips_windows_that_lie_partly_outside():
+    """As XLA does. The interpreter wrote the part that lies inside."""
+    numbers = lax.ScatterDimensionNumbers((1,), (), (0,))
+
+    def added(x, i, y):
+        return lax.scatter_add(x, i, y, numbers)
+    x, y = np.arange(5, dtype=np.int32), np.arange(10, 70, 10, dtype=np.int32).reshape(2, 3)
+    for places in ([1, 3], [-1, 0], [2, -3]):
+        i = np.array(places, np.int32)[:, None]
+        wanted = np.asarray(jax.jit(added)(x, i, y))
+        np.testing.assert_array_equal(run(jax.jit(added).lower(x, i, y).as_text(), x, i, y)[0], wanted)
+
+
+def test_products_that_sum_nothing_up():
+    """The interpreter ended the process."""
+    product, = run("""func.func @main(%a: tensor<2x0xf32>, %b: tensor<0x3xf32>) -> tensor<2x3xf32> {
+        %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+            : (tensor<2x0xf32>, tensor<0x3xf32>) -> tensor<2x3xf32>
+        return %0 : tensor<2x3xf32> }""", np.zeros((2, 0), np.float32), np.zeros((0, 3), np.float32))
+    np.testing.assert_array_equal(product, np.zeros((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["ui8", "ui32", "ui64"])
+def test_unsigned_indices(dtype):
+    """The interpreter takes them for signed ones."""
+    text = f"""func.func @main(%x: tensor<300xi64>, %i: tensor<{dtype}>) -> (tensor<1xi64>, tensor<300xi64>) {{
+        %0 = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<300xi64>, tensor<{dtype}>) -> tensor<1xi64>
+        %1 = stablehlo.negate %0 : tensor<1xi64>
+        %2 = stablehlo.dynamic_update_slice %x, %1, %i
+            : (tensor<300xi64>, tensor<1xi64>, tensor<{dtype}>) -> tensor<300xi64>
+        return %0, %2 : tensor<1xi64>, tensor<300xi64> }}"""
+    x, index = np.arange(300), np.iinfo(dtype.replace("ui", "uint")).max - np.array(3, dtype.replace("ui", "uint"))
+    taken, updated = run(text, x, index)
+    assert taken.tolist() == [min(int(index), 299)]
+    assert np.flatnonzero(updated != x).tolist() == taken.tolist()
+
+
 @pytest.mark.parametrize("out", list(itertools.permutations(range(4))))
 def test_convolutions_in_any_order(out):
     """The interpreter ended the process."""

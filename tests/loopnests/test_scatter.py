@@ -1,6 +1,10 @@
 """Scatters and gathers as loops, against NumPy."""
+from functools import partial
+
+import jax
 import numpy as np
 import pytest
+from jax import lax
 
 import reactant
 from tests.loopnests.test_control import native_text
@@ -82,3 +86,33 @@ def test_programs(name):
 def test_many_updates_of_a_small_result_run_on_threads():
     assert "scf.parallel" in native_text(histogram, MANY)
     assert "scf.parallel" not in native_text(histogram, FEW)
+
+
+@pytest.mark.parametrize("places", [[1, 3], [-1, 0], [2, -3], [9, 1]])
+def test_windows_that_lie_partly_outside_are_left_out(places):
+    """Their elements inside were written: not what `jax.jit` gives."""
+    numbers = lax.ScatterDimensionNumbers((1, 2), (), (1,))
+
+    def added(x, i, y):
+        return lax.scatter_add(x, i, y, numbers)
+    x, y = np.arange(20, dtype=np.float32).reshape(4, 5), np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    i = np.array(places, np.int32)[:, None]
+    known = partial(lambda i, x, y: added(x, i, y), i)
+    for function, arguments in ((added, (x, i, y)), (known, (x, y))):
+        compiled = reactant.jit(function, frontend="jax", native="always")
+        np.testing.assert_array_equal(compiled(*arguments), jax.jit(function)(*arguments))
+
+
+def test_indices_beyond_int64():
+    """A read outside of the array."""
+    text = """func.func @main(%x: tensor<300xi64>, %i: tensor<2x1xui64>, %j: tensor<ui64>)
+            -> (tensor<2xi64>, tensor<1xi64>) {
+        %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
+            start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}>
+            : (tensor<300xi64>, tensor<2x1xui64>) -> tensor<2xi64>
+        %1 = stablehlo.dynamic_slice %x, %j, sizes = [1] : (tensor<300xi64>, tensor<ui64>) -> tensor<1xi64>
+        return %0, %1 : tensor<2xi64>, tensor<1xi64> }"""
+    loaded, last = reactant.load(text), np.uint64(2**64 - 5)
+    places = np.array([[last], [7]], np.uint64)
+    taken = reactant.jit(lambda *a: loaded(*a), native="always")(np.arange(300), places, last)
+    assert [x.tolist() for x in taken] == [[299, 7], [299]]

@@ -66,7 +66,10 @@ def evaluate(module: ir.Module, arguments: Sequence[np.ndarray], function: str =
     _guard_divisions(work)
     _spell_out_total_orders(work)
     _fix_random_numbers(work)
+    _sign_indices(work)
     _copy_before_scatters(work)
+    _skip_windows(work)
+    _empty_sums(work)
     _spell_out_convolutions(work)
     main = modules.function(work, function)
     dtypes = _split_complex_results(main)
@@ -152,6 +155,61 @@ def _copy_before_scatters(work: ir.Module) -> None:
             for number in range(len(op.results)):
                 x = op.operands[number]
                 op.operands[number] = ops.select(ops.constant(True), x, x)
+
+
+_INDICES = {"stablehlo.dynamic_slice": slice(1, None), "stablehlo.dynamic_update_slice": slice(2, None),
+            "stablehlo.gather": slice(1, 2)}
+
+
+def _places_of(op: ir.Operation) -> range:
+    """Which operands are indices."""
+    if op.name == "stablehlo.scatter":
+        return range(len(op.results), len(op.results) + 1)
+    return range(len(op.operands))[_INDICES.get(op.name, slice(0))]
+
+
+def _sign_indices(work: ir.Module) -> None:
+    """The interpreter reads unsigned indices as signed ones. All that are beyond int64 are outside of any array."""
+    for op in list(modules.walk(work)):
+        for number in _places_of(op):
+            index = op.operands[number]
+            if dtype_of(index).kind == "u":
+                with ir.InsertionPoint(op), op.location:
+                    if dtype_of(index) == np.uint64:
+                        index = ops.minimum(index, np.iinfo(np.int64).max)
+                    op.operands[number] = ops.convert(index, np.int64)
+
+
+def _skip_windows(work: ir.Module) -> None:
+    """As the specification has it, the interpreter writes what lies inside of a window that lies partly outside. XLA,
+    and with it `jax.lax.scatter`, skips such a window: move it all outside."""
+    for op in [each for each in modules.walk(work) if each.name == "stablehlo.scatter"]:
+        (number,), d = _places_of(op), attr.decode(op.attributes["scatter_dimension_numbers"])
+        extents, updates = shape_of(op.results[0]), shape_of(op.operands[number + 1])
+        kept = [k for k in range(len(extents)) if k not in (*d.inserted_window_dims, *d.input_batching_dims)]
+        windows = {k: updates[u] for k, u in zip(kept, d.update_window_dims, strict=True)}
+        last = [extents[k] - windows.get(k, 1) for k in d.scatter_dims_to_operand_dims]
+        if not last or all(windows.get(k, 1) == 1 for k in d.scatter_dims_to_operand_dims):
+            continue
+        with ir.InsertionPoint(op), op.location:
+            index = ops.convert(op.operands[number], np.int64)
+            shape, at = shape_of(index), d.index_vector_dim
+            along = (at,) if at < len(shape) else ()
+            most = ops.broadcast_in_dim(ops.constant(np.int64(last if along else last[0])), shape, along)
+            inside = ops.and_(ops.compare(index, 0, "GE"), ops.compare(index, most, "LE"))
+            if along:
+                others = [k for k in range(len(shape)) if k != at]
+                inside = ops.broadcast_in_dim(ops.reduce(inside, True, along, "and"), shape, others)
+            op.operands[number] = ops.select(inside, index, -1 - max(extents))
+
+
+def _empty_sums(work: ir.Module) -> None:
+    """The interpreter dies of products of matrices that sum nothing up, which are 0."""
+    for op in [each for each in modules.walk(work) if each.name == "stablehlo.dot_general"]:
+        if 0 in shape_of(op.operands[0]) and 0 not in shape_of(op.results[0]):
+            with ir.InsertionPoint(op), op.location:
+                op.results[0].replace_all_uses_with(ops.splat(0, op.results[0]))
+            op.erase()
 
 
 def _spell_out_convolutions(work: ir.Module) -> None:

@@ -118,10 +118,13 @@ class Arithmetic:
         return self.w.pure(f"arith.index_cast {place} : index to {type_of(n.dtype)}", (place,))
 
     def as_index(self, n: Number) -> Affine:
-        """An integer as an index expression; unsigned ones are zero extended."""
+        """An integer as an index expression; unsigned ones are zero extended, limited to what an index holds."""
         if n.affine is not None:
             return n.affine
         name = self.name(n)
+        if n.dtype == np.uint64:
+            most = self.w.constant(np.iinfo(np.int64).max, n.dtype)
+            name = self.w.pure(f"arith.minui {name}, {most} : i64", (name,))
         cast = "index_castui" if n.dtype.kind == "u" else "index_cast"
         made = self.w.pure(f"arith.{cast} {name} : {type_of(n.dtype)} to index", (name,), "s")
         limits = np.iinfo(n.dtype)

@@ -143,10 +143,7 @@ def update_at(e: Elements, node: Node, index: tuple[Affine, ...]) -> tuple[list[
     update = e.at(node.operands[2], index)
     if _changes_nothing(e, node, update):
         return None
-    where = _places(e, node, index)
-    goes = e.a.constant(True, BOOL)
-    for place, extent in zip(where, node.shape, strict=True):
-        goes = e._and(goes, place, number(extent - 1) - place)
+    where, goes = _places(e, node, index)
     return None if goes.value is False else (where, goes, update)
 
 
@@ -183,25 +180,29 @@ def current(e: Elements, buffer: Buffer, place: Affine) -> Number:
     return Number(BOOL, w.pure(f"arith.trunci {name} : i8 to i1", (name,)))
 
 
-def _places(e: Elements, node: Node, index: tuple[Affine, ...]) -> list[Affine]:
-    """Where in the operand an update goes."""
+def _places(e: Elements, node: Node, index: tuple[Affine, ...]) -> tuple[list[Affine], Number]:
+    """Where in the operand an update goes, and whether its window lies inside: of one that does not, XLA (and
+    `jax.lax.scatter`) leaves out the whole, where StableHLO's specification leaves out the elements outside."""
     indices = node.operands[1]
     n = decoded(node, "scatter_dimension_numbers")
     batch = [i for d, i in enumerate(index) if d not in n.update_window_dims]
-    offsets = iter([index[d] for d in n.update_window_dims])
-    found = []
-    for d in range(len(node.shape)):
-        place = ZERO
+    offsets = iter([(index[d], node.operands[2].shape[d]) for d in n.update_window_dims])
+    found, inside = [], e.a.constant(True, BOOL)
+    for d, extent in enumerate(node.shape):
+        place, window = ZERO, 1
         if d in n.scatter_dims_to_operand_dims:
             at = list(batch)
             if n.index_vector_dim < len(indices.shape):
                 at.insert(n.index_vector_dim, number(n.scatter_dims_to_operand_dims.index(d)))
             place = e.a.as_index(e.at(indices, tuple(at)))
+        start = place
         if d in n.input_batching_dims:
             source = n.scatter_indices_batching_dims[n.input_batching_dims.index(d)]
-            place = batch[source - (source > n.index_vector_dim)]
+            start = place = batch[source - (source > n.index_vector_dim)]
         elif d not in n.inserted_window_dims:
-            place = place + next(offsets)
+            offset, window = next(offsets)
+            place = start + offset
+        inside = e._and(inside, start, number(extent - window) - start)
         found.append(place)
-    return found
+    return found, inside
 

@@ -27,7 +27,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
-from reactant.runtime import computed_once, exact_divisions, heap, lent, reshaped_updates
+from reactant.runtime import computed_once, exact_divisions, heap, lent, narrow_indices, reshaped_updates
 from reactant.runtime.jax_internals import X64, Primitive, apart, call_of, initialize_hybrid_kernels, initialize_lapack
 
 ALIGNMENT = 64
@@ -121,6 +121,8 @@ def _for_xla(module: ir.Module) -> bytes:
     content, made = modules.bytecode(module), module
     if any(name in content for name in reshaped_updates.CONCERNED):
         made = reshaped_updates.separated(made)
+    if narrow_indices.CONCERNED in content:
+        made = narrow_indices.widened(made)
     if exact_divisions.CONCERNED in content:
         made = exact_divisions.kept(made)
     if computed_once.CONCERNED in content:

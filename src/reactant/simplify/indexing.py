@@ -77,13 +77,18 @@ _KNOWN = {
 }
 
 
+def as_places(numbers: np.ndarray) -> np.ndarray:
+    """Indices as int64; larger ones are its largest, beyond the end of any array."""
+    return (np.minimum(numbers, np.iinfo(np.int64).max) if numbers.dtype == np.uint64 else numbers).astype(np.int64)
+
+
 def progression(numbers: np.ndarray) -> tuple[int, int] | None:
     """(first, step) of an arithmetic progression; step 0 for equal numbers."""
     if not numbers.size:
         return None
     flat = [int(k) for k in numbers.reshape(-1)[:2]]
     step = flat[1] - flat[0] if len(flat) > 1 else 0
-    wide = numbers.reshape(-1).astype(np.int64)
+    wide = as_places(numbers.reshape(-1))
     return (flat[0], step) if (np.diff(wide) == step).all() else None
 
 
@@ -135,7 +140,8 @@ def taken_axis(d: GatherDimensions, sizes: Sequence[int], operand: Sequence[int]
          example=(lambda a: _take(a, [1, 2, 3]), lambda a: _take(a, [4, 2, 0]), lambda a: _take(a, [2, 2, 2], (5, 3)),
                   lambda a: _take(a, [0, 2], (4, 3), 1), lambda a: _take(a, ops.iota((3, 1), "int32", 0)),
                   lambda a: _take(a, ops.add(ops.reshape(ops.iota((3,), "int32", 0), (3, 1)), 2)),
-                  lambda a: _take(a, [7, 9])),
+                  lambda a: _take(a, [7, 9]),
+                  lambda a: _take(a, ops.constant(np.array([[2**64 - 3], [7]], np.uint64)))),
          counter=(lambda a: _take(a, [1, 3, 2]), lambda a: _take(a, a(3, 1, dtype="int32"))))
 def gather_of_progression(x, i, d, n, result_shape):
     """x[first + step k] = slice of x, reversed for negative steps, repeated for step 0"""
@@ -146,7 +152,7 @@ def gather_of_progression(x, i, d, n, result_shape):
     numbers = known_content(i)
     if numbers is None:
         return None
-    steps = progression(np.clip(numbers.astype(np.int64), 0, extents[axis] - 1))
+    steps = progression(np.clip(as_places(numbers), 0, extents[axis] - 1))
     if steps is None:
         return None
     (first, step), count = steps, numbers.size
@@ -211,7 +217,7 @@ def gather_of_grid(x, i, d, n, result_shape):
     units = [size(extents[k + 1:]) for k in range(len(extents))]
     strides, offset = [0] * (rows.ndim - 1), 0
     for position, axis in enumerate(d.start_index_map):
-        found = _affine(np.clip(rows[..., position].astype(np.int64), 0, extents[axis] - n[axis]))
+        found = _affine(np.clip(as_places(rows[..., position]), 0, extents[axis] - n[axis]))
         if found is None:
             return None
         offset += found[0] * units[axis]
