@@ -364,3 +364,97 @@ def test_a_list_that_is_read_often_is_put_together_once_where_it_is_the_same():
     compiled = agree(read_often, [(U, np.int64(n)) for n in (0, 1, 7)])
     raw = compiled.lower(U, np.int64(3)).operations(optimized=False)
     assert raw["stablehlo.concatenate"] == 3    # before the loops, in the branch, and after it; and not for each read
+
+
+# ---- nested lists at places that only the run knows, where no loop is traced again ---------------------------------
+
+PLACES = np.array([0, 1, 3, 2, 1, 0])
+OTHERS = np.array([2, 1, 0, 1, 2, 2])
+
+
+def few_turns(u):
+    rows = [[0.0] * 3 for _ in range(4)]
+    for i in range(len(u)):
+        rows[PLACES[int(u[i] > 0)]][OTHERS[i]] += u[i]
+    return rows
+
+
+def a_row_has_a_name(u):
+    rows = [[0.0] * 3 for _ in range(4)]
+    row = rows[1]
+    rows[int(abs(u[1]))][int(abs(u[2]))] = 5.0
+    row[0] = 2.0
+    return rows, row[2]
+
+
+def a_row_is_taken(u):
+    rows = [[0, 1.0] for _ in range(4)]
+    row = rows[int(abs(u[2]))]
+    row[0] = u[0]
+    row[1] = row[0] + 1
+    return rows, row[1]
+
+
+def in_branches(u):
+    rows = [[0, 1] for _ in range(4)]
+    if u[0] > 0:
+        rows[int(u[2])][0] = 5
+    else:
+        rows[int(u[3])][1] = 7
+    return rows
+
+
+def three_deep(u):
+    boxes = [[[0.0, 1.0], [2.0, 3.0]] for _ in range(3)]
+    boxes[int(u[2])][int(u[0])][int(-u[1])] = u[1]
+    boxes[int(u[2])][0][int(u[0])] += u[1]
+    return boxes
+
+
+def lists_in_a_dict(u):
+    table = {0: [1.0, 2.0], 1: [3.0, 4.0], 2: [5.0, 6.0]}
+    table[int(u[2])][0] = u[0]
+    return list(table.values())
+
+
+def before_and_in_a_loop(u):
+    rows, n = [[0.0] * 3 for _ in range(4)], 0
+    rows[int(u[2])][1] = 3.0
+    while n < 5:
+        rows[int(abs(u[n]))][n % 3] += u[n]
+        n += 1
+    rows[int(u[3])][int(u[2])] = 4.0
+    return rows
+
+
+@pytest.mark.parametrize("program", [few_turns, a_row_has_a_name, a_row_is_taken, in_branches, three_deep,
+                                     lists_in_a_dict, before_and_in_a_loop], ids=lambda f: f.__name__)
+def test_nested_lists_without_a_loop(program):
+    agree(program, U)
+
+
+def test_what_is_no_list_or_another_row_is_not_written():
+    with pytest.raises(UnsupportedError, match="used after the list has changed"):
+        @reactant.jit
+        def two_names(u):
+            rows = [[0.0, 1.0] for _ in range(4)]
+            first, second = rows[int(u[2])], rows[int(u[2])]
+            first[0] = 5.0
+            return second[0]
+        two_names(U)
+    with pytest.raises(reactant.ReactantError, match="A list index"):
+        reactant.jit(written_tuples)(U)
+    with pytest.raises(reactant.ReactantError, match="A list index"):
+        reactant.jit(written_in_one_row_that_stands_in_several_places)(U)
+
+
+def written_tuples(u):
+    rows = [(0.0, 1.0), (2.0, 3.0)]
+    rows[int(u[0])][0] = u[0]
+    return rows[1][0]
+
+
+def written_in_one_row_that_stands_in_several_places(u):
+    rows = [[0.0] * 3] * 4
+    rows[int(u[2])][0] += u[0]
+    return rows[0][0]

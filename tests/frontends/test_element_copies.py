@@ -143,8 +143,6 @@ def sorted_in_place(x, t):
     return sum(row[0] * row[1] * k for k, row in enumerate(rows)), sum(a * k for k, a in enumerate(arrays))
 
 
-FOLLOWED = [intervals, each_in_a_loop, the_last_within_loops, stack, in_a_dict, by_a_function, in_a_branch,
-            put_and_popped, after_sorting, arrays_in_a_loop, arrays_in_tuples, sorted_in_place]
 
 
 # ---- changes that are right or refused -----------------------------------------------------------------------------
@@ -308,6 +306,31 @@ def read_before_an_inner_loop(x, t):
     return total(rows)
 
 
+def first_array_is_read_in_a_loop(x, t):
+    first = x.copy()
+    rows = [first]
+    for i in range(len(x)):
+        if np.sum(rows[-1]) + x[i] > t:
+            rows.append(x * i)
+    y = first * 0
+    for j in range(len(rows)):
+        y = y + rows[j] * first
+    return y
+
+
+def first_array_is_written_in_a_loop(x, t):
+    first = x.copy()
+    rows = [first]
+    for i in range(len(x)):
+        if np.sum(rows[-1]) + x[i] > t:
+            rows.append(x * i)
+    y = first * 0
+    for _ in range(30):
+        y = y + rows[0]
+        first += 1
+    return y
+
+
 def greatest(x, t):
     rows = pairs(x)
     best = max(rows, key=lambda row: -row[0])
@@ -359,11 +382,16 @@ def sorted_arrays(x, t):
     return sum(row * k for k, row in enumerate(others))
 
 
+FOLLOWED = [intervals, each_in_a_loop, the_last_within_loops, stack, in_a_dict, by_a_function, in_a_branch,
+            put_and_popped, after_sorting, arrays_in_a_loop, arrays_in_tuples, sorted_in_place,
+            first_array_is_read_in_a_loop]
+
 SEEN = [first_has_a_name, first_has_a_name_in_the_loop, first_array_has_a_name, first_array_is_written_as_an_element,
         twice, in_a_copy, in_a_slice, in_a_sorted_copy, in_a_sum_of_lists, swapped, two_names, one_of_two,
-        best_of_a_loop, longer_elements, array_before_a_pop, array_in_a_slice, array_before_another_loop,
-        read_before_the_loop, read_before_an_inner_loop, greatest, least, sorted_lists,
-        sorted_lists_behind_it, sorted_with_a_name, greatest_array, sorted_arrays]
+        best_of_a_loop, first_array_is_written_in_a_loop, longer_elements, array_before_a_pop,
+        array_in_a_slice, array_before_another_loop, read_before_the_loop, read_before_an_inner_loop,
+        greatest, least, sorted_lists, sorted_lists_behind_it, sorted_with_a_name, greatest_array,
+        sorted_arrays]
 
 X = np.array([0.3, 1.2, -0.4, 2.2, 0.9, 0.1])
 

@@ -213,6 +213,36 @@ class PerhapsAgain(GuardedStorage):
             f"now it is written in place. Append a copy: {self.name}.append(x.copy()).")
 
 
+class Stood:
+    """Arrays that stood in a list before its elements became rows of a memory of its own."""
+
+    def __init__(self, name: str, sources: Iterable[Storage]):
+        self.name = name
+        self.seen = [(weakref.ref(s), _content_of(s)) for s in sources]
+
+    def require_unwritten(self) -> None:
+        for reference, seen in self.seen:
+            if (storage := reference()) is not None and not _is_still(self.before_loops(storage), seen):
+                raise self.error()
+
+    def before_loops(self, storage: Storage) -> Any:
+        """What a memory holds. A loop that may write it gives it a value of its own: it is told that it must not."""
+        now = _content_of(storage)
+        for loop in reversed(current_trace().loops):
+            slot = loop.storage_slots.get(storage)
+            if slot is not None and now == slot.body:
+                loop.presumed.append((storage, self))
+                now = slot.init
+        return now
+
+    def error(self) -> ControlFlowError:
+        return PerhapsAgain.error(self)      # type: ignore[arg-type]
+
+
+def _content_of(storage: Storage) -> Any:
+    return storage.read() if type(storage) is Storage and storage.data is None else stamp(storage)
+
+
 class Picked(GuardedStorage):
     """An element of a list of arrays, at a place that only the run knows."""
 

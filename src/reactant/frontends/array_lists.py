@@ -91,9 +91,22 @@ class ArrayList:
             raise _refusal("gets other lists as elements")
         kind = _number(value)
         wanted = joined(self.kind, kind)
-        if self.shown or wanted != self.kind:
+        if self.shown:
+            return self.write_out(index, value, wanted)
+        if wanted != self.kind:
             needs_array(self.source, wanted)
         self.memory[(*self.places, index)] = value
+
+    def write_out(self, index: Any, value: Any, kind: Kind) -> None:
+        """Where no loop is to be traced again, all lists get their elements anew."""
+        source = self.source
+        needs_array(source, kind, or_none=_are_different_lists(source))
+        whole, kind = _stacked(source, kind)
+        memory = Tensor.of_value(whole)
+        memory[(*self.places, index)] = value
+        fill(source, memory.storage, kind)
+        # Other parts that have been taken are of the old one, and out of date.
+        self.memory, self.kind, self.root = memory, kind, ArrayList(memory, kind, source, True)
 
     def as_array(self) -> Tensor:
         self.require_current()
@@ -150,6 +163,14 @@ def _shape(items: Any) -> Shape:
     if len(inner) != len(items) or len(shapes) > 1:
         raise Mismatch("lists of different lengths")
     return (len(items), *shapes.pop())
+
+
+def _are_different_lists(items: Any) -> bool:
+    """Whether the innermost sequences are lists, each in one place."""
+    rows = [items]
+    while isinstance(rows[0][0], (list, tuple)):
+        rows = [inner for row in rows for inner in row]
+    return all(type(row) is list for row in rows) and len({id(row) for row in rows}) == len(rows)
 
 
 def _elements(items: Any) -> Iterator[Any]:
@@ -211,11 +232,11 @@ def put(value: Any, items: list, index: Tensor) -> None:
 
 def fill(items: list, memory: Storage, kind: Kind, places: tuple = ()) -> None:
     """Let nested lists hold the elements of a memory."""
-    effects.touch(items)
     if len(places) + 1 < len(memory.shape):
         for k, inner in enumerate(items):
             fill(inner, memory, kind, (*places, k))
     else:
+        effects.touch(items)
         items[:] = [Tensor(memory, element_steps(memory.shape, (*places, k)), kind=kind.kind)
                     for k in range(memory.shape[-1])]
 

@@ -34,7 +34,14 @@ from reactant.frontends import (
     source_map,
     turn_sizes,
 )
-from reactant.frontends.aliases import bind_directly, fewer_memories, is_owned, may_be_written, reachable_storages
+from reactant.frontends.aliases import (
+    Stood,
+    bind_directly,
+    fewer_memories,
+    is_owned,
+    may_be_written,
+    reachable_storages,
+)
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
@@ -203,6 +210,7 @@ class Loop:
             self.guard = self.slot(ops.constant(True)) if self.needs_guard else None
         self.carried = {n: Carried(self.entries[n], self.kinds[n]) for n in self.variables.live}
         self.storage_slots = {s: self.slot(s.read()) for s in self.storages}
+        self.presumed: list[tuple[Storage, Stood]] = []     # memories that must turn out not to be written
         try:
             branch = self.trace_body()
         except NameError as error:
@@ -244,6 +252,9 @@ class Loop:
         self.arrays.carry_views()
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
+        for storage, stood in self.presumed:
+            if self.storage_slots[storage].after != self.storage_slots[storage].body:
+                raise stood.error()
         if not loop_conditions.guarded(self, branch):
             return False
         checks = loop_conditions.checks(self, branch)

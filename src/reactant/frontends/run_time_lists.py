@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ListTooLong, UnsupportedError
 from reactant.frontends import element_copies, identity
-from reactant.frontends.aliases import PerhapsAgain, Picked, roots_of
+from reactant.frontends.aliases import PerhapsAgain, Picked, Stood, roots_of
 from reactant.frontends.calls import OURS
 from reactant.frontends.carried import BranchChangesList, leaves, needs_grower, with_leaves
 from reactant.frontends.list_changes import (
@@ -91,11 +91,11 @@ class RunTimeList(Changes):
         self.region = current_trace().region
         self.owner: Any = None          # the list that a change of an element changes, where it is another one
         self.shared = False
-        self.watches: list[Storage] = []        # reading these raises once an array is written that stood in the list
+        self.watches: list[Stood] = []
 
     def watch(self, sources: Iterable[Storage], name: str = "rows") -> None:
         if sources := list(sources):
-            self.watches.append(PerhapsAgain(name, sources, ops.constant(0)))
+            self.watches.append(Stood(name, sources))
 
     def has_arrays(self) -> bool:
         return any(kind is not None and kind.kind == ARRAY for kind in self.kinds)
@@ -194,7 +194,7 @@ class RunTimeList(Changes):
     def column(self, position: int) -> Tensor:
         """One part of all elements, those of the prefix first; what lies behind the last one means nothing."""
         for each in self.watches:
-            each.read()
+            each.require_unwritten()
         kind, rows = self.kinds[position], self.rows[position]
         values = []
         for item in self.prefix:
