@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from reactant.frontends.aliases import reachable
@@ -38,8 +38,7 @@ class Leaving:
         """Whether nobody can reach a container on that path, which was made while this trace runs."""
         if self._lost is None:
             self._lost = self._only_by_lost_variables()
-        return id(change.container) in self._lost and ASIDE.frozen and any(
-            x is change.container for x in gc.get_objects())
+        return id(change.container) in self._lost and _is_new(change.container)
 
     def _only_by_lost_variables(self) -> set[int]:
         kept, lost = list(Trace.current().given), []
@@ -61,6 +60,15 @@ class Leaving:
             changes = [c for c in changes if id(c[0].container) not in alive]
             if not kept:
                 return reachable(lost, depth=ANY_DEPTH)[0] - alive
+
+
+def _is_new(container: Any) -> bool:
+    """Whether it was made while this trace runs; where others run, too, whether no class or module holds it."""
+    if ASIDE.frozen:
+        return any(x is container for x in gc.get_objects())
+    tables = [x for x in gc.get_referrers(container) if type(x) is dict]
+    return not gc.get_freeze_count() and not any(
+        isinstance(owner, (type, ModuleType)) for table in tables for owner in gc.get_referrers(table))
 
 
 def _objects(tree: Tree) -> list[Any]:
