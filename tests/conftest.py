@@ -2,6 +2,7 @@
 import gc
 import os
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import jax
@@ -14,8 +15,8 @@ MOST_MAPS = 20_000
 """Linux gives a process 65,530; every program has several, and JAX, which the tests compare with, keeps all of its."""
 
 
-TABLES = pytest.StashKey[set[str]]()
-"""Sampled tests that were met."""
+LONG = 6
+"""Tables of so many rows are sampled by two where no mark says otherwise."""
 
 
 def pytest_addoption(parser):
@@ -23,25 +24,29 @@ def pytest_addoption(parser):
                      "slow ones together take many hours")
 
 
-def pytest_itemcollected(item):
-    """Of what is `sampled(n)`, about every n-th row is run each time; the others are slow. Which ones depends on their
-    names alone: in products of tables, one that is fixed would meet but some of the others."""
-    if mark := item.get_closest_marker("sampled"):
-        table = item.nodeid.partition("[")[0]
-        first = table not in item.config.stash.setdefault(TABLES, set())
-        item.config.stash[TABLES].add(table)
-        if not first and zlib.crc32(item.name.encode()) % mark.args[0]:
-            item.add_marker(pytest.mark.slow)
-
-
-@pytest.hookimpl(trylast=True)      # after -m and -k
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    sample(items)
+    yield                       # -m and -k
     if part := config.getoption("--part"):
         first, every = map(int, part.split("/"))
         if not 1 <= first <= every:
             raise pytest.UsageError(f"--part={part}: K/N with K from 1 to N")
         config.hook.pytest_deselected(items=[item for k, item in enumerate(items) if k % every != first - 1])
         items[:] = items[first - 1::every]
+
+
+def sample(items):
+    """Of what is `sampled(n)`, about every n-th row is run each time; the others are slow. Which ones depends on their
+    names alone: in products of tables, one that is fixed would meet but some of the others."""
+    tables = [item.nodeid.partition("[")[0] for item in items]
+    rows, met = Counter(tables), set()
+    for item, table in zip(items, tables, strict=True):
+        mark = item.get_closest_marker("sampled")
+        every = mark.args[0] if mark else 2 if rows[table] >= LONG else 1
+        if table in met and zlib.crc32(item.name.encode()) % every:
+            item.add_marker(pytest.mark.slow)
+        met.add(table)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -123,6 +123,7 @@ def test_loops_stay_loops(program):
     assert "stablehlo.while" in reactant.code_hlo(program, POINTS, optimize=False)
 
 
+@pytest.mark.slow
 def test_gradients():
     assert reactant.check_derivatives(pairs, POINTS)
     assert reactant.check_derivatives(matrices, POINTS)

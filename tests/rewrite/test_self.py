@@ -14,6 +14,7 @@ ON = {"target_stencils": "tpu", "gather_of_small_table_is_selects": "tpu",
 """Families and rules that only some targets choose, or only at sizes for which the interpreter takes long."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [rule.name for rule in registry.rules()])
 def test_rule(name):
     rule = registry.rule(name)
