@@ -458,3 +458,13 @@ def written_in_one_row_that_stands_in_several_places(u):
     rows = [[0.0] * 3] * 4
     rows[int(u[2])][0] += u[0]
     return rows[0][0]
+
+
+def test_rows_that_a_loop_writes_are_indices():
+    def program(u):
+        rows, found = [[0, 1], [2, 3], [1, 2]], 0.0
+        for i in range(40):
+            rows[PLACES[i % 6] % 3][0] = i % 5
+            found += u[rows[OTHERS[i % 6]]].sum() + np.take(u, rows[1]).sum()
+        return found
+    np.testing.assert_allclose(reactant.jit(program)(U), program(U), rtol=1e-12)

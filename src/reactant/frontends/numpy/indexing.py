@@ -185,9 +185,14 @@ def _known(i: object) -> object:
     if isinstance(i, (list, range)):
         from reactant.frontends.numpy.implements import has_tensors
         return wrap(list(i)) if has_tensors(list(i)) else _index_array(i)
-    if hasattr(type(i), "as_array"):        # a list of run-time length
-        return i.as_array() if i.room else _index_array([])
-    return i
+    return list_as_array(i)
+
+
+def list_as_array(items: object) -> object:
+    """A list that stands in memory, as the array that it is as an index; anything else as it is."""
+    if not hasattr(type(items), "as_array"):
+        return items
+    return items.as_array() if getattr(items, "room", True) else _index_array([])       # certainly empty: no dtype
 
 
 def _index_array(items: object) -> np.ndarray:

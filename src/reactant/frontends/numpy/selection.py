@@ -14,7 +14,7 @@ from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.bounded import Bounded, Mask
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.indexing import store
+from reactant.frontends.numpy.indexing import list_as_array, store
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
@@ -152,8 +152,7 @@ def take(a: object, indices: object, axis: int | None = None, out: object = None
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = axis_in(axis, a.ndim)
-    if hasattr(type(indices), "as_array"):         # a list of run-time length
-        indices = indices.as_array() if indices.room else np.zeros(0, np.intp)
+    indices = list_as_array(indices)
     if not isinstance(indices, np.ndarray):        # also arrays of run-time size keep their own way
         indices = as_tensor(indices)
     index = indices if getattr(type(indices), "partial", False) else moded(indices, a.shape[axis], mode)
