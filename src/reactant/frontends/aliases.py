@@ -208,9 +208,13 @@ class PerhapsAgain(GuardedStorage):
         raise self.error()
 
     def error(self) -> ControlFlowError:
-        return ControlFlowError(
-            f"What a loop appended to '{self.name}' may be one array in several places (other elements, a variable); "
-            f"now it is written in place. Append a copy: {self.name}.append(x.copy()).")
+        return _appended_elsewhere(self.name)
+
+
+def _appended_elsewhere(name: str) -> ControlFlowError:
+    return ControlFlowError(
+        f"What a loop appended to '{name}' may be one array in several places (other elements, a variable); "
+        f"now it is written in place. Append a copy: {name}.append(x.copy()).")
 
 
 class Stood:
@@ -236,7 +240,7 @@ class Stood:
         return now
 
     def error(self) -> ControlFlowError:
-        return PerhapsAgain.error(self)      # type: ignore[arg-type]
+        return _appended_elsewhere(self.name)
 
 
 def _content_of(storage: Storage) -> Any:

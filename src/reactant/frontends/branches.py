@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 
 from reactant.attributes import slots
 from reactant.errors import ControlFlowError, LeakError, ReactantError
-from reactant.frontends import effects, identity, source_map
+from reactant.frontends import effects, element_copies, identity, source_map
 from reactant.frontends.aliases import (
     ChosenStorage,
     bind_directly,
@@ -80,7 +80,6 @@ class Branch:
     outcome: Tree = ABSENT
     raised: bool = False
     region: Region | None = None
-    copies: dict[int, Any] = field(default_factory=dict)      # as `Trace.copies`
 
     def after(self, tree: Tree) -> Tree:
         """A value from before the branch, with the content its arrays have at the branch's end."""
@@ -247,17 +246,15 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
     only_inside = {name: variables.get(name) for name in variables.dead}
     scratch = scratch_blocks(2)
     try:
-        sides = []
-        copies = trace.copies
+        sides, copies, after = [], trace.copies, []
         for region, function in zip(scratch.regions, (then, orelse), strict=True):
             variables.restore(only_inside)
             trace.copies = dict(copies)
             side = failing_at_run_time(function) if function else lambda: None
             sides.append(run(region.blocks.append(), side, variables, before))
-            sides[-1].copies = trace.copies
+            after.append(trace.copies)
             variables.restore(before)
-        trace.copies = sides[1].copies
-        trace.copies.update({k: c for k, c in sides[0].copies.items() if c.owner is None or k not in trace.copies})
+        element_copies.meet(*after)
         with source_map.location():
             meeting = Meeting(trace, predicate, variables, before, *sides, left)
             try:

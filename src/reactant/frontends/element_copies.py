@@ -147,6 +147,12 @@ def moved(owner: Any) -> None:
     copies.update({key: replace(copy, owner=None) for key, copy in copies.items() if copy.owner is owner})
 
 
+def meet(then: dict[int, Copy], orelse: dict[int, Copy]) -> None:
+    """After an `if`: what one of its sides has moved may be anywhere."""
+    moved_or_new = {key: copy for key, copy in then.items() if copy.owner is None or key not in orelse}
+    current_trace().copies = orelse | moved_or_new
+
+
 def share(*lists: Any) -> None:
     """Elements of these are in several places."""
     for each in lists:
@@ -157,4 +163,4 @@ def share(*lists: Any) -> None:
         each.settle()
 
 
-__all__ = ["begin_change", "end_change", "has_lists", "is_copy", "moved", "register", "reorder", "share"]
+__all__ = ["begin_change", "end_change", "has_lists", "is_copy", "meet", "moved", "register", "reorder", "share"]

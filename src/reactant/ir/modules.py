@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from functools import cache
 from typing import Any
 
@@ -73,6 +73,21 @@ def take_source(module: ir.Module) -> bytes | None:
     found = bytes(ir.StringAttr(module.operation.attributes[SOURCE]).value_bytes)
     del module.operation.attributes[SOURCE]
     return found
+
+
+def altered(module: ir.Module, concerned: Callable[[ir.Operation], bool],
+            alter: Callable[[ir.Operation], None]) -> ir.Module:
+    """The module, or a copy of it in which each op that is `concerned` has been given to `alter`, which may make others
+    before it."""
+    numbers = [number for number, op in enumerate(walk(module)) if concerned(op)]
+    if not numbers:
+        return module
+    made = clone(module)
+    there = list(walk(made))
+    for op in map(there.__getitem__, numbers):
+        with ir.InsertionPoint(op), op.location:
+            alter(op)
+    return made
 
 
 def walk(module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:

@@ -32,16 +32,16 @@ SEEN_THROUGH = frozenset(f"stablehlo.{name}" for name in ("reshape", "transpose"
 
 def kept(module: ir.Module) -> ir.Module:
     """The module, or a copy of it in which XLA does not know what those divisors are."""
-    concerned = [number for number, op in enumerate(modules.walk(module)) if op.name == "stablehlo.divide"
-                 and is_float(dtype_of(op.results[0])) and _has_reciprocal(op.operands[1]) and _decides(op.results[0])]
-    if not concerned:
-        return module
-    made = modules.clone(module)
-    there = list(modules.walk(made))
-    for op in map(there.__getitem__, concerned):
-        with ir.InsertionPoint(op), op.location:
-            op.operands[1] = ops.optimization_barrier(op.operands[1])[0]
-    return made
+    return modules.altered(module, _is_concerned, _hide_divisor)
+
+
+def _is_concerned(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.divide" and is_float(dtype_of(op.results[0])) and _has_reciprocal(op.operands[1]) \
+        and _decides(op.results[0])
+
+
+def _hide_divisor(op: ir.Operation) -> None:
+    op.operands[1] = ops.optimization_barrier(op.operands[1])[0]
 
 
 def _has_reciprocal(divisor: ir.Value) -> bool:

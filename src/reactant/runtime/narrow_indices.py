@@ -19,16 +19,12 @@ FIRST = 2
 
 def widened(module: ir.Module) -> ir.Module:
     """The module, or a copy of it in which such places have 32 bits."""
-    concerned = [number for number, op in enumerate(modules.walk(module)) if _overflows(op)]
-    if not concerned:
-        return module
-    made = modules.clone(module)
-    there = list(modules.walk(made))
-    for op in map(there.__getitem__, concerned):
-        with ir.InsertionPoint(op), op.location:
-            for number in range(FIRST, len(op.operands)):
-                op.operands[number] = ops.convert(op.operands[number], np.int32)
-    return made
+    return modules.altered(module, _overflows, _widen)
+
+
+def _widen(op: ir.Operation) -> None:
+    for number in range(FIRST, len(op.operands)):
+        op.operands[number] = ops.convert(op.operands[number], np.int32)
 
 
 def _overflows(op: ir.Operation) -> bool:

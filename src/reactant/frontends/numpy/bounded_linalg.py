@@ -30,9 +30,13 @@ from reactant.ir.types import shape_of
 _NOT_SQUARE = "Last 2 dimensions of the array must be square"
 
 
+def _bounded(a: Any) -> Bounded:
+    return a if type(a) is Bounded else Bounded(wrap(a), [None] * wrap(a).ndim)
+
+
 def _matrices(a: Any) -> Bounded:
     """A stack of matrices that begin at the first row and column of their frames."""
-    found = a if type(a) is Bounded else Bounded(wrap(a), [None] * wrap(a).ndim)
+    found = _bounded(a)
     if found.ndim < 2:
         raise LinAlgError(f"{found.ndim}-dimensional array given. Array must be at least two-dimensional")
     if any(e is not None for e in found.extents[:-2]):
@@ -75,7 +79,7 @@ def _largest_size(a: Bounded) -> Tensor:
 @on_bounded(np.linalg.solve)
 def solve(a: Any, b: Any) -> Bounded:
     matrix = _square(a)
-    right = b if type(b) is Bounded else Bounded(wrap(b), [None] * wrap(b).ndim)
+    right = _bounded(b)
     at = 0 if right.ndim == 1 else right.ndim - 2
     require_equal(matrix.length(-1), right.length(at), "solve: the right side has another length than the matrix")
     n, size = matrix.frame.shape[-1], matrix.extents[-1]
@@ -185,7 +189,7 @@ class _Residuals(Storage):
 @on_bounded(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
     matrix = _matrices(a)
-    right = b if type(b) is Bounded else Bounded(wrap(b), [None] * wrap(b).ndim)
+    right = _bounded(b)
     require_equal(matrix.length(0), right.length(0), "Incompatible dimensions", LinAlgError)
     rows = matrix.frame.shape[0]
     extents = [Range(0, matrix.length(0)), *right.extents[1:]]
