@@ -326,3 +326,15 @@ def test_long_lists_are_loops():
     few, many = (sum(reactant.jit(squares).lower(np.arange(float(n))).operations(optimized=False).values())
                  for n in (100, 1000))
     assert many == few
+
+
+def decided_of_a_selection(x):
+    chosen = x[x > 0.5]
+    return (any(v > 2 for v in chosen), all(v > 2 for v in chosen), any(v > 99 for v in chosen), any(chosen > 2),
+            all(chosen > 2), all(chosen > 0))
+
+
+def test_any_and_all_of_a_selection_are_bools_of_python():
+    x = np.arange(6.0)
+    found = reactant.jit(decided_of_a_selection)(x)
+    assert found == decided_of_a_selection(x) and all(type(v) is bool for v in found)

@@ -139,7 +139,7 @@ class Generated:
 
         ag__.for_stmt(self.iterable, body, ("found",), ("found",), (), ("found",))
         self.taken()
-        return found
+        return to_python(found) if is_tensor(found) else found
 
     def acts(self) -> bool:
         """Whether anybody can tell which elements were asked for: one changes something, or may raise."""

@@ -79,3 +79,10 @@ def test_numbers_are_weak_beside_arrays():
 
 def test_bool_arithmetic_is_integer():
     check(lambda a, b: ((a > 1) + (b > 1), -(a > 1), (a > 1) & (b > 1), (a > 1) | True, (a > 1) * 2.5), 2.0, 0.5)
+
+
+def test_methods_of_python_numbers_give_python_numbers():
+    found = reactant.jit(lambda b, c: (b.is_integer(), b.conjugate(), c.conjugate(), np.float32(b).is_integer()))(
+        2.5, 1 + 2j)
+    assert found == (False, 2.5, 1 - 2j, False)
+    assert [type(x) for x in found] == [bool, float, complex, bool]

@@ -484,7 +484,7 @@ def _sorted(items: Any, /, *, key: Any = None, reverse: bool = False) -> list:
 def _fold_truth(original: Callable, combine: np.ufunc) -> None:
     @calls.replace(original)
     def fold(items: Any) -> Any:
-        if type(items) is Tensor and items.ndim == 1:
+        if (type(items) is Tensor or bounded.is_partial(items)) and items.ndim == 1:
             return to_python(combine.reduce(items))
         items = list(items)
         if not any(type(i) is Tensor for i in items):

@@ -397,7 +397,8 @@ class Tensor(Sized):
         return np.compress(condition, self, axis, out)
 
     def conjugate(self, out: object = None) -> Any:
-        return np.conjugate(self, out=out)
+        found = np.conjugate(self, out=out)
+        return found if self.kind != PYTHON or type(found) is not Tensor else python_number(found.value())
 
     conj = conjugate
 
@@ -416,7 +417,8 @@ class Tensor(Sized):
         return implements.call(np.reshape, (self, new), {"order": order, "copy": copy})
 
     def is_integer(self) -> Any:
-        return np.floor(self) == self
+        found = np.floor(self) == self
+        return python_number(found.value()) if type(found) is Tensor and found.kind != ARRAY else found
 
     @property
     def device(self) -> str:
