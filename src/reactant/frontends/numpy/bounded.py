@@ -366,6 +366,11 @@ def is_partial(x: object) -> bool:
     return type(x) is Bounded
 
 
+def with_extents(result: Any, extents: Sequence[Extent | None]) -> Any:
+    """A result whose dimensions have these extents: an array of static size where none is given."""
+    return Bounded(result, extents) if any(e is not None for e in extents) else result
+
+
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
     def apply(self: Bounded, other: object) -> Any:
         return ufunc(other, self) if reflected else ufunc(self, other)

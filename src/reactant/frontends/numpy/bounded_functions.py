@@ -28,6 +28,7 @@ from reactant.frontends.numpy.bounded import (
     is_partial,
     minus,
     require_equal,
+    with_extents,
 )
 from reactant.frontends.numpy.creation import shape_tuple
 from reactant.frontends.numpy.promotion import loop_dtypes
@@ -205,7 +206,7 @@ def _plain_keywords(kwargs: dict) -> dict:
 def _remaining(a: Bounded, result: Any, gone: list[int], keepdims: bool) -> Any:
     """The result with the extents of the dimensions that were not reduced."""
     left = [None if d in gone else e for d, e in enumerate(a.extents) if keepdims or d not in gone]
-    return Bounded(result, left) if any(e is not None for e in left) else result
+    return with_extents(result, left)
 
 
 def _reduce(function: Callable, fill: Callable, a: Any, axis: object, **kwargs: Any) -> Any:
@@ -225,15 +226,15 @@ def _reduce(function: Callable, fill: Callable, a: Any, axis: object, **kwargs: 
     return _remaining(a, result, gone, bool(kwargs.get("keepdims", False)))
 
 
-def require_elements(a: Bounded, axes: list[int], text: str) -> None:
-    """ValueError (at run time) when one of `axes` is empty."""
+def require_elements(a: Any, axes: list[int], text: str, error: type[Exception] = ValueError) -> None:
+    """An error (at run time) when one of `axes` is empty."""
     for d in axes:
-        n = a.length(d)
+        n = a.length(d) if is_partial(a) else a.shape[d]
         if isinstance(n, int):
             if n == 0:
-                raise ValueError(text)
+                raise error(text)
         else:
-            current_trace().check(ops.compare(n, 0, "GT"), lambda: ValueError(text))
+            current_trace().check(ops.compare(n, 0, "GT"), lambda: error(text))
 
 
 def _reduction(function: Callable) -> Callable:
@@ -389,7 +390,7 @@ for _function, _plain in {np.nanmax: np.max, np.nanmin: np.min, np.nanmean: np.m
 
 @on_bounded(np.allclose)
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    return np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+    return python_number(np.all(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)).value())
 
 
 @on_bounded(np.shape)
@@ -479,7 +480,7 @@ def _contract(function: Callable, x: Any, y: Any, x_axis: int | None, y_axis: in
     result = function(*(a.frame if is_partial(a) else a for a in (left, right)))
     kept = [e for d, e in enumerate(xs) if x_axis is None or d != x_axis % ranks[0]] + \
            [e for d, e in enumerate(ys) if y_axis is None or d != y_axis % ranks[1]]
-    return Bounded(result, kept) if any(e is not None for e in kept) else result
+    return with_extents(result, kept)
 
 
 def _joined(x: Any, xs: list, i: int, y: Any, ys: list, j: int) -> tuple[Tensor, Tensor]:

@@ -173,16 +173,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 @on_bounded(np.pad)
 def pad(array: Bounded, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0) -> Bounded:
     """With the same number at all ends."""
-    if mode != "constant" or np.ndim(constant_values) or any(isinstance(extent, Mask) for extent in array.extents):
+    if mode != "constant" or np.ndim(constant_values):
         raise UnsupportedError("numpy.pad of an array of run-time size takes mode='constant' and one number. " + ADVICE)
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
-    extents = [extent and Range(0, extent.length()) for extent in array.extents]
-    placed = Bounded(Tensor.of_value(aligned(array, extents, array.frame.shape)), extents)
+    placed = array
+    for d in [d for d, extent in enumerate(array.extents) if extent is not None]:
+        placed = compact(placed, d)
     outside = wrap(constant_values).astype(array.dtype)
     filled = placed.filled(np.broadcast_to(outside, placed.frame.shape).value())
     frame = np.pad(filled, widths, constant_values=outside)
     return Bounded(frame, [extent and Range(0, plus(extent.stop, sum(width)))
-                           for extent, width in zip(extents, widths, strict=True)])
+                           for extent, width in zip(placed.extents, widths, strict=True)])
 
 
 @on_bounded(np.diff)

@@ -20,6 +20,7 @@ from reactant.frontends.numpy.bounded import (
     aligned,
     as_number,
     require_equal,
+    with_extents,
 )
 from reactant.frontends.numpy.bounded_functions import compact, on_bounded
 from reactant.frontends.numpy.storage import Storage
@@ -197,7 +198,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
     if rcond is None:
         rcond = _largest_size(matrix) * np.finfo(np.float64).eps
     x, _, rank, s = np.linalg.lstsq(matrix.filled(0), moved.filled(0), rcond)
-    return (Bounded(x, [matrix.extents[1], *right.extents[1:]]), Tensor(_Residuals((0,), s.dtype, value=None)), rank,
+    residuals = Tensor(_Residuals((0,), s.dtype, value=None))
+    return (with_extents(x, [matrix.extents[1], *right.extents[1:]]), residuals, rank,
             Bounded(s, [Range(0, _least(matrix.length(0), matrix.length(1)))]))
 
 

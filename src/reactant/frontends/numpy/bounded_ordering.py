@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.bounded import ADVICE, Bounded, as_number, is_partial
+from reactant.frontends.numpy.bounded import ADVICE, Bounded, as_number, is_partial, with_extents
 from reactant.frontends.numpy.bounded_functions import (
     TABLE,
     _finished,
@@ -40,7 +40,7 @@ def _along(a: Any, axis: Any, name: str) -> tuple[Bounded, int]:
 def _rest(a: Bounded, result: Any, d: int, keepdims: bool) -> Any:
     """The result with the extents of the dimensions but `d`."""
     left = [None if k == d else e for k, e in enumerate(a.extents) if keepdims or k != d]
-    return Bounded(result, left) if any(e is not None for e in left) else result
+    return with_extents(result, left)
 
 
 def _shaped(result: Any, a: Bounded, whole: Bounded, keepdims: bool) -> Any:

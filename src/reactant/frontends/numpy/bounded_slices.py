@@ -289,7 +289,20 @@ def _picked(source: Bounded, items: list, as_view: bool) -> Any:
     if not as_view and getattr(index, "ndim", 0) and index.dtype.kind in "iu" and all(
             i is Ellipsis or isinstance(i, slice) and i == slice(None) for i in items[1:]):
         return _at_positions(_numbered(source, items), index)
+    if not (as_view or masks) and (found := _across(source, [i for i in items if i is not Ellipsis])) is not None:
+        return found
     raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
+
+
+def _across(source: Bounded, items: list) -> Bounded | None:
+    """Elements by arrays of positions along dimensions of static size; None where others are asked for so."""
+    sliced = [i is None or isinstance(i, slice) for i in items]
+    addressed = [s for s, i in zip(sliced, items, strict=True) if i is not None]
+    if any(extent is not None and not s for s, extent in zip(addressed, source.extents, strict=True)):
+        return None
+    window = part(source, tuple(i if s else slice(None) for s, i in zip(sliced, items, strict=True)))
+    return _chosen(window, advanced.select(window.frame, [slice(None) if s else i for s, i in zip(
+        sliced, items, strict=True)]))
 
 
 def _masked(source: Bounded, items: list, mask: Any) -> Bounded:

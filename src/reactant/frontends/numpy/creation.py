@@ -112,8 +112,11 @@ def full_like(a: object, fill_value: object, dtype: object = None, order: str = 
     return _like(a, fill_value, dtype, order, shape)
 
 
-def array_of(nested: object, dtype: object = None) -> Tensor:
+def array_of(nested: Any, dtype: object = None) -> Any:
     """`np.array` of nested sequences that may hold traced values."""
+    if type(nested) in (list, tuple) and nested and getattr(type(nested[0]), "partial", False):
+        rows = np.stack(nested)         # of run-time size
+        return rows if dtype is None else rows.astype(dtype)
     if not has_tensors(_plain(nested)):
         made = np.array(_plain(nested), dtype=dtype)
         check_dtype(made.dtype)
@@ -257,6 +260,8 @@ def array(object: object, dtype: object = None, copy: bool | None = True, order:
     if (nothing := _nothing_yet(object, dtype)) is not None:
         return nothing
     made = as_tensor(object, dtype)
+    if type(made) is not Tensor:        # rows of run-time size, put together
+        return made
     copy = COPY_MODES.get(copy, copy)
     rearranged = (order == "F" and not made.flags.f_contiguous) or (order == "C" and not made.flags.c_contiguous)
     if rearranged and copy is False:

@@ -32,7 +32,7 @@ def _from_sublists(operands: tuple) -> tuple[str, list]:
     return subscripts + ("" if last is None else "->" + text(last)), arrays
 
 
-def _label_lists(subscripts: str, ranks: list[int]) -> tuple[list[list], list]:
+def label_lists(subscripts: str, ranks: list[int]) -> tuple[list[list], list]:
     """Labels of every operand and of the result; ellipsis dimensions are numbered from the right."""
     subscripts = subscripts.replace(" ", "")
     left, arrow, right = subscripts.partition("->")
@@ -125,7 +125,7 @@ def einsum(*operands: object, out: object = None, optimize: object = False, **kw
         raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(kwargs))!r}")
     subscripts, arrays = (operands[0], list(operands[1:])) if isinstance(operands[0], str) else _from_sublists(operands)
     tensors = [wrap(a) for a in arrays]
-    lists, result = _label_lists(subscripts, [t.ndim for t in tensors])
+    lists, result = label_lists(subscripts, [t.ndim for t in tensors])
     common = result_type(tuple(t.dtype for t in tensors)) if dtype is None else np.dtype(dtype)
     for t in tensors:
         if not np.can_cast(t.dtype, common, casting):
@@ -175,4 +175,4 @@ def einsum_path(*operands: object, optimize: object = "greedy", einsum_call: boo
     return np.einsum_path(*shapes, optimize=optimize)
 
 
-__all__ = ["einsum", "einsum_path"]
+__all__ = ["einsum", "einsum_path", "label_lists"]

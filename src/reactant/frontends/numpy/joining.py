@@ -186,8 +186,9 @@ def append(arr: object, values: object, axis: int | None = None) -> Tensor:
 
 def _split(a: Tensor, sections: object, axis: int, equal: bool) -> list[Tensor]:
     total = a.shape[axis]
-    sections = known_ints(sections, "np.split: the sections")
-    if sections.ndim:
+    if isinstance(sections, (list, tuple)) and any(type(i) is Tensor and not i.ndim for i in sections):
+        points = [0, *sections, total]      # some of which the run knows alone
+    elif (sections := known_ints(sections, "np.split: the sections")).ndim:
         points = [0, *(int(i) for i in sections), total]
     else:
         count = int(sections)

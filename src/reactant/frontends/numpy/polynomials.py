@@ -116,23 +116,29 @@ def polyfit(x: object, y: object, deg: int, rcond: float | None = None, full: bo
         raise TypeError("expected 1D or 2D array for y")
     if x.shape[0] != y.shape[0]:
         raise TypeError("expected x and y to have same length")
-    rcond = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
-    left, right = np.vander(x, order), y
     if w is not None:
         w = wrap(w) + 0.0
         if w.ndim != 1:
             raise TypeError("expected a 1-d array for weights")
         if w.shape[0] != y.shape[0]:
             raise TypeError("expected w and y to have the same length")
+    rcond = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
+    c, residuals, rank, s, left, scale = scaled_fit(x, y, order, rcond, w)
+    if full:
+        return c, residuals, rank, s, rcond
+    return (c, _covariance(left, scale, residuals, cov, x.shape[0], order, y.ndim)) if cov else c
+
+
+def scaled_fit(x: Any, y: Any, order: int, rcond: Any, w: Any) -> tuple:
+    """Coefficients, what else `np.linalg.lstsq` gives, the scaled matrix and its scale."""
+    left, right = np.vander(x, order), y
+    if w is not None:
         left = left * w[:, None]
         right = right * (w[:, None] if y.ndim == 2 else w)
     scale = np.sqrt(np.sum(left * left, axis=0))
     left = left / scale
     c, residuals, rank, s = np.linalg.lstsq(left, right, rcond)
-    c = (c.T / scale).T
-    if full:
-        return c, residuals, rank, s, rcond
-    return (c, _covariance(left, scale, residuals, cov, x.shape[0], order, y.ndim)) if cov else c
+    return (c.T / scale).T, residuals, rank, s, left, scale
 
 
 def _covariance(left: Tensor, scale: Tensor, residuals: Tensor, cov: object, points: int, order: int,
