@@ -9,7 +9,7 @@ from typing import Any
 from reactant import kernels, outer_state, pipelines
 from reactant import signature as sig
 from reactant.compiled import Lowered, Times, pipeline_of
-from reactant.frontends import calls, control_flow, jax_calls, printing, source_map
+from reactant.frontends import calls, control_flow, jax_calls, outside_world, printing, source_map
 from reactant.frontends.numpy import overlay
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -51,3 +51,4 @@ jax_calls.prepare_with(pipelines.prepare)
 overlay.install()
 control_flow.install()
 printing.install()
+outside_world.install()

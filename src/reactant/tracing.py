@@ -16,6 +16,7 @@ from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, Unsup
 from reactant.frontends import scipy, source_map
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.failures import failure
+from reactant.frontends.iteration import Items
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
@@ -145,6 +146,11 @@ class _Collector:
         if type(leaf) is str and TRACED_TEXT in leaf:
             raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
         if type(leaf) is not Tensor:
+            if hasattr(type(leaf), "__next__") or isinstance(leaf, Items) or type(leaf) is slice and any(
+                    type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)):
+                raise UnsupportedError("The compiled function returns a generator, an iterator, or a range or slice "
+                                       "that the run decides: there is nothing in it after the call. Return a list or "
+                                       "an array of its elements, or the numbers that it is made of.")
             return leaf if isinstance(leaf, sig.Same) else Known(leaf)
         if leaf.storage.region.closed:
             raise LeakError()

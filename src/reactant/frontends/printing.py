@@ -200,7 +200,7 @@ def _formatted(value: Any, conversion: int) -> Any:
 # ---- calls -------------------------------------------------------------------------------------------------------
 
 @located
-def _said(function: Callable, args: tuple, keywords: dict) -> None:
+def said(function: Callable, args: tuple, keywords: dict) -> None:
     """Call `function` when the program comes here."""
     trace = current_trace()
     if SESSION.differentiating or SESSION.quiet:
@@ -254,7 +254,7 @@ WHOLE = frozenset({"format", "format_map", "join", "strip", "lstrip", "rstrip", 
 
 def _print(*args: Any, **keywords: Any) -> None:
     if is_tracing():
-        _said(print, args, keywords)
+        said(print, args, keywords)
     else:
         print(*args, **keywords)
 
@@ -268,7 +268,7 @@ def _logging(original: Callable, level: int | None, of_logger: bool) -> Callable
         logger, rest = (args[0], args[1:]) if of_logger else (logging.getLogger(), args)
         if logger.isEnabledFor(rest[0] if level is None else level):
             bound = functools.partial(original, logger) if of_logger else original
-            _said(bound, rest, keywords)
+            said(bound, rest, keywords)
     return log
 
 
@@ -278,7 +278,7 @@ def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any =
         return
     frame = user_frame()
     place = (frame.filename, frame.line) if frame is not None else ("<compiled>", 1)
-    _said(warnings.warn_explicit, (message, category or UserWarning, *place), {})
+    said(warnings.warn_explicit, (message, category or UserWarning, *place), {})
 
 
 LOOKING = (len, int, float, ord, getattr, hasattr, setattr, delattr, list, tuple, set, frozenset, sorted, reversed,

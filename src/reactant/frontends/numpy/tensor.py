@@ -564,6 +564,7 @@ def check_dtype(dtype: object) -> None:
     if not supported(dtype):
         hint = {"O": "Make it a numeric array first.", "M": "Convert to integers with .astype('int64') first.",
                 "m": "Convert to integers with .astype('int64') first.", "V": "Pass its fields as separate arrays.",
+                "U": "Pass numbers that stand for the texts.", "S": "Pass numbers that stand for the texts.",
                 "g": "Use float64.", "G": "Use complex128."}.get(dtype.char if dtype.char in "gG" else dtype.kind, "")
         raise UnsupportedError(f"Arrays of dtype {dtype} cannot be compiled. {hint}".rstrip())
 
@@ -577,6 +578,7 @@ def wrap(x: object) -> Tensor:
         array = np.asarray(x, PYTHON_DTYPES[bool if isinstance(x, bool) else int if isinstance(x, int) else type(x)])
         return Tensor(st.Storage((), array.dtype, data=array), kind=PYTHON)
     if isinstance(x, np.generic):
+        check_dtype(x.dtype)
         return Tensor(st.Storage((), x.dtype, data=np.asarray(x)), kind=SCALAR)
     if isinstance(x, np.ndarray):
         return Tensor.of_array(x, constant=True)

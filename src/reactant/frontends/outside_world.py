@@ -1,0 +1,144 @@
+"""Python's `random`, clocks, files and streams in compiled code. What Python would do once, while the function is
+traced, is done by the program, is exact as it is, or raises.
+
+A generator or a `StringIO` that the function makes itself runs as Python where each of its calls is traced once and
+comes once: outside of branches and loops that the run decides. Loops that need it are unrolled.
+"""
+from __future__ import annotations
+
+import _csv
+import _io
+import _random
+import builtins
+import datetime
+import io
+import os
+import pathlib
+import random
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from reactant.errors import UnsupportedError
+from reactant.frontends import calls, operators, printing
+from reactant.frontends.numpy.refused import FILES
+from reactant.frontends.trace import Trace, current_trace, is_tracing
+
+RANDOM = ("{name} draws from a state that the compiled program has not, so it would repeat the same numbers. Use rng = "
+          "np.random.default_rng(seed) inside the function, with the seed as an argument, and call its methods.")
+CLOCK = "{name} would be asked once, while the function is compiled, not when it runs. Ask before and after the call."
+TURNS = ("{name} in a branch or loop that the run decides would happen once, while it is traced. Append to a list, or "
+         "print.")
+
+_made: weakref.WeakKeyDictionary[Any, weakref.ref[Trace]] = weakref.WeakKeyDictionary()
+"""Which trace has made an object."""
+
+
+def _runs_as_python(x: Any) -> bool:
+    """Whether a trace has made it, and each call comes once in it and in the program."""
+    trace = current_trace()
+    return x in _made and _made[x]() is trace and trace.region.parent is None
+
+
+def _noted(x: Any) -> Any:
+    _made[x] = weakref.ref(current_trace())
+    return x
+
+
+def _refuse(original: Callable, reason: str, name: str) -> None:
+    @calls.replace(original)
+    def refuse(*args: Any, **keywords: Any) -> Any:
+        if is_tracing():
+            raise UnsupportedError(reason.format(name=name))
+        return original(*args, **keywords)
+
+
+# ---- random and clocks -------------------------------------------------------------------------------------------
+
+def _generator(*seed: Any) -> random.Random:
+    made = random.Random(*seed)
+    return _noted(made) if is_tracing() and seed and seed[0] is not None else made
+
+
+def _drawing(original: Callable, name: str) -> Callable:
+    def draw(generator: Any, *args: Any, **keywords: Any) -> Any:
+        if is_tracing() and not _runs_as_python(generator):
+            raise UnsupportedError(RANDOM.format(name=f"random.{name}"))
+        return original(generator, *args, **keywords)
+    return draw
+
+
+def _drawn(function: Any, args: tuple, keywords: dict) -> Any:
+    """A method in C of a generator."""
+    return _drawing(lambda _, *a, **k: function(*a, **k), function.__name__)(function.__self__, *args, **keywords)
+
+
+# ---- files and streams -------------------------------------------------------------------------------------------
+
+def _opening(original: Callable, name: str) -> Callable:
+    def opened(file: Any, mode: str = "r", *args: Any, **keywords: Any) -> Any:
+        if is_tracing() and any(c in mode for c in "wax+"):
+            raise UnsupportedError(FILES.format(name=name))
+        return original(file, mode, *args, **keywords)
+    return opened
+
+
+def _text_buffer(*args: Any, **keywords: Any) -> io.StringIO:
+    made = io.StringIO(*args, **keywords)
+    return _noted(made) if is_tracing() else made
+
+
+def _written(function: Any, stream: Any, args: tuple) -> Any:
+    """What a method of a stream writes: the program does it. How many characters that are is not told."""
+    if isinstance(stream, io.StringIO) and stream in _made:
+        if _runs_as_python(stream):
+            return function(*args)
+        raise UnsupportedError(TURNS.format(name=f"StringIO.{function.__name__}"))
+    texts = [list(text) if function.__name__ == "writelines" else text for text in args]
+    if stream is sys.stdout or stream is sys.stderr:      # which may be another one when the program runs
+        channel, method = "stdout" if stream is sys.stdout else "stderr", function.__name__
+        printing.said(lambda *a: getattr(getattr(sys, channel), method)(*a), tuple(texts), {})
+    else:
+        printing.said(function, tuple(texts), {})
+    return None
+
+
+def _csv_row(function: Any, args: tuple, keywords: dict) -> Any:
+    if is_tracing():
+        raise UnsupportedError(FILES.format(name="csv.writer"))
+    return function(*args, **keywords)
+
+
+def install() -> None:
+    """Put it in place. Done once, after `printing`."""
+    for kind in (random.Random, random.SystemRandom):
+        for name, method in vars(kind).items():
+            if type(method) is FunctionType and not name.startswith("_"):
+                calls.replace(method)(_drawing(method, name))
+        calls.KINDS[kind] = _drawn
+    calls.KINDS[_random.Random] = _drawn
+    calls.replace(random.Random)(_generator)
+    for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time"):
+        for clock in (name, f"{name}_ns"):
+            if hasattr(time, clock):
+                _refuse(getattr(time, clock), CLOCK, f"time.{clock}")
+    for owner, names in ((datetime.datetime, ("now", "utcnow", "today")), (datetime.date, ("today",))):
+        for name in names:
+            _refuse(getattr(owner, name), CLOCK, f"datetime.{owner.__name__}.{name}")
+    _refuse(os.urandom, RANDOM, "os.urandom")
+    calls.replace(builtins.open)(_opening(builtins.open, "open"))
+    calls.replace(pathlib.Path.open)(_opening(pathlib.Path.open, "Path.open"))
+    for name in ("write_text", "write_bytes"):
+        _refuse(getattr(pathlib.Path, name), FILES, f"Path.{name}")
+    calls.replace(io.StringIO)(_text_buffer)
+    calls.KINDS[type(_csv.writer(io.StringIO()))] = _csv_row
+    called = operators.ag__.call_bound
+
+    def call_bound(function: Any, owner: Any, /, *args: Any, **keywords: Any) -> Any:
+        if isinstance(owner, _io._TextIOBase) and function.__name__ in ("write", "writelines") and is_tracing():
+            return _written(function, owner, args)
+        return called(function, owner, *args, **keywords)
+    operators.install(call_bound=call_bound)
