@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -215,3 +216,28 @@ def test_methods_that_call_jax_functions_defined_later(monkeypatch):
     monkeypatch.setitem(globals(), "activated", jnp.tanh)
     assert isinstance(method(X), jax.Array)
     assert "tanh" in method.lower(X).as_text()
+
+
+def numbers():
+    k = 0.0
+    while True:
+        k += 1
+        yield k
+
+
+@pytest.mark.filterwarnings("ignore:Python iterable type")
+@pytest.mark.parametrize("make", [lambda: iter([1.0, 2.0, 3.0]), lambda: itertools.count(1.0), numbers,
+                                  lambda: itertools.cycle([1.0, 2.0]), lambda: map(float, range(9))])
+def test_iterators_from_outside_would_advance_once(make):
+    outside = make()
+    for function, args in [(lambda x: x * next(outside), (X,)), (lambda x: [x * v for v in outside][0], (X,)),
+                           (lambda x, it: x * next(it), (X, outside)),
+                           (lambda x: list(zip(x, outside, strict=False)), (X,))]:
+        with pytest.raises(reactant.UnsupportedError, match="(?s)once, while it is compiled.*test_outer_state.py"):
+            reactant.jit(function)(*args)
+    assert next(outside) == next(make())
+
+    def inside(x):
+        own = make()
+        return x * next(own) + next(own)
+    assert (reactant.jit(inside)(X) == inside(X)).all()

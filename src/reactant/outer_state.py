@@ -31,7 +31,7 @@ Place = tuple[str, Callable[[], Any], Callable[[Any], None], Any]
 
 
 def state_of(function: Any) -> list[Place]:
-    """The arrays, numbers and texts outside `function` that it can reach by name."""
+    """The arrays, numbers, texts and iterators outside `function` that it can reach by name."""
     found: list[Place] = []
     seen: set[int] = set()
     for name, holder, key in _names(function, seen):
@@ -51,6 +51,11 @@ def check(before: list[Place]) -> None:
             if new is not old and new is not _Missing:
                 write(old)
         raise StateChangeError(wrong)
+
+
+def iterators(before: list[Place], *arguments: Any) -> set[int]:
+    """The identities of iterators outside, which would be advanced once."""
+    return {id(x) for x in (*(old for *_, old in before), *arguments) if hasattr(type(x), "__next__")}
 
 
 def _replaced(old: Any, new: Any) -> bool:
@@ -83,7 +88,7 @@ def _look(name: str, holder: Any, key: Any, found: list[Place], seen: set[int]) 
     read, write = _access(holder, key)
     value = read()
     mark = -id(value) if type(value) is FunctionType else id(value)     # what a function calls is looked at elsewhere
-    if isinstance(value, SEEN):
+    if isinstance(value, SEEN) or hasattr(type(value), "__next__"):
         found.append((name, read, write, value))
     elif mark not in seen and len(found) <= MOST:
         if type(value) in (list, dict):

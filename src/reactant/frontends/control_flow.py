@@ -166,7 +166,7 @@ def _with_iterators(operator: Callable) -> Callable:
     """`call`, told to `iterators` which ones it may use up, and which it makes."""
     def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
         trace = Trace.current()
-        if trace is None or not effects.recording() and not trace.lost:
+        if trace is None or not (effects.recording() or trace.lost or trace.outer_iterators):
             return operator(function, *arguments, **keywords)
         if not takes_anything(function):
             iterators.use(*arguments)

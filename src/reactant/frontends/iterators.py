@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import WrapperDescriptorType
 from typing import Any
 
-from reactant.errors import ControlFlowError
+from reactant.errors import ControlFlowError, UnsupportedError
 from reactant.frontends import effects
 from reactant.frontends.trace import Trace, current_trace
 
@@ -40,6 +40,10 @@ def use(*used: Any) -> None:
                     "inside it while compiling. Use an index into a list or array instead, or make the iterator there.")
             if trace is not None and any(x is other for other in trace.lost):
                 raise unknown()
+            if trace is not None and id(x) in trace.outer_iterators:
+                raise UnsupportedError(
+                    "An iterator that was made outside the compiled function would advance once, while it is compiled, "
+                    "not at each call. Make it inside, or use an index into a list or array.")
 
 
 def unknown() -> ControlFlowError:

@@ -142,6 +142,8 @@ class Trace:
         """Whether the next call is the one that an attempt has looked at."""
         self.watch: Any = None
         """Which arrays are made and written, where that is asked (`elements`)."""
+        self.outer_iterators: set[int] = set()
+        """Identities of the iterators that the function finds outside."""
         self.lost: list[Any] = []
         """Iterators of which only the run knows where they stand."""
         self.cached: dict[Any, tuple[Region, Any]] = {}
