@@ -420,3 +420,22 @@ def taken_from_a_nested_list(edges):
 def test_elements_of_elements_are_dimensions():
     check(nested_elements, X)
     check(taken_from_a_nested_list, np.random.default_rng(0).random((5, 2, 3)))
+
+
+def snapshots(x):
+    kept, turned = [], []
+    for step in range(100):
+        x = 0.9 * x + np.sin(x)
+        if step % 20 == 0:
+            kept.append(np.real(np.fft.ifft(x)))
+            turned.append((2 * x).reshape(2, -1).T)
+    turned[0][0, 1] = 7.0
+    return np.array(kept), turned[0], turned[2]
+
+
+def test_views_of_what_nobody_else_holds_are_as_good_as_copies():
+    x = np.linspace(0, 1, 8)
+    compiled = reactant.jit(snapshots)
+    for mine, numpy in zip(compiled(x), snapshots(x), strict=True):
+        np.testing.assert_allclose(mine, numpy, rtol=1e-12)
+    assert compiled.lower(x).operations()["stablehlo.while"] == 1

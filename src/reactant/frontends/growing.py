@@ -303,7 +303,7 @@ class Grower(Changes):
                 raise refusal(f"by a {tree.kind} that other code sees, under conditions")
             for child in tree.children:
                 self.require_fresh(child, False)
-        elif _is_array(tree) and not (self.is_only_here(tree.tensor, top) and _is_whole(tree.tensor)):
+        elif _is_array(tree) and not (self.is_only_here(tree.tensor, top) and _is_alone(tree.tensor)):
             memory = tree.tensor.storage
             if has_dynamic_steps(tree.tensor) or memory.region is not self.loop.body_region:
                 if memory in self.loop.storage_slots or memory.region.encloses(self.loop.body_region.parent):
@@ -580,9 +580,9 @@ def _is_array(tree: Tree) -> bool:
     return type(tree) is Held and tree.tensor.kind == ARRAY
 
 
-def _is_whole(tensor: Tensor) -> bool:
-    """Whether the memory is the tensor's alone."""
-    return not tensor.steps and type(tensor.storage) is Storage and sys.getrefcount(tensor.storage) <= 2
+def _is_alone(tensor: Tensor) -> bool:
+    """Whether the memory is the tensor's alone: also a view is as good as a copy then."""
+    return type(tensor.storage) is Storage and sys.getrefcount(tensor.storage) <= 2
 
 
 class _Probe(Grower):
