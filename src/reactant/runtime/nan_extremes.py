@@ -1,10 +1,10 @@
 """Greatest and least numbers among which NaN wins.
 
 XLA:CPU gives reductions of some thousand elements to a library that passes NaN over: the greatest of 4096 numbers, one
-of them NaN, is a number (jax 0.10.2: `jnp.max(jnp.zeros(4096).at[1].set(jnp.nan))`). It gets them as -min(-x), which the
-library does not know, and rows in steps, which vector code takes. us by the library, as whole rows, and in steps: 512 x
-512 float32 50, 294 and 87, 2000 x 2000 512, 4008 and 960. Where what comes of it is NaN anyway, as a softmax is by its
-sum, the library stays.
+of them NaN, is a number (jax 0.10.2: `jnp.max(jnp.zeros(4096).at[1].set(jnp.nan))`). It gets them as -min(-x), which
+the library does not know, and rows in steps, which vector code takes. us by the library, as whole rows, and in steps:
+512 x 512 float32 50, 294 and 87, 2000 x 2000 512, 4008 and 960. Where what comes of it is NaN anyway, as a softmax is
+by its sum, the library stays.
 """
 from __future__ import annotations
 
