@@ -65,6 +65,9 @@ DECISIONS = {
     "softmax of scores": (lambda q, k: jax.nn.softmax(scores(q, k)) @ k, (X, X), False),
     "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=1), (X,), False),
     "log-likelihood of short rows": (labelled, (np.ones((300, 10), np.float32), LABELS[np.arange(300) % 64]), False),
+    "diagonal of log-softmax": (lambda x: jnp.diagonal(jax.nn.log_softmax(x)).sum(), (X,), False),
+    "diagonal of the numbers": (lambda x: jnp.diagonal(x - x.max(1, keepdims=True)) + jnp.sum(
+        jnp.exp(x - x.max(1, keepdims=True)), 1)[::-1], (X,), True),
     "greatest": (lambda x: x.max(1), (X,), True), "of other rows": (of_other_rows, (X,), True),
     "softmax beside its greatest": (lambda x: (jax.nn.softmax(x), x.max(1)), (X,), True),
     "sum of half": (lambda x: jnp.sum(jnp.exp(x - x.max(1, keepdims=True))[:, :32], 1), (X,), True),

@@ -31,7 +31,8 @@ STRICT = frozenset(f"stablehlo.{name}" for name in (
 """Element-wise ops whose result is NaN where an operand is, if they make floats of floats."""
 GOES_ON = STRICT | {f"stablehlo.{name}" for name in ("select", "compare", "is_finite", "and", "or", "not")}
 """Element-wise ops through which what the library has lost goes on."""
-MOVES = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
+VIEWS = frozenset(f"stablehlo.{name}" for name in ("broadcast_in_dim", "reshape", "slice", "transpose", "reverse"))
+DECIDING = ("broadcast_dimensions", "start_indices", "limit_indices", "strides", "permutation", "dimensions")
 FAR = 300
 """Values that are looked at behind an extreme; it is taken to be lost behind more."""
 
@@ -91,7 +92,7 @@ def _is_nan_in_any_case(op: ir.Operation) -> bool:
         e = exp(x - max(x)); e / sum(e)
     """
     rows = _Rows(op)
-    lost = {op.results[0]: tuple(range(len(rows.kept)))}
+    lost: dict[ir.Value, Places] = {op.results[0]: tuple(range(len(rows.kept)))}
     waiting = [op.results[0]]
     while waiting:
         value = waiting.pop()
@@ -111,19 +112,25 @@ def _is_nan_in_any_case(op: ir.Operation) -> bool:
     return True
 
 
+Places = tuple[Any, ...]
+"""The dimensions of a value in which the places of the result are, or how it was viewed since that was known."""
+
+
 class _Rows:
-    """What is made of the numbers that a reduction goes through, by value: in which dimensions the places of the result
-    are. `among`: has NaN among the numbers of a row where the operand has. `parts`: has it where some of these are NaN.
-    `everywhere`: is NaN in all places of the row then."""
+    """What is made of the numbers that a reduction goes through, by value: where the places of the result are.
+
+    `among`: has NaN among the numbers of a row where the operand has. `parts`: has it where some of these are NaN.
+    `everywhere`: is NaN in all places of the row then.
+    """
 
     def __init__(self, op: ir.Operation) -> None:
         x = op.operands[0]
         self.dimensions = tuple(attr.decode(op.attributes["dimensions"]))
         self.kept = tuple(d for d in range(len(shape_of(x))) if d not in self.dimensions)
         self.length = shape_of(x)[self.dimensions[0]] if len(self.dimensions) == 1 else 0
-        self.among: dict[ir.Value, tuple[int, ...]] = {x: self.kept}
-        self.everywhere: dict[ir.Value, tuple[int, ...]] = {}
-        self.parts: dict[ir.Value, tuple[tuple[int, ...], frozenset[int]]] = {}
+        self.among: dict[ir.Value, Places] = {x: self.kept}
+        self.everywhere: dict[ir.Value, Places] = {}
+        self.parts: dict[ir.Value, tuple[Places, frozenset[int]]] = {}
         self.waiting = [x]
         while self.waiting and len(self.among) + len(self.everywhere) + len(self.parts) <= FAR:
             value = self.waiting.pop()
@@ -136,7 +143,7 @@ class _Rows:
         result, strict = user.results[0], user.name in STRICT and _of_floats(user)
         if value in self.everywhere:
             places = _places(user, value, self.everywhere[value])
-            if places is not None and (strict or user.name in MOVES):
+            if places is not None and (strict or user.name in VIEWS):
                 self._found(self.everywhere, result, places)
         elif value in self.among:
             if user.name == "stablehlo.reduce" and self.among[value] == self.kept and value == user.operands[0] \
@@ -150,7 +157,7 @@ class _Rows:
                                     for name in ("start_indices", "limit_indices", "strides"))
                 if places is not None and len(range(first, end, step)) == 1:
                     self._found(self.parts, result, (places, frozenset((first,))))
-        elif strict or user.name in MOVES:
+        elif strict or user.name in VIEWS:
             places = _places(user, value, self.parts[value][0])
             there = [self.parts[v] for v in user.operands if v in self.parts]
             if places is None or strict and any(each[0] != places for each in there):
@@ -177,8 +184,16 @@ def _of_floats(op: ir.Operation) -> bool:
     return all(is_float(dtype_of(value)) for value in (*op.operands, *op.results))
 
 
-def _places(op: ir.Operation, value: ir.Value, places: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The dimensions of an op's result in which the places of an operand's dimensions are; None if that isn't known."""
+def _places(op: ir.Operation, value: ir.Value, places: Places) -> Places | None:
+    """Where in an op's result the places of an operand are; None if that isn't known."""
+    known = _dimensions(op, value, places) if all(isinstance(d, int) for d in places) or op.name in GOES_ON else None
+    if known is None and op.name in VIEWS:
+        how = tuple((name, str(op.attributes[name])) for name in DECIDING if name in op.attributes)
+        return places, op.name, how, shape_of(op.results[0])        # where any other is after this view
+    return known
+
+
+def _dimensions(op: ir.Operation, value: ir.Value, places: Places) -> Places | None:
     shape, result = shape_of(value), shape_of(op.results[0]) if len(op.results) else ()
     if op.name in GOES_ON:
         return places if shape == result else None
