@@ -31,6 +31,10 @@ func.func private @twice(%x: tensor<4xf64>) -> tensor<4xf64> {
   %0 = stablehlo.add %x, %x : tensor<4xf64>
   return %0 : tensor<4xf64> }"""
 
+MAGNITUDE = """func.func @main(%z: tensor<10xcomplex<f32>>) -> tensor<10xf32> {
+  %0 = stablehlo.abs %z : (tensor<10xcomplex<f32>>) -> tensor<10xf32>
+  return %0 : tensor<10xf32> }"""
+
 
 def loop(start, step, limit, direction, flipped=False):
     sides = "%l, %i" if flipped else "%i, %l"
@@ -51,9 +55,9 @@ def loop(start, step, limit, direction, flipped=False):
 
 @pytest.mark.parametrize(("text", "flops", "nbytes"), [
     (ELEMENTWISE, 20, 3 * 20 * 8), (PRODUCT, 2 * 24 * 5, 4 * (20 + 30 + 24)), (SUM, 21, 8 * (24 + 1 + 3)),
-    (LAST, 2 * 420 * 27, 4 * (432 + 135 + 420)), (CALL, 4, 3 * 4 * 8),
+    (LAST, 2 * 420 * 27, 4 * (432 + 135 + 420)), (CALL, 4, 3 * 4 * 8), (MAGNITUDE, 80, 120),
     (loop(0, 1, 7, "LT"), 7 * 12, 7 * (3 * 80 + 24 + 17)),
-], ids=["elementwise", "product", "sum", "features last", "call", "loop"])
+], ids=["elementwise", "product", "sum", "features last", "call", "magnitude", "loop"])
 def test_estimate(text, flops, nbytes):
     with building():
         assert cost.estimate(modules.parse(text)) == {"flops": flops, "bytes": nbytes}

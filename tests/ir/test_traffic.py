@@ -32,6 +32,9 @@ ROWS = {
     "elementwise": (function(f"""%a = stablehlo.add %x, %y : {V}
         %b = stablehlo.multiply %a, %a : {V}
         return %b : {V}"""), 3 * 4000, 1),
+    "infinities": (function(f"""%i = chlo.is_inf %x : {V} -> tensor<1000xi1>
+        %b = stablehlo.select %i, %y, %x : tensor<1000xi1>, {V}
+        return %b : {V}"""), 3 * 4000, 1),
     "dot product": (function(f"""%a = stablehlo.multiply %x, %x : {V}
         %s = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]
           : ({V}, tensor<f32>) -> tensor<f32>

@@ -10,6 +10,7 @@ import reactant
 from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.ir.types import shape_of, size
 from reactant.loopnests import native_form, plan
 from reactant.loopnests.function import write_function
 from reactant.loopnests.graph import read_block
@@ -103,6 +104,41 @@ def test_lent_and_cut_out_of_the_same_memory():
     x = np.random.default_rng(3).random((400, 400))
     for a, b in zip(reactant.jit(both)(x), both(x), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-11)
+
+
+def scaled_product(x, w):
+    rows = jnp.max(jnp.abs(x), 1, keepdims=True)
+    return jnp.round(x / rows * 100) @ w * rows
+
+
+def test_scales_leave_a_group_as_they_are():
+    """The group wrote them spread over all columns, which a product after it reads, too."""
+    x, w = (np.random.default_rng(n).standard_normal((256, 256), np.float32) for n in (0, 1))
+    made = lowered(scaled_product, x, w)
+    with building():
+        module = made.native_module(None)
+        call, = modules.ops_called("stablehlo.custom_call", module)
+        assert sorted(size(shape_of(result)) for result in call.results)[-2:] == [256, 256 * 256]
+    np.testing.assert_allclose(made.compile()(x, w), scaled_product(x, w), rtol=1e-5)
+
+
+def windows_of_edges(x):
+    p = np.pad(x, 1, mode="edge")
+    n, m = x.shape
+    return sum(np.exp(p[i:i + n, j:j + m] - x) for i in range(3) for j in range(3))
+
+
+def neighbours_at_edges(x):
+    p = np.pad(x, 1, mode="edge")
+    return p[1:-1, :-2] - p[1:-1, 2:]
+
+
+@pytest.mark.parametrize("function, kept", [(windows_of_edges, True), (neighbours_at_edges, False)])
+def test_paddings_are_kept_where_their_borders_would_cost_more(function, kept):
+    """Each row of nine exponentials had a dozen that vector code left over; borders of light stencils stay cut."""
+    x = np.random.default_rng(3).random((64, 96))
+    assert ("memref<6468xf64>" in native_text(function, x)) == kept        # 66 x 98
+    np.testing.assert_allclose(reactant.jit(function)(x), function(x), rtol=1e-13)
 
 
 def jax_loop(x):

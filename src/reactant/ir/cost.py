@@ -17,7 +17,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir.induction import trips
 from reactant.ir.ops import target_of
-from reactant.ir.types import shape_and_dtype, size
+from reactant.ir.types import dtype_of, shape_and_dtype, size
 from reactant.records import dataclass
 
 FREE = {"stablehlo.constant", "stablehlo.reshape", "stablehlo.return", "func.return", "stablehlo.tuple",
@@ -123,6 +123,8 @@ def _flops(op: ir.Operation) -> float:
     if op.name == "stablehlo.triangular_solve":
         n = shape_and_dtype(op.operands[0].type)[0][-1]
         return float(_elements(op.results) * n)
+    if op.name == "stablehlo.abs" and dtype_of(op.operands[0]).kind == "c":
+        return float(ABSOLUTE * _elements(op.results))
     if op.name == "chlo.top_k":
         return float(_elements(op.operands) * max(1.0, log2(max(attr.decode(op.attributes["k"]), 2))))
     if op.name == "stablehlo.custom_call":
@@ -130,6 +132,8 @@ def _flops(op: ir.Operation) -> float:
     return float(_elements(op.results))
 
 
+ABSOLUTE = 8
+"""Flops of |z|: the larger part, the quotient of both, its square and one, the root, a product; zero and infinity."""
 LAPACK = {"getrf": 2 / 3, "potrf": 1 / 3, "geqrf": 4 / 3, "orgqr": 4 / 3, "ungqr": 4 / 3, "syevd": 9, "heevd": 9,
           "gesdd": 20, "geev": 25}
 """Flops of LAPACK's factorizations over side^3 (rows times columns times the smaller of the two)."""

@@ -20,7 +20,7 @@ from reactant.records import dataclass
 
 ALIASES = {"stablehlo.reshape", "stablehlo.bitcast_convert"}
 """Ops whose result is their operand under another name."""
-FUSED = (ops.ELEMENTWISE | MOVES | FREE | {"chlo.square", "stablehlo.map"}) - {
+FUSED = (ops.ELEMENTWISE | MOVES | FREE | {"chlo.square", "chlo.is_inf", "stablehlo.map"}) - {
     "stablehlo.dynamic_update_slice", "stablehlo.tuple", "stablehlo.get_tuple_element", "stablehlo.return",
     "func.return", "stablehlo.optimization_barrier", "stablehlo.copy"}
 """Ops that are computed where their results are read."""

@@ -29,7 +29,7 @@ from reactant.runtime.pool import OTHERS
 OTHERS.append(workspace.release)
 CONSTANT = "stablehlo.constant"
 GENERATORS = {CONSTANT, "stablehlo.iota"}
-SORT = "stablehlo.sort"
+SORT, SPREAD = "stablehlo.sort", "stablehlo.broadcast_in_dim"
 MOST_INLINE = 400
 """Operations of a program that becomes calls for being short: compiling it is to take less than XLA does."""
 HOLDERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
@@ -108,6 +108,7 @@ class Stage:
         for op, fine in zip(own, possible, strict=True):
             if not fine and op.name in HOLDERS:
                 self._inside(op, in_loop)
+        ops, own, possible = _spread_anew(ops, own, possible)
         groups = grouped(own, possible)
         inline = handed_over and all(possible) and worth.inline_pays([g.ops for g in groups])
         chosen = [g for g in groups if self.mode == "always" or inline
@@ -166,6 +167,29 @@ def _sink(ops: list[ir.Operation], possible: list[bool], used: list[list[ir.Valu
             level[k] = max(level[k], of_user.get(op.results[0], level[k]))
         for value in used[k]:
             of_user[value] = min(level[k], of_user.get(value, level[k]))
+
+
+def _spread_anew(block: list[ir.Operation], ops: list[ir.Operation],
+                 possible: list[bool]) -> tuple[list[ir.Operation], list[ir.Operation], list[bool]]:
+    """Let what a group and something after it both read spread out be spread for each: the group would else write what
+    little it came from at full size (scales of the rows of a product: 512 KB instead of 1). Gives the ops anew."""
+    level = {id_of(op): (each, fine) for op, each, fine in zip(ops, levels(ops, possible), possible, strict=True)}
+    found = []
+    for op in block:
+        found.append(op)
+        if op.name != SPREAD or size(shape_of(op.operands[0])) == size(shape_of(op.results[0])):
+            continue
+        own, fine = level[id_of(op)]
+        uses = list(op.results[0].uses)
+        late = [use for use in uses if level.get(id_of(use.owner.operation), (0,))[0] > own]
+        if fine and 0 < len(late) < len(uses):
+            with ir.InsertionPoint.after(op):
+                found.append(op.clone().operation)
+            for use in late:
+                use.owner.operands[use.operand_number] = found[-1].results[0]
+            level[id_of(found[-1])] = own, True
+    own_ops = [op for op in found if id_of(op) in level]
+    return found, own_ops, [level[id_of(op)][1] for op in own_ops]
 
 
 def _has_effect(op: ir.Operation) -> bool:

@@ -66,13 +66,24 @@ _EXP = {"double": (0.5, 0.16666666666666666, 0.04166666666666668, 0.008333333333
 """(e**r - 1 - r) / r**2 on |r| <= ln(2)/2."""
 
 
-def _reduced(x: Real) -> tuple[Real, Real, Bits]:
-    """x = n ln 2 + high + low, |high| <= ln(2)/2."""
-    number, n = nearest_integer(x * LOG2_E)
+def _reduced(x: Real, above: int = 0) -> tuple[Real, Real, Bits]:
+    """x = n ln 2 + high + low, |high| <= ln(2)/2, and a number whose last bits are n + above."""
+    magic = _MAGIC[x.scalar] + above
+    moved = x.fma(LOG2_E, magic)
+    number = moved - magic
     high, low = LN2[x.scalar]
     first = (-number).fma(high, x)
     reduced = (-number).fma(low, first)
-    return reduced, (-number).fma(low, first - reduced), n
+    return reduced, (-number).fma(low, first - reduced), moved.bits()
+
+
+def _whole(moved: Bits) -> Bits:
+    """n, of what `_reduced` gives."""
+    return moved - moved.floats().of(_MAGIC["double" if moved.long else "float"]).bits()
+
+
+_ABOVE = {"double": 1080, "float": 160}
+"""Added to exponents, those of the tiniest numbers are positive, half of each, too."""
 
 
 def exponential(x: Real, halvings: int = 0, rest: Real | None = None) -> Real:
@@ -80,13 +91,25 @@ def exponential(x: Real, halvings: int = 0, rest: Real | None = None) -> Real:
     low, high = (-746.0, 711.0) if x.double else (-105.0, 90.0)
     # A product that underflows takes the processor 40 times as long, and masked entries are all of that kind.
     vanishes = x.test("olt", low)
-    high_part, low_part, n = _reduced(x.of(0.0).choose(vanishes, x).least(high))
+    high_part, low_part, moved = _reduced(x.of(0.0).choose(vanishes, x).least(high), _ABOVE[x.scalar])
     if rest is not None:
         high_part, lost = _any_sum(high_part, rest)
         low_part = low_part + lost
-    tail = (high_part * high_part).fma(high_part.polynomial(_EXP[x.scalar]), low_part)
-    value = scaled(1.0 - (-(high_part + tail)), n - halvings if halvings else n)
-    return x.of(0.0).choose(vanishes, value.choose(x.test("ord", x), x))
+    series, square = high_part.polynomial(_EXP[x.scalar]), high_part * high_part
+    if x.double or rest is not None:
+        value = 1.0 - (-(high_part + square.fma(series, low_part)))
+    else:
+        value = square.fma(series, high_part) + 1.0       # the low part is a quarter of a last place
+    one, other = _halves(moved, halvings)
+    return x.of(0.0).choose(vanishes, value * one * other)
+
+
+def _halves(moved: Bits, halvings: int) -> tuple[Real, Real]:
+    """Two powers of two whose product is 2**(n - halvings), which may be tiny or huge, of what `_reduced` gives with
+    `_ABOVE`. A shift leaves of `moved` what stands in a float's exponent: half of n + above, and all of it."""
+    place, bias, above = (52, 1023, _ABOVE["double"]) if moved.long else (23, 127, _ABOVE["float"])
+    half = (moved << (place - 1)) & -(1 << place)
+    return (half + ((2 * bias - above - halvings) << place)).real(), ((moved << place) - half).real()
 
 
 @routine("exp")
@@ -112,9 +135,9 @@ def exp2(x: Real) -> Real:
 def expm1(x: Real) -> Real:
     """2**n (e**r - 1) + (2**n - 1)."""
     most = 709.9 if x.double else 88.75     # beyond, 2**(n - 1) would be infinite
-    high, low, n = _reduced(x.most(-50.0).least(most))
+    high, low, moved = _reduced(x.most(-50.0).least(most))
     tail = (high * high).fma(high.polynomial(_EXP[x.scalar]), low)
-    half = power_of_two(n - 1)              # 2**1024 is no double
+    half = power_of_two(_whole(moved) - 1)  # 2**1024 is no double
     base = half - 0.5
     first = half.fma(high, base)
     error = half.fma(high, base - first)
@@ -237,8 +260,8 @@ def tanh(x: Real) -> Real:
         e = expm1((size + size).least(80.0))
         value = e / (e + 2.0)
     else:
-        high, low, n = _reduced((size + size).least(20.0))
-        e = ((high * high).fma(high.polynomial(_EXP["float"]), low) + high + 1.0) * power_of_two(n)
+        high, _, moved = _reduced((size + size).least(20.0))
+        e = ((high * high).fma(high.polynomial(_EXP["float"]), high) + 1.0) * power_of_two(_whole(moved))
         square = size * size
         small = (size * square).fma(square.polynomial(_TANH[1]), size)
         value = small.choose(size.test("olt", _TANH[0]), 1.0 - 2.0 / (e + 1.0))

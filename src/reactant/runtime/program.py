@@ -27,7 +27,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
-from reactant.runtime import computed_once, exact_divisions, heap, lent, narrow_indices, reshaped_updates
+from reactant.runtime import computed_once, exact_divisions, heap, lent, nan_extremes, narrow_indices, reshaped_updates
 from reactant.runtime.jax_internals import X64, Primitive, apart, call_of, initialize_hybrid_kernels, initialize_lapack
 
 ALIGNMENT = 64
@@ -189,7 +189,18 @@ def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
     bytecode = body.native or body.bytecode
     if b"lapack_" in bytecode:      # not known yet where a program comes from a file
         initialize_lapack()
-    return _inlined(ctx, arguments, body, bytecode)
+    return _inlined(ctx, arguments, body, _on_cpu(bytecode))
+
+
+@lru_cache(maxsize=64)
+def _on_cpu(bytecode: bytes) -> bytes:
+    """The module for XLA:CPU, whose library loses NaN in some reductions."""
+    if not any(name in bytecode for name in nan_extremes.CONCERNED):
+        return bytecode
+    with context.building():
+        module = modules.parse(bytecode)
+        made = nan_extremes.kept(module)
+        return bytecode if made is module else modules.bytecode(made)
 
 
 def lower_to_differentiate(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
