@@ -122,8 +122,15 @@ class Grower(Changes):
             self.learn(less)
 
     def learn(self, less: Grower) -> None:
-        """Begin with what another one has found out that did less."""
-        self.tree, self.kinds, self.most, self.changed = less.tree, less.kinds, less.most, True
+        """Begin with what another one has found out that did less: it did not know the elements from before."""
+        if self.tree is not None and not alike(self.tree, less.tree):
+            raise refusal("by elements of different structure")
+        try:
+            self.kinds = [kind if kind is None or other is None else joined(kind, other)
+                          for kind, other in zip(self.kinds or less.kinds, less.kinds, strict=True)]
+        except Mismatch as problem:
+            raise refusal(f"by {problem}") from None
+        self.tree, self.most, self.changed = self.tree or less.tree, less.most, True
         self.more()
 
     ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memories

@@ -117,7 +117,8 @@ class RunTimeList(Changes):
         before = target.guarded if type(target) is RunTimeList else None
         both = guarded if before is None or guarded is None else lambda v: before(guarded(v).value())
         grower.straighten()
-        made = RunTimeList(prefix, grower.tree, grower.kinds, grower.rows, grower.count.read(), both or before,
+        made = RunTimeList(prefix, grower.tree, _wider(grower.kinds, prefix), grower.rows, grower.count.read(),
+                           both or before,
                            stands_for=grower.stands_for)
         if type(target) is RunTimeList:
             made.shared, made.watches = target.shared, target.watches
@@ -201,9 +202,12 @@ class RunTimeList(Changes):
             part = list(leaves(capture(item)))
             if len(part) != len(self.kinds) or not isinstance(part[position], (Held, Known)):
                 raise UnsupportedError("A list of run-time length holds elements of different structure.")
+            if _wider([kind], [part[position]]) != [kind]:
+                raise UnsupportedError("A list of run-time length holds elements of different kinds.")
             value = value_of(part[position], kind)
             values.append(ops.reshape(value, (1, *kind.shape)))
-        return Tensor.of_value(ops.concatenate([*values, straightened(rows.read(), self.head)], 0))
+        grown = ops.convert(straightened(rows.read(), self.head), kind.dtype)
+        return Tensor.of_value(ops.concatenate([*values, grown], 0))
 
     def as_array(self) -> Bounded:
         """What `np.array` makes of it."""
@@ -471,6 +475,20 @@ class RunTimeList(Changes):
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
         raise UnsupportedError(f"list.{name} of a list of run-time length. {_ADVICE}")
+
+
+def _wider(kinds: list[Kind | None], items: Iterable[Any]) -> list[Kind | None]:
+    """Kinds that also hold the parts of these elements, or trees of such; where none does, one of theirs."""
+    found = list(kinds)
+    for item in items:
+        parts = list(leaves(item if isinstance(item, (Held, Known)) else capture(item)))
+        for k, (kind, part) in enumerate(zip(found, parts, strict=False)):
+            try:
+                other = kind_of(part)
+                found[k] = kind if kind is None or other is None else joined(kind, other)
+            except Mismatch:
+                found[k] = kind_of(part)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
