@@ -20,7 +20,7 @@ from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops, captured
 from reactant.differentiate.requests import Request
 from reactant.errors import ReactantError, UnsupportedError
-from reactant.frontends import branches, calls, identity, source_map
+from reactant.frontends import branches, calls, source_map
 from reactant.frontends.aliases import has_dynamic_steps, made_in
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.branches import Branch
@@ -292,7 +292,6 @@ class _Outlining:
 
     def refuse_changed(self, branch: Branch) -> None:
         inside = {id(c) for c in self.containers}
-        identity.forget()
         gone = branches.dropped(branch.objects) - inside
         if any(id(change.container) not in gone for change, _ in branch.objects):
             gc.collect()                            # cycles of what traced it may hold what the function made

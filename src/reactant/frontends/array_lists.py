@@ -215,19 +215,26 @@ def get(items: list | tuple, index: Tensor) -> Any:
 def put(value: Any, items: list, index: Tensor) -> None:
     """`items[index] = value`, the index known only at run time."""
     try:
-        kind = _number(value)
-        if len(_shape(items)) > 1:
-            raise Mismatch("a list for an element")
-        whole, kind = _stacked(items, kind)
+        elements, kind = replaced(items, index, value)
     except Mismatch:
         if chosen_items.fit([*items, value], index):
             return chosen_items.put(value, items, index)
         items[index] = value        # raises: a list index must be known
         return
     needs_array(items, kind, or_none=True)
-    made = ArrayList(Tensor.of_value(whole), kind, items, False)
-    made.memory[(index,)] = value
-    fill(items, made.memory.storage, kind)
+    effects.touch(items)
+    items[:] = elements
+
+
+def replaced(items: list, index: Tensor, value: Any) -> tuple[list, Kind]:
+    """Numbers with another one at a run-time place; raises `Mismatch` where there are others."""
+    kind = _number(value)
+    if len(_shape(items)) > 1:
+        raise Mismatch("a list for an element")
+    whole, kind = _stacked(items, kind)
+    memory = Tensor.of_value(whole)
+    memory[(index,)] = value
+    return [Tensor(memory.storage, element_steps(memory.shape, (k,)), kind=kind.kind) for k in range(len(items))], kind
 
 
 def fill(items: list, memory: Storage, kind: Kind, places: tuple = ()) -> None:

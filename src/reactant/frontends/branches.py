@@ -184,7 +184,7 @@ def holds_from(held: Any, regions: tuple[Region | None, ...]) -> bool:
 
 def dropped(changes: list[tuple[Change, Tree]]) -> set[int]:
     """Identities of the containers that only these records refer to: they were made in the region and are gone."""
-    held: Counter[int] = Counter()
+    held: Counter[int] = Counter(identity.noted())
     kept: dict[int, Any] = {}
     for change, after in changes:
         for referred in _referred(after):
@@ -238,7 +238,6 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
     """Trace both sides; returns what their values are together (for conditional expressions)."""
     trace = current_trace()
     fewer_memories()
-    identity.forget()
     variables = Variables(functions, live, dead)
     bind_directly(variables.cells.values())
     before = variables.snapshot()

@@ -225,7 +225,13 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
     converted = convert(function, catching=trace is not None and bool(trace.attempts))
     if converted is function and not is_converted(code):
         ag__.foreign_call(arguments, keywords)
-    return converted(*arguments, **keywords)
+    if trace is None:
+        return converted(*arguments, **keywords)
+    trace.begun.append(trace.noted)
+    try:
+        return converted(*arguments, **keywords)
+    finally:
+        trace.begun.pop()
 
 
 _GENERATOR_CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__

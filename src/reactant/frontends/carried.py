@@ -35,6 +35,12 @@ class NeedsPeeling(Exception):
         self.error = error
 
 
+def alone(error: Any) -> Any:
+    """An error that keeps no frames: they hold arrays and lists, and who does is counted."""
+    error.__context__ = None
+    return error.with_traceback(None)
+
+
 class LateRead(UnboundLocalError):
     """A variable that earlier turns of a loop may have bound is read in a turn that knows of none: the first one."""
 
@@ -301,6 +307,8 @@ class NeedsGrower(BaseException):
 
     def __init__(self, loop: Any, target: list, error: Exception):
         self.loop, self.target, self.error, self.args = loop, target, error, ()     # the only reference
+        self.others: list[tuple[Any, Any]] = []
+        """Lists that are changed in the same way: what holds each of them, and under which key."""
 
 
 class BranchChangesList(ControlFlowError):

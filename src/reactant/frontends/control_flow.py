@@ -18,6 +18,8 @@ from reactant.frontends import (
     array_lists,
     attempts,
     chosen_keys,
+    chosen_lists,
+    chosen_objects,
     effects,
     element_copies,
     elements,
@@ -48,11 +50,12 @@ from reactant.frontends.decisions import (
     truth,
 )
 from reactant.frontends.failures import failure
-from reactant.frontends.growing import Deeper
+from reactant.frontends.growing import Deeper, Grower
 from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.optional import MaybeNone, is_none, known_index
+from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.state import ABSENT, MaybeBound, capture
 from reactant.frontends.trace import Trace, current_trace, is_tracing
 from reactant.ir import ops
@@ -184,13 +187,28 @@ def _get_item(inner: Callable) -> Callable:
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
             if ragged.fit(container, index):
                 return ragged.get(container, index)
-            return array_lists.get(container, index)
+            if chosen_objects.fit(container, index):
+                return chosen_objects.get(container, index)
+            return _with_growing(container, index) if any(type(x) is Grower for x in container) else \
+                array_lists.get(container, index)
         if chosen_keys.fit(container, index):
             return chosen_keys.get(container, index)
         if isinstance(container, defaultdict) and is_tracing() and index not in container:
             effects.touch(container)
         return inner(container, index)
     return get_item
+
+
+def _with_growing(container: list | tuple, index: Tensor) -> Any:
+    """`container[index]`, where elements grow in a loop: what is taken is what they hold now."""
+    found = array_lists.get([x.view() if type(x) is Grower else x for x in container], index)
+    if not is_tensor(found):
+        identity.may_be(found, tuple(container), found)
+    return found
+
+
+def _grows(items: Any, target: Any) -> bool:
+    return type(items) is RunTimeList and type(target) is list
 
 
 def _set_item(inner: Callable) -> Callable:
@@ -224,13 +242,14 @@ def install() -> None:
         is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
         refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
         call_in_attempt=attempts.call_in_attempt,
-        get_item=_get_item(ag__.get_item),
+        get_item=_get_item(ag__.get_item), get_method=chosen_lists.get_method(ag__.get_method),
         set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1))),
         del_item=unless(_touching(ag__.del_item, 0)),
-        inplace=unless(_touching(ag__.inplace, 1)), set_attr=unless(_touching(ag__.set_attr, 1)),
-        del_attr=unless(_touching(ag__.del_attr, 0)), get_attr=_get_attr(ag__.get_attr),
+        inplace=unless(_touching(ag__.inplace, 1)),
+        set_attr=unless(_touching(chosen_objects.set_attr(ag__.set_attr), 1)),
+        del_attr=unless(_touching(chosen_objects.del_attr(ag__.del_attr), 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=elements.elements,
-        generator=_generator)
+        generator=_generator, grows=_grows)
     generated.install()
     chosen_keys.install()
     heaps.install()

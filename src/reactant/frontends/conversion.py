@@ -31,6 +31,7 @@ import jaxlib
 import numpy
 
 from reactant.frontends.expressions import ExpressionConversion, mark_tests
+from reactant.frontends.extending import ExtendLowering
 from reactant.frontends.jumps import contains
 from reactant.frontends.liveness import arguments_of
 from reactant.frontends.matching import MatchLowering
@@ -178,7 +179,9 @@ def _converted_code(function: FunctionType, catching: bool) -> CodeType:
     mark_tests(node)
     namer = itertools.count(1)
     node = NamedLowering(namer).visit(MatchLowering(namer).visit(node))
-    checked = frozenset() if _uses_locals(node) else convert_function_body(node, namer, catching)
+    checked: frozenset[str] = frozenset()
+    if not _uses_locals(node):
+        checked = convert_function_body(ExtendLowering(namer).visit(node), namer, catching)
     node = ExpressionConversion(checked, namer).visit(node)
     return _compiled(node, code)
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
-from reactant.frontends import effects, identity, objects, operators
+from reactant.frontends import chosen_objects, effects, identity, objects, operators
 from reactant.frontends.aliases import are_one_array
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.branches import StagedRaise, staged_if
@@ -20,7 +20,7 @@ from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, py
 from reactant.frontends.operators import ag__
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.state import capture
+from reactant.frontends.state import capture, is_record
 from reactant.frontends.trace import is_tracing
 from reactant.ir import ops
 
@@ -163,6 +163,8 @@ def same(left: Any, right: Any) -> Any:
     if is_tensor(left) and is_tensor(right) and left.kind == right.kind == ARRAY:
         found = are_one_array(left, right)
         return found if type(found) is bool else python_number(found)
+    if (found := chosen_objects.same(left, right)) is not None:
+        return found
     if identity.are_linked(left, right) or identity.are_linked(right, left):
         raise ControlFlowError("Which of several lists, dicts or objects this is (`is`) is known only at run time. "
                                "Keep a truth or a number that says which one it is, and compare that.")
@@ -189,7 +191,8 @@ def contains(item: Any, container: Any) -> Any:
     if type(container) is Alternative:
         return container.each(lambda x: contains(item, x))
     if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
-            or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}):
+            or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}) \
+            or isinstance(container, (list, tuple, set, frozenset, dict)) and is_record(item) and is_tracing():
         found: Any = False
         for element in container:
             found = or_(found, lambda e=element: True if e is item else _python_bool(ag__.Eq(e, item)))

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Iterable, Iterator
 
 from reactant.frontends.jumps import at_location, name, operator_call
+from reactant.frontends.operators import CHANGING
 
 FRAME_BOUND = {"super", "globals", "locals", "eval", "exec", "vars", "dir", "breakpoint", "__import__"}
 """Builtins that look at the frame that calls them: left as direct calls."""
@@ -313,12 +314,25 @@ class ExpressionConversion(ast.NodeTransformer):
             node.args = [self.visit(a) for a in node.args]
             return node
         frame_bound = isinstance(node.func, ast.Name) and node.func.id in FRAME_BOUND
-        function = node.func if frame_bound else self.visit(node.func)
+        function = node.func if frame_bound else self.function(node.func)
         arguments = [self.generated(a) if _folds(node.func, a) else self.visit(a) for a in node.args]
         keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]
         if frame_bound:
             return ast.copy_location(ast.Call(function, arguments, keywords), node)
         return at_location(operator_call("call", function, *arguments, keywords=keywords), node)
+
+    def function(self, node: ast.expr) -> ast.expr:
+        """What is called; of `rows[k].append`, the list and the place are told as well."""
+        if not isinstance(node, ast.Attribute) or node.attr not in CHANGING:
+            return self.visit(node)
+        held, indices = node.value, []
+        while isinstance(held, ast.Subscript):
+            indices.insert(0, held.slice)
+            held = held.value
+        if not indices:
+            return self.visit(node)
+        container, places = self.visit(held), map(self.index, indices)
+        return at_location(operator_call("get_method", container, ast.Constant(node.attr), *places), node)
 
     def generated(self, node: ast.GeneratorExp | ast.ListComp, first: int = 0) -> ast.expr:
         """A comprehension as its iterable, a function of an element (of what the next `for` generates, where there is

@@ -256,6 +256,9 @@ class Growth:
         box, found.target, found.__traceback__ = [found.target], None, None
         if not self.adopt(box):
             raise found.error from None
+        for held, key in found.others:
+            if type(held[key]) is list:
+                self.adopt([held[key]])
 
     def release(self) -> None:
         for name, place in self.places.items():

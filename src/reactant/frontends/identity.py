@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections import deque
-from inspect import CO_OPTIMIZED
+from collections.abc import Iterator
+from inspect import CO_GENERATOR, CO_OPTIMIZED
 from types import FrameType
 from typing import Any
 
@@ -18,7 +19,8 @@ from reactant.errors import ControlFlowError
 from reactant.frontends import effects
 from reactant.frontends.aliases import reachable
 from reactant.frontends.conversion import is_user_file
-from reactant.frontends.trace import Trace, frames
+from reactant.frontends.operators import CHANGING
+from reactant.frontends.trace import Trace, current_trace, frames
 from reactant.records import dataclass
 
 
@@ -26,13 +28,7 @@ class ChangesOneOfSeveral(ControlFlowError):
     """A change of a container of which only the run decides which one it is."""
 
 
-CHANGING = frozenset((
-    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "clear", "sort",
-    "reverse", "rotate", "update", "setdefault", "add", "discard", "intersection_update", "difference_update",
-    "symmetric_difference_update"))
-"""Methods of lists, deques, dicts and sets that change them."""
-
-_METHODS = (list, dict, set, deque, bytearray)
+METHODS = (list, dict, set, deque, bytearray)
 
 
 @dataclass(eq=False)
@@ -44,6 +40,7 @@ class Link:
     sides: tuple[Any, ...]
     meeting: Any
     known: list[Any]
+    number: int
 
 
 def may_be(made: Any, sides: tuple[Any, ...], meeting: Any) -> None:
@@ -60,7 +57,13 @@ def may_be(made: Any, sides: tuple[Any, ...], meeting: Any) -> None:
         if any(id(o) in others for o in link.known) and not (link.meeting is meeting and _apart(link.sides, sides)):
             others[id(link.made)] = link.made       # both may be the same one
     others.pop(id(made), None)
-    links.append(Link(made, sides, meeting, list(others.values())))
+    links.append(Link(made, sides, meeting, list(others.values()), next_number(trace)))
+
+
+def next_number(trace: Trace) -> int:
+    """The number of the next link or view."""
+    trace.noted += 1
+    return trace.noted
 
 
 def _apart(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -69,16 +72,55 @@ def _apart(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
                                               for a, b in zip(one, other, strict=True))
 
 
-def forget() -> None:
-    """Drop what is noted of containers that nobody reaches any more; at the start of a branch or loop. Not while one is
-    traced: what its variables were, and shall be again, is found nowhere then, nor is what is being put together."""
+def forget(caller: FrameType) -> None:
+    """Drop what is noted of containers that nobody reaches any more, where `caller` is at a statement of its own: it
+    holds no others. Functions around it may, in expressions: what was noted before it began stays. So does what was
+    noted around a branch or loop that is being traced: variables are that again."""
     trace = Trace.current()
-    if trace is None or not trace.identities or effects.recording():
+    if trace is None or not (trace.identities or trace.views) or caller.f_code.co_flags & CO_GENERATOR \
+            or not is_user_file(caller.f_code.co_filename):
         return
-    seen = reached()
-    for link in trace.identities:
-        link.known = [o for o in link.known if id(o) in seen]
-    trace.identities[:] = [link for link in trace.identities if link.known and id(link.made) in seen]
+    first, inside, seen = trace.begun[-1], effects.recording(), reached(everywhere=True)
+
+    def stays(noted: Any) -> bool:
+        return noted.number <= first or id(noted.made) in seen
+    kept_views = []
+    for view in reversed(trace.views.values()):     # what one is chosen from has been made before it
+        if inside and view.region is not trace.region or stays(view):
+            kept_views.append(view)
+            seen.update(map(id, view.items))
+    trace.views = {id(view.made): view for view in reversed(kept_views)}
+    if inside:
+        return
+    kept = [link for link in trace.identities if stays(link)]
+    for link in kept:
+        link.known = [o for o in link.known if link.number <= first or id(o) in seen]
+    trace.identities[:] = [link for link in kept if link.known]
+
+
+@contextlib.contextmanager
+def holding(iterable: Any) -> Iterator[None]:
+    """While a loop runs over this."""
+    trace = current_trace()
+    trace.held.append(iterable)
+    try:
+        yield
+    finally:
+        trace.held.pop()
+
+
+def noted() -> Iterator[int]:
+    """The identity of each container, once for each reference to it in what is noted here. What stands for objects in
+    a region that is still open does reach them."""
+    trace = current_trace()
+    ended = [v for v in trace.views.values() if v.region.closed]
+    tuples = {id(each.sides): each.sides for each in trace.identities} | {id(v.items): v.items for v in ended}
+    for view in trace.views.values():
+        if not view.region.closed:
+            tuples.pop(id(view.items), None)
+    for held in (*tuples.values(), *(link.known for link in trace.identities),
+                 [link.made for link in trace.identities], [v.made for v in trace.views.values()]):
+        yield from map(id, held)
 
 
 def are_linked(container: Any, original: Any) -> bool:
@@ -134,22 +176,55 @@ def about_to_change(container: Any) -> None:
     trace = Trace.current()
     if trace is None or not trace.identities:
         return
-    others = [o for link in trace.identities if link.made is container for o in link.known]
-    others += [link.made for link in trace.identities if any(o is container for o in link.known)]
-    others = [o for o in others if o is not container]
+    if type(container) is dict:
+        _require_no_attributes(container, trace)
+    view = view_of(container)
+    mine = {id(container), *(() if view is None else map(id, view.items))}
+    others = [o for link in trace.identities if id(link.made) in mine for o in link.known]
+    others += [link.made for link in trace.identities if not mine.isdisjoint(map(id, link.known))]
+    others = [o for o in others if id(o) not in mine]
+    if trace.views:
+        others = _not_shown(others, mine, trace)
     if others and not reached().isdisjoint(map(id, others)):
         kind = getattr(container, "stands_for", type(container)).__name__
-        plain = type(container) in _METHODS or hasattr(container, "stands_for")
+        plain = type(container) in METHODS or hasattr(container, "stands_for")
         what = f"a {kind}" if plain else f"an object of type {kind}"
         raise ChangesOneOfSeveral(
             f"This changes {what} of which only the run decides which one it is, and one that it may be is known by "
             "another name, too. Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), "
-            "or change each one where it is certain which it is.")
+            "or change each one where it is certain which it is; elements are changed as such: rows[k].append(x).")
+
+
+def _not_shown(others: list[Any], changed: set[int], trace: Trace) -> list[Any]:
+    """Those but what stands for one of the changed objects, and so follows them, and for none that may be one, too."""
+    left, following = {id(o): o for o in others}, set(changed)
+    for key, view in trace.views.items():       # what one is chosen from has been made before it
+        items = set(map(id, view.items))
+        if key in left and view.region.encloses(trace.region) and not items.isdisjoint(following) \
+                and items.isdisjoint(left.keys()):
+            following.add(key)
+            del left[key]
+    return list(left.values())
+
+
+def _require_no_attributes(container: dict, trace: Trace) -> None:
+    """Attributes are set as such, where there are several objects that they may be of."""
+    for link in trace.identities:
+        if any(getattr(x, "__dict__", None) is container for x in (link.made, *link.known)):
+            raise ChangesOneOfSeveral("This changes the __dict__ of an object of which only the run decides which one "
+                                      "it is. Set its attributes: thing.x = ..., or setattr(thing, name, ...).")
+
+
+def view_of(container: Any) -> Any:
+    """The `chosen_objects.View` of an object that stands for one of several, here."""
+    trace = Trace.current()
+    view = trace.views.get(id(container)) if trace is not None and trace.views else None
+    return view if view is not None and view.region.encloses(trace.region) else None    # type: ignore[union-attr]
 
 
 def about_to_call(function: Any, owner: Any) -> bool:
     """`about_to_change` for methods of Python's containers; whether this is one that changes it."""
-    changing = isinstance(owner, _METHODS) and getattr(function, "__name__", "") in CHANGING
+    changing = isinstance(owner, METHODS) and getattr(function, "__name__", "") in CHANGING
     if changing:
         about_to_change(owner)
     return changing
@@ -164,7 +239,7 @@ def roots() -> list[Any]:
     """What the user's code can reach everything from: the variables, and the global variables, of the functions that
     are being called since the trace began, and what the caller has given."""
     trace = Trace.current()
-    found: list[Any] = list(trace.given) if trace is not None else []
+    found: list[Any] = [*trace.given, *trace.held] if trace is not None else []
     called = frames()
     for frame in called[:len(called) - (0 if trace is None else trace.depth)]:
         if is_user_file(frame.f_code.co_filename):

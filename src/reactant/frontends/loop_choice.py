@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
@@ -23,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
-from reactant.frontends import decisions, effects, elements, iterators, operators
+from reactant.frontends import decisions, effects, elements, identity, iterators, operators
 from reactant.frontends.branches import staged_if
-from reactant.frontends.carried import BranchChangesList, NeedsPeeling, Unroll
+from reactant.frontends.carried import BranchChangesList, NeedsPeeling, Unroll, alone
 from reactant.frontends.decisions import and_, asked, is_traced, not_, or_, predicate_of
 from reactant.frontends.generated import Generated
 from reactant.frontends.growing import Grower, ListError, refusal
@@ -86,19 +87,27 @@ def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
 def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
             dead: tuple[str, ...], left: operators.Left = (None, None)) -> None:
     """An `if` that appends to lists in one of its branches is a loop of one turn, where lists may grow."""
+    identity.forget(sys._getframe(1))
     try:
         return decisions.if_stmt(test, then, orelse, live, dead, left)
     except BranchChangesList as error:
         if effects.recording() or current_trace().many_turns:
             raise
-        failure = error.with_traceback(None)        # it would hold the list, and who does is counted
+        failure = alone(error)
     variables = Variables((then, orelse), live, dead)
     only_inside = {name: variables.get(name) for name in dead}
 
     def turn(_: Any) -> None:
         variables.restore(only_inside)      # loops carry no variables that nobody reads after them: a branch may
         decisions.if_stmt(test, then, orelse, live, dead)
-    loop = Loop((then, orelse), turn, (), live, dead, live, count=1)
+    in_one_turn(failure, turn, live, dead, (then, orelse))
+
+
+def in_one_turn(failure: ReactantError, turn: Callable[[Any], None], live: tuple[str, ...], dead: tuple[str, ...] = (),
+                functions: tuple[FunctionType | None, ...] = ()) -> None:
+    """Run `turn` as a loop of one turn, which assigns variables that the functions, or it, share with the code around
+    it; where that cannot be, `failure` is raised."""
+    loop = Loop(functions or (turn,), turn, (), live, dead, live, count=1)
     try:
         loop.stage()
     except (ReactantError, NeedsPeeling):
@@ -110,6 +119,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
                read: tuple[str, ...] = ()) -> None:
     if not is_tracing():
         return operators.while_stmt(test, body, flags, live, dead, rebound)
+    identity.forget(sys._getframe(1))
     cells = operators.cells_of(body)
     options, built = _options(), _Operations()
     failure: ReactantError | None = None
@@ -166,6 +176,14 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
     variables that may be read once a flag has ended the loop."""
     if not is_tracing():
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
+    with identity.holding(iterable):
+        identity.forget(sys._getframe(1))
+        _for(iterable, body, flags, live, dead, rebound, appended, read, left)
+
+
+def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
+         rebound: tuple[str, ...], appended: tuple[str, ...], read: tuple[str, ...],
+         left: tuple[str, ...] | None) -> None:
     enter: Callable[[Any], None] = body
     if type(iterable) is Generated and iterable.depends() and not iterable.nested:
         enter, iterable = iterable.turn(body, live, dead), iterable.begun()
@@ -342,10 +360,10 @@ class _Counted:
             return self.staged(loop)
         except Unroll:
             proceed = self.segments if self.wants_segments() else functools.partial(self.unroll, None)
-        except NeedsPeeling as reason:      # tracebacks hold arrays, and who does is counted
-            proceed = functools.partial(self.peel, reason.with_traceback(None))
+        except NeedsPeeling as reason:
+            proceed = functools.partial(self.peel, alone(reason))
         except UNROLLED as error:
-            proceed = functools.partial(self.unroll, error.with_traceback(None))
+            proceed = functools.partial(self.unroll, alone(error))
         finally:
             trace.bounded_elements = max(trace.bounded_elements, sliced)
         return proceed()

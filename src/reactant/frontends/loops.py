@@ -107,7 +107,6 @@ class Loop:
                  exclusive: Set[str] = frozenset(), read: tuple[str, ...] = ()):
         self.trace: Trace = current_trace()
         fewer_memories()
-        identity.forget()
         self.outer = self.trace.region.block
         self.functions = [f for f in functions if f is not None]
         self.variables = Variables(self.functions, live, dead)
@@ -177,7 +176,9 @@ class Loop:
 
     def trace_and_build(self) -> None:
         noted = growing.marks(self.trace)
-        for _ in range(ATTEMPTS):
+        attempts = 0
+        while attempts < ATTEMPTS:
+            attempts += 1
             scratch = branches.scratch_blocks(2)
             try:
                 if self.attempt(scratch):
@@ -189,6 +190,7 @@ class Loop:
                 if found.loop is not self:
                     raise
                 (self.growth.adopt_needed if type(found) is NeedsGrower else array_lists.convert)(self, found)
+                attempts -= 1       # each is another list
             except BaseException as error:
                 growing.reset(noted)
                 self.variables.restore(self.before)

@@ -136,6 +136,8 @@ def _comparison(kind: str, stem: str, mirror: str, symbol: str) -> Callable[[Any
                 return left is not right if equal is NotImplemented else ag__.not_(equal)
             if sequences.depends(left, right):
                 return sequences.compared(kind, left, right)
+            if stem in ("eq", "ne") and getattr(a, "__eq__", None) is getattr(b, "__eq__", None) is object.__eq__:
+                return ag__.same(left, right) if stem == "eq" else ag__.not_(ag__.same(left, right))
             return native(left, right)
         result = _protocol(left, right, name, mirrored)
         if result is not NotImplemented:

@@ -36,6 +36,13 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+CHANGING = frozenset((
+    "append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "popitem", "remove", "clear", "sort",
+    "reverse", "rotate", "update", "setdefault", "add", "discard", "intersection_update", "difference_update",
+    "symmetric_difference_update"))
+"""Methods of lists, deques, dicts and sets that change them."""
+
+
 class Unset:
     """The result of a function before any `return` was reached."""
 
@@ -186,6 +193,13 @@ def get_item(container: Any, index: Any) -> Any:
     return container[index]
 
 
+def get_method(container: Any, name: str, *indices: Any) -> Any:
+    """`container[index][index].name`, of a method that changes a list, dict or set, about to be called."""
+    for index in indices:
+        container = ag__.get_item(container, index)
+    return ag__.get_attr(container, name)
+
+
 def set_item(value: Any, container: Any, index: Any) -> None:
     container[index] = value
 
@@ -250,6 +264,11 @@ def unset() -> Unset:
 def result(returned: Any, value: Any) -> Any:
     """The value of a function that may have returned early."""
     return value if returned and value is not UNSET else None
+
+
+def grows(items: Any, target: Any) -> bool:
+    """Whether only the run knows how many items there are, which a list is about to be extended by."""
+    return False
 
 
 def touch(variables: FunctionType, names: tuple[str, ...]) -> None:
@@ -364,10 +383,11 @@ class Operators:
         self.formatted = formatted
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
+        self.get_method = get_method
         self.for_each_of, self.of_each = for_each_of, of_each
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
         self.assert_stmt, self.raised = assert_stmt, raised
-        self.touch, self.catching, self.foreign_call = touch, catching, foreign_call
+        self.grows, self.touch, self.catching, self.foreign_call = grows, touch, catching, foreign_call
         self.made, self.refusals, self.context = made, refusals, context
         vars(self).update(ARITHMETIC)
         self.attempt, self.attempt_around, self.pending, self.resume = attempt, attempt_around, pending, resume
@@ -391,5 +411,5 @@ def install(**hooks: Callable) -> dict[str, Callable]:
     return before
 
 
-__all__ = ["COMPARE", "INPLACE", "RETURNED", "UNSET", "VALUE", "Operators", "Unset", "Unusable", "ag__", "cells_of",
-           "install"]
+__all__ = ["CHANGING", "COMPARE", "INPLACE", "RETURNED", "UNSET", "VALUE", "Operators", "Unset", "Unusable", "ag__",
+           "cells_of", "install"]

@@ -5,18 +5,19 @@ into such a row: it may be one that others hold.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from reactant.frontends import chosen_items
-from reactant.frontends.growing import Element
+from reactant.frontends import chosen_items, identity
+from reactant.frontends.growing import Element, Grower
 from reactant.frontends.numpy.bounded import Bounded, Range
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor, python_number
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.state import Held, Mismatch, capture, kind_of
+from reactant.frontends.state import Held, Known, Mismatch, capture, joined, kind_of
 from reactant.ir import ops
 
 FEW = 32
@@ -25,7 +26,7 @@ FEW = 32
 
 def fit(items: list | tuple, index: Tensor) -> bool:
     """Whether these are vectors of one dtype, or lists of numbers of one type, that nothing else can pick from."""
-    if not items or not (type(items[0]) in (list, tuple) or _is_vector(items[0])):
+    if not items or not (_is_list(items[0]) or _is_vector(items[0])):
         return False
     if len(items) <= FEW and chosen_items.known_unrolled(index):
         return False
@@ -33,8 +34,11 @@ def fit(items: list | tuple, index: Tensor) -> bool:
         if not all(map(_is_vector, items)) or len({x.dtype for x in items}) > 1:
             return False
         return len({len(x) for x in items}) > 1 or len(items) > chosen_items.MOST
-    lists = {type(x) for x in items} in ({list}, {tuple})
-    return lists and len({len(x) for x in items}) > 1 and _number(items) is not None
+    if not all(map(_is_list, items)) or len({stands_for(x) for x in items}) > 1:
+        return False
+    shown = list(map(_shown, items))
+    growing = any(type(x) is RunTimeList for x in shown)
+    return (growing or len({len(x) for x in shown}) > 1) and _number(shown) is not None
 
 
 def _is_vector(x: Any) -> bool:
@@ -42,52 +46,81 @@ def _is_vector(x: Any) -> bool:
     return (known or is_tensor(x) and x.kind == ARRAY) and x.ndim == 1
 
 
+def _is_list(x: Any) -> bool:
+    return type(x) in (list, tuple, RunTimeList, Grower)
+
+
+def stands_for(x: Any) -> type:
+    """The type that a list, or what stands for one, has to the user."""
+    return getattr(x, "stands_for", type(x))
+
+
+def _shown(x: Any) -> Any:
+    """What a list that grows holds now."""
+    return x.view() if type(x) is Grower else x
+
+
 def _number(items: Any) -> Any:
-    """The kind of all numbers in these lists; None where there are others, or none."""
-    found = None
-    for x in (x for inner in items for x in inner):
-        try:
-            kind = kind_of(capture(x)) if not isinstance(x, (list, tuple, dict)) else None
-        except Mismatch:
-            return None
+    """The kind of all numbers in these lists; None where there are others, or none. Numbers of several kinds only where
+    a list grows: the widest of them."""
+    found, growing = None, any(type(x) is RunTimeList for x in items)
+    for kind in (kind for inner in items for kind in _kinds(inner)):
         found = found or kind
-        if kind is None or kind.kind == ARRAY or (kind.kind, kind.dtype) != (found.kind, found.dtype):
+        if kind is None or kind.kind == ARRAY or not growing and (kind.kind, kind.dtype) != (found.kind, found.dtype):
             return None
+        found = joined(found, kind)
     return found
+
+
+def _kinds(items: Any) -> Iterator[Any]:
+    """The kinds of the elements of a list; None for those that are no numbers."""
+    if type(items) is RunTimeList:
+        yield items.kinds[0] if type(items.tree) in (Held, Known) else None
+        items = items.prefix
+    for x in items:
+        try:
+            yield None if isinstance(x, (list, tuple, dict)) else kind_of(capture(x))
+        except Mismatch:
+            yield None
 
 
 def get(items: list | tuple, index: Tensor) -> Any:
     """`items[index]`."""
-    lists, kind = type(items[0]) in (list, tuple), None
+    lists, kind, shown = _is_list(items[0]), None, items
     if lists:
-        kind = _number(items)
+        shown = list(map(_shown, items))
+        kind = _number(shown)
     place = chosen_items.place_in(items, index, f"{type(items).__name__} index out of range")
     place = python_number(place, (0, len(items) - 1))
-    lengths = np.array([len(x) for x in items])
-    row = _table(items, lengths, kind)[place].value()
-    length = python_number(ops.convert(as_tensor(lengths)[place].value(), np.int64),
-                           (int(lengths.min()), int(lengths.max())))
+    rooms = [x.room if type(x) is RunTimeList else len(x) for x in shown]
+    row = _table(shown, rooms, kind)[place].value()
+    lengths = [x.length() if type(x) is RunTimeList else len(x) for x in shown]
+    least = min(x if type(x) is int else 0 for x in lengths)
+    length = ops.convert(as_tensor(np.stack(list(map(as_tensor, lengths))))[place].value(), np.int64)
+    length = python_number(length, (least, max(rooms)))
     if kind is not None:
-        return RunTimeList([], Held(None, row, row), [kind], [Storage((int(lengths.max()),), kind.dtype, row)],
-                           length.value(), None, int(lengths.min()), type(items[0]))
+        kept = stands_for(items[0])
+        made = RunTimeList([], Held(None, row, row), [kind], [Storage((max(rooms),), kind.dtype, row)],
+                           length.value(), None, least, kept)
+        if kept is not tuple:
+            identity.may_be(made, tuple(items), made)
+        return made
     sources = [x.storage for x in items if is_tensor(x)]
     frame = Tensor(Element("an array taken out of a list at a run-time place", sources, row))
     return Bounded(frame, [Range(0, length.value())])
 
 
-def _table(items: list | tuple, lengths: np.ndarray, kind: Any) -> Tensor:
+def _table(items: Sequence[Any], rooms: list[int], kind: Any) -> Tensor:
     """The rows, filled up with zeros."""
-    widest = int(lengths.max())
     dtype = items[0].dtype if kind is None else kind.dtype
-    if not any(is_tensor(x) and not x.is_concrete() for inner in items for x in ((inner,) if kind is None else inner)):
-        whole = np.zeros((len(items), widest), dtype)
+    if not any(type(inner) is RunTimeList or is_tensor(x) and not x.is_concrete()
+               for inner in items for x in ((inner,) if kind is None or type(inner) is RunTimeList else inner)):
+        whole = np.zeros((len(items), max(rooms)), dtype)
         for k, x in enumerate(items):
-            whole[k, :lengths[k]] = x.numpy() if is_tensor(x) else [v.numpy() if is_tensor(v) else v for v in x]
+            whole[k, :rooms[k]] = x.numpy() if is_tensor(x) else [v.numpy() if is_tensor(v) else v for v in x]
         return as_tensor(whole)
     rows = []
-    for x in items:
-        known = as_tensor(x) if len(x) else as_tensor(np.zeros(0, dtype))
-        rows.append(np.pad(known.astype(dtype), (0, widest - len(x))))
+    for x, room in zip(items, rooms, strict=True):
+        known = x.column(0) if type(x) is RunTimeList else as_tensor(x if room else np.zeros(0, dtype))
+        rows.append(np.pad(known.astype(dtype), (0, max(rooms) - room)))
     return np.stack(rows)
-
-

@@ -122,7 +122,7 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
                     [capture(v, down) for v in named_tuples.parts(value)], value)
     if kind is dict:
         return Node("dict", (kind, tuple(value)), [capture(v, down) for v in value.values()], value)
-    if _is_record(value):
+    if is_record(value):
         held = vars(value)
         return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
     return Known(value)
@@ -134,7 +134,7 @@ def slice_node(value: slice) -> Node:
     return Node("slice", (None, value.step), [capture(value.start), capture(value.stop)], value)
 
 
-def _is_record(value: Any) -> bool:
+def is_record(value: Any) -> bool:
     """A dataclass instance or another plain object of a Python class."""
     cls = type(value)
     if cls is types.SimpleNamespace:

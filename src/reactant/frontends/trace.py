@@ -162,6 +162,14 @@ class Trace:
         """Lists that stand for elements of lists in rows (`element_copies`)."""
         self.orders: list[Any] = []
         """Lists that are others in an order of the run, and those (`element_copies`)."""
+        self.views: dict[int, Any] = {}
+        """What stands for one of several objects (`chosen_objects`), by the identity of that."""
+        self.noted = 0
+        """How many links and views there have been."""
+        self.begun = [0]
+        """How many there were when each function that is being called began, innermost last."""
+        self.held: list[Any] = []
+        """What loops that are being run take their elements from, and may be no variable's."""
         self.identities: list[Any] = []
         self.tuples: dict[int, Any] = {}
         """Which containers may be which others (`identity`)."""

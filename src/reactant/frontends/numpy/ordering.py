@@ -16,7 +16,7 @@ from reactant.frontends.numpy.creation import as_tensor, elements_of_one
 from reactant.frontends.numpy.python_numbers import is_python
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.operators import ag__
-from reactant.frontends.trace import current_trace
+from reactant.frontends.trace import current_trace, is_tracing
 
 MANY = 8
 """So many numbers are not compared one by one."""
@@ -146,8 +146,10 @@ def _whole(items: Any) -> tuple[Any, Any]:
 
 
 def depends(keys: list) -> bool:
-    """Whether a key is known at run time only."""
-    return any((type(k) is Tensor and not k.is_concrete()) or (type(k) in (tuple, list) and depends(k)) for k in keys)
+    """Whether a key is known at run time only, or which object it is."""
+    views = current_trace().views if is_tracing() else {}
+    return any((type(k) is Tensor and not k.is_concrete()) or (type(k) in (tuple, list) and depends(k))
+               or id(k) in views for k in keys)
 
 
 def _columns(keys: list) -> list:
@@ -192,6 +194,10 @@ def _taken(items: list, order: Any) -> list:
             from reactant.frontends import element_copies  # which needs this package
             element_copies.reorder(items, found)
         return found
+    from reactant.frontends import chosen_objects  # as above
+    if chosen_objects.are_alike(items):
+        return [chosen_objects.stand_in(tuple(items), python_number(row.value(), (0, len(items) - 1)))
+                for row in (order[k] for k in range(order.shape[0]))]
     if not all(type(i) is Tensor or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
         raise _mixed()
     tensors = [wrap(i) for i in items]
@@ -209,5 +215,6 @@ def _taken(items: list, order: Any) -> list:
 
 
 def _mixed() -> UnsupportedError:
-    return UnsupportedError("Sorting items that are not alike (numbers of one type, arrays of one shape, or tuples of "
-                            f"such) is not supported where the order depends on run-time values. {ADVICE}")
+    return UnsupportedError("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with "
+                            "the same attributes, or tuples of such) is not supported where the order depends on "
+                            f"run-time values. {ADVICE}")
