@@ -63,7 +63,7 @@ def cells(x):
 
 def hash_table(x):
     table, hits = [[] for _ in range(5)], 0
-    for i in range(20):
+    for i in range(8):
         key = int(x[i % 8] * 97 + i // 3) % 23
         if key in table[key % 5]:
             hits += 1

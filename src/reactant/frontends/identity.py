@@ -231,15 +231,16 @@ def about_to_call(function: Any, owner: Any) -> bool:
 
 
 def reached(everywhere: bool = False) -> set[int]:
-    """The identities of all that the user's code can reach now."""
-    return reachable(roots(), everywhere)[0]
+    """The identities of all that the user's code can reach now, and what loops that are being run take."""
+    trace = Trace.current()
+    return reachable([*roots(), *(() if trace is None else trace.held)], everywhere)[0]
 
 
 def roots() -> list[Any]:
     """What the user's code can reach everything from: the variables, and the global variables, of the functions that
     are being called since the trace began, and what the caller has given."""
     trace = Trace.current()
-    found: list[Any] = [*trace.given, *trace.held] if trace is not None else []
+    found: list[Any] = list(trace.given) if trace is not None else []
     called = frames()
     for frame in called[:len(called) - (0 if trace is None else trace.depth)]:
         if is_user_file(frame.f_code.co_filename):
