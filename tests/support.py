@@ -26,6 +26,11 @@ def module_of(path: Path, text: str) -> ModuleType:
     return module
 
 
+def flat(tree: Any) -> list[np.ndarray]:
+    """What nested lists and tuples hold, as arrays."""
+    return [leaf for each in tree for leaf in flat(each)] if isinstance(tree, list | tuple) else [np.asarray(tree)]
+
+
 def assert_same(plain: Any, compiled: Any, rtol: float = 1e-12, atol: float = 0.0, path: str = "result") -> None:
     """Structure, shape, dtype and content agree (NaN equal to NaN; integers and bool exactly)."""
     left, right = jax.tree_util.tree_flatten(_open(plain)), jax.tree_util.tree_flatten(_open(compiled))

@@ -195,6 +195,19 @@ def test_a_key_that_is_not_there_raises():
         reactant.jit(added)(X, np.int64(5))
 
 
+def of_two_precisions(x, k):
+    rows, single = [[x[0]], [np.float32(0.5)]], np.float32(0.25)
+    for i in range(5):
+        if x[i] > 0.5:
+            rows[1].append(single)
+    return len(rows[k])
+
+
+def test_numbers_that_have_no_type_together_are_refused():
+    with pytest.raises(ReactantError, match="of_two_precisions"):
+        reactant.jit(of_two_precisions)(X, np.int64(1))
+
+
 def test_sets_of_which_the_run_picks_one_are_refused():
     def chosen(x):
         seen = [set(), set()]

@@ -34,7 +34,8 @@ class Writer:
     """One program, by its seed."""
 
     def __init__(self, seed: int):
-        self.random, self.lines, self.inside = random.Random(seed), [], 0
+        self.random, self.lines = random.Random(seed), []
+        self.turns, self.depth = False, 0               # whether there is an `i`; statements around
         self.arrays = self.random.random() < 0.3
         self.known = self.random.random() < 0.3         # also places that are known
 
@@ -43,7 +44,7 @@ class Writer:
 
     def place(self, many: int = 4) -> str:
         place = f"k[{self.random.randrange(4)}]" + ("" if many == 4 else f" % {many}")
-        if self.inside and self.random.random() < 0.4:
+        if self.turns and self.random.random() < 0.4:
             place = f"(k[{self.random.randrange(4)}] + i) % {many}"
         return str(self.random.randrange(many)) if self.known and self.random.random() < 0.4 else place
 
@@ -92,29 +93,26 @@ class Writer:
             return self.bound()
         if kind < 0.68:
             return self.moved()
-        return self.told() if kind < 0.82 and not self.inside else self.grown()
+        return self.told() if kind < 0.82 and not self.depth else self.grown()
 
     def statement(self, indent: str) -> None:
         kind = self.random.random()
         if kind < 0.7:
             self.lines.append(f"{indent}{self.simple()}")
-        elif kind < 0.87 or self.inside:
-            self.inside += 1        # nothing is said under conditions
-            self.lines.append(f"{indent}if {self.number()} > {self.any('0.3', '0.9', 'c')}:".replace("i)", "0)")
-                              if self.inside == 1 else f"{indent}if {self.number()} > 0.4:")
-            at = len(self.lines)
-            self.lines.append(f"{indent}    {self.simple()}")
+            return
+        self.depth += 1         # lists of what is said grow in no loop or branch
+        if kind < 0.87 or self.turns:
+            self.lines += [f"{indent}if {self.number()} > {self.any('0.3', '0.9', 'c')}:",
+                           f"{indent}    {self.simple()}"]
             if self.random.random() < 0.4:
                 self.lines += [f"{indent}else:", f"{indent}    {self.simple()}"]
-            self.inside -= 1
-            if not self.inside:
-                self.lines[at - 1:] = [line.replace(" + i)", " + 1)") for line in self.lines[at - 1:]]
         else:
-            self.inside += 1
+            self.turns = True
             self.lines.append(f"{indent}for i in range({self.any('3', '7', '12')}):")
             for _ in range(self.random.randint(1, 3)):
                 self.statement(indent + "    ")
-            self.inside -= 1
+            self.turns = False
+        self.depth -= 1
 
     def program(self) -> str:
         for _ in range(self.random.randint(3, 7)):

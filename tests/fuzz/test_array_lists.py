@@ -5,15 +5,11 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.array_lists import Writer
-from tests.support import module_of
+from tests.support import flat, module_of
 
 
 def arguments():
     return np.array([0.1, 0.45, 0.7, 1.3]), np.array([1.2, 0.4, -0.3, -0.9]), np.full(4, 0.31)
-
-
-def flat(tree):
-    return [leaf for each in tree for leaf in flat(each)] if isinstance(tree, list | tuple) else [np.asarray(tree)]
 
 
 def compare(seed: int, directory) -> str:

@@ -5,14 +5,10 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.chosen_objects import Writer
-from tests.support import module_of
+from tests.support import flat, module_of
 
 X = np.array([0.9, 0.2, 0.7, 0.4, 0.65, 0.3])
 PLACES = (np.array([0, 1, 2, 3]), np.array([2, 2, 1, 0]), np.array([3, 1, 3, 3]))
-
-
-def flat(tree):
-    return [leaf for each in tree for leaf in flat(each)] if isinstance(tree, list | tuple) else [np.asarray(tree)]
 
 
 def compare(seed: int, directory) -> str:

@@ -234,7 +234,7 @@ def replaced(items: list, index: Tensor, value: Any) -> tuple[list, Kind]:
     whole, kind = _stacked(items, kind)
     memory = Tensor.of_value(whole)
     memory[(index,)] = value
-    return [Tensor(memory.storage, element_steps(memory.shape, (k,)), kind=kind.kind) for k in range(len(items))], kind
+    return _in_memory(memory.storage, kind), kind
 
 
 def fill(items: list, memory: Storage, kind: Kind, places: tuple = ()) -> None:
@@ -244,8 +244,12 @@ def fill(items: list, memory: Storage, kind: Kind, places: tuple = ()) -> None:
             fill(inner, memory, kind, (*places, k))
     else:
         effects.touch(items)
-        items[:] = [Tensor(memory, element_steps(memory.shape, (*places, k)), kind=kind.kind)
-                    for k in range(memory.shape[-1])]
+        items[:] = _in_memory(memory, kind, places)
+
+
+def _in_memory(memory: Storage, kind: Kind, places: tuple = ()) -> list[Tensor]:
+    """The elements of the innermost list that the places lead to, read where they are needed."""
+    return [Tensor(memory, element_steps(memory.shape, (*places, k)), kind=kind.kind) for k in range(memory.shape[-1])]
 
 
 def needs_array(target: list, kind: Kind, or_none: bool = False) -> None:

@@ -50,7 +50,7 @@ from reactant.frontends.decisions import (
     truth,
 )
 from reactant.frontends.failures import failure
-from reactant.frontends.growing import Deeper, Grower
+from reactant.frontends.growing import Deeper, Grower, shown
 from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
@@ -201,7 +201,7 @@ def _get_item(inner: Callable) -> Callable:
 
 def _with_growing(container: list | tuple, index: Tensor) -> Any:
     """`container[index]`, where elements grow in a loop: what is taken is what they hold now."""
-    found = array_lists.get([x.view() if type(x) is Grower else x for x in container], index)
+    found = array_lists.get(list(map(shown, container)), index)
     if not is_tensor(found):
         identity.may_be(found, tuple(container), found)
     return found

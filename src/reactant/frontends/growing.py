@@ -546,9 +546,14 @@ for _name in ("add", "radd", "mul", "rmul", "imul", "eq", "lt", "le", "gt", "ge"
 Grower.__hash__ = object.__hash__
 
 
+def shown(x: Any) -> Any:
+    """A list that grows as it is now; anything else as it is."""
+    return x.view() if type(x) is Grower else x
+
+
 def _viewed(tree: Any) -> Any:
     """Lists that grow as they are now, in nested arguments."""
-    return mapped(tree, lambda x: x.view() if type(x) is Grower else x)
+    return mapped(tree, shown)
 
 
 def _kind(part: Tree) -> Kind | None:
@@ -616,4 +621,4 @@ def _references() -> list[int]:
     return probe.found
 
 
-__all__ = ["Deeper", "Grower", "ListError", "marks", "refusal", "reset", "turns_since"]
+__all__ = ["Deeper", "Grower", "ListError", "marks", "refusal", "reset", "shown", "turns_since"]

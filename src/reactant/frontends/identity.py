@@ -43,6 +43,11 @@ class Link:
     number: int
 
 
+def type_of(container: Any) -> type:
+    """The type that a container, or what stands for one, has to the user."""
+    return getattr(container, "stands_for", type(container))
+
+
 def may_be(made: Any, sides: tuple[Any, ...], meeting: Any) -> None:
     """`made` stands for one of these containers (None: for what nobody knows) from now on."""
     trace = Trace.current()
@@ -186,7 +191,7 @@ def about_to_change(container: Any) -> None:
     if trace.views:
         others = _not_shown(others, mine, trace)
     if others and not reached().isdisjoint(map(id, others)):
-        kind = getattr(container, "stands_for", type(container)).__name__
+        kind = type_of(container).__name__
         plain = type(container) in METHODS or hasattr(container, "stands_for")
         what = f"a {kind}" if plain else f"an object of type {kind}"
         raise ChangesOneOfSeveral(

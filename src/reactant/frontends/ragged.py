@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends import chosen_items, identity
-from reactant.frontends.growing import Element, Grower
+from reactant.frontends.growing import Element, Grower, shown
 from reactant.frontends.numpy.bounded import Bounded, Range
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.storage import Storage
@@ -34,11 +34,11 @@ def fit(items: list | tuple, index: Tensor) -> bool:
         if not all(map(_is_vector, items)) or len({x.dtype for x in items}) > 1:
             return False
         return len({len(x) for x in items}) > 1 or len(items) > chosen_items.MOST
-    if not all(map(_is_list, items)) or len({stands_for(x) for x in items}) > 1:
+    if not all(map(_is_list, items)) or len({identity.type_of(x) for x in items}) > 1:
         return False
-    shown = list(map(_shown, items))
-    growing = any(type(x) is RunTimeList for x in shown)
-    return (growing or len({len(x) for x in shown}) > 1) and _number(shown) is not None
+    now = list(map(shown, items))
+    growing = any(type(x) is RunTimeList for x in now)
+    return (growing or len({len(x) for x in now}) > 1) and _number(now) is not None
 
 
 def _is_vector(x: Any) -> bool:
@@ -50,16 +50,6 @@ def _is_list(x: Any) -> bool:
     return type(x) in (list, tuple, RunTimeList, Grower)
 
 
-def stands_for(x: Any) -> type:
-    """The type that a list, or what stands for one, has to the user."""
-    return getattr(x, "stands_for", type(x))
-
-
-def _shown(x: Any) -> Any:
-    """What a list that grows holds now."""
-    return x.view() if type(x) is Grower else x
-
-
 def _number(items: Any) -> Any:
     """The kind of all numbers in these lists; None where there are others, or none. Numbers of several kinds only where
     a list grows: the widest of them."""
@@ -68,7 +58,10 @@ def _number(items: Any) -> Any:
         found = found or kind
         if kind is None or kind.kind == ARRAY or not growing and (kind.kind, kind.dtype) != (found.kind, found.dtype):
             return None
-        found = joined(found, kind)
+        try:
+            found = joined(found, kind)
+        except Mismatch:
+            return None
     return found
 
 
@@ -86,20 +79,20 @@ def _kinds(items: Any) -> Iterator[Any]:
 
 def get(items: list | tuple, index: Tensor) -> Any:
     """`items[index]`."""
-    lists, kind, shown = _is_list(items[0]), None, items
-    if lists:
-        shown = list(map(_shown, items))
-        kind = _number(shown)
+    kind, now = None, items
+    if _is_list(items[0]):
+        now = list(map(shown, items))
+        kind = _number(now)
     place = chosen_items.place_in(items, index, f"{type(items).__name__} index out of range")
     place = python_number(place, (0, len(items) - 1))
-    rooms = [x.room if type(x) is RunTimeList else len(x) for x in shown]
-    row = _table(shown, rooms, kind)[place].value()
-    lengths = [x.length() if type(x) is RunTimeList else len(x) for x in shown]
+    rooms = [x.room if type(x) is RunTimeList else len(x) for x in now]
+    row = _table(now, rooms, kind)[place].value()
+    lengths = [x.length() if type(x) is RunTimeList else len(x) for x in now]
     least = min(x if type(x) is int else 0 for x in lengths)
     length = ops.convert(as_tensor(np.stack(list(map(as_tensor, lengths))))[place].value(), np.int64)
     length = python_number(length, (least, max(rooms)))
     if kind is not None:
-        kept = stands_for(items[0])
+        kept = identity.type_of(items[0])
         made = RunTimeList([], Held(None, row, row), [kind], [Storage((max(rooms),), kind.dtype, row)],
                            length.value(), None, least, kept)
         if kept is not tuple:

@@ -196,8 +196,8 @@ def _taken(items: list, order: Any) -> list:
         return found
     from reactant.frontends import chosen_objects  # as above
     if chosen_objects.are_alike(items):
-        return [chosen_objects.stand_in(tuple(items), python_number(row.value(), (0, len(items) - 1)))
-                for row in (order[k] for k in range(order.shape[0]))]
+        return [chosen_objects.stand_in(items, python_number(order[k].value(), (0, len(items) - 1)))
+                for k in range(order.shape[0])]
     if not all(type(i) is Tensor or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
         raise _mixed()
     tensors = [wrap(i) for i in items]
