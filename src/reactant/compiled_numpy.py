@@ -10,6 +10,7 @@ from reactant import kernels, outer_state, pipelines
 from reactant import signature as sig
 from reactant.compiled import Lowered, Times, pipeline_of
 from reactant.frontends import calls, control_flow, jax_calls, outside_world, printing, source_map
+from reactant.frontends.identity import ChangesOneOfSeveral
 from reactant.frontends.numpy import overlay
 from reactant.frontends.trace import current_trace
 from reactant.ir import modules
@@ -44,7 +45,11 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
 def _entered(function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     before = outer_state.state_of(function)
     current_trace().outer_iterators = outer_state.iterators(before, *args, *kwargs.values())
-    result = calls.enter(function, *args, **kwargs)
+    try:
+        result = calls.enter(function, *args, **kwargs)
+    except ChangesOneOfSeveral:     # it may be traced again
+        outer_state.check(before)
+        raise
     outer_state.check(before)
     return result
 

@@ -16,6 +16,7 @@ from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, Unsup
 from reactant.frontends import scipy, source_map
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.failures import failure
+from reactant.frontends.identity import ChangesOneOfSeveral
 from reactant.frontends.iteration import Items
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
@@ -29,16 +30,29 @@ from reactant.traced import Known, Maybe, OfArgument, Result, Traced
 
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
-    """Trace `function` on arguments described by signature nodes."""
+    """Trace `function` on arguments described by signature nodes. Where it changes a container that control flow has
+    taken, it is traced again, and those of its type are chosen as themselves, by number."""
     scipy.register_loaded()
-    with building(), tracing(options) as session:
+    by_number: frozenset[str] = frozenset()
+    while True:
+        try:
+            return _trace(function, positional, keyword, options, by_number)
+        except ChangesOneOfSeveral as error:
+            if error.kinds <= by_number:
+                raise
+            by_number |= error.kinds
+
+
+def _trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
+           by_number: frozenset[str]) -> Traced:
+    with building(), tracing(options, by_number) as session:
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
         before = [(c, path, sig.contents(c)) for c, path in rebuilder.containers]
         session.given, session.depth = [c for c, _ in rebuilder.containers], len(frames())
         session.kept = rebuilder.kept() | {id(x) for entry in before for x in (entry, entry[2])}
-        session.kept |= {id(args), id(kwargs), id(session.given)}
+        session.kept |= {id(args), id(kwargs), id(session.given), id(session.alternatives)}
         try:
             result = function(*args, **kwargs)
         except Exception as error:
@@ -141,6 +155,8 @@ class _Collector:
         if type(leaf) is MaybeNone:
             defined = self.add(ops.reshape(wrap(leaf.defined).value(), ()))
             return Maybe(defined, sig.map_tree(leaf.value, lambda part: self._leaf(part, counts), {}))
+        if type(leaf) is Alternative and leaf.are_containers():
+            return sig.map_tree(leaf.content(), lambda part: self._leaf(part, counts), {})
         if type(leaf) is Alternative:
             return Result(self.add(leaf.number.value()), tuple(self.session.alternatives))
         if type(leaf) is str and TRACED_TEXT in leaf:
@@ -157,7 +173,7 @@ class _Collector:
         static = not any(isinstance(s, DynamicSliceStep) for s in leaf.steps)
         if leaf.kind == ARRAY and leaf.storage.argument is not None and static:
             return OfArgument(leaf.storage.argument, leaf.steps)
-        if (leaf.kind == ARRAY or leaf.steps) and counts[leaf.storage] > 1 and static:
+        if (leaf.kind == ARRAY or leaf.steps) and counts.get(leaf.storage, 0) > 1 and static:
             if leaf.storage not in self._of_storage:
                 self._of_storage[leaf.storage] = self.add(leaf.storage.read())
             return Result(self._of_storage[leaf.storage], leaf.kind, leaf.steps, leaf.storage.layout)

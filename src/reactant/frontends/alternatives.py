@@ -1,4 +1,5 @@
 """Texts, functions, types and members of enumerations of which the run takes one: `kind = "up" if x > 0 else "down"`.
+Lists, dicts, sets and objects, too, where one is changed that control flow has taken (`Trace.by_number`).
 
 An `Alternative` is a run-time number and the objects that it may mean, by their numbers in the trace. What is done with
 it is done with each of them, in a chain of `if`s: calls, attributes, use as an index. Comparisons ask the number.
@@ -8,14 +9,14 @@ from __future__ import annotations
 
 import enum
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
 from reactant.errors import ControlFlowError
-from reactant.frontends import calls, operators
+from reactant.frontends import calls, identity, operators
 from reactant.frontends.calls import KINDS
 from reactant.frontends.numpy.tensor import PYTHON, TRACED_TEXT, Tensor, python_number
 from reactant.frontends.operators import ag__
@@ -27,26 +28,85 @@ OBJECTS = (str, bytes, FunctionType, BuiltinFunctionType, type, np.ufunc, np.dty
 MOST = 16
 """More alternatives of one name are refused."""
 
+MOST_CONTAINERS = 64
+"""The same of what can be changed."""
+
 
 def is_choosable(value: Any) -> bool:
-    return value is None or isinstance(value, OBJECTS) and not (isinstance(value, str) and TRACED_TEXT in value)
+    return value is None or isinstance(value, OBJECTS) and not (isinstance(value, str) and TRACED_TEXT in value) \
+        or is_by_number(value) and is_from_before(value)
+
+
+def is_by_number(value: Any) -> bool:
+    """Whether this is a container that is chosen as itself."""
+    trace = Trace.current()
+    return trace is not None and bool(trace.by_number) and identity.kind_of(value) in trace.by_number
+
+
+def is_from_before(value: Any) -> bool:
+    """Whether a container was there before the branches or the loop that end here."""
+    trace = current_trace()
+    return any(value is other and region.encloses(trace.region) for other, region in
+               zip(trace.alternatives, trace.numbered_in, strict=True)) or id(value) in identity.reached(everywhere=True)
+
+
+def lasting(possible: tuple[int, ...]) -> bool:
+    """Whether no one of these is a container that a branch has made, which has ended."""
+    known = current_trace().alternatives
+    return all(not is_by_number(known[number]) or is_from_before(known[number]) for number in possible)
+
+
+def most(possible: tuple[int, ...]) -> int:
+    """How many alternatives there may be of one name."""
+    known = current_trace().alternatives
+    return MOST_CONTAINERS if any(is_by_number(known[number]) for number in possible) else MOST
 
 
 def number_of(value: Any) -> int:
     """The number of an object in this trace."""
-    known = current_trace().alternatives
+    trace = current_trace()
+    known = trace.alternatives
     for number, other in enumerate(known):
         if value is other or type(value) is type(other) and isinstance(value, (str, bytes)) and value == other:
+            if trace.region.encloses(trace.numbered_in[number]):
+                trace.numbered_in[number] = trace.region
             return number
     known.append(value)
+    trace.numbered_in.append(trace.region)
     return len(known) - 1
 
 
 def meaning(number: Any, possible: tuple[int, ...]) -> Any:
     """The object of a number; where only the run knows that, what stands for it."""
+    trace = current_trace()
     if type(number) is not Tensor or number.is_concrete():
-        return current_trace().alternatives[int(number)]
+        return trace.alternatives[int(number)]
+    if len(possible) == 1:
+        return trace.alternatives[possible[0]]
+    if trace.by_number:
+        from reactant.frontends import chosen_objects   # which needs this module
+        objects = [trace.alternatives[each] for each in possible]
+        if chosen_objects.are_alike(objects) and all(map(is_by_number, objects)):
+            return chosen_objects.stand_in(objects, _translated({n: k for k, n in enumerate(possible)}, number))
     return Alternative(number, possible)
+
+
+def numbers_at(items: Sequence[Any], place: Tensor) -> tuple[tuple[int, ...], Tensor]:
+    """The numbers of these objects, and that of the one at the place."""
+    numbers = [number_of(item) for item in items]
+    return tuple(sorted(numbers)), _translated(dict(enumerate(numbers)), place)
+
+
+def _translated(table: dict[int, int], number: Tensor) -> Tensor:
+    """What a run-time number becomes by a table."""
+    low, high, value = min(table), max(table), number.value()
+    shift = table[low] - low
+    if all(found == key + shift for key, found in table.items()):
+        made = ops.add(value, shift) if shift else value
+    else:
+        known = ops.constant(np.array([table.get(key, 0) for key in range(low, high + 1)]))
+        made = ops.reshape(ops.dynamic_slice(known, [ops.subtract(value, low)], [1]), ())
+    return python_number(made, (min(table.values()), max(table.values())))
 
 
 class Alternative:
@@ -82,13 +142,30 @@ class Alternative:
             found = self.has(number) if found is None else ops.or_(found, self.has(number))
         return python_number(found)
 
+    def are_containers(self) -> bool:
+        """Whether these can be changed."""
+        return any(map(is_by_number, self.objects().values()))
+
+    def content(self) -> Any:
+        """What a container holds now; another one, which is not changed with it."""
+        trace = current_trace()
+        kinds, trace.by_number = trace.by_number, frozenset()
+        try:
+            return self.each(lambda value: value)
+        finally:
+            trace.by_number = kinds
+
     def has_elements(self) -> Any:
         """Its truth."""
+        if self.are_containers():
+            return self.each(lambda value: ag__.not_(ag__.not_(value)))
         return self.is_one(bool)
 
     def __eq__(self, other: object) -> Any:
         if type(other) is Alternative:
             return other.each(lambda value: self == value)
+        if self.are_containers():
+            return self.each(lambda value: ag__.Eq(value, other))
         return self.is_one(lambda value: value is other or value == other)
 
     def __ne__(self, other: object) -> Any:
@@ -101,6 +178,8 @@ class Alternative:
         raise _refusal("is asked for its truth")
 
     def __iter__(self) -> Any:
+        if self.are_containers():
+            return iter(self.content())
         raise _refusal("is looped over")
 
     def __contains__(self, item: object) -> bool:
@@ -117,6 +196,8 @@ class Alternative:
 
     def text(self, write: Callable[[Any], str]) -> str:
         """A mark that stands for it in texts; `print` writes it when the program runs."""
+        if self.are_containers():
+            return write(self.content())
         written = {number: write(value) for number, value in self.objects().items()}
         described = TRACED_TEXT + " or ".join(written.values()).replace(">", ")")
         trace = Trace.current()
@@ -137,7 +218,35 @@ class Alternative:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if any(callable(getattr(type(x), name, None)) for x in self.objects().values()):
+            return Method(self, name)
         return self.each(lambda value: getattr(value, name))
+
+
+def _in_place(kind: str) -> Callable[[Alternative, Any], Any]:
+    return lambda self, other: self.each(lambda value: ag__.inplace(kind, value, other))
+
+
+for _kind, _function in operators.INPLACE.items():
+    setattr(Alternative, f"__{_function.__name__}__", _in_place(_kind))
+
+
+class Method:
+    """A method of the object that an `Alternative` stands for."""
+
+    __slots__ = ("name", "owner")
+
+    def __init__(self, owner: Alternative, name: str):
+        self.owner, self.name = owner, name
+
+    def call(self, arguments: tuple, keywords: dict) -> Any:
+        if self.name in operators.CHANGING and self.owner.are_containers():
+            from reactant.frontends import chosen_lists     # which needs this module
+            number, possible = self.owner.number, self.owner.possible
+            place = _translated({n: k for k, n in enumerate(possible)}, number).value()
+            return calls.call(chosen_lists.Method(self.name, self.owner.known, [(n,) for n in possible], place),
+                              *arguments, **keywords)
+        return self.owner.each(lambda value: calls.call(ag__.get_attr(value, self.name), *arguments, **keywords))
 
 
 def _refusal(what: str) -> ControlFlowError:
@@ -178,4 +287,5 @@ def _called(function: Alternative, arguments: tuple, keywords: dict) -> Any:
 
 
 KINDS[Alternative] = _called
+KINDS[Method] = Method.call
 operators.install(for_each_of=for_each_of, of_each=of_each)

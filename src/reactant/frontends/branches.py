@@ -352,10 +352,11 @@ class Meeting:
                 made[id(leaf)] = makers[id(leaf)](results)
             return made[id(leaf)]
 
-        for name, plan in plans.items():
-            self.variables.set(name, self.unusable(name, plan) if type(plan) is Broken else assembled(plan, make))
-        for change, plan in objects:
-            self.refill(change, plan, make)
+        with identity.filled_later():
+            for name, plan in plans.items():
+                self.variables.set(name, self.unusable(name, plan) if type(plan) is Broken else assembled(plan, make))
+            for change, plan in objects:
+                self.refill(change, plan, make)
         self.record(checks, results)
         if type(outcome) is Broken:
             raise ControlFlowError(

@@ -9,14 +9,15 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.frontends import calls, chosen_items, chosen_keys, effects
+from reactant.frontends import alternatives, calls, chosen_items, chosen_keys, effects
 from reactant.frontends.branches import staged_if
 from reactant.frontends.carried import BranchChangesList, NeedsGrower, alone
 from reactant.frontends.identity import METHODS
 from reactant.frontends.loop_choice import in_one_turn
-from reactant.frontends.numpy.tensor import Tensor, is_tensor
+from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__
 from reactant.frontends.optional import known_index
+from reactant.frontends.state import is_record
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
 
@@ -59,6 +60,20 @@ def _at(held: Any, path: tuple) -> Any:
     for key in path:
         held = held[key]
     return held
+
+
+def fit(items: list | tuple, index: Tensor) -> bool:
+    """Whether these are lists, dicts or sets, each another one, that are chosen as themselves."""
+    return 1 < len(items) <= alternatives.MOST_CONTAINERS and all(map(alternatives.is_by_number, items)) \
+        and not any(map(is_record, items)) and len(set(map(id, items))) == len(items)
+
+
+def get(items: list | tuple, index: Tensor) -> alternatives.Alternative:
+    """`items[index]`, the list itself."""
+    place = python_number(chosen_items.place_in(items, index, f"{type(items).__name__} index out of range"),
+                          (0, len(items) - 1))
+    possible, number = alternatives.numbers_at(items, place)
+    return alternatives.Alternative(number, possible)
 
 
 def get_method(inner: Callable) -> Callable:

@@ -19,6 +19,7 @@ import numpy as np
 
 from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends import array_lists, calls, chosen_items, effects, identity
+from reactant.frontends.alternatives import Alternative
 from reactant.frontends.branches import staged_if
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.identity import view_of
@@ -89,11 +90,18 @@ def stand_in(items: Sequence[Any], place: Tensor) -> Any:
     kind, trace = type(items[0]), current_trace()
     made = types.SimpleNamespace() if kind is types.SimpleNamespace else object.__new__(kind)
     view = View(made, items, place, trace.region, identity.next_number(trace))
-    for name in vars(items[0]):
-        made.__dict__[name] = _attribute(view, name)
     trace.views[id(made)] = view
     identity.may_be(made, items, view)
+    if trace.unfilled is None:
+        _fill(view)
+    else:
+        trace.unfilled.append(partial(_fill, view))
     return made
+
+
+def _fill(view: View) -> None:
+    for name in vars(view.items[0]):
+        view.made.__dict__[name] = _attribute(view, name)
 
 
 def _directly(items: Sequence[Any], place: Tensor) -> tuple[tuple[Any, ...], Tensor]:
@@ -134,6 +142,8 @@ def set_attr(inner: Callable) -> Callable:
     one."""
     def set_attr(value: Any, owner: Any, attribute: str) -> None:
         trace = Trace.current()
+        if type(owner) is Alternative:
+            return owner.each(lambda x: ag__.set_attr(value, x, attribute))
         if trace is None or not trace.views:
             return inner(value, owner, attribute)
         setter = inspect.getattr_static(type(owner), attribute, None)
@@ -157,6 +167,8 @@ def del_attr(inner: Callable) -> Callable:
     """The operator, which leaves nothing that some of the objects would have and others not."""
     def del_attr(owner: Any, attribute: str) -> None:
         trace = Trace.current()
+        if type(owner) is Alternative:
+            return owner.each(lambda x: ag__.del_attr(x, attribute))
         if trace is not None and _is_one_of_several(owner, trace):
             raise ControlFlowError(f"del of an attribute ('{attribute}') of one of several objects, of which only the "
                                    "run knows which one it is. Set it to a value that says it is not there.")

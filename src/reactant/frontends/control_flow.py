@@ -185,6 +185,8 @@ def _get_item(inner: Callable) -> Callable:
             return index.each(lambda key: ag__.get_item(container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
+            if chosen_lists.fit(container, index):
+                return chosen_lists.get(container, index)
             if ragged.fit(container, index):
                 return ragged.get(container, index)
             if chosen_objects.fit(container, index):
@@ -213,6 +215,8 @@ def _grows(items: Any, target: Any) -> bool:
 
 def _set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
+        if type(container) is Alternative:
+            return container.each(lambda held: ag__.set_item(value, held, index))
         index = known_index(index)
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
             return array_lists.put(value, container, index)
@@ -220,6 +224,14 @@ def _set_item(inner: Callable) -> Callable:
             return chosen_keys.put(value, container, index)
         return inner(value, container, index)
     return set_item
+
+
+def _del_item(inner: Callable) -> Callable:
+    def del_item(container: Any, index: Any) -> None:
+        if type(container) is Alternative:
+            return container.each(lambda held: ag__.del_item(held, index))
+        return inner(container, index)
+    return del_item
 
 
 def _get_attr(inner: Callable) -> Callable:
@@ -244,7 +256,7 @@ def install() -> None:
         call_in_attempt=attempts.call_in_attempt,
         get_item=_get_item(ag__.get_item), get_method=chosen_lists.get_method(ag__.get_method),
         set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1))),
-        del_item=unless(_touching(ag__.del_item, 0)),
+        del_item=unless(_touching(_del_item(ag__.del_item), 0)),
         inplace=unless(_touching(ag__.inplace, 1)),
         set_attr=unless(_touching(chosen_objects.set_attr(ag__.set_attr), 1)),
         del_attr=unless(_touching(chosen_objects.del_attr(ag__.del_attr), 0)), get_attr=_get_attr(ag__.get_attr),

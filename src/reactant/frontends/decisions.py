@@ -154,7 +154,9 @@ def same(left: Any, right: Any) -> Any:
     """`left is right`."""
     if type(left) is Alternative or type(right) is Alternative:
         one, other = (left, right) if type(left) is Alternative else (right, left)
-        return other.each(lambda x: same(one, x)) if type(other) is Alternative else one.is_one(lambda x: x is other)
+        if type(other) is Alternative:
+            return other.each(lambda x: same(one, x))
+        return one.each(lambda x: same(x, other)) if one.are_containers() else one.is_one(lambda x: x is other)
     if left is right or not is_tracing():
         return left is right
     if type(left) is MaybeNone or type(right) is MaybeNone:

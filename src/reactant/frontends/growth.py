@@ -41,7 +41,7 @@ from reactant.frontends.carried import (
 )
 from reactant.frontends.growing import POPS, Deeper, Grower, refusal
 from reactant.frontends.holders import hidden_references, looks, references
-from reactant.frontends.list_places import Place, place_of
+from reactant.frontends.list_places import Place, place_of, renumber
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
@@ -171,7 +171,6 @@ class Growth:
     @contextlib.contextmanager
     def standing_in(self) -> Iterator[None]:
         """While the test of a loop is traced in the block that decides."""
-        cells = self.loop.variables.cells
         try:
             for name, grower in self.growers.items():
                 self.put(name, grower)
@@ -179,7 +178,7 @@ class Growth:
         finally:
             for name, value in self.lists.items():
                 if name not in self.places:
-                    cells[name].cell_contents = value
+                    self.put(name, value)
 
     def is_known(self) -> bool:
         """Whether what becomes of the lists follows from what is known now, so that Python can find out."""
@@ -203,7 +202,7 @@ class Growth:
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
         """While the body is traced: each list's variable holds what collects."""
-        cells, active = self.loop.variables.cells, current_trace().growers
+        active = current_trace().growers
         before, self.deeper = len(active), None
         try:
             for name in self.lists:
@@ -212,7 +211,8 @@ class Growth:
                     active.append(self.growers[name])
                     self.put(name, self.growers[name])
                 else:
-                    cells[name].cell_contents = self.collectors[name] = Collector()
+                    self.collectors[name] = Collector()
+                    self.put(name, self.collectors[name])
             yield
             for grower in self.growers.values():
                 grower.end()
@@ -228,7 +228,7 @@ class Growth:
             self.collectors = {}
             for name, value in self.lists.items():
                 if name not in self.places:
-                    cells[name].cell_contents = value
+                    self.put(name, value)
 
     # -- lists that are no variables
 
@@ -236,7 +236,9 @@ class Growth:
         if name in self.places:
             self.places[name].put(value)
         else:
-            self.loop.variables.cells[name].cell_contents = value
+            cell = self.loop.variables.cells[name]
+            renumber(cell.cell_contents, value)
+            cell.cell_contents = value
 
     def adopt(self, box: list[list], copies: Set[int] = frozenset()) -> bool:
         """Let something stand for a list, the one in `box`, that is found in one place only, until `release`."""

@@ -25,7 +25,10 @@ from reactant.records import dataclass
 
 
 class ChangesOneOfSeveral(ControlFlowError):
-    """A change of a container of which only the run decides which one it is."""
+    """A change of a container of which only the run decides which one it is; `kinds` are the types of these
+    (`kind_of`)."""
+
+    kinds: frozenset[str] = frozenset()
 
 
 METHODS = (list, dict, set, deque, bytearray)
@@ -46,6 +49,12 @@ class Link:
 def type_of(container: Any) -> type:
     """The type that a container, or what stands for one, has to the user."""
     return getattr(container, "stands_for", type(container))
+
+
+def kind_of(container: Any) -> str:
+    """The name of the type of a container; a function defines classes anew each time."""
+    kind = type_of(container)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def may_be(made: Any, sides: tuple[Any, ...], meeting: Any) -> None:
@@ -112,6 +121,20 @@ def holding(iterable: Any) -> Iterator[None]:
         yield
     finally:
         trace.held.pop()
+
+
+@contextlib.contextmanager
+def filled_later() -> Iterator[None]:
+    """What stands for one of several objects gets its attributes at the end: theirs are being set."""
+    trace = current_trace()
+    before, trace.unfilled = trace.unfilled, []
+    try:
+        yield
+        found, trace.unfilled = trace.unfilled, before
+        for fill in found:
+            fill()
+    finally:
+        trace.unfilled = before
 
 
 def noted() -> Iterator[int]:
@@ -194,10 +217,12 @@ def about_to_change(container: Any) -> None:
         kind = type_of(container).__name__
         plain = type(container) in METHODS or hasattr(container, "stands_for")
         what = f"a {kind}" if plain else f"an object of type {kind}"
-        raise ChangesOneOfSeveral(
+        error = ChangesOneOfSeveral(
             f"This changes {what} of which only the run decides which one it is, and one that it may be is known by "
             "another name, too. Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), "
             "or change each one where it is certain which it is; elements are changed as such: rows[k].append(x).")
+        error.kinds = frozenset(map(kind_of, (container, *others)))
+        raise error
 
 
 def _not_shown(others: list[Any], changed: set[int], trace: Trace) -> list[Any]:

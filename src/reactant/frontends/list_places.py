@@ -13,6 +13,7 @@ from reactant.frontends.element_copies import Copy
 from reactant.frontends.holders import attributes_of, hidden_references, looks, owner_of, references
 from reactant.frontends.identity import Link
 from reactant.frontends.state import Node
+from reactant.frontends.trace import current_trace
 from reactant.records import dataclass
 
 
@@ -25,6 +26,7 @@ class Place:
     key: Any
 
     def put(self, value: Any) -> None:
+        renumber(self.get(), value)
         if type(self.held) is CellType:
             self.held.cell_contents = value
         else:
@@ -32,6 +34,14 @@ class Place:
 
     def get(self) -> Any:
         return self.held.cell_contents if type(self.held) is CellType else self.held[self.key]
+
+
+def renumber(old: Any, new: Any) -> None:
+    """Give what stands for a list the list's number (`alternatives`)."""
+    known = current_trace().alternatives
+    for number, value in enumerate(known):
+        if value is old:
+            known[number] = new
 
 
 def place_of(box: list[list], copies: set[int]) -> Place | None:

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 from reactant.frontends.aliases import reachable
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import identities_after, may_be
-from reactant.frontends.plans import Branching, Keep, Plan
-from reactant.frontends.state import CONTAINERS, Node, Tree
+from reactant.frontends.plans import Branching, Keep, Plan, as_alternative, is_choosable
+from reactant.frontends.state import CONTAINERS, Node, Tree, capture
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
+
+
+def entry(loop: Loop, name: str, value: Any) -> Tree:
+    """The tree of a variable before the loop. A container that is chosen as itself is carried so, where the body binds
+    the name anew."""
+    tree = capture(value)
+    return as_alternative(tree) if type(tree) is Node and name in loop.rebound and is_choosable(tree) else tree
 
 
 def keep(loop: Loop, names: Iterable[str]) -> bool:

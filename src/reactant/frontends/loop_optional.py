@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
-from reactant.frontends.alternatives import MOST
+from reactant.frontends import alternatives
 from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.plans import (
@@ -77,7 +77,7 @@ def _chosen(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, l
     """An object that turns choose: carried with all the numbers that it may have."""
     before, end = as_alternative(entry), as_alternative(after)
     made = widened(before, end)
-    if made.key == before.key or len(made.key) > MOST:
+    if made.key == before.key or len(made.key) > alternatives.most(made.key):
         return entry, kinds
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 

@@ -136,7 +136,7 @@ class Loop:
     def begin_again(self) -> None:
         """What is known of the variables follows from their values before the loop alone."""
         self.before = self.variables.snapshot()
-        self.entries = {n: capture(v) for n, v in self.before.items()}
+        self.entries = {n: loop_identity.entry(self, n, v) for n, v in self.before.items()}
         self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in self.rebound) for n in self.entries}
         self.ways: dict[tuple[str, int], str] = {}
         self.later: dict[str, Plan] = {}                # what else containers may be, from the second turn on
@@ -267,7 +267,8 @@ class Loop:
             raise Unroll
         with source_map.location():
             self.build(scratch)
-        self.finish(plans, branch, checks)
+        with identity.filled_later():
+            self.finish(plans, branch, checks)
         return True
 
     def trace_body(self) -> Branch:
@@ -278,7 +279,8 @@ class Loop:
             self.trace.loops.append(self)
             stack.callback(self.trace.loops.pop)
             def prepare() -> None:
-                self.prepare()
+                with identity.filled_later():
+                    self.prepare()
                 memories = [leaf.tensor.storage for n, carried in self.carried.items()
                             for leaf, kind in zip(carried.leaves(), carried.kinds, strict=False)
                             if kind is not None and kind.kind == ARRAY and type(leaf) is Held]

@@ -225,7 +225,10 @@ def _unify_optional(a: Tree, b: Tree) -> Plan:
 
 def is_choosable(tree: Tree) -> bool:
     """Whether a value is an object that the run can choose by a number, or one that it has chosen."""
-    return type(tree) is Known and alternatives.is_choosable(tree.value) or _is_alternative(tree)
+    if _is_alternative(tree):
+        return alternatives.lasting(tree.key)       # type: ignore[union-attr]
+    value = tree.value if type(tree) is Known else tree.original if type(tree) is Node else tree
+    return (type(tree) is Known or alternatives.is_by_number(value)) and alternatives.is_choosable(value)
 
 
 def _is_alternative(tree: Tree) -> bool:
@@ -234,9 +237,9 @@ def _is_alternative(tree: Tree) -> bool:
 
 def as_alternative(tree: Tree) -> Node:
     """The number of such a value, and the numbers that it may have."""
-    if type(tree) is Node:
-        return tree
-    number = alternatives.number_of(tree.value)     # type: ignore[union-attr]
+    if _is_alternative(tree):
+        return tree     # type: ignore[return-value]
+    number = alternatives.number_of(tree.original if type(tree) is Node else tree.value)    # type: ignore[union-attr]
     return Node("alternative", (number,), [Known(number)], None)
 
 
@@ -248,7 +251,7 @@ def widened(node: Node, other: Node) -> Node:
 def _unify_alternatives(a: Tree, b: Tree) -> Plan:
     first, second = as_alternative(a), as_alternative(b)
     node = widened(first, second)
-    if len(node.key) > alternatives.MOST:
+    if len(node.key) > alternatives.most(node.key):
         return Broken(f"{_noun(a)} and {_noun(b)}")
     return Branching(node, [unify(first.children[0], second.children[0])])
 

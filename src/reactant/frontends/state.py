@@ -123,6 +123,9 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
     if kind is dict:
         return Node("dict", (kind, tuple(value)), [capture(v, down) for v in value.values()], value)
     if is_record(value):
+        if alternatives.is_by_number(value) and (view := identity.view_of(value)) is not None:
+            possible, number = alternatives.numbers_at(view.items, view.place)
+            return Node("alternative", possible, [capture(number)], value)
         held = vars(value)
         return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
     return Known(value)

@@ -97,8 +97,8 @@ class Trace:
 
     ag__internal = True     # users hold it by what they hold: nothing of theirs is found there
 
-    def __init__(self, options: Any = None):
-        self.options = options
+    def __init__(self, options: Any = None, by_number: frozenset[str] = frozenset()):
+        self.options, self.by_number = options, by_number
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             placeholder = ir.TypeAttr.get(ir.FunctionType.get([], []))
@@ -136,6 +136,10 @@ class Trace:
         """Values of the run that stand in texts, and how they are written there; the marks have their numbers."""
         self.alternatives: list[Any] = []
         """The objects of which the run takes one, by their numbers (`alternatives`)."""
+        self.numbered_in: list[Region] = []
+        """Where each of them got its number."""
+        self.unfilled: list[Any] | None = None
+        """How what stands for objects gets its attributes, where those are being set (`identity.filled_later`)."""
         self.attempts: list[Any] = []
         """The `try` statements with handlers that are being traced (`attempts`), innermost last."""
         self.entering = False
@@ -326,11 +330,12 @@ def _arange(array: np.ndarray) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def tracing(options: Any = None) -> Iterator[Trace]:
-    """Run a trace in this thread. The caller holds `reactant.ir.context.building()`."""
+def tracing(options: Any = None, by_number: frozenset[str] = frozenset()) -> Iterator[Trace]:
+    """Run a trace in this thread. The caller holds `reactant.ir.context.building()`. by_number: containers of these
+    types are chosen as themselves (`alternatives`)."""
     if Trace.current() is not None and not Trace.current().closed:
         raise ReactantError("A trace is already running in this thread.")
-    trace = Trace(options)
+    trace = Trace(options, by_number)
     SESSION.trace = trace
     try:
         with ASIDE.put(), ir.InsertionPoint(trace.entry):
