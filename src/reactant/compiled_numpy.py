@@ -9,8 +9,8 @@ from typing import Any
 from reactant import kernels, outer_state, pipelines
 from reactant import signature as sig
 from reactant.compiled import Lowered, Times, pipeline_of
+from reactant.errors import ReactantError
 from reactant.frontends import calls, control_flow, jax_calls, outside_world, printing, source_map
-from reactant.frontends.identity import ChangesOneOfSeveral
 from reactant.frontends.numpy import overlay
 from reactant.frontends.trace import current_trace
 from reactant.ir import modules
@@ -47,7 +47,7 @@ def _entered(function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     current_trace().outer_iterators = outer_state.iterators(before, *args, *kwargs.values())
     try:
         result = calls.enter(function, *args, **kwargs)
-    except ChangesOneOfSeveral:     # it may be traced again
+    except ReactantError:     # it may be traced again
         outer_state.check(before)
         raise
     outer_state.check(before)

@@ -16,7 +16,6 @@ from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, Unsup
 from reactant.frontends import scipy, source_map
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.failures import failure
-from reactant.frontends.identity import ChangesOneOfSeveral
 from reactant.frontends.iteration import Items
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
@@ -30,22 +29,22 @@ from reactant.traced import Known, Maybe, OfArgument, Result, Traced
 
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
-    """Trace `function` on arguments described by signature nodes. Where it changes a container that control flow has
-    taken, it is traced again, and those of its type are chosen as themselves, by number."""
+    """Trace `function` on arguments described by signature nodes. Where it has to know which container control
+    flow has taken, it is traced again, and those of its type are chosen as themselves, by number."""
     scipy.register_loaded()
-    by_number: frozenset[str] = frozenset()
+    wanted: set[str] = set()
     while True:
+        known = len(wanted)
         try:
-            return _trace(function, positional, keyword, options, by_number)
-        except ChangesOneOfSeveral as error:
-            if error.kinds <= by_number:
+            return _trace(function, positional, keyword, options, wanted)
+        except ReactantError:
+            if len(wanted) == known:
                 raise
-            by_number |= error.kinds
 
 
 def _trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
-           by_number: frozenset[str]) -> Traced:
-    with building(), tracing(options, by_number) as session:
+           wanted: set[str]) -> Traced:
+    with building(), tracing(options, wanted) as session:
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}

@@ -27,6 +27,7 @@ def f(x, k):
     ps = [Part(x[i], x[i + 1]) for i in range(4)]
     rows = [[x[0]], [x[1], x[2]], []]
     p, q, said, c = ps[k[0]], ps[k[1]], [], 0.5
+    row, best = rows[k[2] % 3], None
 """
 
 
@@ -38,6 +39,7 @@ class Writer:
         self.turns, self.depth = False, 0               # whether there is an `i`; statements around
         self.arrays = self.random.random() < 0.3
         self.known = self.random.random() < 0.3         # also places that are known
+        self.taken = self.random.random() < 0.5         # also what expressions and branches take
 
     def any(self, *texts: str) -> str:
         return self.random.choice(texts)
@@ -49,7 +51,12 @@ class Writer:
         return str(self.random.randrange(many)) if self.known and self.random.random() < 0.4 else place
 
     def one(self) -> str:
+        if self.taken and self.random.random() < 0.2:
+            return f"({self.any('p', 'q')} if {self.test()} else ps[{self.place()}])"
         return self.any("p", "q", f"ps[{self.place()}]", f"ps[{self.place()}]")
+
+    def test(self) -> str:
+        return f"{self.any('c', 'x[4]', 'p.x', 'q.v')} > {self.any('0.3', '0.9', 'x[5]')}"
 
     def number(self) -> str:
         return self.any(f"{self.one()}.x", f"{self.one()}.v", f"{self.one()}.n", "c", "0.25", "x[5]")
@@ -65,7 +72,12 @@ class Writer:
         return self.any(*choices)
 
     def bound(self) -> str:
-        return self.any(f"p = ps[{self.place()}]", f"q = ps[{self.place()}]", "p, q = q, p", "p = q")
+        choices = [f"p = ps[{self.place()}]", f"q = ps[{self.place()}]", "p, q = q, p", "p = q"]
+        if self.taken:
+            choices += [f"p = {self.one()}", f"p, q = (q, p) if {self.test()} else (p, {self.one()})",
+                        f"best = {self.one()}", "p = best if best is not None else p",
+                        f"row = rows[{self.place(3)}]", f"row = row if {self.test()} else rows[{self.place(3)}]"]
+        return self.any(*choices)
 
     def moved(self) -> str:
         i, j = self.place(), self.place()
@@ -80,7 +92,7 @@ class Writer:
                         f"said.append(1.0 if {self.one()} in ps[:2] else 0.0)")
 
     def grown(self) -> str:
-        at = f"rows[{self.place(3)}]"
+        at = "row" if self.taken and self.random.random() < 0.5 else f"rows[{self.place(3)}]"
         return self.any(f"{at}.append({self.number()})", f"{at}.append({self.number()})",
                         f"c = {at}.pop() if {at} else c", f"{at}.insert(0, {self.number()})", f"c = sum({at})",
                         f"{at}.clear()", f"c = float(len({at}))", f"{at}.extend([{self.number()}, c])")
@@ -118,5 +130,5 @@ class Writer:
         for _ in range(self.random.randint(3, 7)):
             self.statement("    ")
         shown = "[(s.x, s.v, s.n, s.a[0], s.a[1]) for s in ps], p.x, p.v, q.x, q.n, c, said"
-        rows = "[len(r) for r in rows], [sum(r) for r in rows]"
+        rows = "[len(r) for r in rows], [sum(r) for r in rows], len(row), -1.0 if best is None else best.x"
         return HEAD + "\n".join([*self.lines, f"    return {shown}, {rows}"]) + "\n"

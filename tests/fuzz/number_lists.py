@@ -18,6 +18,7 @@ class Writer:
 
     def __init__(self, seed: int):
         self.random, self.lines, self.depth, self.loops, self.names = random.Random(seed), [], 1, [], 0
+        self.only_grown = seed % 3 == 1         # appended to and read, in one loop after the other
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -41,6 +42,11 @@ class Writer:
         one, other = self.any(*LISTS), self.any(*LISTS)
         full = f"if {self.any(one, f'len({one}) > 2')}: "
         texts = [f"{one}.append({self.value()})"] * 5
+        if self.only_grown:
+            texts += [f"t = t * 0.5 + len({one}) * 0.1", f"t = t * 0.5 + sum({one}) * 0.1",
+                      f"{full}t = t * 0.5 + {one}[{self.any('0', '-1', 'k % len(' + one + ')')}]",
+                      f"{full}t = t * 0.5 + max({one}) * 0.25", f"{one}.extend([{self.value()}, 0.75])"]
+            return self.line(self.random.choice(texts))
         texts += [f"{one}.insert({self.any('0', '1', '-1', 'k')}, {self.value()})",
                   f"heapq.heappush({one}, {self.value()})",
                   f"{full}t = t * 0.5 + {one}.pop({self.any('', '0', '-1')})", f"{full}{one}[0] = {self.value()}",

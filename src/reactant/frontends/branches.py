@@ -94,7 +94,7 @@ class Branch:
 
     def changed(self, tree: Tree, inside: tuple[int, ...] = ()) -> Tree | None:
         """A list, dict or object that the branch changed in place, or that holds one, as it is at the branch's end."""
-        if type(tree) is not Node or id(tree.original) in inside:
+        if type(tree) is not Node or tree.kind == "alternative" or id(tree.original) in inside:
             return None
         inside = (*inside, id(tree.original))
         end = next((after for change, after in self.objects if change.container is tree.original), None)
@@ -359,7 +359,7 @@ class Meeting:
                 self.refill(change, plan, make)
         self.record(checks, results)
         if type(outcome) is Broken:
-            raise ControlFlowError(
+            raise outcome.error(
                 f"The two sides of an expression that is decided at run time differ: {outcome.reason}.")
         return assembled(outcome, make)
 
@@ -392,7 +392,7 @@ class Meeting:
         return plan
 
     def unusable(self, name: str, plan: Broken) -> Any:
-        return unusable(name, plan.reason, "an `if` that is decided at run time")
+        return unusable(name, plan, "an `if` that is decided at run time")
 
     def objects(self) -> list[tuple[Change, Plan]]:
         """Plans for the contents of the objects that a branch changed."""

@@ -15,7 +15,7 @@ from reactant.frontends.holders import hidden_references, looks, references
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import UNSET, Unusable
-from reactant.frontends.plans import Branching, Keep, Plan
+from reactant.frontends.plans import Branching, Broken, Keep, Plan
 from reactant.frontends.state import CONTAINERS, Held, Kind, Known, Mismatch, Node, Snapshot, Tree, kind_of, rebuilt
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -225,7 +225,7 @@ def computes_from(op: ir.Operation, known: set[ir.Value]) -> bool:
     return True
 
 
-def mismatch(loop: Any, name: str, reason: str) -> ControlFlowError:
+def mismatch(loop: Any, name: str, plan: Broken) -> ControlFlowError:
     """A variable, or what a container holds, changes its type from one turn to the next."""
     if name in loop.variables.containers:
         changed = loop.variables.containers[name]
@@ -233,13 +233,13 @@ def mismatch(loop: Any, name: str, reason: str) -> ControlFlowError:
         if loop.test is not None and isinstance(getattr(changed, "container", changed), list):
             advice = ("A list can grow in a `for` loop, which has a bound: write `for _ in range(most):` with "
                       "`if not (...): break`, or store into an array made before the loop.")
-        return ControlFlowError(
+        return plan.error(
             f"A loop that runs inside compiled code changes {effects.describe(changed)} in "
             f"a way that a loop cannot carry: it gets other elements, keys or attributes, or their types change. "
             + advice)
-    return ControlFlowError(
+    return plan.error(
         f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an "
-        f"iteration it holds {reason}. Give it its final type before the loop.")
+        f"iteration it holds {plan.reason}. Give it its final type before the loop.")
 
 
 # ---- who else refers to an array ---------------------------------------------------------------------------------

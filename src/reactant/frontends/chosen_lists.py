@@ -4,7 +4,7 @@ They are what a chain of `if`s would make of them: each list grows, in the loops
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -17,7 +17,6 @@ from reactant.frontends.loop_choice import in_one_turn
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__
 from reactant.frontends.optional import known_index
-from reactant.frontends.state import is_record
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
 
@@ -62,17 +61,25 @@ def _at(held: Any, path: tuple) -> Any:
     return held
 
 
-def fit(items: list | tuple, index: Tensor) -> bool:
+def is_one(value: Any) -> bool:
+    """Whether this is a list, dict or set, or stands for one."""
+    return isinstance(value, METHODS) or hasattr(value, "stands_for")
+
+
+def are_numbered(items: Sequence[Any]) -> bool:
     """Whether these are lists, dicts or sets, each another one, that are chosen as themselves."""
-    return 1 < len(items) <= alternatives.MOST_CONTAINERS and all(map(alternatives.is_by_number, items)) \
-        and not any(map(is_record, items)) and len(set(map(id, items))) == len(items)
+    return 1 < len(items) <= alternatives.MOST_CONTAINERS and all(is_one(x) and alternatives.is_by_number(x) for x in items) \
+        and len(set(map(id, items))) == len(items)
 
 
 def get(items: list | tuple, index: Tensor) -> alternatives.Alternative:
     """`items[index]`, the list itself."""
-    place = python_number(chosen_items.place_in(items, index, f"{type(items).__name__} index out of range"),
-                          (0, len(items) - 1))
-    possible, number = alternatives.numbers_at(items, place)
+    return one_of(items, chosen_items.place_in(items, index, f"{type(items).__name__} index out of range"))
+
+
+def one_of(items: Sequence[Any], place: ir.Value) -> alternatives.Alternative:
+    """The one at a place."""
+    possible, number = alternatives.numbers_at(items, python_number(place, (0, len(items) - 1)))
     return alternatives.Alternative(number, possible)
 
 
@@ -116,7 +123,7 @@ def _method(held: Any, name: str, indices: list[Any]) -> Method | None:
         else:
             return None
     owners = [_at(held, path) for path in paths]
-    lists = 0 < len(owners) <= MOST and all(isinstance(x, METHODS) or hasattr(x, "stands_for") for x in owners)
+    lists = 0 < len(owners) <= MOST and all(map(is_one, owners))
     return Method(name, held, paths, place) if lists and place is not None else None
 
 

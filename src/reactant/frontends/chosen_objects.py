@@ -26,6 +26,7 @@ from reactant.frontends.identity import view_of
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.tensor import Tensor, python_number
 from reactant.frontends.operators import Unusable, ag__
+from reactant.frontends.optional import MaybeNone
 from reactant.frontends.state import Mismatch, is_record
 from reactant.frontends.trace import Region, Trace, current_trace
 from reactant.ir import ops
@@ -144,6 +145,9 @@ def set_attr(inner: Callable) -> Callable:
         trace = Trace.current()
         if type(owner) is Alternative:
             return owner.each(lambda x: ag__.set_attr(value, x, attribute))
+        if type(owner) is MaybeNone:
+            raise identity.OneOfSeveral(f"'{attribute}' is set, of a variable that is None on some paths. Set it where "
+                                        "it is certain that there is an object.", [identity.kind_of(owner.value)])
         if trace is None or not trace.views:
             return inner(value, owner, attribute)
         setter = inspect.getattr_static(type(owner), attribute, None)

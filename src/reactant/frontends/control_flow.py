@@ -185,7 +185,7 @@ def _get_item(inner: Callable) -> Callable:
             return index.each(lambda key: ag__.get_item(container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
-            if chosen_lists.fit(container, index):
+            if chosen_lists.are_numbered(container):
                 return chosen_lists.get(container, index)
             if ragged.fit(container, index):
                 return ragged.get(container, index)

@@ -168,8 +168,9 @@ def same(left: Any, right: Any) -> Any:
     if (found := chosen_objects.same(left, right)) is not None:
         return found
     if identity.are_linked(left, right) or identity.are_linked(right, left):
-        raise ControlFlowError("Which of several lists, dicts or objects this is (`is`) is known only at run time. "
-                               "Keep a truth or a number that says which one it is, and compare that.")
+        raise identity.OneOfSeveral("Which of several lists, dicts or objects this is (`is`) is known only at run "
+                                    "time. Keep a truth or a number that says which one it is, and compare that.",
+                                    map(identity.kind_of, (left, right)))
     if identity.may_be_one_tuple(left, right):
         raise ControlFlowError("Which of several tuples this is (`is`) is known only at run time. Compare what they "
                                "hold (==), or keep a number that says which one it is, and compare that.")

@@ -101,6 +101,9 @@ class Grower(Changes):
         self.shared = type(target) is RunTimeList and target.shared
         self.given: list[Tree] = []           # the elements from before the loop, where they are rows, too
         self.former = target if type(target) is RunTimeList else None
+        if self.former is not None and self.former.prefix and use >= READS:
+            self.former.begin_change()
+            self.former.replace(*self.former.content())     # all elements are rows
         self.tree: Tree | None = None           # of the first element met: the structure of all
         self.kinds: list[Kind | None] = []      # of its parts; None where a part is known and always the same
         if self.former is not None:
@@ -115,8 +118,6 @@ class Grower(Changes):
         self.limited = False                    # whether there may be more elements than the capacity
         if use >= READS and self.former is None:
             self.begin_with(target)
-        if use >= POPS and self.former is not None and self.former.prefix:
-            raise refusal("and is read, of which some elements are from before another loop")
         self.begin()
         if less is not None and less.tree is not None:
             self.learn(less)
@@ -478,7 +479,7 @@ class Grower(Changes):
         self.require_use(POPS)
 
     def begin_look(self) -> None:
-        if self.former is None:
+        if self.former is None or self.former.prefix:
             self.require_use(READS)
 
     def take_in(self, item: Any) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from inspect import CO_GENERATOR, CO_OPTIMIZED
 from types import FrameType
 from typing import Any
@@ -24,11 +24,18 @@ from reactant.frontends.trace import Trace, current_trace, frames
 from reactant.records import dataclass
 
 
-class ChangesOneOfSeveral(ControlFlowError):
-    """A change of a container of which only the run decides which one it is; `kinds` are the types of these
-    (`kind_of`)."""
+class OneOfSeveral(ControlFlowError):
+    """Only the run decides which one of several containers this is; `kinds` are their types (`kind_of`). Where these
+    are chosen as themselves it may be followed: the trace wants them to be."""
 
-    kinds: frozenset[str] = frozenset()
+    def __init__(self, message: str, kinds: Iterable[str] = ()):
+        super().__init__(message)
+        if (trace := Trace.current()) is not None:
+            trace.wanted.update(kinds)
+
+
+class ChangesOneOfSeveral(OneOfSeveral):
+    """A change of one."""
 
 
 METHODS = (list, dict, set, deque, bytearray)
@@ -217,12 +224,11 @@ def about_to_change(container: Any) -> None:
         kind = type_of(container).__name__
         plain = type(container) in METHODS or hasattr(container, "stands_for")
         what = f"a {kind}" if plain else f"an object of type {kind}"
-        error = ChangesOneOfSeveral(
+        raise ChangesOneOfSeveral(
             f"This changes {what} of which only the run decides which one it is, and one that it may be is known by "
             "another name, too. Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), "
-            "or change each one where it is certain which it is; elements are changed as such: rows[k].append(x).")
-        error.kinds = frozenset(map(kind_of, (container, *others)))
-        raise error
+            "or change each one where it is certain which it is; elements are changed as such: rows[k].append(x).",
+            map(kind_of, (container, *others)))
 
 
 def _not_shown(others: list[Any], changed: set[int], trace: Trace) -> list[Any]:

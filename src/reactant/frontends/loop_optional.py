@@ -12,6 +12,7 @@ from reactant.frontends import alternatives
 from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.plans import (
+    Broken,
     Keep,
     as_alternative,
     as_slice,
@@ -63,7 +64,7 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
         return entry, kinds
     value = after.children[1] if is_optional(after) else after
     if value is after and type(loop.count) is int and loop.start == 0:
-        raise NeedsPeeling(mismatch(loop, name, "None and a value"))
+        raise NeedsPeeling(mismatch(loop, name, Broken("None and a value")))
     made = Node("optional", (), [Known(False), nothing_like(loop, value)], None)
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 

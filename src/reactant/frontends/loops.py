@@ -406,7 +406,7 @@ class Loop:
                 continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
-                raise NeedsPeeling(mismatch(self, name, plan.reason))
+                raise NeedsPeeling(mismatch(self, name, plan))
             if not loop_identity.kept(carried.entry, plan) >= carried.same:
                 self.replaced.add(name)
                 settled = False
@@ -444,7 +444,7 @@ class Loop:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
         parts = list(parts_of(plan, carried.entry))
         if len(parts) != len(carried.kinds):
-            raise NeedsPeeling(mismatch(self, name, "values of different structure"))
+            raise NeedsPeeling(mismatch(self, name, Broken("values of different structure")))
         same = True
         for position, (part, kind) in enumerate(zip(parts, carried.kinds, strict=True)):
             if type(part) is Keep:
@@ -455,7 +455,7 @@ class Loop:
             try:
                 wanted = part.kind if kind is None else joined(kind, part.kind)
             except Mismatch as problem:
-                raise NeedsPeeling(mismatch(self, name, str(problem))) from None
+                raise NeedsPeeling(mismatch(self, name, Broken(str(problem)))) from None
             if is_rows(kind):       # there is room for so many
                 wanted = dataclasses.replace(wanted, shape=kind.shape)
             if kind is None or wanted != kind:

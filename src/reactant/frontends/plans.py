@@ -61,7 +61,13 @@ class Branching:
 
 @dataclass
 class Broken:
+    """They cannot be one; `kinds` are the types of containers that could be chosen as themselves."""
+
     reason: str
+    kinds: tuple[str, ...] = ()
+
+    def error(self, message: str) -> ControlFlowError:
+        return identity.OneOfSeveral(message, self.kinds) if self.kinds else ControlFlowError(message)
 
 
 Plan = Keep | Leaf | Branching | Broken
@@ -95,16 +101,27 @@ def unify(a: Tree, b: Tree, name: str = "") -> Plan:
         if "rows" in (a.kind, b.kind):
             return _unify_rows(a, b)
         if a.kind != b.kind or a.key != b.key:
-            return Broken(f"{_noun(a)} and {_noun(b)}")
+            return Broken(f"{_noun(a)} and {_noun(b)}", _container_kinds(a, b))
         children = [unify(x, y) for x, y in zip(a.children, b.children, strict=True)]
-        return next((c for c in children if type(c) is Broken), None) or Branching(a, children, b.original)
+        broken = next((c for c in children if type(c) is Broken), None)
+        if broken is not None and a.kind in CONTAINERS:
+            return Broken(broken.reason, (*broken.kinds, *_container_kinds(a, b)))
+        return broken or Branching(a, children, b.original)
     try:
         first, second = kind_of(a), kind_of(b)
         if first is None or second is None:
-            return Broken(f"{_noun(a)} and {_noun(b)}")
+            return Broken(f"{_noun(a)} and {_noun(b)}", _container_kinds(a, b))
         return Leaf(joined(first, second), a, b)
     except Mismatch as problem:
         return Broken(str(problem))
+
+
+def _container_kinds(a: Tree, b: Tree) -> tuple[str, ...]:
+    """The types of two containers."""
+    values = [_object(a), _object(b)]
+    fine = all(type(side) is Node and side.kind in CONTAINERS or type(side) is Known and isinstance(side.value, set)
+               for side in (a, b))
+    return tuple(map(identity.kind_of, values)) if fine else ()
 
 
 def _unify_rows(a: Node, b: Node) -> Plan:
@@ -112,7 +129,7 @@ def _unify_rows(a: Node, b: Node) -> Plan:
     key = (a if a.kind == "rows" else b).key
     first, second = key.rows_of(a), key.rows_of(b)
     if first is None or second is None:
-        return Broken(f"{_noun(a)} and {_noun(b)}")
+        return Broken(f"{_noun(a)} and {_noun(b)}", _container_kinds(a, b))
     try:
         plans = [Leaf(joined(kind_of(x), kind_of(y)), x, y)
                  for x, y in zip(first.children, second.children, strict=True)]
@@ -368,9 +385,9 @@ def assembled(plan: Plan, make: Callable[[Leaf], Any]) -> Any:
     return made
 
 
-def unusable(name: str, reason: str, where: str) -> Unusable:
+def unusable(name: str, plan: Broken, where: str) -> Unusable:
     """The content of a variable whose two values cannot be one: reading it raises, naming variable and line."""
     shown = "The returned value" if name == VALUE else f"'{name}'"
-    return Unusable(lambda: ControlFlowError(
-        f"{shown} has no single type after {where}: it holds {reason}. Compiled code needs one type, whatever the "
+    return Unusable(lambda: plan.error(
+        f"{shown} has no single type after {where}: it holds {plan.reason}. Compiled code needs one type, whatever the "
         f"condition turns out to be."))

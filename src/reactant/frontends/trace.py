@@ -97,8 +97,12 @@ class Trace:
 
     ag__internal = True     # users hold it by what they hold: nothing of theirs is found there
 
-    def __init__(self, options: Any = None, by_number: frozenset[str] = frozenset()):
-        self.options, self.by_number = options, by_number
+    def __init__(self, options: Any = None, wanted: set[str] | None = None):
+        self.options = options
+        self.wanted: set[str] = set() if wanted is None else wanted
+        """The types of containers that are better chosen as themselves (`alternatives`)."""
+        self.by_number = frozenset(self.wanted)
+        """Those that are."""
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             placeholder = ir.TypeAttr.get(ir.FunctionType.get([], []))
@@ -330,12 +334,12 @@ def _arange(array: np.ndarray) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def tracing(options: Any = None, by_number: frozenset[str] = frozenset()) -> Iterator[Trace]:
-    """Run a trace in this thread. The caller holds `reactant.ir.context.building()`. by_number: containers of these
-    types are chosen as themselves (`alternatives`)."""
+def tracing(options: Any = None, wanted: set[str] | None = None) -> Iterator[Trace]:
+    """Run a trace in this thread. The caller holds `reactant.ir.context.building()`. wanted: containers of these types
+    are chosen as themselves; it gets those that should be."""
     if Trace.current() is not None and not Trace.current().closed:
         raise ReactantError("A trace is already running in this thread.")
-    trace = Trace(options, by_number)
+    trace = Trace(options, wanted)
     SESSION.trace = trace
     try:
         with ASIDE.put(), ir.InsertionPoint(trace.entry):

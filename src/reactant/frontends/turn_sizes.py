@@ -17,7 +17,7 @@ from reactant.frontends.carried import NeedsPeeling, mismatch, numeric_kind
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.bounded import Bounded, Extent, Mask, Number, Range, aligned, guarded_copy
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
-from reactant.frontends.plans import is_sized
+from reactant.frontends.plans import Broken, is_sized
 from reactant.frontends.state import Held, Kind, Node, Tree, capture, kind_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -91,7 +91,7 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree) -> tuple[Tree, l
     if not all(fits for _, fits in found):
         if loop.waits:
             return entry, []
-        raise NeedsPeeling(mismatch(loop, name, "arrays of different sizes"))
+        raise NeedsPeeling(mismatch(loop, name, Broken("arrays of different sizes")))
     if min(n + step * count for n, step in zip(begin, steps, strict=True)) < 0:
         return entry, []
     size = TurnSize(begin, steps, count)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import UnsupportedError
+from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import calls
 from reactant.frontends.numpy.creation import as_tensor, elements_of_one
 from reactant.frontends.numpy.python_numbers import is_python
@@ -147,9 +147,10 @@ def _whole(items: Any) -> tuple[Any, Any]:
 
 def depends(keys: list) -> bool:
     """Whether a key is known at run time only, or which object it is."""
-    views = current_trace().views if is_tracing() else {}
+    trace = current_trace() if is_tracing() else None
+    chosen = set() if trace is None else {*trace.views, *(id(link.made) for link in trace.identities)}
     return any((type(k) is Tensor and not k.is_concrete()) or (type(k) in (tuple, list) and depends(k))
-               or id(k) in views for k in keys)
+               or id(k) in chosen for k in keys)
 
 
 def _columns(keys: list) -> list:
@@ -185,13 +186,16 @@ def _is_number(x: Any) -> bool:
 def _taken(items: list, order: Any) -> list:
     """The items at run-time positions."""
     first = items[0]
+    from reactant.frontends import chosen_lists  # which needs this package
+    if chosen_lists.are_numbered(items):
+        return [chosen_lists.one_of(items, order[k].value()) for k in range(order.shape[0])]
     if type(first) in (tuple, list):
         if any(type(i) is not type(first) or len(i) != len(first) for i in items):
-            raise _mixed()
+            raise _mixed(items)
         columns = [_taken([i[c] for i in items], order) for c in range(len(first))]
         found = [type(first)(parts) for parts in zip(*columns, strict=True)] if columns else [first] * len(items)
         if type(first) is list:
-            from reactant.frontends import element_copies  # which needs this package
+            from reactant.frontends import element_copies  # as above
             element_copies.reorder(items, found)
         return found
     from reactant.frontends import chosen_objects  # as above
@@ -199,10 +203,10 @@ def _taken(items: list, order: Any) -> list:
         return [chosen_objects.stand_in(items, python_number(order[k].value(), (0, len(items) - 1)))
                 for k in range(order.shape[0])]
     if not all(type(i) is Tensor or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
-        raise _mixed()
+        raise _mixed(items)
     tensors = [wrap(i) for i in items]
     if len({(t.shape, t.dtype, t.kind) for t in tensors}) != 1:
-        raise _mixed()
+        raise _mixed(items)
     chosen = np.stack([as_tensor(t) for t in tensors])[order]
     made = [chosen[k] for k in range(chosen.shape[0])]
     if is_python(first):
@@ -214,7 +218,9 @@ def _taken(items: list, order: Any) -> list:
     return made
 
 
-def _mixed() -> UnsupportedError:
-    return UnsupportedError("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with "
-                            "the same attributes, or tuples of such) is not supported where the order depends on "
-                            f"run-time values. {ADVICE}")
+def _mixed(items: list) -> ReactantError:
+    from reactant.frontends import chosen_lists, identity  # as above
+    kinds = map(identity.kind_of, items) if all(map(chosen_lists.is_one, items)) else ()
+    return identity.OneOfSeveral(
+        "Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same attributes, "
+        f"or tuples of such) is not supported where the order depends on run-time values. {ADVICE}", kinds)
