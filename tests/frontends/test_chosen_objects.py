@@ -255,13 +255,6 @@ def test_gradients():
 
 # ---- refused -----------------------------------------------------------------------------------------------------
 
-def chosen_by_if(x, k):
-    parts = made(x)
-    one = parts[k] if x[0] > 0.5 else parts[0]
-    one.x = 1.0
-    return shown(parts)
-
-
 def attributes_as_a_dict(x, k):
     parts = made(x)
     vars(parts[k])["x"] = 1.0
@@ -280,7 +273,7 @@ def a_new_attribute(x, k):
     return [getattr(p, "extra", 0.0) for p in parts]
 
 
-@pytest.mark.parametrize("function", [chosen_by_if, attributes_as_a_dict, deleted, a_new_attribute])
+@pytest.mark.parametrize("function", [attributes_as_a_dict, deleted, a_new_attribute])
 def test_refused(function):
     with pytest.raises(ControlFlowError, match=function.__name__):
         reactant.jit(function)(X, np.int64(1))

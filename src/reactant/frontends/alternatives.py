@@ -46,8 +46,9 @@ def is_by_number(value: Any) -> bool:
 def is_from_before(value: Any) -> bool:
     """Whether a container was there before the branches or the loop that end here."""
     trace = current_trace()
-    return any(value is other and region.encloses(trace.region) for other, region in
-               zip(trace.alternatives, trace.numbered_in, strict=True)) or id(value) in identity.reached(everywhere=True)
+    numbered = zip(trace.alternatives, trace.numbered_in, strict=True)
+    return any(value is other and region.encloses(trace.region) for other, region in numbered) \
+        or id(value) in identity.reached(everywhere=True)
 
 
 def lasting(possible: tuple[int, ...]) -> bool:
@@ -84,7 +85,7 @@ def meaning(number: Any, possible: tuple[int, ...]) -> Any:
     if len(possible) == 1:
         return trace.alternatives[possible[0]]
     if trace.by_number:
-        from reactant.frontends import chosen_objects   # which needs this module
+        from reactant.frontends import chosen_objects  # which needs this module
         objects = [trace.alternatives[each] for each in possible]
         if chosen_objects.are_alike(objects) and all(map(is_by_number, objects)):
             return chosen_objects.stand_in(objects, _translated({n: k for k, n in enumerate(possible)}, number))
@@ -240,8 +241,8 @@ class Method:
         self.owner, self.name = owner, name
 
     def call(self, arguments: tuple, keywords: dict) -> Any:
-        if self.name in operators.CHANGING and self.owner.are_containers():
-            from reactant.frontends import chosen_lists     # which needs this module
+        from reactant.frontends import chosen_lists  # which needs this module
+        if self.name in operators.CHANGING and all(map(chosen_lists.is_one, self.owner.objects().values())):
             number, possible = self.owner.number, self.owner.possible
             place = _translated({n: k for k, n in enumerate(possible)}, number).value()
             return calls.call(chosen_lists.Method(self.name, self.owner.known, [(n,) for n in possible], place),

@@ -68,8 +68,8 @@ def is_one(value: Any) -> bool:
 
 def are_numbered(items: Sequence[Any]) -> bool:
     """Whether these are lists, dicts or sets, each another one, that are chosen as themselves."""
-    return 1 < len(items) <= alternatives.MOST_CONTAINERS and all(is_one(x) and alternatives.is_by_number(x) for x in items) \
-        and len(set(map(id, items))) == len(items)
+    return 1 < len(items) <= alternatives.MOST_CONTAINERS and len(set(map(id, items))) == len(items) \
+        and all(is_one(x) and alternatives.is_by_number(x) for x in items)
 
 
 def get(items: list | tuple, index: Tensor) -> alternatives.Alternative:
