@@ -137,8 +137,39 @@ def inserted_and_searched(x, k):
     return c, len(out), sorted(out)[0]
 
 
+# ---- what a list's own length decides, in loops whose turns are known ----------------------------------------------
+
+def filled_once(x, k):
+    out, n = [x[0]], 0
+    for _ in range(7):
+        if len(out) < 6:
+            n += 1
+            for j in range(20):
+                out.append(x[j % 6])
+    return len(out), sum(out), out[-1], n
+
+
+def filled_from_nothing(x, k):
+    out = []
+    for i in range(40):
+        if len(out) < i % 7:
+            out.append(x[2])
+            out.append(0.5)
+    return len(out), sum(out), out[-1]
+
+
+def filled_with_tuples(x, k):
+    out = [(x[0], 1)]
+    for i in range(30):
+        if len(out) % 3 != i % 2:
+            out.append((x[i % 6], i))
+        if len(out) > 9:
+            out += [(0.5, len(out))]
+    return len(out), sum([a for a, _ in out]), out[-1]
+
+
 @pytest.mark.parametrize("program", [
-    length, length_after_a_branch, elements_at_places, taken, in_a_branch, in_nested_loops, until_long_enough,
+    filled_once, filled_from_nothing, filled_with_tuples, length, length_after_a_branch, elements_at_places, taken, in_a_branch, in_nested_loops, until_long_enough,
     until_empty, inserted_and_searched])
 def test_as_python(program):
     agree(program, ARGUMENTS)

@@ -39,7 +39,7 @@ from reactant.frontends.carried import (
     own_copies,
     with_leaves,
 )
-from reactant.frontends.growing import POPS, Deeper, Grower, refusal
+from reactant.frontends.growing import POPS, READS, Deeper, Grower, refusal
 from reactant.frontends.holders import hidden_references, looks, references
 from reactant.frontends.list_places import Place, place_of, renumber
 from reactant.frontends.numpy.storage import Storage, row_steps
@@ -48,7 +48,7 @@ from reactant.frontends.operators import cells_of
 from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
 from reactant.frontends.trace import current_trace
-from reactant.frontends.turns import increments, last_count
+from reactant.frontends.turns import counts, increments
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.records import dataclass
@@ -317,15 +317,16 @@ class Growth:
                 self.require_unwritten(branch, root)
             self.turns[name] = None
             before = loop.storage_slots[grower.count].body
+            after = branch.written.get(grower.count, before)
             turns = self.known_turns() if type(self.lists[name]) is not RunTimeList else None
             if turns is not None and grower.use >= POPS:
-                self.lengths[name] = last_count(loop.counter.body, turns, before,
-                                                branch.written.get(grower.count, before), len(grower.given))
+                found = counts(loop.counter.body, turns, before, after, len(grower.given))
+                self.lengths[name] = None if found is None else int(found[-1])
                 if (self.lengths[name] or 0) > grower.capacity:      # more than `list_capacity`
                     grower.make(self.lengths[name])
                     return False
             elif turns is not None:
-                steps = increments(loop.counter.body, turns, before, branch.written.get(grower.count, before))
+                steps = self.appended(grower, turns, before, after)
                 if steps is not None:
                     self.turns[name] = np.repeat(turns, steps).tolist()
                     if grower.shrink(int(steps.sum())):
@@ -335,6 +336,13 @@ class Growth:
                 raise refusal("under a condition that only the run knows, while other code sees it")
             grower.require_memory()
         return True
+
+    def appended(self, grower: Grower, turns: np.ndarray, before: ir.Value, after: ir.Value) -> np.ndarray | None:
+        """How many elements each turn appends, where that is known."""
+        if grower.use < READS:
+            return increments(self.loop.counter.body, turns, before, after)
+        found = counts(self.loop.counter.body, turns, before, after, len(grower.given))     # it may decide something
+        return None if found is None else np.diff(found)
 
     def known_turns(self) -> np.ndarray | None:
         """The indices that the loop runs through, where they do not depend on run-time values."""

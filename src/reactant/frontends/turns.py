@@ -24,7 +24,7 @@ class _Unknown(Exception):
 
 def increments(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Value) -> np.ndarray | None:
     """`after - count` for each value of `index` in `turns`; None where that depends on other things. The count itself
-    is only ever added to."""
+    is only ever added to, and decides nothing."""
     evaluator = _Evaluator(len(turns), {index: turns, count: np.zeros(len(turns), np.int64)})
     try:
         with np.errstate(all="ignore"):
@@ -33,17 +33,18 @@ def increments(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Va
         return None
 
 
-def last_count(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Value, start: int) -> int | None:
-    """What a count that begins at `start` is after all turns; None where that depends on more than the index and the
-    count itself."""
-    steps, now = [0], np.array([start], np.int64)
+def counts(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Value, start: int) -> np.ndarray | None:
+    """What a count is before the first turn (`start`) and after each one; None where that depends on more than the
+    index and the count itself."""
+    steps, found = [0], [np.array([start], np.int64)]
     try:
         with np.errstate(all="ignore"):
             for turn in turns:
-                now = np.broadcast_to(_Evaluator(1, {index: np.array([turn]), count: now}, steps).value(after), (1,))
+                evaluator = _Evaluator(1, {index: np.array([turn]), count: found[-1]}, steps)
+                found.append(np.broadcast_to(evaluator.value(after), (1,)))
     except _Unknown:
         return None
-    return int(now[0])
+    return np.concatenate(found)
 
 
 _SIMPLE: dict[str, Callable] = {
