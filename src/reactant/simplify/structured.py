@@ -22,6 +22,7 @@ from reactant.ir.attributes import DotDimensions, ScatterDimensions
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.records import dataclass
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
+from reactant.rewrite.pattern import Template
 from reactant.simplify.contraction import dot, free_dimensions, product
 from reactant.simplify.indexing import known_content
 from reactant.simplify.masks import mask_of, same_matrices
@@ -401,9 +402,29 @@ def _writes_diagonal(d: ScatterDimensions, i: ir.Value, shape: Sequence[int]) ->
 # ---- chains --------------------------------------------------------------------------------------------------------
 # An infinity meets other zeros in another order: these are for finite numbers. `target_systems` has a form for all.
 
-def _plain(d: DotDimensions, x: ir.Value, y: ir.Value) -> bool:
-    return not d.batching_dims[0] and len(d.contracting_dims[0]) == 1 and len(shape_of(x)) == 2 \
-        and len(shape_of(y)) in (1, 2)
+def _in_another_order(x: ir.Value, y: ir.Value, p: DotDimensions, u: ir.Value, d: DotDimensions, s: Template,
+                      t: Template, side: int) -> ir.Value | None:
+    """The product of matrices, or batches of them, x @ y, which is factor `side` of one with u, so that u meets first
+    what it is contracted with: where that takes fewer products of numbers."""
+    frees = [free_dimensions(n, k, len(shape_of(v))) for n, k, v in ((p, 0, x), (p, 1, y), (d, 1 - side, u))]
+    batch = range(len(p.batching_dims[0]))
+    if [len(frees[0]), len(frees[1]), len(p.contracting_dims[0]), len(d.contracting_dims[0])] != [1, 1, 1, 1] \
+            or len(frees[2]) > 1 or {*d.batching_dims[side]} != {*batch} \
+            or not dtype_of(x) == dtype_of(y) == dtype_of(u) == t.dtype:
+        return None
+    near = d.contracting_dims[side][0] - len(batch)       # x if its rows are contracted, y if its columns are
+    far, (one, other) = 1 - near, (x, y) if near == 0 else (y, x)
+    width, depth = shape_of(one)[frees[near][0]], shape_of(x)[p.contracting_dims[0][0]]
+    rows, columns = shape_of(other)[frees[far][0]], size([shape_of(u)[m] for m in frees[2]])
+    if rows * depth * width + rows * width * columns <= depth * width * columns + rows * depth * columns:
+        return None
+    pairs = [[dims[m] for m in d.batching_dims[side]] for dims in p.batching_dims]
+    (m,), over = d.contracting_dims[1 - side], [dims[0] for dims in p.contracting_dims]
+    if side == 0:
+        first = product(t, one, u, frees[near][0], m, (pairs[near], d.batching_dims[1]))
+        return product(s, other, first, over[far], len(batch), (pairs[far], batch))
+    first = product(t, u, one, m, frees[near][0], (d.batching_dims[0], pairs[near]))
+    return product(s, first, other, len(shape_of(first)) - 1, over[far], (batch, pairs[far]))
 
 
 _FROM_THE_RIGHT = one_of(("stablehlo.dot_general",), once(one_of(
@@ -416,43 +437,35 @@ _FROM_THE_LEFT = one_of(("stablehlo.dot_general",), u, once(one_of(
          example=(lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
                                             contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(ops.dot_general(a(9, 8), a(7, 9), contracting_dims=((0,), (1,))), a(2, 7),
-                                            contracting_dims=((1,), (1,)))),
+                                            contracting_dims=((1,), (1,))),
+                  lambda a: ops.dot_general(ops.dot_general(
+                      a(2, 3, 8, 4), a(3, 9, 2, 4), contracting_dims=((3,), (3,)), batching_dims=((0, 1), (2, 0))),
+                      a(9, 3, 2, 2), contracting_dims=((3,), (0,)), batching_dims=((1, 0), (1, 3))),
+                  lambda a: ops.dot_general(ops.dot_general(a(9, 8), a(8, 9), contracting_dims=((1,), (0,))), a(9),
+                                            contracting_dims=((0,), (0,)))),
          counter=lambda a: ops.dot_general(ops.dot_general(a(2, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7, 8),
                                            contracting_dims=((1,), (0,))))
-def chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype):
+def chain_from_the_right(x, y, p, u, d, t, s):
     """(x @ y) @ u = x @ (y @ u) where that takes fewer products"""
-    if not (_plain(p, x, y) and len(shape_of(y)) == 2 and _plain(d, x, u)) or d.contracting_dims[0] != (1,) \
-            or not dtype_of(x) == dtype_of(y) == dtype_of(u) == result_dtype:
-        return None
-    middle, inner = free_dimensions(p, 1, 2)[0], p.contracting_dims[1][0]
-    rows, depth, width = shape_of(x)[free_dimensions(p, 0, 2)[0]], shape_of(y)[inner], shape_of(y)[middle]
-    columns = size(shape_of(u)) // max(width, 1)
-    if rows * depth * width + rows * width * columns <= depth * width * columns + rows * depth * columns:
-        return None
-    right = product(t, y, u, middle, d.contracting_dims[1][0])
-    return product(s, x, right, p.contracting_dims[0][0], 0)      # the contracted dimension of y comes first in y @ u
+    return _in_another_order(x, y, p, u, d, s, t, 0)
 
 
 @rewrite(_FROM_THE_LEFT, dtypes="inexact", assumes="finite", changes="rounding",
          example=(lambda a: ops.dot_general(a(7), ops.dot_general(a(7, 9), a(9, 8), contracting_dims=((1,), (0,))),
                                             contracting_dims=((0,), (0,))),
                   lambda a: ops.dot_general(a(2, 7), ops.dot_general(a(9, 7), a(8, 9), contracting_dims=((0,), (1,))),
-                                            contracting_dims=((1,), (0,)))),
+                                            contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(a(3, 7, 2), ops.dot_general(
+                      a(2, 3, 7, 9), a(3, 9, 2, 8), contracting_dims=((3,), (1,)), batching_dims=((0, 1), (2, 0))),
+                      contracting_dims=((1,), (2,)), batching_dims=((2, 0), (0, 1))),
+                  lambda a: ops.dot_general(a(3, 7, 2), ops.dot_general(
+                      a(2, 3, 8, 9), a(3, 9, 2, 7), contracting_dims=((3,), (1,)), batching_dims=((0, 1), (2, 0))),
+                      contracting_dims=((1,), (3,)), batching_dims=((2, 0), (0, 1)))),
          counter=lambda a: ops.dot_general(a(8, 7), ops.dot_general(a(7, 9), a(9, 2), contracting_dims=((1,), (0,))),
                                            contracting_dims=((1,), (0,))))
-def chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype):
+def chain_from_the_left(x, y, p, u, d, t, s):
     """u @ (x @ y) = (u @ x) @ y where that takes fewer products"""
-    if not (_plain(p, x, y) and len(shape_of(y)) == 2 and _plain(d, x, u)) or d.contracting_dims[1] != (0,) \
-            or not dtype_of(x) == dtype_of(y) == dtype_of(u) == result_dtype:
-        return None
-    outer, inner = free_dimensions(p, 0, 2)[0], p.contracting_dims[0][0]
-    width, depth, columns = shape_of(x)[outer], shape_of(x)[inner], shape_of(y)[free_dimensions(p, 1, 2)[0]]
-    rows = size(shape_of(u)) // max(width, 1)
-    if width * depth * columns + rows * width * columns <= rows * width * depth + rows * depth * columns:
-        return None
-    k = d.contracting_dims[0][0]
-    left = product(t, u, x, k, outer)
-    return product(s, left, y, len(shape_of(left)) - 1, p.contracting_dims[1][0])
+    return _in_another_order(x, y, p, u, d, s, t, 1)
 
 
 @rewrite(_FROM_THE_RIGHT, dtypes="integer",
@@ -460,9 +473,9 @@ def chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype):
                                            contracting_dims=((1,), (0,))),
          counter=lambda a: ops.dot_general(ops.dot_general(a(2, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7, 8),
                                            contracting_dims=((1,), (0,))))
-def integer_chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype):
+def integer_chain_from_the_right(x, y, p, u, d, t, s):
     """(x @ y) @ u = x @ (y @ u) where that takes fewer products: integers wrap around in any order"""
-    return chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype)
+    return chain_from_the_right(x, y, p, u, d, t, s)
 
 
 @rewrite(_FROM_THE_LEFT, dtypes="integer",
@@ -470,6 +483,6 @@ def integer_chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype
                                            contracting_dims=((0,), (0,))),
          counter=lambda a: ops.dot_general(a(8, 7), ops.dot_general(a(7, 9), a(9, 2), contracting_dims=((1,), (0,))),
                                            contracting_dims=((1,), (0,))))
-def integer_chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype):
+def integer_chain_from_the_left(x, y, p, u, d, t, s):
     """u @ (x @ y) = (u @ x) @ y where that takes fewer products: integers wrap around in any order"""
-    return chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype)
+    return chain_from_the_left(x, y, p, u, d, t, s)

@@ -196,11 +196,11 @@ def _saves(x: ir.Value, y: ir.Value, p: DotDimensions) -> bool:
              contracting_dims=((1,), (0,))),
          counter=lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
                                            contracting_dims=((1,), (0,))))
-def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape, result_dtype):
+def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape):
     """(x @ y) @ u = x @ (y @ u) if that is finite"""
     if not _saves(x, y, p):
         return None
-    cheap = chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype)
+    cheap = chain_from_the_right(x, y, p, u, d, t, s)
     return _if_finite(cheap, x, y, p, s, lambda product: t.build((product, u), result_shape))
 
 
@@ -211,11 +211,11 @@ def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape, result_dty
              side_of(a, 12, 10), side_of(a, 10, 11), contracting_dims=((1,), (0,))), contracting_dims=((0,), (0,))),
          counter=lambda a: ops.dot_general(a(9), ops.dot_general(a(9, 8), a(8, 7), contracting_dims=((1,), (0,))),
                                            contracting_dims=((0,), (0,))))
-def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape, result_dtype):
+def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape):
     """u @ (x @ y) = (u @ x) @ y if that is finite"""
     if not _saves(x, y, p):
         return None
-    cheap = chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype)
+    cheap = chain_from_the_left(x, y, p, u, d, t, s)
     return _if_finite(cheap, x, y, p, s, lambda product: t.build((u, product), result_shape))
 
 
