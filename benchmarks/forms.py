@@ -321,6 +321,19 @@ def layouts() -> Iterator[Pair]:
                                                                                          is_stable=False), x)
 
 
+def _transform_from_half(x: jax.Array) -> jax.Array:
+    half = jnp.fft.rfft(x)
+    return jnp.concatenate([half, jnp.conj(jnp.flip(half[..., 1:x.shape[-1] // 2], -1))], -1)
+
+
+def transforms() -> Iterator[Pair]:
+    """The whole transform of real numbers."""
+    for shape in ((4096,), (65536,), (131072,), (1048576,), (64, 1024), (256, 4096)):
+        for dtype in (np.float32, np.float64):
+            yield Pair("transform of real", f"{shape} {np.dtype(dtype).name}", jnp.fft.fft, _transform_from_half,
+                       (_random(*shape, dtype=dtype),))
+
+
 def structured() -> Iterator[Pair]:
     """Systems and products with structure, as `reactant calibrate` times them."""
     from reactant import calibration
@@ -330,7 +343,7 @@ def structured() -> Iterator[Pair]:
 
 
 CASES = (reductions, updates, powers, products, windows, summed_windows, cumulative, searches, rows, arithmetic,
-         layouts, left_factors, structured)
+         layouts, left_factors, transforms, structured)
 
 
 def main(arguments: list[str] | None = None) -> int:
