@@ -371,7 +371,7 @@ def half_of_double(x):
 
 # ---- one-hot rows --------------------------------------------------------------------------------------------------
 
-def _one_hot(value: ir.Value) -> tuple[ir.Value, int] | None:
+def one_hot(value: ir.Value) -> tuple[ir.Value, int] | None:
     """(places, dimension): the array that is one where the index along `dimension` is the place, else zero."""
     made, rank = producer(value), len(shape_of(value))
     if made is None or made.name != "stablehlo.convert":
@@ -397,17 +397,17 @@ def poisoned(product: ir.Value, counted: ir.Value, met: ir.Value) -> ir.Value:
 
 
 @rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.convert",),
-         example=(lambda a: ops.dot_general(_hot(a, 20, 7), a(7, 5), contracting_dims=((1,), (0,))),
-                  lambda a: ops.dot_general(a(5, 2, 7, 3), _hot(a, 2, 4, 6, 7), contracting_dims=((2,), (3,)),
+         example=(lambda a: ops.dot_general(hot(a, 20, 7), a(7, 5), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(a(5, 2, 7, 3), hot(a, 2, 4, 6, 7), contracting_dims=((2,), (3,)),
                                             batching_dims=((1,), (0,)))),
          counter=(lambda a: ops.dot_general(a(20, 7), a(7, 5), contracting_dims=((1,), (0,))),
-                  lambda a: ops.dot_general(_hot(a, 20, 7), a(20, 5), contracting_dims=((0,), (0,)))))
+                  lambda a: ops.dot_general(hot(a, 20, 7), a(20, 5), contracting_dims=((0,), (0,)))))
 def one_hot_times_matrix(x, y, d, t, result_shape, result_dtype):
     """one_hot(i) @ y = y[i], or zeros where i is outside, NaN beside what is not finite in the rest of a column"""
     if len(d.contracting_dims[0]) != 1 or not dtype_of(x) == dtype_of(y) == result_dtype:
         return None
-    for side, (hot, other) in enumerate(((x, y), (y, x))):
-        found = _one_hot(hot)
+    for side, (factor, other) in enumerate(((x, y), (y, x))):
+        found = one_hot(factor)
         if found is not None and d.contracting_dims[side] == (found[1],):
             return _taken(found[0], found[1], other, d, side, result_shape)
     return None
@@ -443,7 +443,7 @@ def _taken(places: ir.Value, along: int, other: ir.Value, d: DotDimensions, side
     return made if side == 0 else ops.transpose(made, [*range(b), *range(b + n, b + n + f), *range(b, b + n)])
 
 
-def _hot(a: Any, *shape: int) -> ir.Value:
+def hot(a: Any, *shape: int) -> ir.Value:
     """One-hot rows, for examples."""
     last = len(shape) - 1
     places = ops.broadcast_in_dim(a(*shape[:-1], dtype="int32"), shape, range(last))
