@@ -84,6 +84,7 @@ BATCHES = {
     "diagonals times matrices": (lambda v, a, i: jax.vmap(jnp.diag)(v[:3]) @ a, {"dot_general": 0}),
     "matrices times diagonals": (lambda v, a, i: jnp.einsum("bij,bjk->bki", a, jax.vmap(jnp.diag)(v[:3])),
                                  {"dot_general": 0}),
+    "one matrix by many diagonals": (lambda v, a, i: jax.vmap(lambda d: jnp.diag(d) @ a[0])(v), {"dot_general": 0}),
     "diagonals of products": (lambda v, a, i: jnp.einsum("bii->bi", a @ a.mT), {"dot_general": 0}),
     "diagonals read by places": (lambda v, a, i: jnp.diagonal(jnp.einsum("bij,bkj->bik", a, a + 1), axis1=1, axis2=2),
                                  {"dot_general": 0, "gather": 0}),

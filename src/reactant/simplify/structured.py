@@ -146,10 +146,10 @@ def _diagonal(a: Any, side: int = 5, batch: Sequence[int] = ()) -> ir.Value:
 @dataclass(frozen=True)
 class _Scaling:
     """A product of which one factor is diagonal: its diagonal, the other factor as the product has its dimensions, and
-    along which of them the diagonal scales (and, of a batch, along all that are batched: those come first)."""
+    along which of them the diagonal scales: last where it has been contracted, in front of it those of its batch."""
     diagonal: ir.Value | np.ndarray
     other: ir.Value
-    along: int
+    places: tuple[int, ...]
 
     def product(self) -> ir.Value:
         """`other` times the diagonal."""
@@ -157,8 +157,7 @@ class _Scaling:
         if isinstance(found, np.ndarray) and found.ndim == 0:
             return other if found == 1 else ops.multiply(other, ops.splat(found, other))
         vector = ops.constant(found) if isinstance(found, np.ndarray) else found
-        batch = range(len(shape_of(vector)) - 1)
-        return ops.multiply(ops.broadcast_in_dim(vector, shape_of(other), (*batch, self.along)), other)
+        return ops.multiply(ops.broadcast_in_dim(vector, shape_of(other), self.places), other)
 
 
 def _checked(product: ir.Value, other: ir.Value, dimension: int) -> ir.Value:
@@ -176,26 +175,32 @@ def _checked(product: ir.Value, other: ir.Value, dimension: int) -> ir.Value:
 
 
 def _with_diagonal(x: ir.Value, y: ir.Value, d: DotDimensions, dtype: np.dtype) -> Callable[[], _Scaling] | None:
-    """How to scale, where one factor is diagonal, or a batch of such that is multiplied matrix by matrix."""
+    """How to scale, where one factor is diagonal, or a batch of such."""
     if len(d.contracting_dims[0]) != 1 or not dtype_of(x) == dtype_of(y) == dtype:
         return None
     for side, (matrix, other) in enumerate(((x, y), (y, x))):
         rank = len(shape_of(matrix))
-        if rank - 2 != len(d.batching_dims[side]) or not {*d.batching_dims[side]}.isdisjoint((rank - 2, rank - 1)):
+        if d.contracting_dims[side][0] < rank - 2 or max(d.batching_dims[side], default=-1) >= rank - 2:
             continue
         found = entries(matrix)
         if found is not None:
-            return partial(_scaling, found, other, d, side, rank)
+            return partial(_scaling, found, other, d, side, shape_of(matrix))
     return None
 
 
-def _scaling(found: ir.Value | np.ndarray, other: ir.Value, d: DotDimensions, side: int, rank: int) -> _Scaling:
-    if not isinstance(found, np.ndarray) or found.ndim:
-        found = ops.transpose(as_vector(found, rank), [*d.batching_dims[side], rank - 2])
-    batch, (k,) = d.batching_dims[1 - side], d.contracting_dims[1 - side]
+def _scaling(found: ir.Value | np.ndarray, other: ir.Value, d: DotDimensions, side: int,
+             shape: Sequence[int]) -> _Scaling:
+    rank, batch, (k,) = len(shape), d.batching_dims[1 - side], d.contracting_dims[1 - side]
+    own = [m for m in range(rank - 2) if m not in d.batching_dims[side]]      # the other factor is scaled for each
     free = free_dimensions(d, 1 - side, len(shape_of(other)))
-    order = [*batch, k, *free] if side == 0 else [*batch, *free, k]
-    return _Scaling(found, ops.transpose(other, order), len(batch) if side == 0 else len(order) - 1)
+    turned = ops.transpose(other, [*batch, k, *free] if side == 0 else [*batch, *free, k])
+    start = len(batch) + len(free) * side
+    stay = [m + len(own) * (m >= start) for m in range(len(shape_of(turned)))]
+    wide = (*shape_of(turned)[:start], *(shape[m] for m in own), *shape_of(turned)[start:])
+    if not isinstance(found, np.ndarray) or found.ndim:
+        found = ops.transpose(as_vector(found, rank), [*d.batching_dims[side], *own, rank - 2])
+    return _Scaling(found, ops.broadcast_in_dim(turned, wide, stay),
+                    (*range(len(batch)), *range(start, start + len(own) + 1)))
 
 
 @rewrite(dot(x, y), dtypes="inexact", assumes="finite", made_by=_MADE,
@@ -205,9 +210,11 @@ def _scaling(found: ir.Value | np.ndarray, other: ir.Value, d: DotDimensions, si
                   lambda a: ops.dot_general(_diagonal(a), a(3, 5, 2), contracting_dims=((0,), (1,))),
                   lambda a: ops.dot_general(a(2, 5, 3), _diagonal(a), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(_diagonal(a, 5, (2, 3)), a(3, 4, 2, 5), contracting_dims=((2,), (3,)),
-                                            batching_dims=((1, 0), (0, 2)))),
+                                            batching_dims=((1, 0), (0, 2))),
+                  lambda a: ops.dot_general(a(3, 4, 5), _diagonal(a, 5, (2, 3)), contracting_dims=((2,), (2,)),
+                                            batching_dims=((0,), (1,)))),
          counter=(lambda a: ops.dot_general(a(5, 5), a(5, 3), contracting_dims=((1,), (0,))),
-                  lambda a: ops.dot_general(_diagonal(a, 5, (3,)), a(5, 3), contracting_dims=((1,), (0,)))))
+                  lambda a: ops.dot_general(_diagonal(a, 5, (3,)), a(3, 5), contracting_dims=((0,), (0,)))))
 def dot_of_diagonal(x, y, d, t, result_dtype):
     """diag(v) @ y = v[:, None] * y, x @ diag(v) = x * v, for finite numbers"""
     scaling = _with_diagonal(x, y, d, result_dtype)
@@ -219,7 +226,8 @@ def dot_of_diagonal(x, y, d, t, result_dtype):
                   lambda a: ops.dot_general(_diagonal(a), a(3, 5, 2), contracting_dims=((0,), (1,))),
                   lambda a: ops.dot_general(a(2, 5, 3), _diagonal(a), contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(a(2, 3, 5), _diagonal(a, 5, (2,)), contracting_dims=((2,), (2,)),
-                                            batching_dims=((0,), (0,)))),
+                                            batching_dims=((0,), (0,))),
+                  lambda a: ops.dot_general(_diagonal(a, 5, (2, 3)), a(5, 3), contracting_dims=((2,), (0,)))),
          counter=lambda a: ops.dot_general(_diagonal(a), a(5), contracting_dims=((1,), (0,))))
 def dot_of_diagonal_checked(x, y, d, t, result_dtype):
     """diag(v) @ y = v[:, None] * y, but NaN beside an infinity or NaN in its column of y; x @ diag(v) likewise"""
@@ -229,7 +237,7 @@ def dot_of_diagonal_checked(x, y, d, t, result_dtype):
         return None
     found = scaling()
     product = found.product()
-    return _checked(product, found.other, found.along) if dtype_of(x).kind == "f" else product
+    return _checked(product, found.other, found.places[-1]) if dtype_of(x).kind == "f" else product
 
 
 @rewrite(match.multiply(x, y), dtypes="inexact", assumes="finite",
