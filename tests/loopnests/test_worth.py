@@ -215,3 +215,18 @@ def test_what_follows_a_convolution_stays_with_it(last, side, ours):
         jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes))
     lowered.compile()
     assert any("natively" in note for note in lowered.notes) == ours
+
+
+def test_rows_that_are_scaled_for_a_product_stay_with_it():
+    """XLA's library scales them while it reads them; without a product, and in a product with a vector, they are ours."""
+    def scaled(x):
+        return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+
+    def natively(function, *shapes):
+        lowered = reactant.jit(function, frontend="jax", target="cpu").lower(*(
+            jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes))
+        lowered.compile()
+        return any("natively" in note for note in lowered.notes)
+    assert not natively(lambda x, w: scaled(x) @ w, (2048, 256), (256, 16))
+    assert natively(lambda x, w: scaled(x) @ w, (2048, 256), (256,))
+    assert natively(scaled, (2048, 256))
