@@ -218,7 +218,7 @@ def test_what_follows_a_convolution_stays_with_it(last, side, ours):
 
 
 def test_rows_that_are_scaled_for_a_product_stay_with_it():
-    """XLA's library scales them while it reads them; without a product, and in a product with a vector, they are ours."""
+    """XLA scales them while it reads them; without a product, and in a product with a vector, they are ours."""
     def scaled(x):
         return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
 
