@@ -321,6 +321,31 @@ def layouts() -> Iterator[Pair]:
                                                                                          is_stable=False), x)
 
 
+def _transform_from_half(x: jax.Array) -> jax.Array:
+    half = jnp.fft.rfft(x)
+    return jnp.concatenate([half, jnp.conj(jnp.flip(half[..., 1:x.shape[-1] // 2], -1))], -1)
+
+
+def transforms() -> Iterator[Pair]:
+    """The whole transform of real numbers."""
+    for shape in ((4096,), (65536,), (131072,), (1048576,), (64, 1024), (256, 4096)):
+        for dtype in (np.float32, np.float64):
+            yield Pair("transform of real", f"{shape} {np.dtype(dtype).name}", jnp.fft.fft, _transform_from_half,
+                       (_random(*shape, dtype=dtype),))
+
+
+def classes() -> Iterator[Pair]:
+    """Sums by class."""
+    for rows, columns, many in ((20000, 16, 4), (20000, 16, 10), (20000, 16, 100), (20000, 1, 10), (4000, 64, 10)):
+        def product(i, x, many=many):
+            return jax.nn.one_hot(i, many, dtype=x.dtype).T @ x
+
+        def added(i, x, many=many):
+            return jnp.zeros((many, x.shape[1]), x.dtype).at[i].add(x, mode="drop")
+        places = np.random.default_rng(0).integers(0, many, rows)
+        yield Pair("sums by class", f"{rows} x {columns}, {many}", product, added, (places, _random(rows, columns)))
+
+
 def structured() -> Iterator[Pair]:
     """Systems and products with structure, as `reactant calibrate` times them."""
     from reactant import calibration
@@ -330,7 +355,7 @@ def structured() -> Iterator[Pair]:
 
 
 CASES = (reductions, updates, powers, products, windows, summed_windows, cumulative, searches, rows, arithmetic,
-         layouts, left_factors, structured)
+         layouts, left_factors, transforms, classes, structured)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -180,3 +180,28 @@ def test_numbers_of_jax_are_numbers():
         np.testing.assert_allclose(slopes[0], 5)
         np.testing.assert_allclose(slopes[1], 6 * np.arange(3.0))
     assert f(jnp.asarray(2.0), x) == 15 and jax.vmap(f, (0, None))(jnp.arange(2.0), x).tolist() == [5, 10]
+
+
+def test_inside_shard_map():
+    """What differs along an axis of the mesh has a type of its own, and what does not, a sum of cotangents."""
+    def ours(x, w):
+        return np.tanh(x @ w) * x.sum()
+
+    def theirs(x, w):
+        return jnp.tanh(x @ w) * x.sum()
+
+    compiled, mesh = reactant.jit(ours), jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    x, w = np.arange(12.0).reshape(4, 3) / 7, np.arange(6.0).reshape(3, 2) - 2
+
+    def gradients(function):
+        parts = jax.shard_map(function, mesh=mesh, in_specs=(jax.P("i"), jax.P()), out_specs=jax.P("i"))
+        total = jax.shard_map(lambda x: jax.lax.psum(function(x, w).sum(), "i"), mesh=mesh, in_specs=jax.P("i"),
+                              out_specs=jax.P())
+        each = jax.shard_map(jax.vmap(function, (0, None)), mesh=mesh, in_specs=(jax.P("i"), jax.P()),
+                             out_specs=jax.P("i"))
+        loss = lambda x, w: (parts(x, w) ** 2).sum() + each(x[:, None], w).sum()  # noqa: E731
+        return [jax.jit(jax.grad(loss, (0, 1)))(x, w), jax.grad(total)(x), jax.jvp(jax.grad(loss), (x, w), (x, w)),
+                jax.jvp(parts, (x, w), (x, w))]
+    with jax.enable_x64(True):
+        for one, other in zip(jax.tree.leaves(gradients(compiled)), jax.tree.leaves(gradients(theirs)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)

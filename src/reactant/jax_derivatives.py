@@ -19,7 +19,7 @@ from reactant import jax_batching, pipelines
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.runtime.jax_internals import X64, Primitive
+from reactant.runtime.jax_internals import X64, Primitive, result_type
 from reactant.runtime.program import Body, body_of, fitted, run_module
 
 linear_part = Primitive("reactant_tangents")
@@ -57,8 +57,8 @@ def _tangents(*operands: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:
 
 
 @linear_part.def_abstract_eval
-def _abstract(*_: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:
-    return [jax.core.ShapedArray(body.outputs[i].shape, body.outputs[i].dtype) for i in _inexact(body.outputs)]
+def _abstract(*given: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:
+    return [result_type(body.outputs[i].shape, body.outputs[i].dtype, given) for i in _inexact(body.outputs)]
 
 
 linear_part.def_impl(_tangents)
@@ -104,7 +104,8 @@ def _transposed_module(cotangents: Sequence[Any], *operands: Any, body: Body) ->
         primals = [jnp.full(a.shape, jnp.nan, a.dtype) if i in linear else o
                    for i, (o, a) in enumerate(zip(operands, body.inputs, strict=True))]
         given = [ad.instantiate_zeros(cotangents[i]) for i in _inexact(body.outputs)]
-        found = run_module.bind(*fitted(primals, body.inputs), *given, body=_derived(body, linear, "vjp"))
+        derived = _derived(body, linear, "vjp")
+        found = run_module.bind(*fitted([*primals, *given], derived.inputs), body=derived)
     wanted = iter(found[len(body.outputs):])
     return [next(wanted) if i in linear else None for i in range(len(operands))]
 

@@ -198,3 +198,35 @@ def test_updates_in_place(updated, in_place):
         update = next(op.operation for op in modules.function(module).regions[0].blocks[0]
                       if op.operation.name == "stablehlo.dynamic_update_slice")
         assert worth.is_in_place(update) is in_place
+
+
+@pytest.mark.parametrize("last, side, ours", [(False, 32, False), (False, 128, False), (True, 32, False),
+                                              (True, 128, True)])
+def test_what_follows_a_convolution_stays_with_it(last, side, ours):
+    """XLA turns what it makes where channels are not last; where they are, big arrays are ours."""
+    numbers = ("NHWC", "HWIO", "NHWC") if last else ("NCHW", "OIHW", "NCHW")
+    axes = (0, 1, 2) if last else (0, 2, 3)
+
+    def block(x, kernel):
+        y = jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=numbers)
+        return jax.nn.relu((y - y.mean(axes, keepdims=True)) / jnp.sqrt(y.var(axes, keepdims=True) + 1e-5))
+    shapes = ((8, side, side, 16), (3, 3, 16, 32)) if last else ((8, 16, side, side), (32, 16, 3, 3))
+    lowered = reactant.jit(block, frontend="jax", target="cpu").lower(*(
+        jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes))
+    lowered.compile()
+    assert any("natively" in note for note in lowered.notes) == ours
+
+
+def test_rows_that_are_scaled_for_a_product_stay_with_it():
+    """XLA scales them while it reads them; without a product, and in a product with a vector, they are ours."""
+    def scaled(x):
+        return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6)
+
+    def natively(function, *shapes):
+        lowered = reactant.jit(function, frontend="jax", target="cpu").lower(*(
+            jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes))
+        lowered.compile()
+        return any("natively" in note for note in lowered.notes)
+    assert not natively(lambda x, w: scaled(x) @ w, (2048, 256), (256, 16))
+    assert natively(lambda x, w: scaled(x) @ w, (2048, 256), (256,))
+    assert natively(scaled, (2048, 256))

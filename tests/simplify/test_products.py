@@ -1,10 +1,13 @@
 """What is left of products with structured matrices."""
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from reactant import pipelines
 from reactant.ir import modules, ops
 from reactant.ir.context import building
+from reactant.ir.interpret import evaluate
 from reactant.ir.types import size
 from reactant.options import CompileOptions
 from reactant.rewrite.selftest import build_module
@@ -54,16 +57,86 @@ FINITE = {
 }
 
 
+def multiplied(module):
+    """Products of numbers in the products of a module."""
+    total = 0
+    for op in modules.walk(module):
+        if op.name == "stablehlo.dot_general":
+            d = ops.attr.decode(op.attributes["dot_dimension_numbers"])
+            depth = size([op.operands[0].type.shape[k] for k in d.contracting_dims[0]])
+            total += depth * size(op.results[0].type.shape)
+    return total
+
+
 @pytest.mark.parametrize("name", FINITE)
 def test_products_of_finite_numbers(name):
     builder, multiplications = FINITE[name]
     with building():
         module = build_module(builder, np.dtype(np.float32))
         pipelines.run(module, "simplify", CompileOptions(finite=True), verify=True)
-        total = 0
-        for op in modules.walk(module):
-            if op.name == "stablehlo.dot_general":
-                d = ops.attr.decode(op.attributes["dot_dimension_numbers"])
-                depth = size([op.operands[0].type.shape[k] for k in d.contracting_dims[0]])
-                total += depth * size(op.results[0].type.shape)
-    assert total == multiplications
+        assert multiplied(module) == multiplications
+
+
+# ---- batches, as JAX programs write them -----------------------------------------------------------------------------
+
+ROWS, CUBE, PLACES = (7, 12), (3, 12, 12), (3, 7)
+BATCHES = {
+    "diagonals times matrices": (lambda v, a, i: jax.vmap(jnp.diag)(v[:3]) @ a, {"dot_general": 0}),
+    "matrices times diagonals": (lambda v, a, i: jnp.einsum("bij,bjk->bki", a, jax.vmap(jnp.diag)(v[:3])),
+                                 {"dot_general": 0}),
+    "one matrix by many diagonals": (lambda v, a, i: jax.vmap(lambda d: jnp.diag(d) @ a[0])(v), {"dot_general": 0}),
+    "diagonals of products": (lambda v, a, i: jnp.einsum("bii->bi", a @ a.mT), {"dot_general": 0}),
+    "diagonals read by places": (lambda v, a, i: jnp.diagonal(jnp.einsum("bij,bkj->bik", a, a + 1), axis1=1, axis2=2),
+                                 {"dot_general": 0, "gather": 0}),
+    "traces of products": (lambda v, a, i: jnp.trace(a @ a, axis1=1, axis2=2), {"dot_general": 0}),
+    "rows of a table": (lambda v, a, i: jnp.einsum("bnk,kd->bnd", jax.nn.one_hot(i, 7), v),
+                        {"dot_general": 0, "gather": 1}),
+    "columns of tables": (lambda v, a, i: jnp.einsum("bdk,bnk->bdn", a, jax.nn.one_hot(i, 12)),
+                          {"dot_general": 0, "gather": 1}),
+}
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("name", BATCHES)
+def test_batches(name, special):
+    function, wanted = BATCHES[name]
+    rng = np.random.default_rng(0)
+    arguments = [rng.normal(size=s).astype(np.float32) for s in (ROWS, CUBE)] + [
+        rng.integers(-2, 14, PLACES).astype(np.int32)]
+    if special:
+        arguments[0][2, 3], arguments[1][1, 4, 4], arguments[1][2, 0, 5] = np.inf, np.nan, -np.inf
+    text = str(jax.jit(function, keep_unused=True).lower(*arguments).compiler_ir("stablehlo"))
+    with building():
+        module = modules.parse(text)
+        modules.inline_calls(module)
+        expected = evaluate(module, arguments)
+        pipelines.run(module, "simplify", verify=True)
+        found = evaluate(module, arguments)
+        counts = short(module)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-5, atol=1e-5)
+    assert {op: counts.get(op, 0) for op in wanted} == wanted, counts
+
+
+CHAINS = {
+    "matrices and vectors": (lambda a, b, v: ((a @ b) @ v[..., None])[..., 0], 2 * 2 * 20 * 20),
+    "vectors and matrices": (lambda a, b, v: jax.vmap(lambda a, b, v: v @ (a @ b))(a, b, v), 2 * 2 * 20 * 20),
+    "linear attention": (lambda a, b, v: jnp.einsum("bqd,bkd->bqk", a[:, :, :3], b[:, :, :3]) @ b[:, :, 3:7],
+                         2 * 2 * 20 * 3 * 4),
+    "cheaper as written": (lambda a, b, v: (a[:, :2] @ b) @ a, 2 * 2 * 2 * 20 * 20),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_of_batches(name):
+    function, multiplications = CHAINS[name]
+    rng = np.random.default_rng(0)
+    arguments = [rng.normal(size=s).astype(np.float32) for s in ((2, 20, 20), (2, 20, 20), (2, 20))]
+    text = str(jax.jit(function, keep_unused=True).lower(*arguments).compiler_ir("stablehlo"))
+    with building():
+        module = modules.parse(text)
+        modules.inline_calls(module)
+        expected = evaluate(module, arguments)
+        pipelines.run(module, "simplify", options=CompileOptions(finite=True), verify=True)
+        found = evaluate(module, arguments)
+        assert multiplied(module) == multiplications
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-4, atol=1e-4)

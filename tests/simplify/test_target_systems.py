@@ -85,6 +85,32 @@ def test_a_long_toeplitz_product_is_a_convolution():
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
 
 
+CLASS_SUMS = {
+    "means of clusters": lambda i, x: (h := jax.nn.one_hot(i, 30, dtype=x.dtype)).T @ x / (1 + h.sum(0))[:, None],
+    "columns": lambda i, x: jnp.einsum("nd,nk->dk", x, jax.nn.one_hot(i, 30, dtype=x.dtype)),
+    "of batches": lambda i, x: jnp.einsum("bnk,bnd->kbd", jax.nn.one_hot(i.reshape(4, -1), 30, dtype=x.dtype),
+                                          x.reshape(4, -1, x.shape[1])),
+    "over batches": lambda i, x: jnp.einsum("bnk,bnd->kd", jax.nn.one_hot(i.reshape(4, -1), 30, dtype=x.dtype),
+                                            x.reshape(4, -1, x.shape[1])),
+}
+
+
+@pytest.mark.parametrize("name", CLASS_SUMS)
+@pytest.mark.parametrize("bad", [None, np.inf, np.nan])
+def test_class_sums_keep_what_is_not_finite(name, bad):
+    places, x = GROUND.integers(-3, 32, 1600), GROUND.normal(size=(1600, 9))
+    x[:, 2] = -0.0
+    if bad is not None:
+        x[5, 3] = x[700, 7] = bad
+    with jax.enable_x64(True):
+        expected = np.asarray(jax.jit(CLASS_SUMS[name])(places, x))
+        compiled = reactant.jit(CLASS_SUMS[name], frontend="jax", target="cpu")
+        assert "stablehlo.scatter" in compiled.lower(places, x).as_text()
+        found = np.asarray(compiled(places, x))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[expected == 0]))
+
+
 ORDERS = {
     "from the right": (lambda x, y, u: (x @ y) @ u, "chain_from_the_right_if_finite"),
     "from the left": (lambda x, y, u: u @ (x @ y), "chain_from_the_left_if_finite"),

@@ -10,6 +10,7 @@ have regions (`cse`):
 - `_post_hook_state` of `jax._src.api`: what checks results where `jax.debug_nans` or `debug_infs` is on, else None;
 - `jax.stages.Compiled._call`, which jax sets at the first call: its call in C++, 0.2 us shorter than `__call__`;
 - `jax._src.interpreters.mlir.refine_polymorphic_shapes`: sizes of exported programs that are told at the call;
+- `ShapedArray.manual_axis_type`: along which axes of a mesh a value differs, inside `jax.shard_map`;
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
 - `jaxlib.lapack._lapack.initialize`, `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which calls of LAPACK, on
   a CPU and from programs of a GPU, end the process;
@@ -18,7 +19,7 @@ have regions (`cse`):
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -64,6 +65,31 @@ def apart(array: Any) -> Any:
     """The same memory as another object, where jax's Python takes it in 64 bits: as long as something of jax's uses an
     array that it took in 32, it takes that array for what it made of it."""
     return array.view() if type(array) is np.ndarray else array
+
+
+def varying_axes(values: Sequence[Any]) -> frozenset[str]:
+    """The axes of a mesh along which some of several values (or types of values) differ, inside `jax.shard_map`."""
+    types = [v if isinstance(v, jax.core.ShapedArray) else jax.typeof(v) for v in values]
+    return frozenset().union(*(t.manual_axis_type.varying for t in types))
+
+
+def alike_varying(arrays: list[Any]) -> list[Any]:
+    """The same arrays, all of them with the axes of a mesh along which one of them differs: for JAX, which adds up the
+    cotangents of the others."""
+    axes = varying_axes(arrays) if any(isinstance(a, jax.core.Tracer) for a in arrays) else None
+    if not axes:
+        return arrays
+    return [jax.lax.pcast(a, missing, to="varying") if (missing := tuple(axes - varying_axes([a]))) else a
+            for a in arrays]
+
+
+def result_type(shape: tuple[int, ...], dtype: np.dtype, given: Sequence[Any], weak: bool = False) -> Any:
+    """The type of a result of operands of the types `given`, all of which vary along the same axes of a mesh."""
+    if not given or not varying_axes(given):
+        return jax.core.ShapedArray(shape, dtype, weak_type=weak)
+    like = given[0]
+    whole = jax.sharding.NamedSharding(like.sharding.mesh, jax.sharding.PartitionSpec(*(None for _ in shape)))
+    return jax.core.ShapedArray(shape, dtype, weak_type=weak, sharding=whole, manual_axis_type=like.manual_axis_type)
 
 
 class X64:

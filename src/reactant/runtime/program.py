@@ -28,7 +28,16 @@ from jaxlib.mlir.dialects import func as func_dialect
 from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
 from reactant.runtime import computed_once, exact_divisions, heap, lent, nan_extremes, narrow_indices, reshaped_updates
-from reactant.runtime.jax_internals import X64, Primitive, apart, call_of, initialize_hybrid_kernels, initialize_lapack
+from reactant.runtime.jax_internals import (
+    X64,
+    Primitive,
+    alike_varying,
+    apart,
+    call_of,
+    initialize_hybrid_kernels,
+    initialize_lapack,
+    result_type,
+)
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""
@@ -142,14 +151,14 @@ run_module.multiple_results = True
 
 
 @run_module.def_abstract_eval
-def _abstract(*_: Any, body: Body) -> list[Any]:
-    return [jax.core.ShapedArray(a.shape, a.dtype, weak_type=i in body.weak) for i, a in enumerate(body.outputs)]
+def _abstract(*given: Any, body: Body) -> list[Any]:
+    return [result_type(a.shape, a.dtype, given, i in body.weak) for i, a in enumerate(body.outputs)]
 
 
 def fitted(arguments: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:
     """Python numbers and NumPy arrays, which are 64-bit whatever jax takes them for, in the dtypes of `arrays`."""
-    return [argument if isinstance(argument, jax.Array) else apart(np.asarray(argument, array.dtype))
-            for argument, array in zip(arguments, arrays, strict=True)]
+    return alike_varying([argument if isinstance(argument, jax.Array) else apart(np.asarray(argument, array.dtype))
+                          for argument, array in zip(arguments, arrays, strict=True)])
 
 
 @run_module.def_impl

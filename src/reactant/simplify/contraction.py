@@ -33,9 +33,10 @@ def product_shape(x: ir.Value, y: ir.Value, d: DotDimensions) -> Shape:
     return (*batch, *left, *right)
 
 
-def product(t: Template, x: ir.Value, y: ir.Value, k: int, m: int) -> ir.Value:
+def product(t: Template, x: ir.Value, y: ir.Value, k: int, m: int,
+            batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> ir.Value:
     """x and y contracted over dimension k of x and m of y, as accurate as the template."""
-    d = DotDimensions(((k,), (m,)), ((), ()))
+    d = DotDimensions(((k,), (m,)), (tuple(batch[0]), tuple(batch[1])))
     return t.build((x, y), product_shape(x, y, d), dot_dimension_numbers=dot_dimension_numbers(
         d.batching_dims, d.contracting_dims))
 

@@ -20,7 +20,7 @@ from reactant.rewrite import Site, producer, rewrite, users
 from reactant.rewrite.site import captures, operation, readers
 from reactant.simplify.bands import bands_of
 from reactant.simplify.evaluation import content_of
-from reactant.simplify.masks import mask_of, outside
+from reactant.simplify.masks import mask_of, support
 from reactant.simplify.solving import (
     TRSM,
     TriangularSolve,
@@ -33,17 +33,19 @@ from reactant.simplify.solving import (
     side_of,
     solve,
     steady,
+    steady_batch,
+    swap,
     take_rows,
 )
-from reactant.simplify.soundness import finite, finite_columns, in_sound_columns
-from reactant.simplify.structured import diagonal_of, entries, identity_mask
+from reactant.simplify.soundness import finite_columns, finite_matrices, in_sound_columns
+from reactant.simplify.structured import as_vector, diagonal_of, entries, identity_mask
 
 # ---- solves through LU ---------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Solution:
     """x with m x = b, by the LU factorization `factor`: b is `right`, or if `turned` its transpose; the identity where
-    that is None."""
+    that is None. All of these may be batches."""
     m: ir.Value
     right: ir.Value | None
     factor: ir.Operation
@@ -52,14 +54,16 @@ class Solution:
     @property
     def b(self) -> ir.Value:
         """The right-hand side; an identity and a transpose are built."""
+        *batch, side, _ = shape_of(self.m)
         if self.right is not None:
-            return ops.transpose(self.right, (1, 0)) if self.turned else self.right
-        return ops.convert(identity_mask(shape_of(self.m)[0]), dtype_of(self.m))
+            return ops.transpose(self.right, swap(len(batch) + 2)) if self.turned else self.right
+        return ops.convert(identity_mask(side, batch), dtype_of(self.m))
 
 
-def solution(value: ir.Value) -> Solution | None:
-    """The system of equations whose solution a value is, where it is found by LU as JAX writes it."""
-    made = operation(value)
+def solution(value: ir.Value, batched: bool = False) -> Solution | None:
+    """The system of equations whose solution a value is, where it is found by LU as JAX writes it; if `batched`, also
+    that of a batch of systems."""
+    made = operation(value) if batched or len(shape_of(value)) == 2 else None
     found: Solution | None = None if made is None else creation.found("solution", made, lambda _: _solution(value))
     return found
 
@@ -107,42 +111,33 @@ def depends_on(value: ir.Value, op: ir.Operation, depth: int = 12, tried: dict[i
 
 
 def structure(value: ir.Value) -> tuple[str, Any] | None:
-    """What is known of a square matrix: ("diagonal", v), ("lower" or "upper", m), ("orthogonal", None)."""
-    if len(shape_of(value)) != 2 or is_complex(dtype_of(value)):
+    """What is known of a square matrix, or of each of a batch: ("diagonal", v) as `entries` says it, ("lower" or
+    "upper", None), ("orthogonal", None)."""
+    if is_complex(dtype_of(value)):
         return None
     diagonal = entries(value)
-    if diagonal is not None:
-        return "diagonal", diagonal
+    return ("diagonal", diagonal) if diagonal is not None else triangle_of(value) or _orthogonal(value)
+
+
+def _orthogonal(value: ir.Value) -> tuple[str, Any] | None:
     made = operation(value)
-    if made is None:
-        return None
-    if made.name == "stablehlo.transpose":
-        inner = structure(made.operands[0])
-        turned = {"lower": "upper", "upper": "lower", "orthogonal": "orthogonal"}
-        return None if inner is None or inner[0] not in turned else (turned[inner[0]], None)
-    if made.name == "stablehlo.select":
-        return triangle_of(value)
-    if made.name == TRSM and ops.target_of(made)[len("lapack_x"):] == "orgqr_ffi":
+    if made is not None and made.name == "stablehlo.transpose" \
+            and tuple(decode(made.attributes["permutation"])) == swap(len(shape_of(value))):
+        return _orthogonal(made.operands[0])
+    if made is not None and made.name == TRSM and ops.target_of(made)[len("lapack_x"):] == "orgqr_ffi":
         return "orthogonal", None
     return None
 
 
 def triangle_of(value: ir.Value) -> tuple[str, Any] | None:
-    """("lower" or "upper", None) for a matrix with zeros masked in above or below the diagonal."""
-    made = producer(value)
-    if made is None or made.name != "stablehlo.select" or len(shape_of(value)) != 2:
+    """("lower" or "upper", None) for a matrix that has zeros above or below the diagonal, ("diagonal", the matrix) for
+    both."""
+    within = support(value)
+    if within is None or within.low < 0 < within.high:
         return None
-    mask = mask_of(made.operands[0])
-    if mask is None:
-        return None
-    for side, stays in ((2, mask), (1, outside(mask, shape_of(value)))):
-        zero = ops.constant_value(made.operands[side])
-        if zero is not None and not zero.any() and stays is not None:
-            if stays.high <= 0:
-                return "lower", None
-            if stays.low >= 0:
-                return "upper", None
-    return None
+    if within.low >= 0 >= within.high:
+        return "diagonal", value
+    return "lower" if within.high <= 0 else "upper", None
 
 
 _LU = """(%a: tensor<4x4xf64>, %b: tensor<4x3xf64>) -> tensor<4x3xf64> {{
@@ -181,28 +176,28 @@ _UPPER = _LU.format(matrix="%le = stablehlo.compare LE, %row, %column : (tensor<
 @rewrite(solve(), changes="rounding", example=_UPPER, counter=_ANY)
 def solve_with_triangle(a, b, t, result):
     """solve(tril(m), b) by LU = one triangular solve"""
-    found = solution(result)
+    found = solution(result, batched=True)
     kind = None if found is None else structure(found.m)
     if kind is None or kind[0] not in ("lower", "upper"):
         return None
     outer, lower = TriangularSolve.of(result), kind[0] == "lower"
     solved = replace(outer, a=found.m, b=found.b, lower=lower).build()
     # LU multiplies what stands below by zeros, and so spreads what is not finite.
-    rows, columns = shape_of(found.b)
-    spread = found.b if lower else ops.slice(found.b, (0, 0), (rows - 1, columns))
+    *batch, rows, columns = shape_of(found.b)
+    spread = found.b if lower else ops.slice(found.b, (0,) * len(shape_of(found.b)), (*batch, rows - 1, columns))
     return in_sound_columns(finite_columns(spread), solved, _sound(found.m))
 
 
 def _sound(matrix: ir.Value) -> ir.Value:
-    """Whether a matrix is finite beside its diagonal (0-d)."""
-    beside = ops.select(identity_mask(shape_of(matrix)[0]), 0, matrix)
-    return finite(beside)
+    """Whether a matrix is finite beside its diagonal (0-d); of each matrix of a batch."""
+    *batch, side, _ = shape_of(matrix)
+    return finite_matrices(ops.select(identity_mask(side, batch), 0, matrix))
 
 
 @rewrite(solve(), changes="rounding", example=_DIAGONAL, counter=_ANY)
 def solve_by_division(a, b, t, result):
     """solve(diag(v), b) by LU = b / v; NaN in a column of b with a number that is not finite, and where v has a zero"""
-    found = solution(result)
+    found = solution(result, batched=True)
     kind = None if found is None else structure(found.m)
     if kind is None or kind[0] != "diagonal":
         return None
@@ -210,8 +205,9 @@ def solve_by_division(a, b, t, result):
         return ops.splat(np.nan, found.b)
     regular = None
     if not isinstance(kind[1], np.ndarray):
-        vector = diagonal_of(kind[1]) if len(shape_of(kind[1])) == 2 else kind[1]
-        regular = ops.reduce(ops.compare(ops.abs(vector), 0, "GT"), ops.constant(True), (0,), "and")
+        vector = as_vector(kind[1], len(shape_of(found.m)))
+        regular = ops.reduce(ops.compare(ops.abs(vector), 0, "GT"), ops.constant(True), (len(shape_of(vector)) - 1,),
+                             "and")
     return in_sound_columns(finite_columns(found.b), divided(found.b, kind[1], True), regular)
 
 
@@ -224,11 +220,13 @@ _ORTHOGONAL = _LU.format(matrix="""%qr:2 = stablehlo.custom_call @lapack_dgeqrf_
 @rewrite(solve(), changes="rounding", example=_ORTHOGONAL, counter=_ANY)
 def solve_with_orthogonal(a, b, t, result):
     """solve(q, b) = transpose(q) @ b for the q of a QR factorization"""
-    found = solution(result)
+    found = solution(result, batched=True)
     kind = None if found is None else structure(found.m)
     if kind is None or kind[0] != "orthogonal":
         return None
-    return ops.dot_general(found.m, found.b, contracting_dims=((0,), (0,)))
+    batch = len(shape_of(found.m)) - 2
+    return ops.dot_general(found.m, found.b, contracting_dims=((batch,), (batch,)),
+                           batching_dims=(range(batch), range(batch)))
 
 
 # ---- determinants --------------------------------------------------------------------------------------------------
@@ -243,9 +241,11 @@ def determinant_only(op: ir.Operation) -> bool:
 def _only_diagonal(value: ir.Value, op: ir.Operation, depth: int) -> bool:
     if op.name == "stablehlo.select" and depth and op.operands[1] == value:
         return all(_only_diagonal(op.results[0], reader.op, depth - 1) for reader in readers(op.results[0]))
-    if op.name == "stablehlo.reshape" and len(shape_of(op.results[0])) == 1:
-        return all(reader.name == "stablehlo.slice" and tuple(reader["start_indices"]) == (0,)
-                   and tuple(reader["strides"]) == (shape_of(value)[1] + 1,) for reader in readers(op.results[0]))
+    if op.name == "stablehlo.reshape":
+        *batch, side, _ = shape_of(value)
+        return shape_of(op.results[0]) == (*batch, side * side) and all(
+            reader.name == "stablehlo.slice" and tuple(reader["strides"]) == (*(1 for _ in batch), side + 1)
+            and reader["start_indices"][-1] == 0 for reader in readers(op.results[0]))
     if op.name != "stablehlo.gather" or op.operands[0] != value:
         return False
     d, indices = decode(op.attributes["dimension_numbers"]), content_of(op.operands[1], exact=True)
@@ -268,9 +268,12 @@ def _only_success(op: ir.Operation) -> bool:
     return op.name == "stablehlo.compare" and str(decode(op.attributes["comparison_direction"])) == "GE"
 
 
-def is_lu(op: ir.Operation) -> bool:
-    return ops.target_of(op)[len("lapack_x"):] == "getrf_ffi" and len(shape_of(op.operands[0])) == 2 \
-        and shape_of(op.operands[0])[0] == shape_of(op.operands[0])[1]
+def is_lu(op: ir.Operation, batched: bool = False) -> bool:
+    """Whether an op is the LU factorization of a square matrix, or if `batched`, perhaps of a batch."""
+    if ops.target_of(op)[len("lapack_x"):] != "getrf_ffi":
+        return False
+    *batch, rows, columns = shape_of(op.operands[0])
+    return rows == columns and (batched or not batch)
 
 
 _DETERMINANT = _LU.split("  %pivots =")[0].replace(", %b: tensor<4x3xf64>", "").replace("4x3xf64", "f64").replace(
@@ -297,10 +300,11 @@ _DETERMINANT = _LU.split("  %pivots =")[0].replace(", %b: tensor<4x3xf64>", "").
          counter=(_DETERMINANT.format(matrix="%m = stablehlo.add %steady, %none : tensor<4x4xf64>"), _ANY))
 def determinant_of_transpose(site: Site):
     """det(transpose(a)) = det(a)"""
-    if not is_lu(site.op):
+    if not is_lu(site.op, batched=True):
         return None
     made = producer(site.operands[0])
-    if made is None or made.name != "stablehlo.transpose" or not determinant_only(site.op):
+    if made is None or made.name != "stablehlo.transpose" or not determinant_only(site.op) \
+            or made["permutation"] != swap(len(made["permutation"])):
         return None
     attributes = {n: site.op.attributes[n] for n in site.op.attributes}
     return list(ops.create(site.op.name, [r.type for r in site.results], made.operands, attributes).results)
@@ -311,16 +315,21 @@ def determinant_of_transpose(site: Site):
          counter=(_DETERMINANT.format(matrix="%m = stablehlo.add %steady, %none : tensor<4x4xf64>"), _UPPER))
 def determinant_of_triangle(site: Site):
     """det(tril(a)) = the product of the diagonal of a: it needs no LU factorization"""
-    if not is_lu(site.op):
+    if not is_lu(site.op, batched=True):
         return None
     kind = structure(site.operands[0])
     if kind is None or kind[0] not in ("lower", "upper", "diagonal") or not determinant_only(site.op):
         return None
     matrix, (places, info) = site.operands[0], site.results[1:]
     if kind[0] != "diagonal":
-        matrix = ops.select(_sound(matrix), matrix, np.nan)
-    still = ops.add(ops.iota(shape_of(places), dtype_of(places), 0), 1)
-    return [matrix, still, ops.splat(0, info)]
+        sound = ops.broadcast_in_dim(_sound(matrix), shape_of(matrix), range(len(shape_of(info))))
+        matrix = ops.select(sound, matrix, np.nan)
+    return [matrix, unmoved(places), ops.splat(0, info)]
+
+
+def unmoved(places: ir.Value) -> ir.Value:
+    """The pivots of a factorization, or of a batch, that exchanges no rows."""
+    return ops.add(ops.iota(shape_of(places), dtype_of(places), len(shape_of(places)) - 1), 1)
 
 
 def again(op: ir.Operation, matrix: ir.Value) -> list[ir.Value]:
@@ -328,7 +337,7 @@ def again(op: ir.Operation, matrix: ir.Value) -> list[ir.Value]:
     attributes = {n: op.attributes[n] for n in op.attributes if n != "sdy.sharding_rule"}
     places, info = (r.type for r in op.results[1:])
     if matrix.type != op.operands[0].type:
-        places = ops.tensor_type((shape_of(matrix)[0],), dtype_of(op.results[1]))
+        places = ops.tensor_type(shape_of(matrix)[:-1], dtype_of(op.results[1]))
     return list(ops.create(op.name, [matrix.type, places, info], [matrix], attributes).results)
 
 
@@ -352,23 +361,29 @@ def solved_by(op: ir.Operation, outer: TriangularSolve, matrix: ir.Value, right:
 
 def _alone(diagonal: ir.Value, like: ir.Value) -> ir.Value:
     """A matrix of which only the diagonal is looked at."""
-    return ops.broadcast_in_dim(diagonal, shape_of(like), (0,))
+    return ops.broadcast_in_dim(diagonal, shape_of(like), range(len(shape_of(diagonal))))
 
 
 def factored(matrix: ir.Value) -> list[ir.Value]:
     """An LU factorization as JAX writes it on a CPU, for examples: the factors, places counted from 1, success."""
-    n, whole = shape_of(matrix)[0], np.dtype(np.int32)
-    return ops.custom_call("lapack_dgetrf_ffi", [matrix], [matrix.type, ops.tensor_type((n,), whole),
-                                                           ops.tensor_type((), whole)],
+    (*batch, n, _), whole = shape_of(matrix), np.dtype(np.int32)
+    return ops.custom_call("lapack_dgetrf_ffi", [matrix], [matrix.type, ops.tensor_type((*batch, n), whole),
+                                                           ops.tensor_type(tuple(batch), whole)],
                            attributes={"mhlo.backend_config": ir.Attribute.parse("{}"),
                                        "api_version": ir.Attribute.parse("4 : i32")})
 
 
+def moved(places: ir.Value) -> ir.Value:
+    """Which pivots of a factorization, or of a batch, exchange rows."""
+    return ops.compare(ops.subtract(places, 1), ops.iota(shape_of(places), dtype_of(places), len(shape_of(places)) - 1),
+                       "NE")
+
+
 def determinant(matrix: ir.Value) -> ir.Value:
     factors, places, _ = factored(matrix)
-    moved = ops.compare(ops.subtract(places, 1), ops.iota(shape_of(places), np.int32, 0), "NE")
     diagonal = diagonal_of(factors)
-    return ops.reduce(ops.select(moved, ops.negate(diagonal), diagonal), ops.constant(1.0), (0,), "multiply")
+    return ops.reduce(ops.select(moved(places), ops.negate(diagonal), diagonal), ops.constant(1.0),
+                      (len(shape_of(places)) - 1,), "multiply")
 
 
 def _inverse(matrix: ir.Value) -> ir.Value:
@@ -383,34 +398,40 @@ def _product(left: ir.Value, right: ir.Value, k: int = 1, m: int = 0) -> ir.Valu
 
 @rewrite("stablehlo.custom_call", changes="rounding",
          example=(lambda a: determinant(_product(steady(a), steady(a))),
-                  lambda a: determinant(_product(steady(a), steady(a), 0, 1))),
+                  lambda a: determinant(_product(steady(a), steady(a), 0, 1)),
+                  lambda a: determinant(ops.dot_general(steady_batch(a), steady_batch(a), contracting_dims=((2,), (2,)),
+                                                        batching_dims=((0,), (0,))))),
          counter=(lambda a: determinant(steady(a)), lambda a: factored(_product(steady(a), steady(a))),
                   lambda a: determinant(_product(a(4, 3, dtype="float64"), a(3, 4, dtype="float64")))))
 def determinant_of_product(site: Site):
     """det(a @ b) = det(a) det(b): the elements of two diagonals, multiplied"""
-    if not is_lu(site.op) or users(site.operands[0]) != 1:
+    if not is_lu(site.op, batched=True) or users(site.operands[0]) != 1:
         return None
     made = producer(site.operands[0])
     if made is None or made.name != "stablehlo.dot_general" or not determinant_only(site.op):
         return None
-    if made["dot_dimension_numbers"].batching_dims[0] or any(v.type != site.operands[0].type for v in made.operands):
+    batch, d = tuple(range(len(shape_of(site.operands[0])) - 2)), made["dot_dimension_numbers"]
+    if tuple(d.batching_dims) != (batch, batch) or len(d.contracting_dims[0]) != 1 \
+            or any(v.type != site.operands[0].type for v in made.operands):
         return None
     left, right = (again(site.op, v) for v in made.operands)
-    places = ops.subtract(right[1], 1)
-    moved = ops.compare(places, ops.iota(shape_of(places), dtype_of(places), 0), "NE")
     factors = diagonal_of(right[0])
-    factors = ops.select(moved, ops.negate(factors), factors)
+    factors = ops.select(moved(right[1]), ops.negate(factors), factors)
     return [ops.multiply(left[0], _alone(factors, left[0])), left[1], ops.minimum(left[2], right[2])]
 
 
 @rewrite("stablehlo.custom_call", changes="rounding", assumes="finite",
          example=(lambda a: determinant(ops.multiply(steady(a), 3)), lambda a: determinant(ops.negate(steady(a))),
                   lambda a: determinant(ops.multiply(ops.broadcast_in_dim(side_of(a, 4), (4, 4), (1,)), steady(a))),
-                  lambda a: determinant(ops.multiply(steady(a), ops.broadcast_in_dim(side_of(a), (4, 4), ())))),
-         counter=lambda a: determinant(ops.multiply(steady(a), side_of(a, 4, 4))))
+                  lambda a: determinant(ops.multiply(steady(a), ops.broadcast_in_dim(side_of(a), (4, 4), ()))),
+                  lambda a: determinant(ops.multiply(steady_batch(a), ops.broadcast_in_dim(side_of(a, 3, 4), (3, 4, 4),
+                                                                                           (0, 2))))),
+         counter=(lambda a: determinant(ops.multiply(steady(a), side_of(a, 4, 4))),
+                  lambda a: determinant(ops.multiply(steady_batch(a), ops.broadcast_in_dim(side_of(a, 4, 4), (3, 4, 4),
+                                                                                           (1, 2))))))
 def determinant_of_multiple(site: Site):
     """det(v[:, None] * a) = det(a) times the product of v, likewise for columns, c a and -a"""
-    made = producer(site.operands[0]) if is_lu(site.op) and users(site.operands[0]) == 1 else None
+    made = producer(site.operands[0]) if is_lu(site.op, batched=True) and users(site.operands[0]) == 1 else None
     if made is None or made.name not in ("stablehlo.multiply", "stablehlo.negate") or not determinant_only(site.op):
         return None
     if made.name == "stablehlo.negate":
@@ -421,12 +442,13 @@ def determinant_of_multiple(site: Site):
         if number is not None and number.size and not any(number.strides):
             matrix, *rest = again(site.op, inner)
             return [ops.multiply(matrix, ops.splat(number.flat[0], matrix)), *rest]
-        if spread is not None and spread.name == "stablehlo.broadcast_in_dim" \
-                and len(spread["broadcast_dimensions"]) <= 1:
-            vector = spread.operands[0]
+        if spread is None or spread.name != "stablehlo.broadcast_in_dim":
+            continue
+        row = len(shape_of(inner)) - 2
+        places = [min(place, row) for place in spread["broadcast_dimensions"]]      # of rows as of columns
+        if len({*places}) == len(places):
             matrix, *rest = again(site.op, inner)
-            return [ops.multiply(matrix, ops.broadcast_in_dim(vector, shape_of(matrix), range(len(shape_of(vector))))),
-                    *rest]
+            return [ops.multiply(matrix, ops.broadcast_in_dim(spread.operands[0], shape_of(matrix), places)), *rest]
     return None
 
 

@@ -371,10 +371,10 @@ def half_of_double(x):
 
 # ---- one-hot rows --------------------------------------------------------------------------------------------------
 
-def _one_hot(value: ir.Value) -> tuple[ir.Value, int] | None:
-    """(places, dimension): the matrix that is one where the index along `dimension` is the place, else zero."""
-    made = producer(value)
-    if made is None or made.name != "stablehlo.convert" or len(shape_of(value)) != 2:
+def one_hot(value: ir.Value) -> tuple[ir.Value, int] | None:
+    """(places, dimension): the array that is one where the index along `dimension` is the place, else zero."""
+    made, rank = producer(value), len(shape_of(value))
+    if made is None or made.name != "stablehlo.convert":
         return None
     test = producer(made.operands[0])
     if test is None or test.name != "stablehlo.compare" or test["comparison_direction"] != "EQ":
@@ -385,7 +385,8 @@ def _one_hot(value: ir.Value) -> tuple[ir.Value, int] | None:
                 or counter.name != "stablehlo.iota" or dtype_of(one).kind not in "iu":
             continue
         at, along = places["broadcast_dimensions"], counter["iota_dimension"]
-        if len(at) == 1 and at[0] != along and shape_of(places.operands[0]) == (shape_of(value)[at[0]],):
+        if list(at) == [k for k in range(rank) if k != along] \
+                and shape_of(places.operands[0]) == tuple(shape_of(value)[k] for k in at):
             return places.operands[0], along
     return None
 
@@ -396,36 +397,57 @@ def poisoned(product: ir.Value, counted: ir.Value, met: ir.Value) -> ir.Value:
 
 
 @rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.convert",),
-         example=lambda a: ops.dot_general(_hot(a, 20, 7), a(7, 5), contracting_dims=((1,), (0,))),
-         counter=lambda a: ops.dot_general(a(20, 7), a(7, 5), contracting_dims=((1,), (0,))))
+         example=(lambda a: ops.dot_general(hot(a, 20, 7), a(7, 5), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(a(5, 2, 7, 3), hot(a, 2, 4, 6, 7), contracting_dims=((2,), (3,)),
+                                            batching_dims=((1,), (0,)))),
+         counter=(lambda a: ops.dot_general(a(20, 7), a(7, 5), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(hot(a, 20, 7), a(20, 5), contracting_dims=((0,), (0,)))))
 def one_hot_times_matrix(x, y, d, t, result_shape, result_dtype):
     """one_hot(i) @ y = y[i], or zeros where i is outside, NaN beside what is not finite in the rest of a column"""
-    hot = _one_hot(x) if _plain(d, x, y) and dtype_of(x) == result_dtype and len(shape_of(y)) == 2 else None
-    if hot is None or d.contracting_dims[0] != (hot[1],) or shape_of(x)[1 - hot[1]] < 4 or shape_of(y)[0] < 2:
+    if len(d.contracting_dims[0]) != 1 or not dtype_of(x) == dtype_of(y) == result_dtype:
         return None
-    places, _ = hot
-    if shape_of(y)[d.contracting_dims[1][0]] > np.iinfo(dtype_of(places)).max:
+    for side, (factor, other) in enumerate(((x, y), (y, x))):
+        found = one_hot(factor)
+        if found is not None and d.contracting_dims[side] == (found[1],):
+            return _taken(found[0], found[1], other, d, side, result_shape)
+    return None
+
+
+def _taken(places: ir.Value, along: int, other: ir.Value, d: DotDimensions, side: int,
+           result_shape: Sequence[int]) -> ir.Value | None:
+    """The rows of `other` at the places: dimensions of the batch, then of the places, then of the rows."""
+    batch, (k,) = d.batching_dims[1 - side], d.contracting_dims[1 - side]
+    free = free_dimensions(d, 1 - side, len(shape_of(other)))
+    mine = [m - (m > along) for m in d.batching_dims[side]]
+    mine += [m for m in range(len(shape_of(places))) if m not in mine]
+    classes, b, n, f = shape_of(other)[k], len(batch), len(mine) - len(batch), len(free)
+    if classes < 2 or size(result_shape[b:]) < 4 * size([shape_of(other)[m] for m in free]) \
+            or classes > np.iinfo(dtype_of(places)).max:
         return None
-    matrix = y if d.contracting_dims[1] == (0,) else ops.transpose(y, (1, 0))
-    rows, columns = shape_of(matrix)
-    count = shape_of(places)[0]
-    index = ops.reshape(places, (count, 1))
-    taken = ops.gather(matrix, index, offset_dims=[1], collapsed_slice_dims=[0], start_index_map=[0],
-                       index_vector_dim=1, slice_sizes=[1, columns])
+    matrix, places = ops.transpose(other, [*batch, k, *free]), ops.transpose(places, mine)
+    taken = ops.gather(matrix, ops.reshape(places, (*shape_of(places), 1)), offset_dims=range(b + n, b + n + f),
+                       collapsed_slice_dims=[b], operand_batching_dims=range(b), start_indices_batching_dims=range(b),
+                       start_index_map=[b], index_vector_dim=b + n,
+                       slice_sizes=[*(1 for _ in batch), 1, *shape_of(matrix)[b + 1:]])
+    shape = shape_of(taken)
     # as unsigned numbers, the negative ones are beyond the last row, too
     unsigned = np.dtype(f"uint{8 * dtype_of(places).itemsize}")
     numbers = places if dtype_of(places) == unsigned else ops.bitcast_convert(places, unsigned)
-    there = ops.broadcast_in_dim(ops.compare(numbers, rows, "LT"), result_shape, (0,))
+    there = ops.broadcast_in_dim(ops.compare(numbers, classes, "LT"), shape, range(b + n))
     bad = ops.convert(ops.not_(ops.is_finite(matrix)), np.int32)
-    counted = ops.broadcast_in_dim(ops.reduce(bad, ops.constant(0, np.int32), (0,), "add"), result_shape, (1,))
+    counted = ops.reduce(bad, ops.constant(0, np.int32), (b,), "add")
+    counted = ops.broadcast_in_dim(counted, shape, (*range(b), *range(b + n, b + n + f)))
     kept = ops.select(there, taken, ops.splat(0, taken))
     met = ops.convert(ops.not_(ops.is_finite(kept)), np.int32)
-    return poisoned(kept, counted, met)
+    made = poisoned(kept, counted, met)
+    return made if side == 0 else ops.transpose(made, [*range(b), *range(b + n, b + n + f), *range(b, b + n)])
 
 
-def _hot(a: Any, count: int, classes: int) -> ir.Value:
-    places = ops.broadcast_in_dim(a(count, dtype="int32"), (count, classes), (0,))
-    return ops.convert(ops.compare(places, ops.iota((count, classes), np.int32, 1), "EQ"), a.dtype)
+def hot(a: Any, *shape: int) -> ir.Value:
+    """One-hot rows, for examples."""
+    last = len(shape) - 1
+    places = ops.broadcast_in_dim(a(*shape[:-1], dtype="int32"), shape, range(last))
+    return ops.convert(ops.compare(places, ops.iota(shape, np.int32, last), "EQ"), a.dtype)
 
 
 # ---- bands ---------------------------------------------------------------------------------------------------------

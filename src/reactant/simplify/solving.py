@@ -25,7 +25,7 @@ from reactant.simplify.contraction import dot
 from reactant.simplify.evaluation import content_of
 from reactant.simplify.masks import mask_of
 from reactant.simplify.soundness import finite_columns, in_sound_columns
-from reactant.simplify.structured import diagonal_of, entries, identity_mask
+from reactant.simplify.structured import as_vector, entries, identity_mask
 
 a, b, c, d, p = variables("a b c d p")
 TRSM, SOLVE = "stablehlo.custom_call", "stablehlo.triangular_solve"
@@ -86,7 +86,8 @@ def solve() -> Any:
     return one_of((TRSM, SOLVE), a, b, template="t")
 
 
-def _swap(rank: int) -> tuple[int, ...]:
+def swap(rank: int) -> tuple[int, ...]:
+    """The permutation that transposes each matrix of a batch."""
     return (*range(rank - 2), rank - 1, rank - 2)
 
 
@@ -95,7 +96,8 @@ def lapack_solve(matrix: ir.Value, right: ir.Value, **options: Any) -> ir.Value:
     letter = LETTERS[dtype_of(matrix).name]
     told = {"diag": "N", "side": "L", "trans_x": "N", "uplo": "L"} | options
     config = ", ".join(f"{n} = {ord(v)} : ui8" for n, v in told.items())
-    layout = "dense<[0, 1]> : tensor<2xindex>"
+    rank = len(shape_of(right))
+    layout = f"dense<{[rank - 2, rank - 1, *reversed(range(rank - 2))]}> : tensor<{rank}xindex>"
     attributes = {"mhlo.backend_config": ir.Attribute.parse(f"{{{config}}}"),
                   "operand_layouts": ir.Attribute.parse(f"[{layout}, {layout}]"),
                   "result_layouts": ir.Attribute.parse(f"[{layout}]"),
@@ -116,7 +118,8 @@ def steady(a: Any, n: int = 4) -> ir.Value:
     return ops.select(identity_mask(n), 3.0, ops.tanh(a(n, n, dtype="float64")))
 
 
-def _batch(a: Any) -> ir.Value:
+def steady_batch(a: Any) -> ir.Value:
+    """Three such matrices."""
     on = ops.broadcast_in_dim(identity_mask(4), (3, 4, 4), (1, 2))
     return ops.select(on, 3.0, ops.tanh(a(3, 4, 4, dtype="float64")))
 
@@ -149,7 +152,7 @@ def behind_mask(value: ir.Value, lower: bool, unit: bool = False) -> ir.Value | 
         return None
     offset, between = int(unit), mask_of(made.operands[0])
     if between is not None:
-        rows, columns = shape_of(value)
+        rows, columns = shape_of(value)[-2:]
         if between.low <= 1 - rows and between.high >= -offset if lower else \
                 between.high >= columns - 1 and between.low <= offset:
             return made.operands[1]
@@ -170,7 +173,7 @@ def solve_with_transpose(a, b, t, result):
     found = TriangularSolve.of(result)
     made = producer(a)
     if found is None or found.turn not in FLIPPED or made is None or made.name != "stablehlo.transpose" \
-            or tuple(made["permutation"]) != _swap(len(shape_of(a))):
+            or tuple(made["permutation"]) != swap(len(shape_of(a))):
         return None
     return replace(found, a=made.operands[0], lower=not found.lower, turn=FLIPPED[found.turn]).build()
 
@@ -194,14 +197,16 @@ def solve_of_multiple(a, b, c, t):
 def solve_between_transposes(a, b, p, d, t):
     """transpose(solve(a, transpose(b))) = the solve from the other side"""
     found = TriangularSolve.of(t.op.results[0])
-    if found is None or found.turn not in FLIPPED or tuple(p) != _swap(len(p)) or tuple(d) != _swap(len(p)):
+    if found is None or found.turn not in FLIPPED or tuple(p) != swap(len(p)) or tuple(d) != swap(len(p)):
         return None
     return replace(found, b=b, left=not found.left, turn=FLIPPED[found.turn]).build()
 
 
 @rewrite(solve(), changes="rounding", assumes="finite",
          example=_both(lambda a, f: f(ops.select(identity_mask(5), ops.broadcast_in_dim(ops.add(ops.abs(
-             a(5, dtype="float64")), 1.0), (5, 5), (0,)), 0.0), side_of(a, 5, 3))),
+             a(5, dtype="float64")), 1.0), (5, 5), (0,)), 0.0), side_of(a, 5, 3))) + _both(
+                 lambda a, f: f(ops.select(identity_mask(5, (2,)), ops.broadcast_in_dim(ops.add(ops.abs(
+                     a(2, 5, dtype="float64")), 1.0), (2, 5, 5), (0, 1)), 0.0), side_of(a, 2, 5, 3))),
          counter=_both(lambda a, f: f(steady(a), side_of(a, 4, 3))))
 def solve_with_diagonal(a, b, t, result):
     """a triangular solve with diag(v) = division by v"""
@@ -213,12 +218,12 @@ def solve_with_diagonal(a, b, t, result):
 
 
 def divided(right: ir.Value, diagonal: ir.Value | np.ndarray, left: bool) -> ir.Value:
-    """`right` over a diagonal, row by row (left) or column by column."""
+    """`right`, a matrix or a batch, over a diagonal (`entries`), row by row (left) or column by column."""
     if isinstance(diagonal, np.ndarray) and diagonal.ndim == 0:
         return right if diagonal == 1 else ops.divide(right, ops.splat(diagonal, right))
-    vector = ops.constant(diagonal) if isinstance(diagonal, np.ndarray) else diagonal
-    vector = diagonal_of(vector) if len(shape_of(vector)) == 2 else vector
-    return ops.divide(right, ops.broadcast_in_dim(vector, shape_of(right), (0 if left else 1,)))
+    rank = len(shape_of(right))
+    places = (*range(rank - 2), rank - 2 if left else rank - 1)
+    return ops.divide(right, ops.broadcast_in_dim(as_vector(diagonal, rank), shape_of(right), places))
 
 
 # ---- products with inverses ----------------------------------------------------------------------------------------
@@ -272,8 +277,9 @@ def _applied(found: TriangularSolve, matrix: ir.Value) -> ir.Value:
                                             contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(lapack_solve(steady(a), ops.convert(identity_mask(4), "float64")),
                                             side_of(a, 4, 2), contracting_dims=((1,), (0,))),
-                  lambda a: ops.dot_general(ops.triangular_solve(_batch(a), side_of(a, 3, 4, 4)), side_of(a, 2, 3, 4),
-                                            contracting_dims=((2,), (2,)), batching_dims=((0,), (1,)))),
+                  lambda a: ops.dot_general(ops.triangular_solve(steady_batch(a), side_of(a, 3, 4, 4)),
+                                            side_of(a, 2, 3, 4), contracting_dims=((2,), (2,)),
+                                            batching_dims=((0,), (1,)))),
          counter=(lambda a: ops.dot_general(lapack_solve(steady(a), side_of(a, 4, 2)), side_of(a, 2, 4),
                                             contracting_dims=((1,), (0,))),
                   lambda a: ops.dot_general(lapack_solve(steady(a), side_of(a, 4, 4)), side_of(a, 4, 2),
@@ -289,7 +295,8 @@ def solve_instead_of_inverse(a, b, s, c, d, t, result_shape, result_dtype):
 @rewrite(dot(c, once(one_of((TRSM, SOLVE), a, b, template="s"))), dtypes="inexact", changes="rounding",
          example=(lambda a: ops.dot_general(side_of(a, 2, 4), lapack_solve(steady(a), side_of(a, 4, 4)),
                                             contracting_dims=((1,), (0,))),
-                  lambda a: ops.dot_general(side_of(a, 3, 4), ops.triangular_solve(_batch(a), side_of(a, 3, 4, 4)),
+                  lambda a: ops.dot_general(side_of(a, 3, 4),
+                                            ops.triangular_solve(steady_batch(a), side_of(a, 3, 4, 4)),
                                             contracting_dims=((1,), (1,)), batching_dims=((0,), (0,)))),
          counter=lambda a: ops.dot_general(side_of(a, 5, 4), lapack_solve(steady(a), side_of(a, 4, 4)),
                                            contracting_dims=((1,), (0,))))
@@ -412,22 +419,24 @@ def _some_orders(rows: int, count: int) -> np.ndarray:
 
 def permuted_rows(value: ir.Value) -> tuple[ir.Value, ir.Value, bool] | None:
     """(matrix, places, turned) where a value is the matrix (if `turned`, its transpose) with its rows taken at the
-    places."""
+    places; likewise for every matrix of a batch."""
     shape = shape_of(value)
-    if len(shape) != 2 or size(shape) > TRACED or shape[0] < 2:
+    if len(shape) not in (2, 3) or size(shape) > TRACED or shape[-2] < 2:
         return None
     chain, _ = _views(value)
     where = [i for i, made in enumerate(chain) if made.name == "stablehlo.gather"]
     if len(where) != 1:
         return None
-    order = _some_order(shape[0])
+    *batch, rows, columns = shape
+    order = _some_orders(*batch, rows) if batch else _some_order(rows)
     for end in range(where[0] + 1, len(chain) + 1):
         source = chain[end - 1].operands[0]
         for turned in (False, True):
-            if shape_of(source) != (shape[::-1] if turned else shape):
+            if shape_of(source) != ((*batch, columns, rows) if turned else shape):
                 continue
             numbers = np.arange(size(shape)).reshape(shape_of(source))
             found = _through(chain[:end], numbers, order)
-            if found is not None and np.array_equal(found, (numbers.T if turned else numbers)[order]):
+            whole = np.swapaxes(numbers, -1, -2) if turned else numbers
+            if found is not None and np.array_equal(found, np.take_along_axis(whole, order[..., None], -2)):
                 return source, chain[where[0]].operands[1], turned
     return None

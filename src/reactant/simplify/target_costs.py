@@ -80,6 +80,11 @@ class Costs:
     at: where it is not finite, the products are made as they were written."""
     complex_product: int
     """Products of numbers in a product of complex matrices from which it is four of real ones; 0 for never."""
+    class_sums: int
+    """Products of numbers in sums by class (a product with one-hot rows) from which these are added one after the
+    other; 0 for never."""
+    real_transform: int
+    """Elements of real numbers from which their whole transform is made of the half that determines it; 0 for never."""
     toeplitz_as_convolution: int
     """Least side of a Toeplitz matrix whose product with a vector becomes a convolution; 0 for never."""
     sort_network: int
@@ -117,6 +122,9 @@ CPU = Costs(
     scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
     other_order=1 << 20,             # benchmarks/corpus.py, chain_times_vector: 15x; not measured lower
     complex_product=1 << 20,         # c64, c128: 64^3: 1.1x, 1.2x; 128^3: 1.7x, 1.6x; 512^3: 1.4x, 1.7x
+    class_sums=1 << 16,              # 20,000 rows of 16, 10 classes: 2.0x, 100: 9.2x, 1000: 137x; of 1: 1.8x, 3.8x, 18x
+    real_transform=1 << 17,          # f32, f64: 2^16: 0.9x, 2^17: 1.7x, 1.2x, 2^20: 1.7x, 2.2x, 256 x 4096: 1.6x, 1.4x,
+                                     # 512 x 512, both: 1.4x, 1.3x
     toeplitz_as_convolution=512,     # gather and product over convolution: 256: 0.8x, 1024: 2.0x, 2048: 3.0x
     sort_network=12,                 # 20,000 rows of f64, 4: 3.2x, 8: 3.7x, 12: 1.9x, 16: 2.5x, their medians 1.3x;
                                      # with places 4: 19x, 8: 4.5x, 12: 4.0x; in loops 4: 5.7x, 8: 12x, 20: 14x
@@ -153,6 +161,8 @@ GPU = Costs(
     scan_turns=32,                   # 32: 5.0x, 256: 31x, 2,048: 110x, 16,384: 790x (a turn of a loop: 20 us)
     other_order=1 << 32,             # a branch is read by the host: 10 us, in which 67 Tflop/s do 2^28 products
     complex_product=0,               # the library has them
+    class_sums=0,                 # not measured: additions to one place wait for each other
+    real_transform=0,                # not measured
     toeplitz_as_convolution=0,       # gather and product over convolution: 128: 0.9x, 1,024: 0.4x
     sort_network=12,                 # a million rows of i64, 3: 10x, 6: 5.3x, 12: 3.1x, 16: 1.1x
     banded_solve=8,                  # LU over cuSPARSE's routine: 4: 1.2x, 8: 1.6x, 16: 1.3x, 64: 1.3x
@@ -188,6 +198,8 @@ TPU = Costs(
     scan_turns=32,                   # a turn is a kernel or more of about a microsecond
     other_order=1 << 34,             # not measured
     complex_product=0,               # the library has them
+    class_sums=0,                 # not measured
+    real_transform=0,                # not measured
     toeplitz_as_convolution=0,       # not measured
     sort_network=0,                  # not measured
     banded_solve=0,                  # the routine is LAPACK's, on a CPU

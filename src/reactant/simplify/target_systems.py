@@ -5,22 +5,23 @@ accurate, in 8 n operations rather than n^3. Derivatives and batches are made be
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.attributes import DotDimensions
+from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
 from reactant.ir.types import dtype_of, is_complex, shape_of, size, tensor_type
 from reactant.rewrite import Site, match, once, one_of, rewrite, splat, users, variables
 from reactant.rewrite.pattern import Template
 from reactant.rewrite.site import operation
 from reactant.simplify.bands import Banded, bands_of, diagonals
 from reactant.simplify.block_systems import system
-from reactant.simplify.contraction import dot, product_shape
+from reactant.simplify.contraction import dot, free_dimensions, product_shape
 from reactant.simplify.factorizations import solution
+from reactant.simplify.products import hot, one_hot
 from reactant.simplify.reduction import reduced
 from reactant.simplify.solving import side_of, solve, steady
 from reactant.simplify.soundness import finite, finite_columns, in_sound_columns
@@ -161,6 +162,64 @@ def eigenvalues_alone(site: Site):
     return list(ops.create(op.name, [r.type for r in op.results], list(op.operands), attributes).results)
 
 
+# ---- sums by class -------------------------------------------------------------------------------------------------
+
+@rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=("stablehlo.convert",),
+         example=(lambda a: ops.dot_general(hot(a, 40, 9), a(40, 5), contracting_dims=((0,), (0,))),
+                  lambda a: ops.dot_general(a(5, 2, 4, 6), hot(a, 6, 4, 2, 9),
+                                            contracting_dims=((3, 2), (0, 1)), batching_dims=((1,), (2,)))),
+         counter=(lambda a: ops.dot_general(hot(a, 40, 9), a(9, 5), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(hot(a, 3, 40, 9), a(40, 5), contracting_dims=((1,), (0,))),
+                  lambda a: ops.dot_general(hot(a, 40, 3), a(40, 50), contracting_dims=((0,), (0,)))))
+def class_sums_are_added(x, y, d, t, result_shape, result_dtype):
+    """one_hot(i).T @ y = zeros to which the rows of y are added at the places i, where all of y is finite"""
+    table = costs()
+    if table is None or not table.class_sums or not dtype_of(x) == dtype_of(y) == result_dtype \
+            or result_dtype.itemsize < 4:       # products of short numbers are summed in longer ones
+        return None
+    for side, (factor, other) in enumerate(((x, y), (y, x))):
+        found = one_hot(factor)
+        if found is None or free_dimensions(d, side, len(shape_of(factor))) != [found[1]]:
+            continue
+        classes = shape_of(factor)[found[1]]
+        if CLASSES <= classes <= np.iinfo(dtype_of(found[0])).max \
+                and classes * size(shape_of(other)) >= table.class_sums:
+            return _added(*found, other, d, side, t, result_shape)
+    return None
+
+
+CLASSES = 8
+"""Sums of fewer are multiplied as fast as they are added."""
+
+
+def _added(places: ir.Value, along: int, other: ir.Value, d: DotDimensions, side: int, t: Template,
+           result_shape: Sequence[int]) -> ir.Value:
+    mine = [k - (k > along) for k in (*d.batching_dims[side], *d.contracting_dims[side])]
+    b, n = len(d.batching_dims[0]), len(mine)
+    free = free_dimensions(d, 1 - side, len(shape_of(other)))
+    places = ops.transpose(places, mine)
+    values = ops.transpose(other, [*d.batching_dims[1 - side], *d.contracting_dims[1 - side], *free])
+    rows, columns = range(b), range(n, n + len(free))
+    classes = result_shape[b if side == 0 else -1]
+
+    def added() -> list[ir.Value]:
+        zeros = ops.constant(0, dtype_of(values), (*shape_of(values)[:b], classes, *shape_of(values)[n:]))
+        total = ops.scatter(zeros, ops.reshape(places, (*shape_of(places), 1)), values, "add", index_vector_dim=n,
+                            update_window_dims=columns, inserted_window_dims=[b], scatter_dims_to_operand_dims=[b],
+                            input_batching_dims=rows, scatter_indices_batching_dims=rows)
+        return [total if side == 0 else ops.transpose(total, [*rows, *range(b + 1, b + 1 + len(free)), b])]
+
+    def multiplied() -> list[ir.Value]:
+        # behind barriers, the rows are made only here, and not seen to be one-hot again
+        shape = (*shape_of(places), classes)
+        spread = ops.broadcast_in_dim(ops.optimization_barrier(places)[0], shape, range(n))
+        chosen = ops.convert(ops.compare(spread, ops.iota(shape, dtype_of(places), n), "EQ"), dtype_of(values))
+        factors, over = [ops.optimization_barrier(chosen)[0], values], (tuple(rows), tuple(range(b, n)))
+        return [t.build(factors if side == 0 else factors[::-1], result_shape,
+                        dot_dimension_numbers=dot_dimension_numbers((over[0], over[0]), (over[1], over[1])))]
+    return ops.if_(finite(values), added, multiplied, [t.op.results[0].type])[0]
+
+
 # ---- products in another order -------------------------------------------------------------------------------
 # Where the result is finite in the cheap order, all that went into it is, and the order is the only difference. Else
 # the products are made as they were written: an infinity and a zero that meet are NaN.
@@ -196,11 +255,11 @@ def _saves(x: ir.Value, y: ir.Value, p: DotDimensions) -> bool:
              contracting_dims=((1,), (0,))),
          counter=lambda a: ops.dot_general(ops.dot_general(a(8, 9), a(9, 7), contracting_dims=((1,), (0,))), a(7),
                                            contracting_dims=((1,), (0,))))
-def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape, result_dtype):
+def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape):
     """(x @ y) @ u = x @ (y @ u) if that is finite"""
     if not _saves(x, y, p):
         return None
-    cheap = chain_from_the_right(x, y, p, u, d, t, s, result_shape, result_dtype)
+    cheap = chain_from_the_right(x, y, p, u, d, t, s)
     return _if_finite(cheap, x, y, p, s, lambda product: t.build((product, u), result_shape))
 
 
@@ -211,11 +270,11 @@ def chain_from_the_right_if_finite(x, y, p, u, d, t, s, result_shape, result_dty
              side_of(a, 12, 10), side_of(a, 10, 11), contracting_dims=((1,), (0,))), contracting_dims=((0,), (0,))),
          counter=lambda a: ops.dot_general(a(9), ops.dot_general(a(9, 8), a(8, 7), contracting_dims=((1,), (0,))),
                                            contracting_dims=((0,), (0,))))
-def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape, result_dtype):
+def chain_from_the_left_if_finite(x, y, p, u, d, t, s, result_shape):
     """u @ (x @ y) = (u @ x) @ y if that is finite"""
     if not _saves(x, y, p):
         return None
-    cheap = chain_from_the_left(x, y, p, u, d, t, s, result_shape, result_dtype)
+    cheap = chain_from_the_left(x, y, p, u, d, t, s)
     return _if_finite(cheap, x, y, p, s, lambda product: t.build((u, product), result_shape))
 
 
