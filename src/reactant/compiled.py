@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant import jax_derivatives, pipelines
 from reactant import signature as sig
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import OverlapError, ReactantError, UnsupportedError
 from reactant.frontends.numpy.promotion import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
 from reactant.ir.context import building
@@ -348,7 +348,7 @@ def _refuse_overlap(leaves: list, written: Set[int]) -> None:
             continue
         for other, array in enumerate(leaves):
             if other != number and array is not target and _overlap(array, target):
-                raise ReactantError(
+                raise OverlapError(
                     f"Arrays {number} and {other} among the arguments overlap in memory and the function writes into "
                     f"one of them. Pass one array and slice it inside the function, or pass a copy.")
 
