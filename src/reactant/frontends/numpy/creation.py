@@ -11,12 +11,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
+from reactant.frontends.numpy import python_overflow, value_facts
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.run_time_shapes import sized
-from reactant.frontends.numpy.tensor import ARRAY, Tensor, check_dtype, wrap
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, check_dtype, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.ir import attributes as attr
 from reactant.ir import ops
@@ -148,7 +148,13 @@ def array_of(nested: Any, dtype: object = None) -> Any:
                          f"after 1 dimensions. The detected shape was ({len(rows)},) + inhomogeneous part.")
     of_one = {r.dtype for r in rows} if all([type(r) is Tensor for r in rows]) else set()
     parts = [as_value(r, np.dtype(dtype if len(of_one) != 1 else rows[0].dtype)) for r in rows]
-    return Tensor.of_value(cast(side_by_side(parts, 0, (1, *shapes.pop())), dtype))
+    shape, whole = (1, *shapes.pop()), np.dtype(dtype)
+    side = side_by_side(parts, 0, shape)
+    if len(shape) == 1 and whole.kind in "iu" and dtype_of(side).kind in "iuf" and dtype_of(side) != whole:
+        kinds = {r.kind if type(r) is Tensor else PYTHON for r in rows}
+        if ARRAY not in kinds and (whole.kind == "i" or kinds == {PYTHON}):
+            python_overflow.require_held(side, None, whole)
+    return Tensor.of_value(cast(side, whole))
 
 
 def side_by_side(values: Sequence[ir.Value], axis: int, shape: Shape | None = None) -> ir.Value:
