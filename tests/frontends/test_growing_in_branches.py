@@ -127,5 +127,5 @@ def test_returned():
             found.append(x)
         return found
 
-    with pytest.raises(UnsupportedError, match="returns an array whose size depends on run-time values"):
+    with pytest.raises(UnsupportedError, match="length depends on run-time values and whose elements are no"):
         reactant.jit(program)(X)

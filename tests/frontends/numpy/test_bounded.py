@@ -151,8 +151,7 @@ def test_windows_of_known_length_are_plain_views():
             total += x[i:i + 3]
         return total
     check(loop, X)
-    with pytest.raises(UnsupportedError):      # nothing proves that the window stays inside
-        reactant.jit(windows)(X, np.int64(2))
+    check(windows, X, np.int64(2))      # nothing proves that the window stays inside
 
 
 @pytest.mark.parametrize("i", range(6))
@@ -272,12 +271,9 @@ def test_pivoting():
 
 
 @pytest.mark.parametrize("f, text", [
-    (lambda x, n: x[:n], "The compiled function returns an array whose size depends on run-time values"),
     (lambda x, n: np.fft.fft(x[:n]), "numpy.fft.fft of an array of run-time size is not supported"),
-    (lambda x, n: np.concatenate([x[:n], x[n:]]), "The compiled function returns an array whose size"),
     (lambda x, n: x[:n].reshape(2, -1), "numpy.reshape of an array of run-time size"),
-    (lambda x, n: x[:n:n].sum(), "The step of a slice needs a value"),
-    (lambda x, n: [v for v in x[:n]], "The compiled function returns an array whose size")])
+    (lambda x, n: x[:n:n].sum(), "The step of a slice needs a value")])
 def test_what_needs_the_true_size_is_refused(f, text):
     with pytest.raises((UnsupportedError, TypeError, ConcreteValueNeeded), match=f"^{text}"):
         reactant.jit(f)(X, np.int64(3))

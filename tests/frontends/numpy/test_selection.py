@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ConstantWriteError, UnsupportedError
+from reactant.errors import ConstantWriteError
 from tests.frontends.numpy.tables import check_table
 
 RANDOM = np.random.default_rng(2)
@@ -167,9 +167,8 @@ def test_positions_of_a_run_time_mask(x):
     check_table([*POSITIONS, write_at_positions], x)
 
 
-def test_positions_cannot_be_returned():
-    with pytest.raises(UnsupportedError, match="returns an array whose size depends on run-time values"):
-        reactant.jit(lambda a: np.nonzero(a > 0))(A)
+def test_positions_are_returned():
+    check_table([lambda a: np.nonzero(a > 0), lambda a: np.argwhere(a > 0), lambda a: np.where(a > 0)[0]], A)
 
 
 def test_positions_of_a_known_mask():

@@ -170,7 +170,8 @@ def _made(result: Any) -> Any:
 def _has_traced(index: Any) -> bool:
     if isinstance(index, slice):
         return any(type(b) is Tensor for b in (index.start, index.stop, index.step))
-    return type(index) is Tensor or (type(index) in (tuple, list) and any(_has_traced(i) for i in index))
+    return type(index) is Tensor or bounded.is_partial(index) or (
+        type(index) in (tuple, list) and any(_has_traced(i) for i in index))
 
 
 def _get_item(container: Any, index: Any) -> Any:
