@@ -102,6 +102,18 @@ def test_what_crosses_masks():
         lambda x, a, m: laid_out(a[np.flatnonzero(m), 3])])
 
 
+@pytest.mark.parametrize("dtype", ["uint16", "int8", "float32", "float64", "int64"])
+def test_counts_of_other_dtypes(dtype):
+    def counted(m):
+        counts, places = np.zeros(12, dtype), np.flatnonzero(m) // 2
+        np.add.at(counts, places, 1)
+        np.maximum.at(counts, places, 3)
+        np.subtract.at(counts, places, np.ones(m.sum(), dtype))
+        return counts
+    for mask in MASKS:
+        check_table([counted], mask)
+
+
 def test_draws():
     def drawn(m):
         rng, n = np.random.default_rng(5), m.sum()

@@ -14,8 +14,9 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import advanced, indexing
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.bounded import ADVICE, Bounded, Extent, Mask, aligned, is_partial
+from reactant.frontends.numpy.promotion import loop_dtypes
 from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
+from reactant.frontends.numpy.ufuncs import cast, weak_type
 from reactant.ir import ops
 from reactant.ir.types import size
 
@@ -175,11 +176,11 @@ def at(ufunc: np.ufunc, tensor: Tensor, items: list, value: object) -> None:
     chosen = advanced.select(tensor, dense)
     if size(chosen.result) == 0:
         return
-    given = value if is_partial(value) else wrap(value)
-    combine = advanced.combiner(ufunc, tensor.dtype, (tensor.dtype, given.dtype, tensor.dtype))
+    kind = value.dtype if is_partial(value) else weak_type(value)
+    combine = advanced.combiner(ufunc, tensor.dtype, loop_dtypes(ufunc, (tensor.dtype, kind, None)))
     if combine is None:
         raise UnsupportedError(f"numpy.{ufunc.__name__}.at with an index of run-time size needs add, subtract, "
                                "multiply, maximum, minimum or a bitwise ufunc, and a value of the array's dtype.")
-    updates = _updates(chosen, extents, value)
+    updates = cast(_updates(chosen, extents, value), tensor.dtype)
     updates = ops.negate(updates) if ufunc is np.subtract else updates
     chosen.view.assign(advanced.write(chosen, updates, combine, unique=False, inside=inside))
