@@ -60,8 +60,9 @@ class Sized:
         array = resolve(self.frame)
         for d, part in enumerate(self.parts):
             ends = [np.asarray(resolve(end)) for end in part]
-            if ends:
-                array = array[(slice(None),) * d + (ends[0] if len(ends) == 1 else slice(*map(int, ends)),)]
+            if ends:        # places are taken sooner than a mask
+                key = np.flatnonzero(ends[0]) if len(ends) == 1 else slice(*map(int, ends))
+                array = array[(slice(None),) * d + (key,)]
         return array
 
 
