@@ -288,6 +288,25 @@ def test_overlapping_arguments_raise_when_written():
     np.testing.assert_array_equal(reactant.jit(lambda x, y: x + y)(base[:4], base[2:]), base[:4] + base[2:])
 
 
+def test_views_of_the_same_elements_are_one_array():
+    def change(x, y, others):
+        x += 1
+        y *= 2
+        others[0][0] = x.sum()
+        return x, y[::-1]
+
+    compiled = reactant.jit(change)
+    for part in (np.s_[1:4], np.s_[:], np.s_[::-2]):
+        for _ in range(2):
+            mine, theirs = np.arange(6.0), np.arange(6.0)
+            found, wanted = (f(base[part], base[part], [base[part]])
+                             for f, base in ((compiled, mine), (change, theirs)))
+            for a, b in zip((*found, mine), (*wanted, theirs), strict=True):
+                np.testing.assert_array_equal(a, b)
+    with pytest.raises(reactant.ReactantError, match="overlap in memory"):
+        compiled(mine[:3], mine[:3], [mine[1:]])
+
+
 def test_read_only_argument():
     x = np.ones(3)
     x.flags.writeable = False

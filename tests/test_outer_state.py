@@ -132,6 +132,46 @@ def test_of_closures():
     assert mean == 0.0 and held.turns == 0
 
 
+class Totals:
+    """No methods."""
+    total = 0.0
+
+
+LOG, LAST = [], {}
+
+
+def of_class(x):
+    for v in x:
+        Totals.total += v
+    return x
+
+
+def of_class_in_a_branch(x):
+    if x[0] > 0:
+        Totals.total = x.sum()
+    return x
+
+
+def of_texts(x):
+    LOG.append(f"loss {x.sum():.3f}")
+    return x
+
+
+def of_texts_inside(x):
+    LAST["x"] = (1, [str(x[0])])
+    return x
+
+
+@pytest.mark.parametrize("function, name, line", [
+    (of_class, "Totals.total", r"Totals.total \+= v"), (of_class_in_a_branch, "Totals.total", r"Totals.total = x"),
+    (of_texts, r"LOG\[0\]", r"LOG.append"), (of_texts_inside, r"LAST\['x'\]", r"LAST\[.x.\] ="),
+    (through_another, r"STATE\['sum'\]", r'STATE\["sum"\] = STATE'), (of_global, "TOTAL", "TOTAL = TOTAL")])
+def test_the_error_names_the_line_of_the_change(function, name, line):
+    with pytest.raises(reactant.ConstantWriteError, match=f"(?s)gives '{name}'.*test_outer_state.py.*{line}"):
+        reactant.jit(function)(X)
+    assert Totals.total == 0.0 and not LOG and not LAST
+
+
 def test_what_is_allowed():
     """Counting traces, caches that fill, what the function made itself."""
     counted, cache = [0], {}

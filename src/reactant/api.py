@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import jax
 
 from reactant import signature as sig
-from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, ReactantError, translated
+from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.like_functions import LikeFunction, remembering_how
 from reactant.options import CompileOptions
@@ -76,12 +76,25 @@ class Jitted(LikeFunction):
             if self.options.donate or entry.passing:
                 raise
             too_long = error
+        except OverlapError as error:
+            return self._as_one(error, len(leaves), args, kwargs)
         except RAISED_BY_PROGRAMS as error:
             if (known := translated(error)) is error:
                 raise
             raise known from None
         self._make_room(entry, too_long, args, kwargs)
         return self(*args, **kwargs)
+
+    def _as_one(self, error: OverlapError, count: int, args: tuple, kwargs: dict) -> Any:
+        """Call with arguments of which some are views of the same elements, as one array; else raise `error`."""
+        key, leaves = self._sign(args, kwargs, by_memory=True)
+        if len(leaves) == count:
+            raise error
+        entry = self._entries.get(key) or self._compile(key, leaves)
+        try:
+            return entry.run(leaves, args, kwargs)
+        except RAISED_BY_PROGRAMS as raised:
+            raise translated(raised) from None
 
     def _make_room(self, entry: Compiled, error: ListTooLong, args: tuple, kwargs: dict) -> None:
         """Compile again with more room for lists (nothing was written). Raises `error` where that is too much."""
@@ -134,8 +147,8 @@ class Jitted(LikeFunction):
             self._entries.clear()
             self._latest = None
 
-    def _sign(self, args: tuple, kwargs: dict, described: bool = False) -> tuple[tuple, list]:
-        flat = sig.Flattener(keys=self.takes_keys, described=described)
+    def _sign(self, args: tuple, kwargs: dict, described: bool = False, by_memory: bool = False) -> tuple[tuple, list]:
+        flat = sig.Flattener(keys=self.takes_keys, described=described, by_memory=by_memory)
         if not self._named:
             positional = tuple([flat.node(a) for a in args])
             keyword = tuple([(n, flat.node(kwargs[n])) for n in sorted(kwargs)]) if kwargs else ()

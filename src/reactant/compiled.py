@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant import jax_derivatives, pipelines
 from reactant import signature as sig
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import OverlapError, ReactantError, UnsupportedError
 from reactant.frontends.numpy.promotion import ARRAY, PYTHON, SCALAR
 from reactant.ir import cost, modules
 from reactant.ir.context import building
@@ -25,7 +25,7 @@ from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
 from reactant.simplify import target
-from reactant.traced import Known, Maybe, OfArgument, Result, Traced
+from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Traced
 
 
 @dataclass
@@ -275,6 +275,12 @@ class Compiled:
                                        "inside a JAX program. Return a number that says so beside the value.", "")
             return sig.map_tree(leaf.value, functools.partial(self._resolved, results, leaves, roots, made)) \
                 if results[leaf.defined] else None
+        if isinstance(leaf, (Sized, Rows)):
+            resolve = functools.partial(self._resolved, results, leaves, roots, made)
+            if any(isinstance(array, jax.core.Tracer) for array in results):
+                raise UnsupportedError(f"'{self.lowered.name}' returns what has a run-time size inside a JAX program. "
+                                       "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask.", "")
+            return made[id(leaf)] if id(leaf) in made else made.setdefault(id(leaf), leaf.made(resolve))
         value = leaf.value if isinstance(leaf, Known) else leaf
         return made.setdefault(id(leaf), value.copy()) if isinstance(value, np.ndarray) else value
 
@@ -348,7 +354,7 @@ def _refuse_overlap(leaves: list, written: Set[int]) -> None:
             continue
         for other, array in enumerate(leaves):
             if other != number and array is not target and _overlap(array, target):
-                raise ReactantError(
+                raise OverlapError(
                     f"Arrays {number} and {other} among the arguments overlap in memory and the function writes into "
                     f"one of them. Pass one array and slice it inside the function, or pass a copy.")
 

@@ -43,14 +43,14 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
 
 
 def _entered(function: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    before = outer_state.state_of(function)
-    current_trace().outer_iterators = outer_state.iterators(before, *args, *kwargs.values())
+    outside = outer_state.State(function)
+    current_trace().outer_iterators = outside.iterators(*args, *kwargs.values())
     try:
         result = calls.enter(function, *args, **kwargs)
-    except ReactantError:     # it may be traced again
-        outer_state.check(before)
+    except ReactantError:
+        outside.check()     # and put back: it may be traced again
         raise
-    outer_state.check(before)
+    outside.check()
     return result
 
 

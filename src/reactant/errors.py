@@ -98,10 +98,14 @@ class ConstantWriteError(ReactantError, ValueError):
                          f"the compiled program. Pass it as an argument, then the caller sees the write.{where()}")
 
 
+class OverlapError(ReactantError):
+    """Arguments that share memory, of which the function writes one."""
+
+
 class StateChangeError(ConstantWriteError):
     """Something outside the compiled function that it gives a new value, which would happen once."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, at: str | None = None):
         ReactantError.__init__(self, f"Compiled code gives '{name}', which was made outside the function, a new value: "
                                f"that would happen once, while it is compiled, not at each call. Pass what holds it as "
-                               f"an argument, or return the new value.{where()}")
+                               f"an argument, or return the new value.{where() if at is None else at}")

@@ -23,6 +23,8 @@ class CompileOptions:
     max_unroll: most iterations unrolled where the loop index must be a Python int (a shape, a list index).
     list_capacity: room, in elements, that is set aside for a list or queue in a loop where nothing bounds its length; a
         call that needs more compiles again, with 16 times as much.
+    sized_results: deliver results of which only the run knows the size (`x[x > 0]`, lists that grow under conditions),
+        which raise otherwise: no program has them, so they are cut out of larger ones after each call.
     check: check array indices, divisors and shapes known only at run time, and raise after the call.
     donate: device arrays given as arguments may be overwritten.
     xla: XLA compile options by name, over those chosen for the module.
@@ -39,6 +41,7 @@ class CompileOptions:
     unroll_limit: int = 256
     max_unroll: int = 4096
     list_capacity: int = 1024
+    sized_results: bool = False
     check: bool = True
     donate: bool = False
     xla: tuple[tuple[str, Any], ...] = field(default=())
@@ -66,7 +69,7 @@ class CompileOptions:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ValueError(f"CompileOptions: {name} is a non-negative int, not {value!r}.")
-        for name in ("finite", "check", "donate"):
+        for name in ("finite", "sized_results", "check", "donate"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"CompileOptions: {name} is True or False, not {getattr(self, name)!r}.")
 

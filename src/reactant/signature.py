@@ -70,16 +70,24 @@ def _floats(dtype: np.dtype) -> bool:
     return dtype.base.kind in "fc" if dtype.base.names is None else _floats(dtype.base)
 
 
+def _memory(x: Any) -> Any:
+    """The same for all views of the same elements; of what is no array with elements, its identity."""
+    if not isinstance(x, np.ndarray) or not x.size:
+        return id(x)
+    return x.__array_interface__["data"][0], x.shape, x.strides, x.dtype, x.flags.writeable
+
+
 class Flattener:
     """One pass over the arguments: `leaves` in order, and the signature as nested tuples."""
 
     def __init__(self, static_names: frozenset[str] = frozenset(), traced_names: frozenset[str] = frozenset(),
-                 keys: bool = False, described: bool = False):
+                 keys: bool = False, described: bool = False, by_memory: bool = False):
         self.leaves: list[Any] = []
         self._keys = keys                    # whether those of `jax.random.key` are taken
         self._described = described          # whether arrays may be `jax.ShapeDtypeStruct`s
+        self._by_memory = by_memory          # whether views of the same elements are one array
         self.static_names, self.traced_names = static_names, traced_names
-        self._seen: dict[int, int] = {}      # id of array or mutable container -> its number, for shared references
+        self._seen: dict[Any, int] = {}      # id of array or mutable container -> its number, for shared references
         self._alive: list[Any] = []
         self._attributes = 0                 # objects that are being looked into
 
@@ -124,10 +132,11 @@ class Flattener:
         return Static(x) if isinstance(x, (np.integer, np.bool_)) else self.node(x)
 
     def _shared(self, x: Any) -> tuple | None:
-        number = self._seen.get(id(x))
+        mark = _memory(x) if self._by_memory else id(x)
+        number = self._seen.get(mark)
         if number is not None:
             return ("same", number)
-        self._seen[id(x)] = len(self._seen)
+        self._seen[mark] = len(self._seen)
         self._alive.append(x)
         return None
 
@@ -174,9 +183,12 @@ class Flattener:
             found = tuple(self._attribute(v, trace_numbers) for v in held.values())
             self._attributes -= 1
             return ("object", kind, tuple(held), found)
-        del self._seen[id(x)]      # no container after all: only arrays and containers are numbered
+        self._forget(x)            # no container after all: only arrays and containers are numbered
         self._alive.pop()
         return Static(x)
+
+    def _forget(self, x: Any) -> None:
+        del self._seen[_memory(x) if self._by_memory else id(x)]
 
     @staticmethod
     def _dictionary(x: dict, nodes: Callable[[Iterable], tuple]) -> tuple:
@@ -193,7 +205,7 @@ class Flattener:
             return self.node(x, trace_numbers)
         except UnsupportedError as error:
             for held in self._alive[seen:]:
-                del self._seen[id(held)]
+                self._forget(held)
             del self.leaves[leaves:], self._alive[seen:]
             self._attributes = depth
             return ("refused", str(error).partition("\n")[0])

@@ -47,6 +47,48 @@ class Maybe:
     value: Any                          # tree like that of the whole result
 
 
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """An array of which only the run knows the size: a part of `frame`. For each dimension: all of it (), from where to
+    where, or a mask."""
+
+    frame: Any                          # Result, OfArgument or Known
+    parts: tuple[tuple[Any, ...], ...]  # of such
+
+    def made(self, resolve: Callable[[Any], Any]) -> Any:
+        """The array, where `resolve` finds results and arguments."""
+        array = resolve(self.frame)
+        for d, part in enumerate(self.parts):
+            ends = [np.asarray(resolve(end)) for end in part]
+            if ends:        # places are taken sooner than a mask
+                key = np.flatnonzero(ends[0]) if len(ends) == 1 else slice(*map(int, ends))
+                array = array[(slice(None),) * d + (key,)]
+        return array
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A list of which only the run knows the length: so many `elements`, each a tuple or list of such, a value, or one
+    of a result's."""
+
+    count: Result
+    element: Any
+
+    def made(self, resolve: Callable[[Any], Any]) -> list:
+        """The list, where `resolve` finds results."""
+        return self._of(self.element, int(resolve(self.count)), resolve)
+
+    def _of(self, element: Any, count: int, resolve: Callable[[Any], Any]) -> list:
+        if type(element) is Result:
+            column = np.asarray(resolve(Result(element.index, "array")))[:count]
+            return column.tolist() if element.kind == "python" else list(column)
+        if type(element) is Known:
+            return [element.value] * count
+        columns = [self._of(part, count, resolve) for part in element]
+        rows = list(zip(*columns, strict=True)) if columns else [()] * count
+        return rows if type(element) is tuple else list(map(list, rows))
+
+
 @dataclass
 class Traced:
     """What one trace made."""

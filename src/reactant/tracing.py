@@ -5,7 +5,7 @@ steps; which arguments were written; which lists, dicts and objects among the ar
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,21 @@ from jaxlib.mlir import ir
 
 from reactant import signature as sig
 from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError
-from reactant.frontends import scipy, source_map
+from reactant.frontends import scipy, source_map, state
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.failures import failure
 from reactant.frontends.iteration import Items
+from reactant.frontends.numpy.bounded import Bounded, Mask
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
 from reactant.frontends.optional import MaybeNone
+from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.trace import Failure, Trace, frames, told_by, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.traced import Known, Maybe, OfArgument, Result, Traced
+from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Traced
 
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
@@ -125,7 +127,33 @@ def _tensors(x: Any, shared: dict[int, Any]) -> list[Tensor]:
     found: list[Any] = []
     sig.map_tree(x, found.append, shared)
     maybe = [_tensors(leaf.value, shared) for leaf in found if type(leaf) is MaybeNone]
-    return [leaf for leaf in found if type(leaf) is Tensor] + [tensor for each in maybe for tensor in each]
+    frames = [leaf.frame for leaf in found if type(leaf) is Bounded]
+    return [leaf for leaf in found if type(leaf) is Tensor] + frames + [tensor for each in maybe for tensor in each]
+
+
+def _element(tree: Any, columns: Iterator[Result | None], whole: Any) -> Any:
+    """What an element of a list of run-time length is made of: numbers, values that are known, tuples and lists of
+    them. Arrays are left out: they may be views of others."""
+    if type(tree) is state.Node:
+        if tree.kind not in ("list", "tuple") or tree.key[0] not in (list, tuple):
+            raise _not_delivered(NO_NUMBERS, whole)
+        parts = [_element(child, columns, whole) for child in tree.children]
+        return parts if tree.kind == "list" else tuple(parts)
+    column = next(columns)
+    if column is None and isinstance(tree, state.Known) and isinstance(tree.value, (str, bytes, type(None))):
+        return Known(tree.value)
+    if column is None or column.kind == ARRAY:
+        raise _not_delivered(NO_NUMBERS, whole)
+    return column
+
+
+def _not_delivered(text: str, leaf: Any) -> UnsupportedError:
+    return UnsupportedError(text, source_map.made_at(leaf.sizes()))
+
+
+NO_NUMBERS = ("The compiled function returns a list whose length depends on run-time values and whose elements are no "
+              "numbers, or something else of run-time size. Return an array of it (np.array(items)), what is computed "
+              "from it, or an array made before the loop and a count.")
 
 
 class _Collector:
@@ -136,6 +164,7 @@ class _Collector:
         self.values: list[ir.Value] = []
         self._of_storage: dict[Storage, int] = {}
         self._leaves: list[Tensor] = []
+        self._rows: dict[int, tuple[Any, Rows]] = {}        # the lists that results hold, by their identities
 
     def tree(self, x: Any, shared: dict[int, Any]) -> Any:
         found = _tensors(x, shared)
@@ -146,11 +175,14 @@ class _Collector:
 
     def _leaf(self, leaf: Any, counts: dict[Storage, int]) -> Any:
         if getattr(type(leaf), "partial", False):
-            raise UnsupportedError("The compiled function returns an array whose size depends on run-time values (a "
-                                   "masked or run-time slice, a list that grows under conditions). Return it at full "
-                                   "size, e.g. np.where(mask, x, 0), or the mask itself, and select after the "
-                                   "call; of a list, what is computed from it, or an array made before the loop and a "
-                                   "count.", source_map.made_at(leaf.sizes()))
+            options = self.session.options or CompileOptions()
+            if not options.sized_results:
+                raise _not_delivered("The compiled function returns an array whose size depends on run-time values (a "
+                                     "masked or run-time slice, a list that grows under conditions). Compile it with "
+                                     "sized_results=True, or return it at full size, e.g. np.where(mask, x, 0), or "
+                                     "the mask itself, and select after the call; of a list, what is computed from "
+                                     "it, or an array made before the loop and a count.", leaf)
+            return self._of_run_time_size(leaf, counts)
         if type(leaf) is MaybeNone:
             defined = self.add(ops.reshape(wrap(leaf.defined).value(), ()))
             return Maybe(defined, sig.map_tree(leaf.value, lambda part: self._leaf(part, counts), {}))
@@ -179,6 +211,26 @@ class _Collector:
         if leaf.is_concrete():
             return Known(leaf.numpy().copy())
         return Result(self.add(leaf.value()), leaf.kind)
+
+    def _of_run_time_size(self, leaf: Any, counts: dict[Storage, int]) -> Any:
+        if type(leaf) is Bounded:
+            if leaf.region.closed:
+                raise LeakError()
+            parts = [() if e is None else tuple(map(self._number, (e.value,) if isinstance(e, Mask) else
+                                                    (e.start, e.stop))) for e in leaf.extents]
+            return Sized(self._leaf(leaf.frame, counts), tuple(parts))
+        if type(leaf) is RunTimeList and leaf.stands_for is list:
+            if (found := self._rows.get(id(leaf))) is None:
+                rows, count = leaf.content()
+                columns = iter([None if row is None else Result(self.add(row), kind.kind)
+                                for row, kind in zip(rows, leaf.kinds, strict=True)])
+                found = leaf, Rows(Result(self.add(count), PYTHON), _element(leaf.tree, columns, leaf))
+                self._rows[id(leaf)] = found
+            return found[1]
+        raise _not_delivered(NO_NUMBERS, leaf)
+
+    def _number(self, end: Any) -> Any:
+        return Known(end) if isinstance(end, int) else Result(self.add(end), ARRAY)
 
     def add(self, value: ir.Value) -> int:
         self.values.append(value)

@@ -288,3 +288,46 @@ def test_range_of_what_may_be_none():
     assert reactant.jit(counted_by_none)(np.arange(1.0, 5), np.array([3])) == 6.0
     with pytest.raises(TypeError):
         reactant.jit(counted_by_none)(np.arange(-1.0, 5), np.array([3]))
+
+
+def parts(x, a, b):
+    low = high = None
+    if a > 0:
+        low = int(a)
+    if b > 0:
+        high = int(b)
+    rows = x.reshape(3, 3)
+    x[low:2] += 1
+    return x[low:high], x[::-1][low:high:2], x[:high].sum(), rows[low:, 1], rows[:2, low:].sum()
+
+
+def test_bounds_of_slices_may_be_none():
+    agree(parts, [(X.copy(), float(a), float(b)) for a in (0, 1) for b in (0, 7)])
+
+
+def events(x):
+    found, start = [], None
+    for i in range(len(x)):
+        if x[i] > 0.5 and start is None:
+            start = i
+        elif x[i] <= 0.5 and start is not None:
+            found.append((start, i, x[start:i].max()))
+            start = None
+    return found
+
+
+def starts(x):
+    found, start = [], None
+    for i in range(len(x)):
+        if x[i] > 0:
+            start = i
+        if x[i] < 1:
+            found.append(start)
+    return len(found)
+
+
+def test_lists_of_what_is_none_elsewhere():
+    agree(events, [(X,), (-X,)])
+    agree(starts, [(np.abs(X) + 0.1,)])
+    with pytest.raises(reactant.UnsupportedError, match="it would take None"):
+        reactant.jit(starts)(-np.abs(X))

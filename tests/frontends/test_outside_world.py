@@ -2,9 +2,11 @@
 import csv
 import datetime
 import io
+import json
 import os
 import pathlib
 import random
+import subprocess
 import sys
 import time
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import UnsupportedError
+from reactant.errors import ConcreteValueNeeded, UnsupportedError
 
 X = np.arange(1.0, 4.0)
 OUTSIDE = random.Random(3)
@@ -59,6 +61,25 @@ def test_a_generator_in_a_loop_that_the_run_decides_is_refused():
 def test_clocks_are_refused(ask):
     with pytest.raises(UnsupportedError, match="before and after the call"):
         reactant.jit(lambda x: (ask(), x)[1])(X)
+
+
+def set_variable(x):
+    os.environ["REACTANT_TEST"] = str(x[0])
+
+
+@pytest.mark.parametrize("take", [
+    lambda x: json.dumps({"x": [float(x[0])]}), lambda x: json.dumps(x.tolist()), set_variable,
+    lambda x: subprocess.run(["echo", f"{x[0]}"], check=False), lambda x: os.putenv("REACTANT_TEST", str(x[0])),
+    lambda x: np.float64(f"{x[0]:.2f}"), lambda x: complex(str(x[0]))])
+def test_what_takes_values_apart_is_refused(take):
+    """Marks of values were handed on."""
+    with pytest.raises(ConcreteValueNeeded, match="(?s)only known at run time.*test_outside_world.py"):
+        reactant.jit(take)(X)
+    assert "REACTANT_TEST" not in os.environ
+
+
+def test_what_is_known_is_not():
+    assert reactant.jit(lambda x: json.dumps({"n": x.shape[0]}))(X) == '{"n": 3}'
 
 
 def test_writing_files_is_refused(tmp_path):

@@ -29,6 +29,7 @@ from reactant.frontends import (
     iterators,
     operators,
     ragged,
+    source_map,
 )
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.array_lists import NeedsArray
@@ -133,17 +134,26 @@ def result(returned: Any, value: Any) -> Any:
 
 # ---- objects ---------------------------------------------------------------------------------------------------
 
-def _touching(operator: Callable, position: int) -> Callable:
-    """The operator, told to `effects` which object it is about to change."""
+def _touching(operator: Callable, position: int, keyed: bool = False) -> Callable:
+    """The operator, told to `effects` which object it is about to change; `keyed`: at the place that its third argument
+    says."""
     def changes(*arguments: Any, **keywords: Any) -> Any:
         container = arguments[position]
         identity.about_to_change(container)
         element_copies.begin_change(container)
         effects.touch(container)
+        _note_write(container, arguments[2] if keyed else None)
         result = operator(*arguments, **keywords)
         element_copies.end_change(container)
         return result
     return changes
+
+
+def _note_write(container: Any, key: Any = None) -> None:
+    """On which line something from outside is written, for errors."""
+    trace = Trace.current()
+    if trace is not None and id(container) in trace.outer_writes:
+        trace.outer_writes[id(container)][key if type(key) in (str, int) else None] = source_map.user_frame()
 
 
 def _generator(elements: Iterable) -> Iterable:
@@ -158,6 +168,7 @@ def _calling(operator: Callable) -> Callable:
         if changing:
             element_copies.begin_change(owner)
         effects.touch(owner)
+        _note_write(owner)
         result = operator(function, owner, *arguments, **keywords)
         if changing:
             element_copies.end_change(owner)
@@ -255,10 +266,10 @@ def install() -> None:
         refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
         call_in_attempt=attempts.call_in_attempt,
         get_item=_get_item(ag__.get_item), get_method=chosen_lists.get_method(ag__.get_method),
-        set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1))),
+        set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1, True))),
         del_item=unless(_touching(_del_item(ag__.del_item), 0)),
         inplace=unless(_touching(ag__.inplace, 1)),
-        set_attr=unless(_touching(chosen_objects.set_attr(ag__.set_attr), 1)),
+        set_attr=unless(_touching(chosen_objects.set_attr(ag__.set_attr), 1, True)),
         del_attr=unless(_touching(chosen_objects.del_attr(ag__.del_attr), 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=elements.elements,
         generator=_generator, grows=_grows)

@@ -29,6 +29,7 @@ from reactant.frontends.numpy.python_numbers import bounds
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, python_number
 from reactant.frontends.operators import ag__
+from reactant.frontends.optional import present
 from reactant.frontends.run_time_lists import RunTimeList, alike, ring_place, straightened, too_long
 from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.trace import Trace, current_trace
@@ -164,7 +165,7 @@ class Grower(Changes):
     # -- appending
 
     def append(self, item: Any) -> None:
-        tree = capture(item)
+        tree = capture(present(item))
         self.require_fresh(tree, True)
         self.put(tree)
 

@@ -9,10 +9,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from reactant.errors import ControlFlowError
+import numpy as np
+
+from reactant.errors import ControlFlowError, UnsupportedError
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.calls import KINDS
-from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.numpy import python_numbers
+from reactant.frontends.numpy.tensor import Tensor, python_number, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
@@ -79,10 +82,41 @@ def known(x: Any) -> Any:
 
 
 def known_index(index: Any) -> Any:
-    """An index in which nothing may be None as the run decides: that would be a new axis."""
-    if type(index) is tuple and any([type(x) is MaybeNone for x in index]):
-        return tuple(map(known, index))
+    """An index in which nothing may be None as the run decides, which would be a new axis; bounds of slices may, which
+    are the ends then."""
+    if type(index) is tuple and any([type(x) is MaybeNone or type(x) is slice for x in index]):
+        return tuple(map(known_index, index))
+    if type(index) is slice and MaybeNone in (type(index.start), type(index.stop), type(index.step)):
+        forward = index.step is None or type(index.step) is int and index.step > 0
+        start, stop = (_bound(b, end) if forward else known(b) for b, end in ((index.start, 0), (index.stop, _FAR)))
+        return slice(start, stop, known(index.step))
     return known(index)
+
+
+def present(item: Any) -> Any:
+    """An element of a list of numbers: nothing in it may be None when the program runs."""
+    if type(item) is MaybeNone:
+        return item.known(lambda: UnsupportedError("A list that grows under conditions takes numbers: here it would "
+                                                   "take None, which a variable is on some paths.", ""))
+    if type(item) is tuple and any([type(x) in (MaybeNone, tuple) for x in item]):
+        parts = tuple(map(present, item))
+        return item if all(a is b for a, b in zip(parts, item, strict=True)) else parts
+    return item
+
+
+_FAR = 2**62
+"""Behind the end of any array."""
+
+
+def _bound(bound: Any, end: int) -> Any:
+    """A bound of a slice, which is at an end where it is None."""
+    if type(bound) is not MaybeNone:
+        return bound
+    given = bound.value if type(bound.value) is Tensor else wrap(operator.index(bound.value))
+    truth, value = (ops.reshape(v.value(), ()) for v in (wrap(bound.defined), given))
+    known_ends = python_numbers.bounds(given)
+    interval = None if known_ends is None else (min(known_ends[0], end), max(known_ends[1], end))
+    return python_number(ops.select(truth, ops.convert(value, np.int64), end), interval=interval)
 
 
 def _forward(name: str) -> None:

@@ -12,9 +12,11 @@ import _random
 import builtins
 import datetime
 import io
+import json
 import os
 import pathlib
 import random
+import subprocess
 import sys
 import time
 import weakref
@@ -22,8 +24,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from reactant.errors import UnsupportedError
+from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends import calls, operators, printing
+from reactant.frontends.numpy.implements import has_tensors
 from reactant.frontends.numpy.refused import FILES
 from reactant.frontends.trace import Trace, current_trace, is_tracing
 
@@ -32,6 +35,12 @@ RANDOM = ("{name} draws from a state that the compiled program has not, so it wo
 CLOCK = "{name} would be asked once, while the function is compiled, not when it runs. Ask before and after the call."
 TURNS = ("{name} in a branch or loop that the run decides would happen once, while it is traced. Append to a list, or "
          "print.")
+
+_NEEDING_VALUES = (
+    (json, ("dump", "dumps"), "Return the values and write them after the call."),
+    (subprocess, ("run", "call", "check_call", "check_output", "Popen"), "Return the values, run it after the call."),
+    (os, ("system", "popen", "putenv"), "Return the values and run it after the call."))
+"""What takes values apart."""
 
 _made: weakref.WeakKeyDictionary[Any, weakref.ref[Trace]] = weakref.WeakKeyDictionary()
 """Which trace has made an object."""
@@ -53,6 +62,15 @@ def _refuse(original: Callable, reason: str, name: str) -> None:
     def refuse(*args: Any, **keywords: Any) -> Any:
         if is_tracing():
             raise UnsupportedError(reason.format(name=name))
+        return original(*args, **keywords)
+
+
+def _needing_values(original: Callable, name: str, advice: str) -> None:
+    """What takes values apart, where some are known only at run time."""
+    @calls.replace(original)
+    def refuse(*args: Any, **keywords: Any) -> Any:
+        if is_tracing() and (has_tensors(args, keywords) or printing.in_texts((args, keywords))):
+            raise ConcreteValueNeeded(name, advice)
         return original(*args, **keywords)
 
 
@@ -129,6 +147,9 @@ def install() -> None:
         for name in names:
             _refuse(getattr(owner, name), CLOCK, f"datetime.{owner.__name__}.{name}")
     _refuse(os.urandom, RANDOM, "os.urandom")
+    for owner, names, advice in _NEEDING_VALUES:
+        for name in names:
+            _needing_values(getattr(owner, name), f"{owner.__name__}.{name}", advice)
     calls.replace(builtins.open)(_opening(builtins.open, "open"))
     calls.replace(pathlib.Path.open)(_opening(pathlib.Path.open, "Path.open"))
     for name in ("write_text", "write_bytes"):

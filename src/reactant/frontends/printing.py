@@ -11,6 +11,7 @@ import contextlib
 import copy
 import functools
 import logging
+import os
 import re
 import threading
 import warnings
@@ -281,8 +282,8 @@ def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any =
     said(warnings.warn_explicit, (message, category or UserWarning, *place), {})
 
 
-LOOKING = (len, int, float, ord, getattr, hasattr, setattr, delattr, list, tuple, set, frozenset, sorted, reversed,
-           enumerate, iter)
+LOOKING = (len, int, float, complex, np.float64, np.float32, np.int64, np.int32, np.complex128, ord, getattr, hasattr,
+           setattr, delattr, list, tuple, set, frozenset, sorted, reversed, enumerate, iter)
 """Functions that look into a text, or find something by it."""
 FINDING = ("index", "count", "remove")
 """Methods of lists that do."""
@@ -294,6 +295,13 @@ def _refuse(*texts: Any) -> None:
     """What looks into a text needs it now."""
     if any(type(text) is str and TRACED_TEXT in text for text in texts):
         raise ConcreteValueNeeded("A text", "Texts that hold values of the run can be printed, logged and joined.")
+
+
+def in_texts(value: Any) -> bool:
+    """Whether this is a text that holds values of the run, or holds one."""
+    if type(value) in (list, tuple, dict):
+        return any(map(in_texts, value.values() if type(value) is dict else value))
+    return type(value) is str and TRACED_TEXT in value
 
 
 def _method(function: Any, arguments: tuple, keywords: dict) -> Any:
@@ -334,6 +342,8 @@ def install() -> None:
 
     def set_item(value: Any, container: Any, index: Any) -> None:
         _refuse(index)
+        if isinstance(container, os._Environ) and in_texts(value):
+            raise ConcreteValueNeeded("A variable of the environment", "Return the value and set it after the call.")
         stored(value, container, index)
     def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
         if isinstance(owner, (dict, set)) or function.__name__ in FINDING:

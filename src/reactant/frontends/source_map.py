@@ -30,6 +30,10 @@ class UserFrame(NamedTuple):
     def __str__(self) -> str:
         return f"{self.filename}:{self.line}: {self.text}"
 
+    def named(self) -> str:
+        """As errors name it."""
+        return f"\n  at {self.filename}:{self.line}, in {self.function}\n    {self.text}"
+
 
 def function_name(code: CodeType) -> str:
     """The name of the function in the source: outlined blocks belong to the function around them."""
@@ -49,10 +53,11 @@ def _innermost() -> FrameType | None:
 def user_frame() -> UserFrame | None:
     """The innermost frame of user code on the current stack; None where there is none."""
     frame = _innermost()
-    return None if frame is None else _described(frame.f_code, frame.f_lineno)
+    return None if frame is None else described(frame.f_code, frame.f_lineno)
 
 
-def _described(code: CodeType, line: int) -> UserFrame:
+def described(code: CodeType, line: int) -> UserFrame:
+    """A line of a function."""
     return UserFrame(code.co_filename, line, function_name(code), linecache.getline(code.co_filename, line).strip())
 
 
@@ -111,7 +116,7 @@ def frame_of(traceback: TracebackType | None) -> UserFrame | None:
     found = None
     while traceback is not None:
         if is_user_file(traceback.tb_frame.f_code.co_filename):
-            found = _described(traceback.tb_frame.f_code, traceback.tb_lineno)
+            found = described(traceback.tb_frame.f_code, traceback.tb_lineno)
         traceback = traceback.tb_next
     return found
 
@@ -123,7 +128,7 @@ def endless(error: RecursionError) -> UnsupportedError:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if is_user_file(code.co_filename):
-            counts[_described(code, traceback.tb_lineno)] += 1
+            counts[described(code, traceback.tb_lineno)] += 1
         traceback = traceback.tb_next
     if not counts:
         return UnsupportedError(f"Recursion without end while tracing ({error}).")
@@ -133,7 +138,7 @@ def endless(error: RecursionError) -> UnsupportedError:
         f"'{frame.function}' calls itself without end while it is traced: both sides of an `if` that the run decides "
         "are traced, so how deep it goes must not depend on run-time values. Write a loop, or make the argument that "
         "decides static (static_argnames=...).",
-        f"\n  at {frame.filename}:{frame.line}, in {frame.function}\n    {frame.text}")
+        frame.named())
 
 
 def _left_alone(traceback: TracebackType | None) -> tuple[str, str]:

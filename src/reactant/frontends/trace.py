@@ -150,6 +150,9 @@ class Trace:
         """Whether the next call is the one that an attempt has looked at."""
         self.watch: Any = None
         """Which arrays are made and written, where that is asked (`elements`)."""
+        self.outer_writes: dict[int, dict[Any, Any]] = {}
+        """Identities of what is outside and may hold values, and the user's lines that wrote there, by what they wrote
+        to (None: whatever a method did)."""
         self.outer_iterators: set[int] = set()
         """Identities of the iterators that the function finds outside."""
         self.lost: list[Any] = []

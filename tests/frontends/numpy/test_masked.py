@@ -144,7 +144,6 @@ def test_masks_beside_masks_and_indices():
     (lambda x, y: x[x > 0], "The compiled function returns an array whose size depends on run-time values"),
     (lambda x, y: x[x.sum() > 0], "The compiled function returns an array whose size depends on run-time values"),
     (lambda x, y: x[x > 0].__setitem__(1, 5), "Writing to an element by position of what a run-time mask selects"),
-    (lambda x, y: x[x[:, 0] > 0, [0, 1, 2]], "This combination of an index of run-time size with other indices"),
     (lambda x, y: x[x > 0].reshape(2, -1), "numpy.reshape of an array of run-time size")])
 def test_refusals(f, text):
     with pytest.raises(UnsupportedError, match="^" + text):

@@ -163,3 +163,78 @@ def test_bits_of_integers():
     check(lambda x: x[3].bit_count(), NUMBERS)
     with pytest.raises(AttributeError, match="bit_length"):
         reactant.jit(lambda x: float(x).bit_length())(1.5)
+
+
+# ---- narrower dtypes -------------------------------------------------------------------------------------------------
+
+def _stored(v, n, x):
+    v[1] = n
+    return v
+
+
+def _stored_in_a_loop(v, n, x):
+    for k in range(len(v)):
+        v[k] = x
+    return v
+
+
+def _at_places(v, n, x):
+    v[[0, 2]] = n
+    return v
+
+
+def _in_place(v, n, x):
+    v += n
+    return v
+
+
+NARROW = [lambda v, n, x: v < n, lambda v, n, x: n >= v, lambda v, n, x: np.not_equal(v, n), lambda v, n, x: v[0] > n,
+          lambda v, n, x: v + n, lambda v, n, x: np.maximum(v, n), lambda v, n, x: np.clip(v, 0, n),
+          lambda v, n, x: np.clip(v, n, None), lambda v, n, x: np.searchsorted(v, n), _stored, _stored_in_a_loop,
+          _at_places, _in_place, lambda v, n, x: np.array([n, n], v.dtype),
+          lambda v, n, x: np.array([x[()], n], v.dtype) if v.dtype.kind == "i" else 0]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint32", "int32", "uint64"])
+def test_numbers_beyond_narrow_dtypes(dtype):
+    """Compared as they are; elsewhere NumPy's OverflowError. (They wrapped around.)"""
+    programs = [reactant.jit(lambda v, x, f=f: f(v, int(x), x)) for f in NARROW]
+    for number in (300, -1, 70000, 2**40, 5, 127, 128, -300):
+        for program in programs:
+            values = np.arange(1, 100, 25).astype(dtype)
+            try:
+                plain = program.function(values.copy(), np.int64(number))
+            except OverflowError:
+                with pytest.raises(OverflowError, match="out of bounds"):
+                    program(values, np.int64(number))
+                continue
+            found = program(values, np.int64(number))
+            assert found.dtype == plain.dtype if isinstance(plain, np.ndarray) else found == plain
+            np.testing.assert_array_equal(found, plain)
+
+
+@pytest.mark.parametrize("dtype, number, error", [
+    ("int32", np.nan, ValueError), ("int16", np.inf, OverflowError), ("int64", 2.0**63, OverflowError),
+    ("int64", -2.0**63, None), ("int8", -128.9, None), ("int8", 128.0, OverflowError),
+    ("int32", 2.0**31, OverflowError)])
+def test_floats_in_signed_integers(dtype, number, error):
+    def keep(v, x):
+        v[1] = x
+        return v
+    program = reactant.jit(keep)
+    if error is not None:
+        for run in (program, keep):
+            with pytest.raises(error):
+                run(np.ones(3, dtype), np.float64(number))
+    else:
+        np.testing.assert_array_equal(program(np.ones(3, dtype), np.float64(number)), keep(
+            np.ones(3, dtype), np.float64(number)))
+
+
+def test_what_is_known_to_fit_is_not_checked():
+    def count(v, x):
+        for k in range(len(v)):
+            v[k] = k
+            v[k] += len(x[x > 0])
+        return v + np.count_nonzero(x > 0)
+    assert reactant.jit(count).lower(np.zeros(100, np.int16), np.ones(100)).traced.flags is None

@@ -123,3 +123,11 @@ def test_small():
     check_table([lambda a: np.sort(a), lambda a: np.argsort(a, axis=0), lambda a: np.argsort(a.reshape(3, 0))],
                 np.zeros((0, 3)))
     check_table([lambda a: np.argsort(a), lambda a: np.sort(a, axis=None)], np.array(3))
+
+
+@pytest.mark.parametrize("f", [
+    lambda a, x: np.searchsorted(a, 0.1, "right"), lambda a, x: np.searchsorted(a, float(x[0]), "right"),
+    lambda a, x: np.digitize(0.1, a), lambda a, x: np.searchsorted(a, x[0], "right")])
+def test_python_numbers_are_searched_as_arrays_of_theirs(f):
+    """0.1 in float32 is more than 0.1; a Python float was rounded first."""
+    check(f, np.array([0.1, 0.5], np.float32), np.array([0.1]))

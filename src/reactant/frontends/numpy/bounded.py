@@ -14,8 +14,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError, UnsupportedError
-from reactant.frontends.numpy import indexing, value_facts
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.frontends.trace import current_trace
@@ -278,11 +278,7 @@ class Bounded:
         return _slices().part(self, key)
 
     def __setitem__(self, key: object, value: object) -> None:
-        found = _slices().part(self, key, as_view=True)
-        if type(found) is Bounded:
-            found.store(value)
-        else:
-            indexing.store(found, value)
+        _slices().put_part(self, key, value)
 
     def store(self, value: object) -> None:
         """Write `value`, broadcast to this extent, into the frame."""

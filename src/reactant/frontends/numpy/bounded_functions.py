@@ -30,6 +30,7 @@ from reactant.frontends.numpy.bounded import (
     require_equal,
     with_extents,
 )
+from reactant.frontends.numpy.bounded_slices import in_frame
 from reactant.frontends.numpy.creation import shape_tuple
 from reactant.frontends.numpy.promotion import loop_dtypes
 from reactant.frontends.numpy.shape import axis_in
@@ -120,9 +121,12 @@ def framed(x: Any, extents: Sequence[Extent | None], shape: Sequence[int]) -> Te
 
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     """`ufunc.method` with an operand of run-time size."""
-    if method == "at" and type(inputs[0]) is Tensor:
-        advanced.at(ufunc, *inputs, **kwargs)
-        return None
+    if method == "at":
+        target, key, *values = inputs
+        places = key if type(target) is Tensor else in_frame(target, key)
+        if places is not None:
+            advanced.at(ufunc, target if type(target) is Tensor else target.frame, places, *values, **kwargs)
+            return None
     if method == "at" or ufunc.signature is not None and ufunc not in PRODUCTS:
         raise UnsupportedError(f"numpy.{ufunc.__name__} ({method}) on an array of run-time size is not supported in "
                                f"compiled code. {ADVICE}")

@@ -82,17 +82,22 @@ def put(tensor: Tensor, items: list, value: object) -> None:
         window, rest = _apart(tensor, items)
         if type(window) is Tensor:
             advanced.put(window, rest, value)
-            return
-        found = advanced.select(window.frame, rest)
-        new = _chosen(window, found)
-        new.store(value)
-        found.view.assign(advanced.write(found, new.frame.value(), "second", advanced.is_unique(found)))
+        else:
+            _put_chosen(window, rest, value)
         return
     target = get(tensor, items)
     if type(target) is Bounded:
         target.store(value)
     else:
         indexing.store(target, value)
+
+
+def _put_chosen(window: Bounded, items: list, value: object) -> None:
+    """What index arrays select of a window."""
+    found = advanced.select(window.frame, items)
+    new = _chosen(window, found)
+    new.store(value)
+    found.view.assign(advanced.write(found, new.frame.value(), "second", advanced.is_unique(found)))
 
 
 def _apart(tensor: Tensor, items: list) -> tuple[Tensor | Bounded, list]:
@@ -264,6 +269,23 @@ def part(source: Bounded, key: object, as_view: bool = False) -> Any:
     return view if view.shape or basic.ellipsis or as_view else indexing.scalar(view)
 
 
+def put_part(source: Bounded, key: object, value: object) -> None:
+    """`source[key] = value`."""
+    if (places := in_frame(source, key)) is not None:
+        source.frame[places] = value
+        return
+    items = [i for i in indexing.expand(source.frame, key) if i is not Ellipsis]
+    if not indexing.is_basic(items) and not any(map(indexing.is_boolean, items)) \
+            and (found := _across(source, items, as_view=True)) is not None:
+        _put_chosen(*found, value)
+        return
+    target = part(source, key, as_view=True)
+    if type(target) is Bounded:
+        target.store(value)
+    else:
+        indexing.store(target, value)
+
+
 def _numbered(source: Bounded, items: list) -> Bounded:
     """What a mask selects moved together where the key asks for elements by position: a copy, not to be written."""
     addressed = [i for i in items if i is not None and i is not Ellipsis]
@@ -289,20 +311,23 @@ def _picked(source: Bounded, items: list, as_view: bool) -> Any:
     if not as_view and getattr(index, "ndim", 0) and index.dtype.kind in "iu" and all(
             i is Ellipsis or isinstance(i, slice) and i == slice(None) for i in items[1:]):
         return _at_positions(_numbered(source, items), index)
+    if not as_view and (places := in_frame(source, tuple(items))) is not None:
+        return source.frame[places]
     if not (as_view or masks) and (found := _across(source, [i for i in items if i is not Ellipsis])) is not None:
-        return found
+        window, rest = found
+        return _chosen(window, advanced.select(window.frame, rest))
     raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
 
 
-def _across(source: Bounded, items: list) -> Bounded | None:
-    """Elements by arrays of positions along dimensions of static size; None where others are asked for so."""
+def _across(source: Bounded, items: list, as_view: bool = False) -> tuple[Bounded, list] | None:
+    """The window that slices leave, and the key for the rest, where that are arrays of positions along dimensions of
+    static size; else None."""
     sliced = [i is None or isinstance(i, slice) for i in items]
     addressed = [s for s, i in zip(sliced, items, strict=True) if i is not None]
     if any(extent is not None and not s for s, extent in zip(addressed, source.extents, strict=True)):
         return None
-    window = part(source, tuple(i if s else slice(None) for s, i in zip(sliced, items, strict=True)))
-    return _chosen(window, advanced.select(window.frame, [slice(None) if s else i for s, i in zip(
-        sliced, items, strict=True)]))
+    window = part(source, tuple(i if s else slice(None) for s, i in zip(sliced, items, strict=True)), as_view)
+    return window, [slice(None) if s else i for s, i in zip(sliced, items, strict=True)]
 
 
 def _masked(source: Bounded, items: list, mask: Any) -> Bounded:
@@ -330,7 +355,17 @@ def _masked(source: Bounded, items: list, mask: Any) -> Bounded:
 
 def _at_positions(source: Bounded, index: Any) -> Any:
     """`source[index]` along the first dimension; positions are checked at run time."""
-    n, extent = source.frame.shape[0], source.extents[0]
+    places = _places(index, source.extents[0], source.frame.shape[0])
+    if type(places) is Bounded:
+        chosen, batch = source.frame[places.frame], places.extents
+    else:
+        chosen, batch = source.frame[places], (None,) * places.ndim
+    extents = (*batch, *source.extents[1:])
+    return Bounded(chosen, extents) if any(e is not None for e in extents) else chosen
+
+
+def _places(index: Any, extent: Extent | None, n: int) -> Any:
+    """Where in a frame of `n` the elements of an extent are; that there are such is checked at run time."""
     places = index.astype(np.int64) if type(index) is Bounded else wrap(index).astype(np.int64)
     length = Tensor.of_value(as_number(n if extent is None else extent.length()), SCALAR)
     places = np.where(places < 0, places + length, places)
@@ -338,13 +373,21 @@ def _at_positions(source: Bounded, index: Any) -> Any:
     current_trace().check(fits.value(), lambda: IndexError("index is out of bounds for an array of run-time size"))
     start = 0 if extent is None else extent.start
     places = np.clip(places + Tensor.of_value(as_number(start), SCALAR), 0, max(n - 1, 0))
-    if type(places) is Bounded:
-        places = Bounded(places.filled(0), places.extents)
-        chosen, batch = source.frame[places.frame], places.extents
-    else:
-        chosen, batch = source.frame[places], (None,) * places.ndim
-    extents = (*batch, *source.extents[1:])
-    return Bounded(chosen, extents) if any(e is not None for e in extents) else chosen
+    return Bounded(places.filled(0), places.extents) if type(places) is Bounded else places
+
+
+def in_frame(source: Bounded, key: object) -> tuple | None:
+    """The key of the same elements in the frame, where index arrays or integers address each dimension of run-time size
+    that numbers of the frame address; else None."""
+    items = [i for i in indexing.expand(source.frame, key) if i is not Ellipsis]
+    if indexing.is_basic(items) or any(i is None or indexing.is_boolean(i) for i in items):
+        return None
+    found = []
+    for i, extent, n in zip(items, source.extents, source.frame.shape, strict=True):
+        if extent is not None and (isinstance(i, slice) or isinstance(extent, Mask)):
+            return None
+        found.append(i if extent is None else _places(i, extent, n))
+    return tuple(found)
 
 
 def _narrowed(extent: Extent, s: slice, n: int) -> Part:

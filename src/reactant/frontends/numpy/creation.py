@@ -11,10 +11,11 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
+from reactant.frontends.numpy import python_overflow, value_facts
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.numpy.run_time_shapes import sized
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, check_dtype, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.ir import attributes as attr
@@ -34,8 +35,14 @@ def shape_tuple(shape: object) -> Shape:
         return tuple(n.__index__() for n in shape)
 
 
-def uniform(shape: object, value: object, dtype: object, order: str = "C") -> Tensor:
+def uniform(shape: object, value: object, dtype: object, order: str = "C") -> Any:
     """A new array of `shape` filled with `value`."""
+    if (whole := sized(shape)) is not None:
+        if not np.ndim(value):
+            return whole.array(lambda frame: uniform(frame, value, dtype, order))
+        made = whole.array(lambda frame: uniform(frame, 0, dtype, order))
+        made.store(value)
+        return made
     shape, dtype = shape_tuple(shape), np.dtype(dtype)
     check_dtype(dtype)
     if any(n < 0 for n in shape):
@@ -55,28 +62,31 @@ def uniform(shape: object, value: object, dtype: object, order: str = "C") -> Te
 
 
 @implements(np.zeros, creation=True)
-def zeros(shape: object, dtype: object = float, order: str = "C") -> Tensor:
+def zeros(shape: object, dtype: object = float, order: str = "C") -> Any:
     return uniform(shape, 0, float if dtype is None else dtype, order)
 
 
 @implements(np.empty, creation=True)
-def empty(shape: object, dtype: object = float, order: str = "C") -> Tensor:
+def empty(shape: object, dtype: object = float, order: str = "C") -> Any:
     return uniform(shape, 0, float if dtype is None else dtype, order)
 
 
 @implements(np.ones, creation=True)
-def ones(shape: object, dtype: object = None, order: str = "C") -> Tensor:
+def ones(shape: object, dtype: object = None, order: str = "C") -> Any:
     return uniform(shape, 1, float if dtype is None else dtype, order)
 
 
 @implements(np.full, creation=True)
-def full(shape: object, fill_value: object, dtype: object = None, order: str = "C") -> Tensor:
-    return uniform(shape, fill_value, wrap(fill_value).dtype if dtype is None else dtype, order)
+def full(shape: object, fill_value: object, dtype: object = None, order: str = "C") -> Any:
+    source = fill_value if getattr(type(fill_value), "partial", False) else wrap(fill_value)
+    return uniform(shape, fill_value, source.dtype if dtype is None else dtype, order)
 
 
 def _like(prototype: object, value: object, dtype: object, order: str, shape: object) -> Tensor:
     a = wrap(prototype)
     made = uniform(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
+    if type(made) is not Tensor:        # of run-time size
+        return made
     if order == "F" or (order == "A" and a.flags.fnc):
         strides = st.column_major_strides(made.shape)
     else:
@@ -138,7 +148,13 @@ def array_of(nested: Any, dtype: object = None) -> Any:
                          f"after 1 dimensions. The detected shape was ({len(rows)},) + inhomogeneous part.")
     of_one = {r.dtype for r in rows} if all([type(r) is Tensor for r in rows]) else set()
     parts = [as_value(r, np.dtype(dtype if len(of_one) != 1 else rows[0].dtype)) for r in rows]
-    return Tensor.of_value(cast(side_by_side(parts, 0, (1, *shapes.pop())), dtype))
+    shape, whole = (1, *shapes.pop()), np.dtype(dtype)
+    side = side_by_side(parts, 0, shape)
+    if len(shape) == 1 and whole.kind in "iu" and dtype_of(side).kind in "iuf" and dtype_of(side) != whole:
+        kinds = {r.kind if type(r) is Tensor else PYTHON for r in rows}
+        if ARRAY not in kinds and (whole.kind == "i" or kinds == {PYTHON}):
+            python_overflow.require_held(side, None, whole)
+    return Tensor.of_value(cast(side, whole))
 
 
 def side_by_side(values: Sequence[ir.Value], axis: int, shape: Shape | None = None) -> ir.Value:
@@ -378,14 +394,16 @@ def _interval(number: object) -> tuple[int, int] | None:
     """Bounds of a whole number; None where there are none, or it is none."""
     if type(number) is not Tensor:
         return (number, number) if isinstance(number, int) else None
-    if number.kind != PYTHON or number.dtype.kind != "i":
+    if number.shape or number.dtype != np.int64:
         return None
     found = number.interval or value_facts.bounds(number.value())
     return found if found is not None and max(map(abs, found)) < 2**31 else None
 
 
 @implements(np.eye, creation=True)
-def eye(N: int, M: int | None = None, k: int = 0, dtype: object = float, order: str = "C") -> Tensor:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: object = float, order: str = "C") -> Any:
+    if (whole := sized((N, N if M is None else M))) is not None:
+        return whole.array(lambda frame: eye(*frame, k, dtype))
     n, m = int(N), int(N if M is None else M)
     if n * m <= st.CONCRETE_ELEMENTS:
         return Tensor.of_array(np.eye(n, m, k, dtype))
@@ -394,5 +412,5 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: object = float, order: 
 
 
 @implements(np.identity, creation=True)
-def identity(n: int, dtype: object = None) -> Tensor:
+def identity(n: int, dtype: object = None) -> Any:
     return eye(n, dtype=float if dtype is None else dtype)

@@ -264,6 +264,9 @@ def _power(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value
         return ops.or_(x, ops.not_(y))
     if dtypes[0].kind in "iu":
         return _integer_power(x, y)
+    if dtypes[0].kind == "c":       # XLA's is NaN where the exponent is complex
+        vanishes = ops.and_(ops.compare(x, 0, "EQ"), ops.compare(ops.real(y), 0, "GT"))
+        return ops.select(vanishes, ops.splat(0, x), ops.power(x, y))
     return ops.power(x, y)
 
 

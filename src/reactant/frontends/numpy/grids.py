@@ -10,9 +10,11 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.calls import following
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.creation import as_tensor, shape_tuple
 from reactant.frontends.numpy.implements import concretely, implements, name_of, of_concrete, tensors
 from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.numpy.run_time_shapes import sized
 from reactant.frontends.numpy.selection import written
 from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast, weak_type
@@ -35,7 +37,7 @@ def _by_numpy(function: Callable) -> None:
         return of_concrete(function(*concretely(args), **concretely(kwargs)))
 
 
-for _function in (np.tri, np.indices, np.hanning, np.hamming, np.bartlett, np.blackman, np.kaiser, np.tril_indices,
+for _function in (np.indices, np.hanning, np.hamming, np.bartlett, np.blackman, np.kaiser, np.tril_indices,
                   np.triu_indices, np.diag_indices, np.mask_indices):
     _by_numpy(_function)
 
@@ -51,21 +53,25 @@ def _spread(x: Tensor, count: int) -> Tensor:
 @implements(np.linspace, creation=True)
 def linspace(start: object, stop: object, num: object = 50, endpoint: bool = True, retstep: bool = False,
              dtype: object = None, axis: int = 0) -> Any:
-    if _known([start, stop]):
+    if _known([start, stop, num]):
         given = concretely([start, stop])
         return of_concrete(np.linspace(*given, int(num), endpoint, retstep, dtype, axis))
-    count = num.__index__()
+    whole = sized(num)
+    if whole is not None and axis != 0:
+        raise UnsupportedError("np.linspace of a run-time number of points along another axis than the first.")
+    count = whole.frame[0] if whole is not None else num.__index__()
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     common = result_type((*(weak_type(wrap(x)) for x in (start, stop)), float))
     low, high = (as_tensor(x).astype(common) for x in (start, stop))
-    made, step = _line(low, high, count, endpoint)
+    made, step = _line(low, high, count, endpoint) if whole is None else _line_of_run(low, high, num, count, endpoint)
     target = common if dtype is None else np.dtype(dtype)
     if axis != 0:
         made = np.moveaxis(made, 0, axis)
     if target.kind in "iu":
         made = np.floor(made)
     made = made.astype(target, copy=False)
+    made = made if whole is None else whole.array(lambda frame: made)
     return (made, step) if retstep else made
 
 
@@ -85,10 +91,22 @@ def _line(low: Tensor, high: Tensor, count: int, endpoint: bool) -> tuple[Tensor
     return made, step
 
 
+def _line_of_run(low: Tensor, high: Tensor, num: Any, most: int, endpoint: bool) -> tuple[Tensor, Any]:
+    """The same for a number of points that only the run knows, in a frame of the most there can be."""
+    gaps = num - 1 if endpoint else num
+    delta, ramp, divisor = np.subtract(high, low), _spread(high, most), np.maximum(gaps, 1)
+    step = delta / divisor
+    by_step = np.where(np.any(step == 0), ramp / divisor * delta, ramp * step)
+    made = by_step + low
+    if endpoint:
+        made = np.where(np.logical_and(ramp == gaps, gaps > 0), high, made)
+    return made, np.where(gaps > 0, step, np.nan)[()]
+
+
 @implements(np.logspace, creation=True)
 def logspace(start: object, stop: object, num: object = 50, endpoint: bool = True, base: object = 10.0,
              dtype: object = None, axis: int = 0) -> Any:
-    if _known([start, stop, base]):
+    if _known([start, stop, num, base]):
         first, last, number = concretely([start, stop, base])
         return of_concrete(np.logspace(first, last, int(num), endpoint, number, dtype, axis))
     if np.ndim(base):
@@ -100,6 +118,9 @@ def logspace(start: object, stop: object, num: object = 50, endpoint: bool = Tru
 @implements(np.geomspace, creation=True)
 def geomspace(start: object, stop: object, num: object = 50, endpoint: bool = True, dtype: object = None,
               axis: int = 0) -> Any:
+    if sized(num) is not None:
+        raise UnsupportedError("np.geomspace of a run-time number of points. Take np.exp of np.linspace(log(a), "
+                               "log(b), n).")
     if _known([start, stop]):
         return of_concrete(np.geomspace(*concretely([start, stop]), int(num), endpoint, dtype, axis))
     asked = np.dtype(np.float64 if dtype is None else dtype)
@@ -137,17 +158,17 @@ def meshgrid(*xi: object, copy: bool = True, sparse: bool = False, indexing: str
 
 
 @implements(np.ix_, aliases=True)
-def ix_(*args: object) -> tuple[Tensor, ...]:
-    made = []
+def ix_(*args: Any) -> tuple[Any, ...]:
+    made: list[Any] = []
     for d, arg in enumerate(args):
-        a = as_tensor(arg)
+        a = arg if is_partial(arg) else as_tensor(arg)
         if a.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         if a.dtype == bool:
-            a = as_tensor(np.nonzero(a)[0])      # raises for run-time masks
-        if not a.size:
+            a = np.nonzero(a)[0]
+        if type(a) is Tensor and not a.size:
             a = a.astype(np.intp)
-        made.append(np.reshape(a, (1,) * d + (a.size,) + (1,) * (len(args) - d - 1)))
+        made.append(a[(None,) * d + (slice(None),) + (None,) * (len(args) - d - 1)])
     return tuple(made)
 
 
@@ -184,6 +205,14 @@ def _triangle(m: object, k: int, keep_lower: bool) -> Tensor:
     mask = ops.broadcast_in_dim(_lower(rows, columns, int(k)), a.shape, [a.ndim - 2, a.ndim - 1])
     value = a.value()
     return Tensor.of_value(ops.select(mask, value, 0) if keep_lower else ops.select(mask, ops.splat(0, value), value))
+
+
+@implements(np.tri, creation=True)
+def tri(N: Any, M: Any = None, k: int = 0, dtype: object = float) -> Any:
+    shape = (N, N if M is None else M)
+    if (whole := sized(shape)) is not None:
+        return whole.array(lambda frame: tri(*frame, k, dtype))
+    return Tensor.of_array(np.tri(*(n.__index__() for n in shape), int(k), dtype))
 
 
 @implements(np.tril)

@@ -19,7 +19,7 @@ from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.promotion import python_type
-from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
@@ -93,7 +93,9 @@ def put(tensor: Tensor, key: object, value: object) -> None:
             from reactant.frontends.numpy import bounded_slices, run_time_steps
             (run_time_steps if run_time_steps.is_strided(items) else bounded_slices).put(tensor, items, value)
         elif not is_basic(items):
-            from reactant.frontends.numpy import advanced
+            from reactant.frontends.numpy import advanced, ufuncs
+            if type(value) is Tensor and value.kind == PYTHON and tensor.dtype.kind in "iu":
+                value = Tensor.of_value(ufuncs.stored(value, tensor.dtype), SCALAR)
             advanced.put(tensor, items, value)
         else:
             store(view_of(tensor, parse(tensor, items)), value)
@@ -116,7 +118,7 @@ def item(tensor: Tensor, key: tuple) -> Any:
 
 def store(target: Tensor, value: object) -> None:
     """Write `value`, broadcast and cast as NumPy's assignment does, into the view `target`."""
-    from reactant.frontends.numpy.ufuncs import as_value, cast
+    from reactant.frontends.numpy.ufuncs import as_value, stored
     target.require_writeable()
     if getattr(type(value), "partial", False):
         from reactant.frontends.numpy import bounded
@@ -143,7 +145,7 @@ def store(target: Tensor, value: object) -> None:
         raise ValueError(f"could not broadcast input array from shape {st.shape_text(source.shape)} into shape "
                          f"{st.shape_text(target.shape)}")
     if type(source) is Tensor:
-        new = cast(ops.reshape(source.value(), shape), target.dtype)
+        new = ops.reshape(stored(source, target.dtype), shape)
     else:
         new = as_value(source, target.dtype)
     target.assign(st.broadcast(new, target.shape))

@@ -14,8 +14,9 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import advanced, indexing
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.bounded import ADVICE, Bounded, Extent, Mask, aligned, is_partial
+from reactant.frontends.numpy.promotion import loop_dtypes
 from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
+from reactant.frontends.numpy.ufuncs import cast, weak_type
 from reactant.ir import ops
 from reactant.ir.types import size
 
@@ -38,7 +39,7 @@ def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]`."""
     items = _as_places(items)
     if any(is_partial(i) for i in items):
-        dense, extents = _dense_index(items)
+        dense, extents, inside = _dense_index(items)
         chosen = advanced.select(tensor, dense)
         found: list[Extent | None] = [None] * len(chosen.result)
         for d, extent in zip(chosen.batch, extents, strict=True):
@@ -129,38 +130,37 @@ def together(items: list) -> bool:
 
 # ---- index arrays of run-time size -----------------------------------------------------------------------------
 
-def _dense_index(items: list) -> tuple[list, tuple[Extent | None, ...]]:
-    """The items with indices outside their extents set to 0, and the extents."""
-    partial = [i for i in items if is_partial(i)]
-    arrays = [i for i in items if not (i is None or i is Ellipsis or isinstance(i, slice) or is_partial(i))]
-    first = max(partial, key=lambda p: p.ndim)
-    if advanced.runtime_masks(items) or indexing.has_run_time_bounds(items) or first.dtype.kind not in "iu" or any(
-            getattr(a, "ndim", 0) for a in arrays):
+def _dense_index(items: list) -> tuple[list, list[Extent | None], Any]:
+    """The items with indices outside their extents set to 0, the extents of all of them together, and where all are
+    inside."""
+    from reactant.frontends.numpy.bounded_functions import common_extents, framed  # which need this module
+    places = [n for n, i in enumerate(items) if is_partial(i) or getattr(i, "ndim", 0)]
+    arrays = [i if is_partial(i) else wrap(i) for i in (items[n] for n in places)]
+    if advanced.runtime_masks(items) or indexing.has_run_time_bounds(items) or any(
+            a.dtype.kind not in "iu" for a in arrays):
         raise UnsupportedError("This combination of an index of run-time size with other indices is not supported in "
                                "compiled code. " + ADVICE)
-    shape = first.frame.shape
-    dense = []
-    for i in items:
-        if is_partial(i):
-            moved = Bounded(Tensor.of_value(aligned(i, first.extents[first.ndim - i.ndim:],
-                                                    shape[first.ndim - i.ndim:])), first.extents[first.ndim - i.ndim:])
-            i = moved.filled(0)
-        dense.append(i)
-    return dense, first.extents
+    extents, shape = common_extents(arrays, max(a.ndim for a in arrays))
+    dense = list(items)
+    for place, a in zip(places, arrays, strict=True):
+        moved, lead = framed(a, extents, shape), len(extents) - a.ndim
+        own = [e if n == most else None for e, n, most in zip(extents[lead:], moved.shape, shape[lead:], strict=True)]
+        dense[place] = Bounded(moved, own).filled(0)
+    return dense, extents, Bounded(Tensor.of_value(ops.constant(0, np.int64, shape)), extents).valid()
 
 
 def _put_at(tensor: Tensor, items: list, value: object) -> None:
     """`a[index] = value`: writes outside the extents are dropped."""
-    dense, extents = _dense_index(items)
+    dense, extents, inside = _dense_index(items)
     chosen = advanced.select(tensor, dense)
     if size(chosen.result) == 0:
         return
     updates = cast(_updates(chosen, extents, value), tensor.dtype)
     same = not is_partial(value) and advanced.alike(wrap(value).shape, chosen)
-    chosen.view.assign(advanced.write(chosen, updates, "second", unique=False, any_order=same, inside=_inside(items)))
+    chosen.view.assign(advanced.write(chosen, updates, "second", unique=False, any_order=same, inside=inside))
 
 
-def _updates(chosen: advanced.Selection, extents: tuple, value: object) -> Any:
+def _updates(chosen: advanced.Selection, extents: list, value: object) -> Any:
     """The values to write, moved to the index's extents, of the result's shape."""
     wanted: list[Extent | None] = [None] * len(chosen.result)
     for d, extent in zip(chosen.batch, extents, strict=True):
@@ -169,23 +169,18 @@ def _updates(chosen: advanced.Selection, extents: tuple, value: object) -> Any:
     return st.broadcast(aligned(source, wanted, chosen.result), chosen.result)
 
 
-def _inside(items: list) -> Any:
-    """True for the index elements inside their extents."""
-    return max((i for i in items if is_partial(i)), key=lambda p: p.ndim).valid()
-
-
 def at(ufunc: np.ufunc, tensor: Tensor, items: list, value: object) -> None:
     """`ufunc.at(tensor, index, value)` with an index of run-time size."""
     items = _as_places(items)
-    dense, extents = _dense_index(items)
+    dense, extents, inside = _dense_index(items)
     chosen = advanced.select(tensor, dense)
     if size(chosen.result) == 0:
         return
-    given = value if is_partial(value) else wrap(value)
-    combine = advanced.combiner(ufunc, tensor.dtype, (tensor.dtype, given.dtype, tensor.dtype))
+    kind = value.dtype if is_partial(value) else weak_type(value)
+    combine = advanced.combiner(ufunc, tensor.dtype, loop_dtypes(ufunc, (tensor.dtype, kind, None)))
     if combine is None:
         raise UnsupportedError(f"numpy.{ufunc.__name__}.at with an index of run-time size needs add, subtract, "
                                "multiply, maximum, minimum or a bitwise ufunc, and a value of the array's dtype.")
-    updates = _updates(chosen, extents, value)
+    updates = cast(_updates(chosen, extents, value), tensor.dtype)
     updates = ops.negate(updates) if ufunc is np.subtract else updates
-    chosen.view.assign(advanced.write(chosen, updates, combine, unique=False, inside=_inside(items)))
+    chosen.view.assign(advanced.write(chosen, updates, combine, unique=False, inside=inside))

@@ -170,7 +170,8 @@ def _made(result: Any) -> Any:
 def _has_traced(index: Any) -> bool:
     if isinstance(index, slice):
         return any(type(b) is Tensor for b in (index.start, index.stop, index.step))
-    return type(index) is Tensor or (type(index) in (tuple, list) and any(_has_traced(i) for i in index))
+    return type(index) is Tensor or bounded.is_partial(index) or (
+        type(index) in (tuple, list) and any(_has_traced(i) for i in index))
 
 
 def _get_item(container: Any, index: Any) -> Any:
@@ -455,20 +456,20 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
             return python(*([items] if len(args) == 1 else args), **kwargs)
         best = items[0]
         for item in items[1:]:
-            best = _pick(better(item, best), item, best)
+            best = _pick(original, better(item, best), item, best)
         return best
 
 
-def _pick(condition: Any, x: Any, y: Any) -> Any:
-    """`x if condition else y` for numbers."""
+def _pick(original: Callable, condition: Any, x: Any, y: Any) -> Any:
+    """`x if condition else y` for numbers: `original` (min or max) of them."""
     if type(condition) is not Tensor or condition.size != 1:
         return x if condition else y        # raises for arrays
     python = python_numbers.both_python(x, y)
     chosen = np.where(condition, x, y)
     if not python:
         return chosen[()]
-    ends = [python_numbers.bounds(v) for v in (x, y)]
-    known = None if None in ends else (builtins.min(e[0] for e in ends), builtins.max(e[1] for e in ends))
+    ends = [python_numbers.bounds(v) or python_overflow.ALL for v in (x, y)]
+    known = tuple(original(e) for e in zip(*ends, strict=True)) if chosen.dtype.kind == "i" else None
     return Tensor.of_value(chosen.value(), PYTHON, interval=known)
 
 

@@ -4,6 +4,7 @@ What is known of the operands (`Tensor.interval`) decides which operations need 
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -11,8 +12,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.frontends import source_map
+from reactant.frontends.numpy import value_facts
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
 
 Bounds: TypeAlias = "tuple[int, int]"
 LEAST, MOST = -2**63, 2**63 - 1
@@ -58,6 +61,37 @@ def require_exact(ufunc: np.ufunc, a: Bounds | None, b: Bounds | None, x: ir.Val
     find = CHECKS.get(ufunc)
     if find is not None and (ok := find(a or ALL, b or ALL, x, y, result)) is not None:
         require(ok)
+
+
+def within(known: Bounds | None, value: ir.Value, dtype: np.dtype) -> tuple[bool, bool]:
+    """Whether an integer of the run, of which bounds may be known, is surely not below, and not beyond, what an integer
+    dtype holds."""
+    low, high = known or value_facts.bounds(value) or ALL
+    limits = np.iinfo(dtype)
+    return low >= limits.min, high <= limits.max
+
+
+def require_held(value: ir.Value, known: Bounds | None, dtype: np.dtype) -> None:
+    """Check that an integer dtype holds a number of the run, truncated."""
+    limits, trace = np.iinfo(dtype), current_trace()
+    if dtype_of(value).kind == "f":
+        value, room = ops.convert(value, np.float64), int(dtype.itemsize < 8)    # which rounds away in 64 bits
+        inside = ops.and_(ops.compare(value, float(limits.min) - room, "GT" if room else "GE"),
+                          ops.compare(value, float(limits.max) + room, "LT"))
+        missing = ops.compare(value, value, "NE")
+        trace.check(_all(ops.not_(missing)), lambda: ValueError("cannot convert float NaN to integer"))
+        trace.check(_all(ops.or_(inside, missing)), lambda: OverflowError(f"float out of bounds for {dtype}"))
+        return
+    above, below = within(known, value, dtype)
+    tests = [] if above else [ops.compare(value, int(limits.min), "GE")]
+    tests += [] if below else [ops.compare(value, int(limits.max), "LE")]
+    if tests:
+        trace.check(_all(functools.reduce(ops.and_, tests)),
+                    lambda: OverflowError(f"Python integer out of bounds for {dtype}"))
+
+
+def _all(tests: ir.Value) -> ir.Value:
+    return ops.reduce(tests, True, range(len(shape_of(tests))), "and") if shape_of(tests) else tests
 
 
 def is_wide(x: object) -> bool:

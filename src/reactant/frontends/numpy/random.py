@@ -7,6 +7,8 @@ at every call of the compiled function, so give it the seed as an argument.
 """
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +36,7 @@ from reactant.frontends.numpy.random_stream import (
     require,
     spread,
 )
+from reactant.frontends.numpy.run_time_shapes import sized
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.ir import ops
@@ -349,10 +352,13 @@ class Generator(Stream):
 
     # -- permutations and choices
 
-    def permutation(self, x: object, axis: int = 0) -> Tensor:
+    def permutation(self, x: object, axis: int = 0) -> Any:
         if isinstance(x, (int, np.integer)) and type(x) is not Tensor:
             return Tensor.of_value(self._order((int(x),), 0))
         a = wrap(x)
+        if (whole := sized(a)) is not None:        # the first numbers, in the order of all that there may be
+            order = Tensor.of_value(self._order(whole.frame, 0))
+            return order[order < a]
         if a.kind != ARRAY and a.dtype.kind in "iu":
             return Tensor.of_value(self._order((a.__index__(),), 0))
         axis = np.lib.array_utils.normalize_axis_index(axis, a.ndim)
@@ -438,6 +444,32 @@ class Generator(Stream):
         if hasattr(np.random.Generator, name):
             raise UnsupportedError(NOT_COMPILED.format(name=name))
         raise AttributeError(f"'numpy.random.Generator' object has no attribute '{name}'")
+
+
+def _in_frames(draw: Callable) -> Callable:
+    """A method whose `size` only the run may know: as many are drawn as there can be."""
+    signature = inspect.signature(draw)
+
+    @functools.wraps(draw)
+    def choose(*args: Any, **kwargs: Any) -> Any:
+        size = kwargs.get("size") if kwargs else None
+        if size is None and not any(type(a) in (Tensor, tuple, list) for a in args[1:]):
+            return draw(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
+        whole = sized(bound.arguments.get("size"))
+        if whole is None:
+            return draw(*args, **kwargs)
+        if not bound.arguments.get("replace", True):
+            raise UnsupportedError("rng.choice without replacement of a run-time number of elements. Write "
+                                   "rng.permutation(a)[:n].")
+        bound.arguments["size"] = whole.frame
+        return whole.array(lambda frame: draw(*bound.args, **bound.kwargs))
+    return choose
+
+
+for _name, _draw in list(vars(Generator).items()):
+    if not _name.startswith("_") and "size" in inspect.signature(_draw).parameters:
+        setattr(Generator, _name, _in_frames(_draw))
 
 
 UNSUPPORTED_METHODS = ("bytes", "bit_generator", "hypergeometric", "multivariate_hypergeometric")

@@ -1,13 +1,14 @@
 """Rounding and clipping, replacing NaN, and tests of closeness and equality."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.frontends.numpy import python_overflow, ufuncs
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy import ufuncs
 from reactant.frontends.numpy.elementwise import is_inf, is_nan, sign_bit
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.indexing import store
@@ -66,6 +67,13 @@ def fix(x: object, out: object = None) -> Any:
     return np.trunc(x, out=out)
 
 
+def _no_further(bound: Any, extreme: Callable, limit: int) -> Any:
+    """A Python integer of the run that bounds integers up to `limit`."""
+    if type(bound) is not Tensor or bound.kind != PYTHON or bound.dtype != np.int64 or limit > python_overflow.MOST:
+        return bound
+    return Tensor.of_value(extreme(bound.value(), int(limit)), PYTHON, interval=bound.interval)
+
+
 @implements(np.clip)
 def clip(a: object, a_min: object = _ABSENT, a_max: object = _ABSENT, out: object = None, **kwargs: object) -> Any:
     min, max = (kwargs.pop(name, _ABSENT) for name in ("min", "max"))      # keywords from NumPy 2.1 on
@@ -82,6 +90,7 @@ def clip(a: object, a_min: object = _ABSENT, a_max: object = _ABSENT, out: objec
         limits = np.iinfo(a.dtype)
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
+        low, high = _no_further(low, ops.maximum, limits.min), _no_further(high, ops.minimum, limits.max)
     if out is not None:
         kwargs["out"] = out
     if low is None and high is None:

@@ -17,7 +17,7 @@ from reactant.frontends.numpy.promotion import result_type
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.frontends.numpy.ufunc_methods import deliver, layout_after
-from reactant.frontends.numpy.ufuncs import as_value, weak_type
+from reactant.frontends.numpy.ufuncs import as_value
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
@@ -269,8 +269,8 @@ def searchsorted(a: object, v: object, side: str = "left", sorter: object = None
                          "object too deep for desired array")
     if side not in ("left", "right", "l", "r"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
-    wanted = v if isinstance(v, (bool, int, float, complex)) else wrap(v)
-    dtype = result_type((a.dtype, weak_type(wanted)))
+    wanted = wrap(v)
+    dtype = result_type((a.dtype, wanted.dtype))        # a Python number counts as an array here
     edges = as_value(a, dtype)
     if sorter is not None:
         order = wrap(sorter)

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends import source_map
-from reactant.frontends.numpy import python_numbers
+from reactant.frontends.numpy import python_numbers, python_overflow
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
@@ -61,6 +61,14 @@ def as_value(x: object, dtype: np.dtype) -> ir.Value:
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return ops.constant(_number(x, dtype), dtype)
     return cast(wrap(x).value(), dtype)
+
+
+def stored(x: Tensor, dtype: np.dtype) -> ir.Value:
+    """A value that is stored in an array: NumPy looks whether signed integers hold a number, and whether any integers
+    hold one of Python's."""
+    if x.kind != ARRAY and dtype.kind in "iu" and x.dtype.kind in "iuf" and (x.kind == PYTHON or dtype.kind == "i"):
+        python_overflow.require_held(x.value(), x.interval, dtype)
+    return cast(x.value(), dtype)
 
 
 def _number(x: Any, dtype: np.dtype) -> Any:
@@ -270,8 +278,12 @@ def _write_known(ufunc: np.ufunc, operands: list, outs: tuple, options: dict) ->
 
 def _run_loop(ufunc: np.ufunc, form: Form, operands: list) -> list[ir.Value]:
     shape, dtypes = form.shape, form.dtypes
-    if form.compares and (beyond := _compared_beyond(ufunc, operands, dtypes[0])) is not None:
-        return [ops.constant(beyond, bool, shape)]
+    if form.compares:
+        if (beyond := _compared_beyond(ufunc, operands, dtypes[0])) is not None:
+            return [ops.constant(beyond, bool, shape)]
+        if any(type(x) is Tensor and x.kind == PYTHON and x.dtype != bool and not all(
+                python_overflow.within(x.interval, x.value(), dtypes[0])) for x in operands):
+            return [_compared_widely(ufunc, form, operands)]
     values = [_spread(x, d, shape) for x, d in zip(operands, dtypes, strict=False)]
     if form.checked:
         from reactant.frontends.numpy.elementwise import checked
@@ -290,6 +302,8 @@ def _spread(x: object, dtype: np.dtype, shape: Shape) -> ir.Value:
     if type(x) is Tensor:
         value = x.value()
         if x.dtype is not dtype:
+            if x.kind == PYTHON and dtype.kind in "iu":
+                python_overflow.require_held(value, x.interval, dtype)
             value = cast(value, dtype)
         return value if x.shape == shape else st.broadcast(value, shape)
     return ops.constant(_number(x, dtype), dtype, shape)
@@ -304,6 +318,25 @@ def _compared_beyond(ufunc: np.ufunc, operands: list, dtype: np.dtype) -> bool |
     if not any(far):
         return None
     return bool(ufunc(*(np.sign(x) * 2 if f else 0 for x, f in zip(operands, far, strict=True))))
+
+
+def _compared_widely(ufunc: np.ufunc, form: Form, operands: list) -> ir.Value:
+    """Integers compared with a Python int of the run that their dtype may not hold."""
+    wide = np.dtype(np.int64)
+    if form.dtypes[0] != np.uint64:
+        values = [_spread(x, wide, form.shape) for x in operands]
+        return form.loop(values, (wide, wide, form.dtypes[-1]))
+    below, values = [], []
+    for x in operands:      # a negative one is below all
+        python = type(x) is Tensor and x.kind == PYTHON
+        below.append(ops.compare(x.value(), 0, "LT") if python else None)
+        values.append(st.broadcast(cast(x.value(), np.uint64), form.shape) if python else
+                      _spread(x, form.dtypes[0], form.shape))
+    result = form.loop(values, form.dtypes)
+    for negative, order in zip(below, ((-1, 0), (0, -1)), strict=True):
+        if negative is not None:
+            result = ops.select(negative, ops.constant(bool(ufunc(*order)), bool, form.shape), result)
+    return result
 
 
 def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, strides: Shape | None) -> Any:

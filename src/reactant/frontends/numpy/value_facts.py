@@ -19,6 +19,8 @@ _KEEP = {"stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim
          "stablehlo.reverse", "stablehlo.gather", "stablehlo.dynamic_slice", "stablehlo.optimization_barrier"}
 """Ops whose result elements are all elements of the first operand."""
 
+_EXTREMES = ("stablehlo.maximum", "stablehlo.minimum")
+
 Interval = tuple[int, int]
 
 _COUNTERS: dict[ir.Value, Interval] = {}
@@ -66,10 +68,30 @@ def bounds(value: ir.Value, depth: int = _DEPTH) -> Interval | None:
     if name == "stablehlo.sort":
         number = next(n for n, r in enumerate(op.results) if r == value)
         return bounds(operands[number], depth - 1)
+    if name == "stablehlo.reduce" and len(operands) == 2:
+        return _reduced(op, value, depth)
     rule = _ARITHMETIC.get(name)
     if rule is None:
         return None
-    return _fits(rule(*(bounds(o, depth - 1) for o in operands)), value)
+    found = [bounds(o, depth - 1) for o in operands]
+    if name in _EXTREMES and found != [None, None]:
+        limits = np.iinfo(dtype_of(value))
+        found = [f or (int(limits.min), int(limits.max)) for f in found]
+    return _fits(rule(*found), value)
+
+
+def _reduced(op: ir.Operation, value: ir.Value, depth: int) -> Interval | None:
+    """The bounds of sums and extremes: how many there are of what is counted."""
+    (element, start), body = op.operands, op.regions[0].blocks[0].operations
+    kind, whole, first = body[0].name, bounds(element, depth - 1), bounds(start, depth - 1)
+    if len(body) != 2 or whole is None or first is None:
+        return None
+    if kind in _EXTREMES:
+        return _ARITHMETIC[kind](whole, first)
+    if kind != "stablehlo.add":
+        return None
+    count = int(np.prod(shape_of(element))) // max(int(np.prod(shape_of(value))), 1)
+    return _fits((count * whole[0] + first[0], count * whole[1] + first[1]), value)
 
 
 def _modulo(operands: list[ir.Value], depth: int) -> Interval | None:
