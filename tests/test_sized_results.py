@@ -94,7 +94,8 @@ def test_on_a_device():
 
 
 @pytest.mark.parametrize("use", [
-    lambda f, x: jax.jit(reactant.jit(f, sized_results=True))(x), lambda f, x: reactant.vmap(f)(x[None]), lambda f, x: reactant.grad(f)(x),
+    lambda f, x: jax.jit(reactant.jit(f, sized_results=True))(x), lambda f, x: reactant.vmap(f)(x[None]),
+    lambda f, x: reactant.grad(f)(x),
     lambda f, x: reactant.export(f, x)])
 def test_where_sizes_must_be_known(use):
     with pytest.raises(reactant.UnsupportedError, match="run-time|size depends"):

@@ -169,7 +169,7 @@ def filled_with_tuples(x, k):
 
 
 @pytest.mark.parametrize("program", [
-    filled_once, filled_from_nothing, filled_with_tuples, length, length_after_a_branch, elements_at_places, taken, in_a_branch, in_nested_loops, until_long_enough,
-    until_empty, inserted_and_searched])
+    filled_once, filled_from_nothing, filled_with_tuples, length, length_after_a_branch, elements_at_places, taken,
+    in_a_branch, in_nested_loops, until_long_enough, until_empty, inserted_and_searched])
 def test_as_python(program):
     agree(program, ARGUMENTS)

@@ -302,7 +302,7 @@ def parts(x, a, b):
 
 
 def test_bounds_of_slices_may_be_none():
-    agree(parts, [(X.copy(), float(a), float(b)) for a in (0, 1) for b in (0, 7)])
+    agree(parts, [(X.copy(), float(a), float(b)) for a in (0, 1) for b in (0, 7)], sized_results=True)
 
 
 def events(x):
@@ -327,7 +327,7 @@ def starts(x):
 
 
 def test_lists_of_what_is_none_elsewhere():
-    agree(events, [(X,), (-X,)])
-    agree(starts, [(np.abs(X) + 0.1,)])
+    agree(events, [(X,), (-X,)], sized_results=True)
+    agree(starts, [(np.abs(X) + 0.1,)], sized_results=True)
     with pytest.raises(reactant.UnsupportedError, match="it would take None"):
         reactant.jit(starts)(-np.abs(X))
