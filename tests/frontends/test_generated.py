@@ -338,3 +338,45 @@ def test_any_and_all_of_a_selection_are_bools_of_python():
     x = np.arange(6.0)
     found = reactant.jit(decided_of_a_selection)(x)
     assert found == decided_of_a_selection(x) and all(type(v) is bool for v in found)
+
+
+# ---- lists that are known, of values that are not -----------------------------------------------------------------
+
+class Sample:
+    def __init__(self, x):
+        self.x = x
+
+
+def of_numbers_of_several_types(x):
+    large = [v for v in [0.5, x[0], 3] if v > x[1]]
+    return float(len(large)), sum(large, 0.0), sum((v for v in [x[2], 0.25] if v > x[1]), 0.0)
+
+
+def of_arrays(x):
+    rows = [x[:2] * 1, x[1:3] * 1, x[2:4] * 2]
+    large = [r for r in rows if r[0] > 0.4]
+    return len(large), [r.sum() for r in large][-1], np.array(large).sum(), large[0]
+
+
+def of_objects_and_items(x):
+    samples, table = [Sample(v) for v in x[:4]], {"a": x[0], "b": x[1], "c": 0.75}
+    return sum([s.x for s in samples if s.x > 0.4]), len([v for _, v in table.items() if v > 0.4])
+
+
+def of_pairs_in_pairs(x):
+    found = [[a, b] for a in [x[0], 0.5] for b in [x[1], 0.2] if a > b]
+    return len(found), sum([a for a, _ in found])
+
+
+def in_a_loop(x):
+    total = 0.0
+    for i in range(40):
+        large = [v for v in [x[i % 180], 0.5, 0.25] if v > x[0]]
+        total = total + len(large) + sum(large)
+    return total
+
+
+@pytest.mark.parametrize("program", [of_numbers_of_several_types, of_arrays, of_objects_and_items, of_pairs_in_pairs,
+                                     in_a_loop])
+def test_known_lists(program):
+    agree(program, [(np.random.default_rng(seed).random(180),) for seed in (1, 4, 6)])

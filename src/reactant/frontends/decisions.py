@@ -145,9 +145,14 @@ def truth(value: Any) -> bool:
     """A decision that Python itself takes."""
     value = asked(value)
     if is_traced(value):
-        raise ConcreteValueNeeded("A condition in a comprehension (or beside `:=` or `yield`)",
-                                  "Write a `for` loop with `if` and `append`, or select with a mask: x[x > 0].")
+        raise undecided()
     return bool(value)
+
+
+def undecided() -> ConcreteValueNeeded:
+    """The error where Python would have to take a decision."""
+    return ConcreteValueNeeded("A condition in a comprehension (or beside `:=` or `yield`)",
+                               "Write a `for` loop with `if` and `append`, or select with a mask: x[x > 0].")
 
 
 def same(left: Any, right: Any) -> Any:

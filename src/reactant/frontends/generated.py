@@ -17,7 +17,7 @@ import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, elements, iterators, objects, operators
-from reactant.frontends.decisions import asked, is_traced, predicate_of
+from reactant.frontends.decisions import asked, is_traced, predicate_of, undecided
 from reactant.frontends.iteration import Items, IteratorItems, ListItems, UsedUp, items_of
 from reactant.frontends.list_changes import Changes
 from reactant.frontends.numpy.bounded import is_partial
@@ -233,7 +233,6 @@ def _refused() -> Iterator[Any]:
 def _collected(generated: Generated, found: Any) -> Any:
     """The elements in a list, appended in a loop."""
     element, test, nested, source = generated.element, generated.test, generated.nested, generated.source()
-    decide = test if items_of(source) is not None or test is None else lambda item: ag__.truth(test(item))
 
     def body(item: Any) -> None:
         def then() -> None:
@@ -242,12 +241,23 @@ def _collected(generated: Generated, found: Any) -> Any:
             else:
                 ag__.call(found.append, element(item))
 
-        if decide is None:
+        if test is None:
             then()
         else:
-            ag__.if_stmt(decide(item), then, None, (), ())
+            ag__.if_stmt(test(item), then, None, (), ())
 
-    ag__.for_stmt(source, body, (), (), (), (), ("found",))
+    def turn(_: Any) -> None:
+        nonlocal found      # this function's variable, too
+        for item in source:
+            body(item)
+
+    if items_of(source) is None and isinstance(found, Changes):     # something in a loop stands for the list
+        turn(None)
+    elif items_of(source) is None and (nested or test is not None):     # one after the other
+        from reactant.frontends.loop_choice import in_one_turn  # which needs this module
+        in_one_turn(undecided(), turn, (), appended=("found",))
+    else:
+        ag__.for_stmt(source, body, (), (), (), (), ("found",))
     return found
 
 

@@ -104,10 +104,11 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
 
 
 def in_one_turn(failure: ReactantError, turn: Callable[[Any], None], live: tuple[str, ...], dead: tuple[str, ...] = (),
-                functions: tuple[FunctionType | None, ...] = ()) -> None:
+                functions: tuple[FunctionType | None, ...] = (), appended: tuple[str, ...] = ()) -> None:
     """Run `turn` as a loop of one turn, which assigns variables that the functions, or it, share with the code around
-    it; where that cannot be, `failure` is raised."""
-    loop = Loop(functions or (turn,), turn, (), live, dead, live, count=1)
+    it, or appends to lists that they hold; where that cannot be, `failure` is raised."""
+    loop = Loop(functions or (turn,), turn, (), live, dead, live, count=1, appended=appended,
+                exclusive=exclusive_lists(turn, appended) if appended else frozenset())
     try:
         loop.stage()
     except (ReactantError, NeedsPeeling):
