@@ -318,12 +318,78 @@ def the_shortest_list(a):
     return served, [len(q) for q in qs]
 
 
+def beside_a_list_bound_anew(a):
+    left, right, hist = [], [], [0.0, 0.0, 0.0]
+    for i in range(len(a)):
+        side = left if a[i, 0] < 0 else right
+        side.append(a[i, 1])
+        hist = hist[1:] + [a[i, 2]]
+    return sum(left), sum(right), hist
+
+
+def beside_new_ones(a):
+    ps = [Part(a[i, 0], 0.0) for i in range(3)]
+    best = ps[0]
+    for i in range(len(a)):
+        cand = Part(a[i, 1], 0.0)
+        if cand.x < best.x:
+            best = cand
+        w = ps[0] if a[i, 1] > 0 else ps[1]
+        w.n += 1
+    return [p.n for p in ps], best.x
+
+
+def dicts_in_a_dict(a):
+    d = {"x": {"n": 0, "s": 0.0}, "y": {"n": 0, "s": 0.0}}
+    for i in range(len(a)):
+        e = d["x"] if a[i, 0] > 0 else d["y"]
+        e["n"] += 1
+        e["s"] += a[i, 1]
+    return [d[k]["n"] for k in d], [d[k]["s"] for k in d]
+
+
+def one_or_two(a):
+    ps = [Part(a[i, 0], 0.0) for i in range(3)]
+    def pick(k):
+        return ps[0] if k > 0 else ps[1]
+    for i in range(len(a)):
+        p, q = pick(a[i, 0]), pick(a[i, 1])
+        if p is q:
+            p.n += 10
+        p.n, q.n = q.n + 1, p.n
+        p.x, q.x = q.x, p.x
+    return [p.n for p in ps], [p.x for p in ps]
+
+
+def elements_of_a_list(a):
+    ps = [Part(a[i, 0], 0.0) for i in range(4)]
+    front = [ps[0]]
+    for i in range(1, 4):
+        if ps[i].x > front[-1].x:
+            front[-1] = ps[i]
+        front[-1].n += 1
+    return [p.n for p in ps], front[0].x
+
+
+def read_and_extended(a):
+    xs, ys = [a[0, 0], 1.0], [a[1, 0], 2.0]
+    t = xs if a[2, 0] > 0 else ys
+    for v in t:
+        a[0, 1] += v
+    u = [v * 2 for v in t]
+    s = sum(t) + max(t) + t[0] + len(t)
+    t[1] = 7.0
+    t += [3.0]
+    return len(xs), sum(xs), len(ys), sum(ys), u, s, t[-1], 7.0 in t
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", [
     the_best_of_a_loop, by_an_expression, by_branches, carried_by_a_loop, a_method, a_method_and_an_attribute,
     none_before, at_a_break, compared, of_two_classes, an_attribute, in_a_while, by_a_function, returned, under_a_key,
     a_list_at_a_place, two_lists, lists_under_a_key, a_cell, a_row_written, the_list_with_fewest, with_lists, dicts,
-    the_current_list, swapped_lists, the_shortest_list])
+    the_current_list, swapped_lists, the_shortest_list, beside_a_list_bound_anew, beside_new_ones, dicts_in_a_dict,
+    one_or_two, elements_of_a_list, read_and_extended])
 def test_as_python(program):
     agree(program, ARGUMENTS)
 

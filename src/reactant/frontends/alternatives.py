@@ -57,6 +57,14 @@ def lasting(possible: tuple[int, ...]) -> bool:
     return all(not is_by_number(known[number]) or is_from_before(known[number]) for number in possible)
 
 
+def content_of_one(tree: Any) -> Any:
+    """The container that a tree of alternatives stands for, where it is one that is chosen as itself; else None."""
+    if getattr(tree, "kind", "") != "alternative" or len(tree.key) > 1:
+        return None
+    value = current_trace().alternatives[tree.key[0]]
+    return value if is_by_number(value) else None
+
+
 def most(possible: tuple[int, ...]) -> int:
     """How many alternatives there may be of one name."""
     known = current_trace().alternatives
@@ -225,7 +233,12 @@ class Alternative:
 
 
 def _in_place(kind: str) -> Callable[[Alternative, Any], Any]:
-    return lambda self, other: self.each(lambda value: ag__.inplace(kind, value, other))
+    def apply(self: Alternative, other: Any) -> Any:
+        if kind == "Add" and all(identity.type_of(x) is list for x in self.objects().values()):
+            Method(self, "extend").call((other,), {})
+            return self
+        return self.each(lambda value: ag__.inplace(kind, value, other))
+    return apply
 
 
 for _kind, _function in operators.INPLACE.items():

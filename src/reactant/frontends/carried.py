@@ -297,6 +297,7 @@ def is_in_one_place(node: Node, copies: set[int]) -> bool:
 def own_copies(loop: Any) -> set[int]:
     """The identities of what we keep of containers, and so refers to what they hold."""
     found = effects.copies() | loop.trace.kept | {id(c.before) for c in loop.variables.containers.values()}
+    found |= {id(held) for link in loop.trace.identities for held in (link.sides, link.known)}
     return found | {id(c) for each in (*loop.trace.loops, loop) for c in each.before.values()}
 
 

@@ -52,6 +52,9 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
         if all(made is child for made, child in zip(children, entry.children, strict=True)):
             return entry, kinds
         return Node(entry.kind, entry.key, children, entry.original), found
+    if (content := alternatives.content_of_one(entry)) is not None and not is_choosable(after):
+        made = capture(content)     # turns put new ones in its place
+        return made, [numeric_kind(leaf) for leaf in leaves(made)]
     sized, found = as_sized(entry, after)
     if sized is not entry:
         return sized, found
