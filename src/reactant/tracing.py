@@ -15,6 +15,7 @@ from reactant import signature as sig
 from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError
 from reactant.frontends import scipy, source_map, state
 from reactant.frontends.alternatives import Alternative
+from reactant.frontends.carried import alone
 from reactant.frontends.failures import failure
 from reactant.frontends.iteration import Items
 from reactant.frontends.numpy.bounded import Bounded, Mask
@@ -35,13 +36,18 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
     flow has taken, it is traced again, and those of its type are chosen as themselves, by number."""
     scipy.register_loaded()
     wanted: set[str] = set()
+    first: ReactantError | None = None
     while True:
         known = len(wanted)
         try:
             return _trace(function, positional, keyword, options, wanted)
-        except ReactantError:
-            if len(wanted) == known:
+        except ReactantError as error:
+            if len(wanted) == known and first is None:
                 raise
+            if len(wanted) == known:
+                raise first from None       # it speaks of what the user has written
+            source_map.annotate(error)
+            first = first or alone(error)
 
 
 def _trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,

@@ -94,14 +94,18 @@ def of_the_caller(x, c):
     return inner(given), given["u"]
 
 
-REFUSED = (list_with_another_name, dict_with_another_name, object_with_another_name, one_of_two_objects,
-           one_of_two_lists, change_of_the_other_name, name_in_a_list, choice_of_a_choice, of_the_caller)
+REFUSED = (list_with_another_name, dict_with_another_name, object_with_another_name, one_of_two_lists,
+           change_of_the_other_name, name_in_a_list, choice_of_a_choice, of_the_caller)
 
 
 @pytest.mark.parametrize("function", REFUSED)
 def test_a_change_that_another_name_may_see_is_refused(function):
     with pytest.raises(reactant.ControlFlowError, match="only the run decides which one it is"):
         reactant.jit(function)(np.arange(3.0), np.array([1.0, -1.0, 1.0]))
+
+
+def test_one_of_two_objects():
+    agree(one_of_two_objects, [(np.arange(3.0), np.array([1.0, -1.0, c])) for c in (1.0, -1.0)])
 
 
 def test_a_list_that_the_caller_knows():
@@ -376,8 +380,7 @@ def test_which_list_it_is():
         chosen = a if x[0] > 0 else b
         return chosen is a
 
-    with pytest.raises(ControlFlowError, match="Which of several lists"):
-        reactant.jit(program)(np.ones(3))
+    agree(program, [(np.ones(3),), (-np.ones(3),)])
 
 
 class Recorded:

@@ -63,7 +63,7 @@ def _at(held: Any, path: tuple) -> Any:
 
 def is_one(value: Any) -> bool:
     """Whether this is a list, dict or set, or stands for one."""
-    return isinstance(value, METHODS) or hasattr(value, "stands_for")
+    return isinstance(value, METHODS) or hasattr(type(value), "stands_for")
 
 
 def are_numbered(items: Sequence[Any]) -> bool:

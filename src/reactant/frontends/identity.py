@@ -55,7 +55,8 @@ class Link:
 
 def type_of(container: Any) -> type:
     """The type that a container, or what stands for one, has to the user."""
-    return getattr(container, "stands_for", type(container))
+    kind = type(container)
+    return container.stands_for if hasattr(kind, "stands_for") else kind
 
 
 def kind_of(container: Any) -> str:

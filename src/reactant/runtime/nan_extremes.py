@@ -186,11 +186,23 @@ def _of_floats(op: ir.Operation) -> bool:
 
 def _places(op: ir.Operation, value: ir.Value, places: Places) -> Places | None:
     """Where in an op's result the places of an operand are; None if that isn't known."""
-    known = _dimensions(op, value, places) if all(isinstance(d, int) for d in places) or op.name in GOES_ON else None
+    known = _dimensions(op, value, places) if all(isinstance(d, int) for d in places) or op.name in GOES_ON else \
+        _on_diagonal(op, places)
     if known is None and op.name in VIEWS:
         how = tuple((name, str(op.attributes[name])) for name in DECIDING if name in op.attributes)
         return places, op.name, how, shape_of(op.results[0])        # where any other is after this view
     return known
+
+
+def _on_diagonal(op: ir.Operation, places: Places) -> Places | None:
+    """Where the places of a square matrix are on its diagonal: of its numbers in a row, each that is n + 1 further."""
+    laid = op.operands[0].owner
+    if op.name != "stablehlo.slice" or isinstance(laid, ir.Block) or laid.operation.name != "stablehlo.reshape":
+        return None
+    n, = shape_of(op.results[0]) if len(shape_of(op.results[0])) == 1 else (0,)
+    first, step = (attr.decode(op.attributes[name]) for name in ("start_indices", "strides"))
+    square = shape_of(laid.operation.operands[0]) == (n, n) and (tuple(first), tuple(step)) == ((0,), (n + 1,))
+    return (0,) if square and places[0] in ((0,), (1,)) else None
 
 
 def _dimensions(op: ir.Operation, value: ir.Value, places: Places) -> Places | None:

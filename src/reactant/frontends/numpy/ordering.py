@@ -220,7 +220,8 @@ def _taken(items: list, order: Any) -> list:
 
 def _mixed(items: list) -> ReactantError:
     from reactant.frontends import chosen_lists, identity  # as above
-    kinds = map(identity.kind_of, items) if all(map(chosen_lists.is_one, items)) else ()
-    return identity.OneOfSeveral(
-        "Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same attributes, "
-        f"or tuples of such) is not supported where the order depends on run-time values. {ADVICE}", kinds)
+    text = ("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same "
+            f"attributes, or tuples of such) is not supported where the order depends on run-time values. {ADVICE}")
+    if all(map(chosen_lists.is_one, items)):
+        return identity.OneOfSeveral(text, map(identity.kind_of, items))
+    return UnsupportedError(text)
