@@ -15,8 +15,8 @@ MOST_MAPS = 20_000
 """Linux gives a process 65,530; every program has several, and JAX, which the tests compare with, keeps all of its."""
 
 
-LONG, LONGER = 6, 20
-"""Tables of so many rows are sampled by two, and by three, where no mark says otherwise."""
+LONG, LONGER = 6, 10
+"""Tables of so many rows are sampled by two, and by four, where no mark says otherwise."""
 
 
 def pytest_addoption(parser):
@@ -43,7 +43,7 @@ def sample(items):
     rows, met = Counter(tables), set()
     for item, table in zip(items, tables, strict=True):
         mark = item.get_closest_marker("sampled")
-        every = mark.args[0] if mark else 1 + (rows[table] >= LONG) + (rows[table] >= LONGER)
+        every = mark.args[0] if mark else 4 if rows[table] >= LONGER else 2 if rows[table] >= LONG else 1
         if table in met and zlib.crc32(item.name.encode()) % every:
             item.add_marker(pytest.mark.slow)
         met.add(table)

@@ -32,7 +32,7 @@ def compare(seed: int, directory) -> str:
 
 
 def test_random_programs(tmp_path):
-    assert [compare(seed, tmp_path) for seed in range(8)].count("equal") >= 3
+    assert [compare(seed, tmp_path) for seed in range(5)].count("equal") >= 2
 
 
 @pytest.mark.slow
