@@ -8,11 +8,16 @@ ARGUMENTS = [(np.array([0.9, 0.2, 0.7, 0.4, 0.65, 0.3]), np.array([0, 1])), (np.
                                                                              np.array([1, 0]))]
 
 
-def length(x, k):
+def grown(x):
     out = [x[0]]
     for i in range(5):
         if x[i] > 0.5:
             out.append(x[i])
+    return out
+
+
+def length(x, k):
+    out = grown(x)
     c = 0
     for i in range(5):
         if x[i] > 0.3:
@@ -68,10 +73,7 @@ def taken(x, k):
 
 
 def in_a_branch(x, k):
-    out = [x[0]]
-    for i in range(5):
-        if x[i] > 0.5:
-            out.append(x[i])
+    out = grown(x)
     if x[1] > 0.1:
         for i in range(4):
             if x[i] > 0.3:
@@ -81,10 +83,7 @@ def in_a_branch(x, k):
 
 
 def in_nested_loops(x, k):
-    out = [x[0]]
-    for i in range(5):
-        if x[i] > 0.5:
-            out.append(x[i])
+    out = grown(x)
     for i in range(3):
         for j in range(3):
             if x[i] > x[j]:
@@ -94,10 +93,7 @@ def in_nested_loops(x, k):
 
 
 def until_long_enough(x, k):
-    out = [x[0]]
-    for i in range(5):
-        if x[i] > 0.5:
-            out.append(x[i])
+    out = grown(x)
     n = 0
     for _ in range(20):
         if len(out) >= 8:
@@ -119,10 +115,7 @@ def until_empty(x, k):
 
 
 def inserted_and_searched(x, k):
-    out = [x[0]]
-    for i in range(5):
-        if x[i] > 0.5:
-            out.append(x[i])
+    out = grown(x)
     c = 0
     if x[2] > 0.1:
         out.append(2.0)

@@ -6,7 +6,7 @@ batch of matrices, in the last two dimensions, the mask is the same for each.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -104,9 +104,14 @@ def mask_of(value: ir.Value, depth: int = DEPTH) -> Mask | None:
     if word == "not":
         inner = mask_of(made.operands[0], depth - 1)
         return None if inner is None else outside(inner, shape)
+    return _turned(made, shape, lambda inner: mask_of(inner, depth - 1))
+
+
+def _turned(made: Producer, shape: Sequence[int], of: Callable[[ir.Value], Mask | None]) -> Mask | None:
+    """What `of` says of the transposes of a value's matrices, for these."""
     inner = turned_matrices(made, shape)
-    turned = None if inner is None else mask_of(inner, depth - 1)
-    return None if turned is None else Mask(-turned.high, -turned.low)
+    found = None if inner is None else of(inner)
+    return None if found is None else Mask(-found.high, -found.low)
 
 
 def same_matrices(made: Producer, shape: Sequence[int]) -> ir.Value | None:
@@ -200,10 +205,8 @@ def support(value: ir.Value, depth: int = DEPTH) -> Mask | None:
         return _known_support(value)
     if dtype_of(value).kind == "b":
         return mask_of(value, depth)
-    inner = turned_matrices(made, shape)
-    if inner is not None:
-        turned = support(inner, depth - 1)
-        return None if turned is None else Mask(-turned.high, -turned.low)
+    if word in ("transpose", "broadcast_in_dim"):
+        return _turned(made, shape, lambda inner: support(inner, depth - 1))
     if word in ZERO_AT_ZERO:
         return support(made.operands[0], depth - 1)
     if word in ("multiply", "divide"):
