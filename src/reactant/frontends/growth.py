@@ -41,7 +41,7 @@ from reactant.frontends.carried import (
 )
 from reactant.frontends.growing import POPS, READS, Deeper, Grower, refusal
 from reactant.frontends.holders import hidden_references, looks, references
-from reactant.frontends.list_places import Place, place_of, renumber
+from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
@@ -237,8 +237,7 @@ class Growth:
             self.places[name].put(value)
         else:
             cell = self.loop.variables.cells[name]
-            renumber(cell.cell_contents, value)
-            cell.cell_contents = value
+            Place(cell, cell, None).put(value)
 
     def adopt(self, box: list[list], copies: Set[int] = frozenset()) -> bool:
         """Let something stand for a list, the one in `box`, that is found in one place only, until `release`."""

@@ -26,7 +26,7 @@ class Place:
     key: Any
 
     def put(self, value: Any) -> None:
-        renumber(self.get(), value)
+        _renumber(self.get(), value)
         if type(self.held) is CellType:
             self.held.cell_contents = value
         else:
@@ -36,7 +36,7 @@ class Place:
         return self.held.cell_contents if type(self.held) is CellType else self.held[self.key]
 
 
-def renumber(old: Any, new: Any) -> None:
+def _renumber(old: Any, new: Any) -> None:
     """Give what stands for a list the list's number (`alternatives`)."""
     known = current_trace().alternatives
     for number, value in enumerate(known):
