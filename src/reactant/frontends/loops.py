@@ -443,7 +443,7 @@ class Loop:
     def settle(self, name: str, carried: Carried, plan: Plan, branch: Branch) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
         parts = list(parts_of(plan, carried.entry))
-        if len(parts) != len(carried.kinds):
+        if len(parts) != len(carried.kinds) or any(type(part) is Branching for part in parts):
             raise NeedsPeeling(mismatch(self, name, Broken("values of different structure")))
         same = True
         for position, (part, kind) in enumerate(zip(parts, carried.kinds, strict=True)):
