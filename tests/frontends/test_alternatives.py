@@ -83,8 +83,51 @@ def none_or_text(x):
     return 0 if why is None else 1 if why == "large" else 2, x.sum() if why else x.mean()
 
 
+def counted_by_name(x):
+    counts, sums = {"low": 0, "high": 0, "other": 7}, {"low": 0.0, "high": 1.0}
+    for v in np.tile(x, 40):
+        name = "low" if v < 1.5 else "high"
+        counts[name] += 1
+        sums[name] = sums[name] * 0.5 + v
+    return counts, sums
+
+
+def arrays_by_name(x):
+    held = {"low": np.zeros(3), "high": np.ones(3, np.float32)}
+    for k, v in enumerate(x):
+        name = "low" if v < 1.5 else "high"
+        held[name][k % 3] += v
+        held[name] *= 0.5
+    return held
+
+
+def table_of_states(x):
+    table = {("A", "low"): "A", ("A", "high"): "B", ("B", "low"): "C", ("B", "high"): "B", ("C", "high"): "A"}
+    counts = {key: 0 for key in table}
+    state = "A"
+    for v in x:
+        kind = "low" if v < 1.5 else "high"
+        if (state, kind) in table:
+            counts[state, kind] += 1
+            state = table[state, kind]
+    return state, list(counts.values())
+
+
+def places_in_a_table(x):
+    sums = {(name, k): 0.0 for name in "ab" for k in range(2)}
+    for v in x:
+        sums["a" if v < 2.5 else "b", int(v > 1)] += v
+    return list(sums.values())
+
+
+def missing_in_a_table(x):
+    table = {("A", 0): x[1]}
+    table["A" if x[0] > 0 else "B", 0] += 1
+    return table["A" if x[2] > 1 else "B", 0]
+
+
 @pytest.mark.parametrize("program", [
-    text_that_decides, function_that_is_called, status_of_a_loop, machine, member_of_an_enumeration, text_that_is_used,
+    counted_by_name, arrays_by_name, table_of_states, places_in_a_table, text_that_decides, function_that_is_called, status_of_a_loop, machine, member_of_an_enumeration, text_that_is_used,
     none_or_text], ids=lambda f: f.__name__)
 def test_programs(program):
     agree(program, ALL)

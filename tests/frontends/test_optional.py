@@ -331,3 +331,30 @@ def test_lists_of_what_is_none_elsewhere():
     agree(starts, [(np.abs(X) + 0.1,)], sized_results=True)
     with pytest.raises(reactant.UnsupportedError, match="it would take None"):
         reactant.jit(starts)(-np.abs(X))
+
+
+class Link:
+    def __init__(self, value, before):
+        self.value, self.before = value, before
+
+
+def linked(x):
+    last = first = None
+    for v in x:
+        last = Link(v, last)
+        if v > 0:
+            first = Link(v * 2, first)
+    total, count = 0.0, 0
+    while last is not None:
+        last.value *= 0.5
+        total = total * 0.9 + last.value
+        last = last.before
+    while first is not None:
+        count += 1
+        total += first.value * count
+        first = first.before
+    return total, count
+
+
+def test_linked_lists():
+    agree(linked, [(X,), (-X,), (np.abs(X),)])

@@ -263,6 +263,23 @@ class Method:
         return self.owner.each(lambda value: calls.call(ag__.get_attr(value, self.name), *arguments, **keywords))
 
 
+def each_key(key: Any) -> Callable[[Callable[[Any], Any]], Any] | None:
+    """What gives a function each of the keys that may be meant; None for a key that is none of several."""
+    if type(key) is Alternative:
+        return key.each
+    at = next((k for k, part in enumerate(key) if type(part) is Alternative), None) if type(key) is tuple else None
+    if at is None:
+        return None
+
+    def each(use: Callable[[Any], Any]) -> Any:
+        def of(part: Any) -> Any:
+            known = (*key[:at], part, *key[at + 1:])
+            others = each_key(known)
+            return use(known) if others is None else others(use)
+        return key[at].each(of)
+    return each
+
+
 def _refusal(what: str) -> ControlFlowError:
     return ControlFlowError(f"A value that is one of several texts, functions or other objects {what}: which one it "
                             "is, is known only at run time. Decide with `if` on the numbers that it was chosen by.")

@@ -31,7 +31,7 @@ from reactant.frontends import (
     ragged,
     source_map,
 )
-from reactant.frontends.alternatives import Alternative
+from reactant.frontends.alternatives import Alternative, each_key
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise
 from reactant.frontends.calls import takes_anything
@@ -192,8 +192,8 @@ def _with_iterators(operator: Callable) -> Callable:
 
 def _get_item(inner: Callable) -> Callable:
     def get_item(container: Any, index: Any) -> Any:
-        if type(index) is Alternative:
-            return index.each(lambda key: ag__.get_item(container, key))
+        if (each := each_key(index)) is not None:
+            return each(lambda key: ag__.get_item(container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
             if chosen_lists.are_numbered(container):
@@ -228,6 +228,8 @@ def _set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
         if type(container) is Alternative:
             return container.each(lambda held: ag__.set_item(value, held, index))
+        if (each := each_key(index)) is not None:
+            return each(lambda key: ag__.set_item(value, container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
             return array_lists.put(value, container, index)
@@ -241,6 +243,8 @@ def _del_item(inner: Callable) -> Callable:
     def del_item(container: Any, index: Any) -> None:
         if type(container) is Alternative:
             return container.each(lambda held: ag__.del_item(held, index))
+        if (each := each_key(index)) is not None:
+            return each(lambda key: ag__.del_item(container, key))
         return inner(container, index)
     return del_item
 

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
 from reactant.frontends import chosen_objects, effects, identity, objects, operators
 from reactant.frontends.aliases import are_one_array
-from reactant.frontends.alternatives import Alternative
+from reactant.frontends.alternatives import Alternative, each_key
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import truth_of
 from reactant.frontends.growing import Grower
@@ -194,8 +194,8 @@ def contains(item: Any, container: Any) -> Any:
         return _python_bool(np.any(container == item))
     if type(container) is range and is_tensor(item):
         return _in_range(item, container)
-    if type(item) is Alternative:
-        return item.each(lambda x: contains(x, container))
+    if (each := each_key(item)) is not None:
+        return each(lambda x: contains(x, container))
     if type(container) is Alternative:
         return container.each(lambda x: contains(item, x))
     if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
