@@ -132,7 +132,7 @@ def _tensors(x: Any, shared: dict[int, Any]) -> list[Tensor]:
     """The arrays among returned leaves, also those that may be None instead."""
     found: list[Any] = []
     sig.map_tree(x, found.append, shared)
-    maybe = [_tensors(leaf.value, shared) for leaf in found if type(leaf) is MaybeNone]
+    maybe = [_tensors(leaf.ag__value, shared) for leaf in found if type(leaf) is MaybeNone]
     frames = [leaf.frame for leaf in found if type(leaf) is Bounded]
     return [leaf for leaf in found if type(leaf) is Tensor] + frames + [tensor for each in maybe for tensor in each]
 
@@ -190,12 +190,12 @@ class _Collector:
                                      "it, or an array made before the loop and a count.", leaf)
             return self._of_run_time_size(leaf, counts)
         if type(leaf) is MaybeNone:
-            defined = self.add(ops.reshape(wrap(leaf.defined).value(), ()))
-            return Maybe(defined, sig.map_tree(leaf.value, lambda part: self._leaf(part, counts), {}))
-        if type(leaf) is Alternative and leaf.are_containers():
-            return sig.map_tree(leaf.content(), lambda part: self._leaf(part, counts), {})
+            defined = self.add(ops.reshape(wrap(leaf.ag__defined).value(), ()))
+            return Maybe(defined, sig.map_tree(leaf.ag__value, lambda part: self._leaf(part, counts), {}))
+        if type(leaf) is Alternative and leaf.ag__are_containers():
+            return sig.map_tree(leaf.ag__content(), lambda part: self._leaf(part, counts), {})
         if type(leaf) is Alternative:
-            return Result(self.add(leaf.number.value()), tuple(self.session.alternatives))
+            return Result(self.add(leaf.ag__number.value()), tuple(self.session.alternatives))
         if type(leaf) is str and TRACED_TEXT in leaf:
             raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
         if type(leaf) is not Tensor:

@@ -319,7 +319,7 @@ class _Outlining:
             raise UnsupportedError(f"'{self.name}' returns an array whose size depends on run-time values, and a "
                                    f"derivative is being taken. Return it at full size, e.g. np.where(mask, x, 0).")
         if type(leaf) is MaybeNone:
-            return sig.map_tree(leaf.known(lambda: TypeError(
+            return sig.map_tree(leaf.ag__known(lambda: TypeError(
                 f"'{self.name}' returned None, and a derivative or batch is made of it")), self.leaf)
         if type(leaf) is Alternative:
             raise UnsupportedError(f"'{self.name}' returns one of several texts or other objects, and a derivative or "

@@ -119,63 +119,65 @@ def _translated(table: dict[int, int], number: Tensor) -> Tensor:
 
 
 class Alternative:
-    """The object that has the run-time `number`, one of those with the numbers `possible`."""
+    """The object that has the run-time `number`, one of those with the numbers `possible`. All names but these are the
+    object's."""
 
-    __slots__ = ("known", "number", "possible")
+    __slots__ = ("ag__known", "ag__number", "ag__possible")
 
     def __init__(self, number: Tensor, possible: tuple[int, ...]):
-        self.number, self.possible, self.known = number, possible, current_trace().alternatives
+        self.ag__number, self.ag__possible = number, possible
+        self.ag__known = current_trace().alternatives
 
-    def objects(self) -> dict[int, Any]:
-        return {number: self.known[number] for number in self.possible}
+    def ag__objects(self) -> dict[int, Any]:
+        return {number: self.ag__known[number] for number in self.ag__possible}
 
-    def each(self, use: Callable[[Any], Any]) -> Any:
+    def ag__each(self, use: Callable[[Any], Any]) -> Any:
         """What `use` makes of the object."""
         from reactant.frontends.branches import failing_at_run_time, staged_if  # which needs this module
 
         def among(left: list[tuple[int, Any]]) -> Any:
             (number, value), *rest = left
             used = failing_at_run_time(lambda: use(value), TypeError, AttributeError, LookupError)
-            return staged_if(self.has(number), used, lambda: among(rest)) if rest else used()
-        return among(list(self.objects().items()))
+            return staged_if(self.ag__has(number), used, lambda: among(rest)) if rest else used()
+        return among(list(self.ag__objects().items()))
 
-    def has(self, number: int) -> Any:
-        return ops.compare(self.number.value(), number, "EQ")
+    def ag__has(self, number: int) -> Any:
+        return ops.compare(self.ag__number.value(), number, "EQ")
 
-    def is_one(self, test: Callable[[Any], Any]) -> Any:
+    def ag__is_one(self, test: Callable[[Any], Any]) -> Any:
         """Whether it is one of those for which `test` holds, which is asked of each now."""
-        found, fitting = None, [number for number, value in self.objects().items() if test(value)]
-        if len(fitting) in (0, len(self.possible)):
+        found, fitting = None, [number for number, value in self.ag__objects().items() if test(value)]
+        if len(fitting) in (0, len(self.ag__possible)):
             return bool(fitting)
         for number in fitting:
-            found = self.has(number) if found is None else ops.or_(found, self.has(number))
+            found = self.ag__has(number) if found is None else ops.or_(found, self.ag__has(number))
         return python_number(found)
 
-    def are_containers(self) -> bool:
+    def ag__are_containers(self) -> bool:
         """Whether these can be changed."""
-        return any(map(is_by_number, self.objects().values()))
+        return any(map(is_by_number, self.ag__objects().values()))
 
-    def content(self) -> Any:
+    def ag__content(self) -> Any:
         """What a container holds now; another one, which is not changed with it."""
         trace = current_trace()
         kinds, trace.by_number = trace.by_number, frozenset()
         try:
-            return self.each(lambda value: value)
+            return self.ag__each(lambda value: value)
         finally:
             trace.by_number = kinds
 
-    def has_elements(self) -> Any:
+    def ag__has_elements(self) -> Any:
         """Its truth."""
-        if self.are_containers():
-            return self.each(lambda value: ag__.not_(ag__.not_(value)))
-        return self.is_one(bool)
+        if self.ag__are_containers():
+            return self.ag__each(lambda value: ag__.not_(ag__.not_(value)))
+        return self.ag__is_one(bool)
 
     def __eq__(self, other: object) -> Any:
         if type(other) is Alternative:
-            return other.each(lambda value: self == value)
-        if self.are_containers():
-            return self.each(lambda value: ag__.Eq(value, other))
-        return self.is_one(lambda value: value is other or value == other)
+            return other.ag__each(lambda value: self == value)
+        if self.ag__are_containers():
+            return self.ag__each(lambda value: ag__.Eq(value, other))
+        return self.ag__is_one(lambda value: value is other or value == other)
 
     def __ne__(self, other: object) -> Any:
         return ag__.not_(self == other)
@@ -187,57 +189,57 @@ class Alternative:
         raise _refusal("is asked for its truth")
 
     def __iter__(self) -> Any:
-        if self.are_containers():
-            return iter(self.content())
+        if self.ag__are_containers():
+            return iter(self.ag__content())
         raise _refusal("is looped over")
 
     def __contains__(self, item: object) -> bool:
         raise _refusal("is searched")
 
     def __format__(self, spec: str) -> str:
-        return self.text(lambda value: format(value, spec))
+        return self.ag__text(lambda value: format(value, spec))
 
     def __str__(self) -> str:
-        return self.text(str)
+        return self.ag__text(str)
 
     def __repr__(self) -> str:
-        return self.text(repr)
+        return self.ag__text(repr)
 
-    def text(self, write: Callable[[Any], str]) -> str:
+    def ag__text(self, write: Callable[[Any], str]) -> str:
         """A mark that stands for it in texts; `print` writes it when the program runs."""
-        if self.are_containers():
-            return write(self.content())
-        written = {number: write(value) for number, value in self.objects().items()}
+        if self.ag__are_containers():
+            return write(self.ag__content())
+        written = {number: write(value) for number, value in self.ag__objects().items()}
         described = TRACED_TEXT + " or ".join(written.values()).replace(">", ")")
         trace = Trace.current()
-        if trace is None or self.number.storage.region.closed:
+        if trace is None or self.ag__number.storage.region.closed:
             return f"{described}>"
-        trace.texts.append((Tensor.of_value(self.number.value(), PYTHON), written.__getitem__))
+        trace.texts.append((Tensor.of_value(self.ag__number.value(), PYTHON), written.__getitem__))
         return f"{described} #{len(trace.texts) - 1}>"
 
     def __add__(self, other: Any) -> Any:
-        return self.each(lambda value: value + other)
+        return self.ag__each(lambda value: value + other)
 
     def __radd__(self, other: Any) -> Any:
-        return self.each(lambda value: other + value)
+        return self.ag__each(lambda value: other + value)
 
     def __getitem__(self, index: Any) -> Any:
-        return self.each(lambda value: ag__.get_item(value, index))
+        return self.ag__each(lambda value: ag__.get_item(value, index))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if any(callable(getattr(type(x), name, None)) for x in self.objects().values()):
+        if any(callable(getattr(type(x), name, None)) for x in self.ag__objects().values()):
             return Method(self, name)
-        return self.each(lambda value: getattr(value, name))
+        return self.ag__each(lambda value: ag__.get_attr(value, name))
 
 
 def _in_place(kind: str) -> Callable[[Alternative, Any], Any]:
     def apply(self: Alternative, other: Any) -> Any:
-        if kind == "Add" and all(identity.type_of(x) is list for x in self.objects().values()):
+        if kind == "Add" and all(identity.type_of(x) is list for x in self.ag__objects().values()):
             Method(self, "extend").call((other,), {})
             return self
-        return self.each(lambda value: ag__.inplace(kind, value, other))
+        return self.ag__each(lambda value: ag__.inplace(kind, value, other))
     return apply
 
 
@@ -255,18 +257,18 @@ class Method:
 
     def call(self, arguments: tuple, keywords: dict) -> Any:
         from reactant.frontends import chosen_lists  # which needs this module
-        if self.name in operators.CHANGING and all(map(chosen_lists.is_one, self.owner.objects().values())):
-            number, possible = self.owner.number, self.owner.possible
+        if self.name in operators.CHANGING and all(map(chosen_lists.is_one, self.owner.ag__objects().values())):
+            number, possible = self.owner.ag__number, self.owner.ag__possible
             place = _translated({n: k for k, n in enumerate(possible)}, number).value()
-            return calls.call(chosen_lists.Method(self.name, self.owner.known, [(n,) for n in possible], place),
+            return calls.call(chosen_lists.Method(self.name, self.owner.ag__known, [(n,) for n in possible], place),
                               *arguments, **keywords)
-        return self.owner.each(lambda value: calls.call(ag__.get_attr(value, self.name), *arguments, **keywords))
+        return self.owner.ag__each(lambda value: calls.call(ag__.get_attr(value, self.name), *arguments, **keywords))
 
 
 def each_key(key: Any) -> Callable[[Callable[[Any], Any]], Any] | None:
     """What gives a function each of the keys that may be meant; None for a key that is none of several."""
     if type(key) is Alternative:
-        return key.each
+        return key.ag__each
     at = next((k for k, part in enumerate(key) if type(part) is Alternative), None) if type(key) is tuple else None
     if at is None:
         return None
@@ -276,7 +278,7 @@ def each_key(key: Any) -> Callable[[Callable[[Any], Any]], Any] | None:
             known = (*key[:at], part, *key[at + 1:])
             others = each_key(known)
             return use(known) if others is None else others(use)
-        return key[at].each(of)
+        return key[at].ag__each(of)
     return each
 
 
@@ -287,7 +289,7 @@ def _refusal(what: str) -> ControlFlowError:
 
 # ---- calls -----------------------------------------------------------------------------------------------------
 
-SPEAKING = (print, warnings.warn, str, repr, format, id, callable)
+SPEAKING = (print, warnings.warn, str, repr, format, id)
 """Functions that take what stands for an object."""
 
 
@@ -306,15 +308,15 @@ def of_each(function: Any, arguments: tuple, keywords: dict) -> Any:
     at = next((k for k, x in enumerate(arguments) if type(x) is Alternative), None)
     if at is not None:
         before, argument, after = arguments[:at], arguments[at], arguments[at + 1:]
-        return argument.each(lambda x: of_each(function, (*before, x, *after), keywords))
+        return argument.ag__each(lambda x: of_each(function, (*before, x, *after), keywords))
     name = next((name for name, x in keywords.items() if type(x) is Alternative), None)
     if name is not None:
-        return keywords[name].each(lambda x: of_each(function, arguments, {**keywords, name: x}))
+        return keywords[name].ag__each(lambda x: of_each(function, arguments, {**keywords, name: x}))
     return calls.call(function, *arguments, **keywords)
 
 
 def _called(function: Alternative, arguments: tuple, keywords: dict) -> Any:
-    return function.each(lambda value: calls.call(value, *arguments, **keywords))
+    return function.ag__each(lambda value: calls.call(value, *arguments, **keywords))
 
 
 KINDS[Alternative] = _called

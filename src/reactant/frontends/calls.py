@@ -50,6 +50,22 @@ SETTERS: dict[tuple[type, str], Callable[[Any, str, Any], None]] = {}
 OURS: set[type] = set()
 """Types whose methods are not converted, and change none of their arguments."""
 
+
+
+def stood_for(x: Any) -> type | None:
+    """The type that the user would see of a value, where what there is of it while tracing is of a type of ours."""
+    kind = type(x)
+    return getattr(x, "stands_for", x.__class__) if kind in OURS or getattr(kind, "partial", False) else None
+
+
+def require_attribute(x: Any, name: str) -> None:
+    """Raise what Python raises where such a value has no attribute of this name, whatever ours has."""
+    meant = stood_for(x)
+    if meant is not None and not hasattr(meant, name):
+        module = "" if meant.__module__ == "builtins" else f"{meant.__module__}."
+        raise AttributeError(f"'{module}{meant.__name__}' object has no attribute '{name}'")
+
+
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 
 
@@ -287,6 +303,7 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
 # ---- attributes, items, iteration ------------------------------------------------------------------------------
 
 def get_attr(owner: Any, attribute: str) -> Any:
+    require_attribute(owner, attribute)
     found = getattr(type(owner), attribute, None)
     if type(found) is property and convertible(found.fget):
         return call(found.fget, owner)
@@ -299,6 +316,7 @@ def get_attr(owner: Any, attribute: str) -> Any:
 
 
 def set_attr(value: Any, owner: Any, attribute: str) -> None:
+    require_attribute(owner, attribute)
     found = getattr(type(owner), attribute, None)
     if type(found) is property and convertible(found.fset):
         call(found.fset, owner, value)

@@ -144,10 +144,9 @@ def set_attr(inner: Callable) -> Callable:
     def set_attr(value: Any, owner: Any, attribute: str) -> None:
         trace = Trace.current()
         if type(owner) is Alternative:
-            return owner.each(lambda x: ag__.set_attr(value, x, attribute))
+            return owner.ag__each(lambda x: ag__.set_attr(value, x, attribute))
         if type(owner) is MaybeNone:
-            raise identity.OneOfSeveral(f"'{attribute}' is set, of a variable that is None on some paths. Set it where "
-                                        "it is certain that there is an object.", [identity.kind_of(owner.value)])
+            return ag__.set_attr(value, owner.ag__attributes(attribute), attribute)
         if trace is None or not trace.views:
             return inner(value, owner, attribute)
         setter = inspect.getattr_static(type(owner), attribute, None)
@@ -172,7 +171,7 @@ def del_attr(inner: Callable) -> Callable:
     def del_attr(owner: Any, attribute: str) -> None:
         trace = Trace.current()
         if type(owner) is Alternative:
-            return owner.each(lambda x: ag__.del_attr(x, attribute))
+            return owner.ag__each(lambda x: ag__.del_attr(x, attribute))
         if trace is not None and _is_one_of_several(owner, trace):
             raise ControlFlowError(f"del of an attribute ('{attribute}') of one of several objects, of which only the "
                                    "run knows which one it is. Set it to a value that says it is not there.")

@@ -26,6 +26,7 @@ from reactant.frontends import (
     generated,
     heaps,
     identity,
+    introspection,
     iterators,
     operators,
     ragged,
@@ -127,7 +128,7 @@ def result(returned: Any, value: Any) -> Any:
     if value is UNSET or value is None:
         return None
     if is_traced(returned):
-        return MaybeNone(and_(returned, lambda: value.defined), value.value) if type(value) is MaybeNone else \
+        return MaybeNone(and_(returned, lambda: value.ag__defined), value.ag__value) if type(value) is MaybeNone else \
             MaybeNone(returned, value)
     return value if returned else None
 
@@ -227,7 +228,7 @@ def _grows(items: Any, target: Any) -> bool:
 def _set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
         if type(container) is Alternative:
-            return container.each(lambda held: ag__.set_item(value, held, index))
+            return container.ag__each(lambda held: ag__.set_item(value, held, index))
         if (each := each_key(index)) is not None:
             return each(lambda key: ag__.set_item(value, container, key))
         index = known_index(index)
@@ -242,7 +243,7 @@ def _set_item(inner: Callable) -> Callable:
 def _del_item(inner: Callable) -> Callable:
     def del_item(container: Any, index: Any) -> None:
         if type(container) is Alternative:
-            return container.each(lambda held: ag__.del_item(held, index))
+            return container.ag__each(lambda held: ag__.del_item(held, index))
         if (each := each_key(index)) is not None:
             return each(lambda key: ag__.del_item(container, key))
         return inner(container, index)
@@ -253,6 +254,8 @@ def _get_attr(inner: Callable) -> Callable:
     def get_attr(owner: Any, attribute: str) -> Any:
         if type(getattr(type(owner), attribute, None)) is cached_property:
             effects.touch(owner)        # it is kept there
+        if attribute == "__class__":
+            return introspection.type_of(owner)
         if attribute == "__array__" and (is_tensor(owner) or getattr(type(owner), "partial", False)):
             return partial(np.asarray, owner)       # what an array gives is itself
         value = inner(owner, attribute)

@@ -36,8 +36,10 @@ def asked(value: Any) -> Any:
     """What decides in a test: of lists that are no lists while tracing, whether there is something in them; of what
     may be None, whether it is there and true; of objects, what their class says."""
     if type(value) is MaybeNone:
-        return and_(value.defined, lambda: condition(value.value))
-    return value.has_elements() if type(value) in (RunTimeList, Grower, Alternative) else _said_by_class(value)
+        return and_(value.ag__defined, lambda: condition(value.ag__value))
+    if type(value) is Alternative:
+        return value.ag__has_elements()
+    return value.has_elements() if type(value) in (RunTimeList, Grower) else _said_by_class(value)
 
 
 def _said_by_class(value: Any) -> Any:
@@ -114,7 +116,7 @@ def _until(decisive: bool, first: Any, *others: Callable[[], Any]) -> Any:
         if test is not first and (type(first) is MaybeNone or is_traced(test)):
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
             if decisive and type(first) is MaybeNone:
-                known = first.value
+                known = first.ag__value
             return if_exp(test, *((lambda: known, rest) if decisive else (rest, lambda: known)))  # noqa: B023
         if is_traced(first):
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
@@ -160,13 +162,14 @@ def same(left: Any, right: Any) -> Any:
     if type(left) is Alternative or type(right) is Alternative:
         one, other = (left, right) if type(left) is Alternative else (right, left)
         if type(other) is Alternative:
-            return other.each(lambda x: same(one, x))
-        return one.each(lambda x: same(x, other)) if one.are_containers() else one.is_one(lambda x: x is other)
+            return other.ag__each(lambda x: same(one, x))
+        return one.ag__each(lambda x: same(x, other)) if one.ag__are_containers() else \
+            one.ag__is_one(lambda x: x is other)
     if left is right or not is_tracing():
         return left is right
     if type(left) is MaybeNone or type(right) is MaybeNone:
         one, other = (left, right) if type(left) is MaybeNone else (right, left)
-        return and_(one.defined, lambda: same(one.value, other))
+        return and_(one.ag__defined, lambda: same(one.ag__value, other))
     if is_tensor(left) and is_tensor(right) and left.kind == right.kind == ARRAY:
         found = are_one_array(left, right)
         return found if type(found) is bool else python_number(found)
@@ -197,7 +200,7 @@ def contains(item: Any, container: Any) -> Any:
     if (each := each_key(item)) is not None:
         return each(lambda x: contains(x, container))
     if type(container) is Alternative:
-        return container.each(lambda x: contains(item, x))
+        return container.ag__each(lambda x: contains(item, x))
     if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
             or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}) \
             or isinstance(container, (list, tuple, set, frozenset, dict)) and is_record(item) and is_tracing():

@@ -16,33 +16,37 @@ from reactant.frontends.alternatives import Alternative
 from reactant.frontends.calls import KINDS
 from reactant.frontends.numpy import python_numbers
 from reactant.frontends.numpy.tensor import Tensor, python_number, wrap
+from reactant.frontends.operators import ag__
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 
 
 class MaybeNone:
-    """`value` where the run-time boolean `defined` holds, else None."""
+    """`value` where the run-time boolean `defined` holds, else None. All other names are those of the value."""
 
-    __slots__ = ("defined", "value")
+    __slots__ = ("ag__defined", "ag__value")
     __array_priority__ = 3000.0
-    stands_for_copy = True      # to NumPy's functions, which see the value
 
     def __init__(self, defined: Any, value: Any):
-        self.defined, self.value = defined, value
+        self.ag__defined, self.ag__value = defined, value
 
-    def known(self, error: Callable[[], Exception] | None = None) -> Any:
+    def ag__known(self, error: Callable[[], Exception] | None = None) -> Any:
         """The value, in code that fails where there is none."""
         trace = current_trace()
-        truth = ops.reshape(wrap(self.defined).value(), ())
+        truth = ops.reshape(wrap(self.ag__defined).value(), ())
         (trace.check if trace.attempts else trace.record)(truth, error or (lambda: TypeError(
             "None is used as a number or array (a variable that is None on some paths)")))
-        return self.value
+        return self.ag__value
 
-    def copy(self) -> Tensor:
-        return wrap(self.known())
+    def ag__attributes(self, name: str) -> Any:
+        """What has the attribute of this name."""
+        return self.ag__known(lambda: AttributeError(f"'NoneType' object has no attribute '{name}'"))
+
+    def ag__array(self) -> Tensor:
+        return wrap(self.ag__known())
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
-        return self.copy().__array__(dtype)
+        return self.ag__array().__array__(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         return getattr(ufunc, method)(*map(known, inputs), **{n: known(v) for n, v in keywords.items()})
@@ -53,10 +57,10 @@ class MaybeNone:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self.known(), name)
+        return ag__.get_attr(self.ag__attributes(name), name)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.known()[key] = value
+        self.ag__known()[key] = value
 
     def __bool__(self) -> bool:
         raise ControlFlowError("Whether this variable is None is known only at run time: ask `is None` or "
@@ -66,19 +70,19 @@ class MaybeNone:
         if other is None:
             raise ControlFlowError("Compare with None by `is None` or `is not None`: which it is, is known only at run "
                                    "time.")
-        return self.known() == known(other)
+        return self.ag__known() == known(other)
 
     def __ne__(self, other: object) -> Any:
         if other is None:
             self.__eq__(other)
-        return self.known() != known(other)
+        return self.ag__known() != known(other)
 
     __hash__ = object.__hash__
 
 
 def known(x: Any) -> Any:
     """`x`, or the value that it may have."""
-    return x.known() if type(x) is MaybeNone else x
+    return x.ag__known() if type(x) is MaybeNone else x
 
 
 def known_index(index: Any) -> Any:
@@ -96,7 +100,7 @@ def known_index(index: Any) -> Any:
 def present(item: Any) -> Any:
     """An element of a list of numbers: nothing in it may be None when the program runs."""
     if type(item) is MaybeNone:
-        return item.known(lambda: UnsupportedError("A list that grows under conditions takes numbers: here it would "
+        return item.ag__known(lambda: UnsupportedError("A list that grows under conditions takes numbers: here it would "
                                                    "take None, which a variable is on some paths.", ""))
     if type(item) is tuple and any([type(x) in (MaybeNone, tuple) for x in item]):
         parts = tuple(map(present, item))
@@ -112,8 +116,8 @@ def _bound(bound: Any, end: int) -> Any:
     """A bound of a slice, which is at an end where it is None."""
     if type(bound) is not MaybeNone:
         return bound
-    given = bound.value if type(bound.value) is Tensor else wrap(operator.index(bound.value))
-    truth, value = (ops.reshape(v.value(), ()) for v in (wrap(bound.defined), given))
+    given = bound.ag__value if type(bound.ag__value) is Tensor else wrap(operator.index(bound.ag__value))
+    truth, value = (ops.reshape(v.value(), ()) for v in (wrap(bound.ag__defined), given))
     known_ends = python_numbers.bounds(given)
     interval = None if known_ends is None else (min(known_ends[0], end), max(known_ends[1], end))
     return python_number(ops.select(truth, ops.convert(value, np.int64), end), interval=interval)
@@ -122,14 +126,14 @@ def _bound(bound: Any, end: int) -> Any:
 def _forward(name: str) -> None:
     function = getattr(operator, name, None) or {"__len__": len, "__iter__": iter, "__abs__": abs, "__divmod__": divmod,
                                                  "__round__": round}[name]
-    setattr(MaybeNone, name, lambda self, *others: function(self.known(), *map(known, others)))
+    setattr(MaybeNone, name, lambda self, *others: function(self.ag__known(), *map(known, others)))
 
 
 def _reflect(name: str) -> None:
     function = getattr(operator, f"__{name}__")
-    setattr(MaybeNone, f"__r{name}__", lambda self, other: function(known(other), self.known()))
+    setattr(MaybeNone, f"__r{name}__", lambda self, other: function(known(other), self.ag__known()))
     in_place = getattr(operator, f"__i{name}__")
-    setattr(MaybeNone, f"__i{name}__", lambda self, other: in_place(self.known(), known(other)))
+    setattr(MaybeNone, f"__i{name}__", lambda self, other: in_place(self.ag__known(), known(other)))
 
 
 for _name in ("lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
@@ -150,8 +154,7 @@ KINDS[MaybeNone] = _called
 def is_none(value: Any) -> Any:
     """`value is None`, which the run may decide."""
     if type(value) is MaybeNone:
-        from reactant.frontends.operators import ag__
-        return ag__.not_(value.defined)
+        return ag__.not_(value.ag__defined)
     if type(value) is Alternative:
-        return value.is_one(lambda x: x is None)
+        return value.ag__is_one(lambda x: x is None)
     return value is None

@@ -87,7 +87,7 @@ def _hole(tensor: Tensor, values: list[ir.Value], write: Callable[[Any], str] | 
 def with_holes(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False) -> Any:
     """What is printed, with holes; containers as they are now."""
     if type(x) is MaybeNone:
-        x = x.known()
+        x = x.ag__known()
     if type(x) is Tensor:
         return copy.copy(x.known()) if x.is_concrete() else _hole(x, values)
     if isinstance(x, str):
@@ -134,10 +134,10 @@ def _percent(left: str, right: Any) -> str:
         stars = [waiting.pop(0) for star in (width, precision) if star == "*"]
         value = right[name] if name is not None else waiting.pop(0)
         rule = found.group().replace(f"({name})", "")
-        value = value.known() if type(value) is MaybeNone else value
+        value = value.ag__known() if type(value) is MaybeNone else value
         if type(value) is not Tensor or value.is_concrete():
             return rule % (*stars, concretely(value))
-        return value.text(lambda known: rule % (*stars, known))
+        return value.ag__text(lambda known: rule % (*stars, known))
     try:
         text = _CONVERSION.sub(one, left)
     except IndexError:
@@ -183,12 +183,12 @@ class _Converted:
         self.value, self.convert = value, convert
 
     def __format__(self, spec: str) -> str:
-        return self.value.text(lambda known: format(self.convert(known), spec))     # type: ignore[no-any-return]
+        return self.value.ag__text(lambda known: format(self.convert(known), spec))     # type: ignore[no-any-return]
 
 
 def _formatted(value: Any, conversion: int) -> Any:
     if type(value) is MaybeNone:
-        value = value.known()
+        value = value.ag__known()
     if conversion >= 0 and (type(value) is Alternative or type(value) is Tensor and not value.is_concrete()):
         return _Converted(value, {"r": repr, "s": str, "a": ascii}[chr(conversion)])
     text = operators.formatted(value, conversion)

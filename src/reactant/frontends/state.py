@@ -110,11 +110,11 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
     if kind is MaybeBound:
         return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
     if kind is MaybeNone:
-        return Node("optional", (), [capture(value.defined), capture(value.value, down)], value)
+        return Node("optional", (), [capture(value.ag__defined), capture(value.ag__value, down)], value)
     if kind is slice and (type(value.start) is Tensor or type(value.stop) is Tensor) and type(value.step) is not Tensor:
         return slice_node(value)
     if kind is Alternative:
-        return Node("alternative", value.possible, [capture(value.number)], value)
+        return Node("alternative", value.ag__possible, [capture(value.ag__number)], value)
     if kind is list or kind is tuple:
         return Node(kind.__name__, (kind, len(value)), [capture(v, down) for v in value], value)
     if is_named_tuple(value):

@@ -365,8 +365,6 @@ def scalar(view: Tensor) -> Any:
 class FlatIterator:
     """`ndarray.flat`: row-major reads and writes of the array's elements through its view chain."""
 
-    stands_for_copy = True      # where an array is wanted
-
     def __init__(self, tensor: Tensor):
         self.base = tensor
 
@@ -399,6 +397,8 @@ class FlatIterator:
 
     def copy(self) -> Tensor:
         return np.ravel(self.base).copy()
+
+    ag__array = copy        # where an array is wanted
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         return self.copy().__array__(dtype)

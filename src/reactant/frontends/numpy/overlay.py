@@ -385,26 +385,6 @@ def _warn(*args: Any, **kwargs: Any) -> None:
         warnings.warn(*args, **{"stacklevel": 2, **kwargs})
 
 
-@calls.replace(type)
-def _type(x: Any, *definition: Any, **keywords: Any) -> type:
-    """The type of what a traced value stands for, so that `type(x) is np.ndarray` holds."""
-    if type(x) is Tensor or bounded.is_partial(x):
-        return x.__class__
-    return getattr(x, "stands_for", type(x)) if type(x) in calls.OURS else type(x, *definition, **keywords)
-
-
-@calls.replace(isinstance)
-def _isinstance(x: Any, kinds: Any, /) -> bool:
-    """Whether what a traced value stands for is one of these."""
-    return issubclass(_type(x), kinds) if type(x) in calls.OURS and type(x) is not Tensor else isinstance(x, kinds)
-
-
-@calls.replace(hasattr)
-def _hasattr(x: Any, name: str, /) -> bool:
-    """Traced arrays have no memory to show; libraries tell arrays from other things by asking for it."""
-    return hasattr(x, name) or type(x) is Tensor and name in ("__array_interface__", "__array_struct__")
-
-
 @calls.replace(len)
 def _len(x: Any, /) -> Any:
     return x.shape[0] if getattr(type(x), "partial", False) else len(x)

@@ -300,15 +300,15 @@ class Tensor(Sized):
         return hash(self._concrete_scalar("hash"))
 
     def __repr__(self) -> str:
-        return repr(self.numpy()) if self.is_concrete() else self.text(repr)
+        return repr(self.numpy()) if self.is_concrete() else self.ag__text(repr)
 
     def __str__(self) -> str:
-        return str(self.known()) if self.is_concrete() else self.text(str)
+        return str(self.known()) if self.is_concrete() else self.ag__text(str)
 
     def __format__(self, spec: str) -> str:
-        return format(self.known(), spec) if self.is_concrete() else self.text(lambda known: format(known, spec))
+        return format(self.known(), spec) if self.is_concrete() else self.ag__text(lambda known: format(known, spec))
 
-    def text(self, write: Callable[[Any], str]) -> str:
+    def ag__text(self, write: Callable[[Any], str]) -> str:
         """A mark that stands for the present content in texts; `print` writes it when the program runs."""
         trace = Trace.current()
         described = f"{TRACED_TEXT}{self.kind} {self.dtype}{list(self.shape)}"
@@ -585,8 +585,8 @@ def wrap(x: object) -> Tensor:
     if isinstance(x, (list, tuple, range)):
         from reactant.frontends.numpy.creation import array_of
         return array_of(x)
-    if getattr(type(x), "stands_for_copy", False):
-        return x.copy()
+    if hasattr(type(x), "ag__array"):
+        return x.ag__array()
     if isinstance(x, jax.core.Tracer):           # of the JAX program around
         return Tensor.of_value(current_trace().capture_traced(x), ARRAY if x.shape else SCALAR)
     converted = np.asarray(x)
